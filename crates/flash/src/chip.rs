@@ -1,0 +1,322 @@
+//! The chip: a strict referee in front of a store.
+//!
+//! It knows the rules of NAND and each block's state (next programmable page, erase count, bad or not) and nothing of time
+//! or of translation layers. An illegal operation is refused in every build with the page, the block and the rule, so an FTL
+//! bug is found at the operation that commits it. A refused operation changes nothing.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{FlashError, Geometry, Pbn, Ppn, Rule, Store, Tag, Violation};
+
+/// In which order the pages of a block may be programmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProgramOrder {
+    /// Upwards, gaps allowed: what large-block NAND asks for.
+    #[default]
+    Ascending,
+    /// Upwards without gaps: what MLC and TLC parts ask for.
+    Strict,
+    /// Any order: small-block SLC of the first papers.
+    Any,
+}
+
+/// A page as the chip returns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page<D> {
+    /// The logical number of its tag.
+    pub logical: u32,
+    /// Its data.
+    pub data: D,
+}
+
+/// Something that behaves like flash.
+pub trait Flash {
+    /// What a page's data area holds.
+    type Data: Clone + Default;
+
+    /// The shape of the device.
+    fn geometry(&self) -> &Geometry;
+    /// Reads a programmed page.
+    fn read(&mut self, ppn: Ppn) -> Result<Page<Self::Data>, FlashError>;
+    /// Programs an erased page.
+    fn program(&mut self, ppn: Ppn, tag: &Tag, data: Self::Data) -> Result<(), FlashError>;
+    /// Erases a block.
+    fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError>;
+
+    /// The logical number in a programmed page's tag, without a flash operation: for checks and for reverse maps whose
+    /// content equals the tags.
+    fn peek(&self, ppn: Ppn) -> Option<u32>;
+    /// The lowest page offset of a block that its program order still allows.
+    fn next_page(&self, pbn: Pbn) -> u32;
+    /// Erases of a block so far.
+    fn erase_count(&self, pbn: Pbn) -> u32;
+    /// Whether a block is bad.
+    fn is_bad(&self, pbn: Pbn) -> bool;
+    /// The order in which pages of a block may be programmed.
+    fn program_order(&self) -> ProgramOrder;
+    /// Operations done so far.
+    fn operations(&self) -> Operations;
+}
+
+/// Operations that a chip has done: the other end of every total.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Operations {
+    /// Page reads.
+    pub reads: u64,
+    /// Page programs.
+    pub programs: u64,
+    /// Block erases.
+    pub erases: u64,
+}
+
+/// What a chip is built from besides its geometry.
+#[derive(Clone, Debug, Default)]
+pub struct ChipOptions {
+    /// Order of programs within a block.
+    pub program_order: ProgramOrder,
+    /// Erases that a block survives; none for no limit.
+    pub endurance: Option<u32>,
+    /// Blocks that are bad from the factory.
+    pub bad_blocks: Vec<Pbn>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct BlockState {
+    next_page: u32,
+    erases: u32,
+}
+
+/// A flash device of erase blocks over a [`Store`].
+pub struct Chip<S> {
+    geometry: Geometry,
+    order: ProgramOrder,
+    endurance: u32,
+    blocks: Vec<BlockState>,
+    store: S,
+    done: Operations,
+}
+
+/// `next_page` of a bad block: past every page, so that the order check that a program makes anyway refuses it too.
+const BAD: u32 = u32::MAX;
+
+impl<S: Store> Chip<S> {
+    /// An erased chip. Bad blocks beyond the device are ignored.
+    pub fn new(geometry: Geometry, options: &ChipOptions) -> Self {
+        let mut blocks = vec![BlockState::default(); geometry.blocks() as usize];
+        for bad in &options.bad_blocks {
+            if let Some(block) = blocks.get_mut(bad.index()) {
+                block.next_page = BAD;
+            }
+        }
+        Self {
+            geometry,
+            order: options.program_order,
+            endurance: options.endurance.unwrap_or(u32::MAX),
+            blocks,
+            store: S::erased(geometry.pages() as usize),
+            done: Operations::default(),
+        }
+    }
+
+    /// The whole tag and data of a programmed page, without a flash operation.
+    pub fn inspect(&self, ppn: Ppn) -> Option<(Tag, S::Data)> {
+        self.store.page(ppn.index())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, operation: &'static str, pbn: Pbn, page: Option<Ppn>) -> FlashError {
+        let (rule, state) = self.explain(operation, pbn, page);
+        FlashError::Violation(Box::new(Violation { rule, operation, block: pbn, page, state }))
+    }
+
+    fn explain(&self, operation: &'static str, pbn: Pbn, page: Option<Ppn>) -> (Rule, String) {
+        let Some(block) = self.blocks.get(pbn.index()) else {
+            return (Rule::OnDevice, format!("the device has {} blocks", self.blocks.len()));
+        };
+        if block.next_page == BAD {
+            return (Rule::LeaveBadBlocks, format!("{pbn} is marked bad"));
+        }
+        let Some(page) = page else {
+            let state = format!("{pbn} has been erased {} times of {}", block.erases, self.endurance);
+            return (Rule::WithinEndurance, state);
+        };
+        match (operation, self.store.logical(page.index())) {
+            ("read", _) => (Rule::ReadProgrammedOnly, "the page is erased".into()),
+            (_, Some(logical)) => (Rule::ProgramErasedOnly, format!("the page holds logical number {logical}")),
+            _ => (
+                Rule::ProgramInOrder,
+                format!(
+                    "page {} comes after page {} was due ({:?} order)",
+                    self.geometry.split(page).1,
+                    block.next_page,
+                    self.order
+                ),
+            ),
+        }
+    }
+
+    #[inline]
+    fn may_program(&self, next_page: u32, offset: u32, ppn: Ppn) -> bool {
+        match self.order {
+            ProgramOrder::Ascending => offset >= next_page,
+            ProgramOrder::Strict => offset == next_page,
+            ProgramOrder::Any => next_page != BAD && self.store.logical(ppn.index()).is_none(),
+        }
+    }
+}
+
+impl<S: Store> Flash for Chip<S> {
+    type Data = S::Data;
+
+    #[inline]
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline]
+    fn read(&mut self, ppn: Ppn) -> Result<Page<S::Data>, FlashError> {
+        if ppn.get() < self.geometry.pages()
+            && let Some(logical) = self.store.logical(ppn.index())
+        {
+            self.done.reads += 1;
+            return Ok(Page { logical, data: self.store.data(ppn.index()) });
+        }
+        Err(self.refuse("read", self.geometry.block_of(ppn), Some(ppn)))
+    }
+
+    #[inline]
+    fn program(&mut self, ppn: Ppn, tag: &Tag, data: S::Data) -> Result<(), FlashError> {
+        let (pbn, offset) = self.geometry.split(ppn);
+        let next_page = self.blocks.get(pbn.index()).map_or(BAD, |block| block.next_page);
+        if !self.may_program(next_page, offset, ppn) {
+            return Err(self.refuse("program", pbn, Some(ppn)));
+        }
+        self.blocks[pbn.index()].next_page = next_page.max(offset + 1);
+        self.store.program(ppn.index(), tag, data);
+        self.done.programs += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
+        match self.blocks.get_mut(pbn.index()) {
+            Some(block) if block.next_page != BAD && block.erases < self.endurance => {
+                *block = BlockState { next_page: 0, erases: block.erases + 1 };
+                self.store.erase(self.geometry.page_indices(pbn));
+                self.done.erases += 1;
+                Ok(())
+            }
+            _ => Err(self.refuse("erase", pbn, None)),
+        }
+    }
+
+    #[inline]
+    fn peek(&self, ppn: Ppn) -> Option<u32> {
+        self.store.logical(ppn.index())
+    }
+
+    #[inline]
+    fn next_page(&self, pbn: Pbn) -> u32 {
+        self.blocks[pbn.index()].next_page.min(self.geometry.pages_per_block())
+    }
+
+    #[inline]
+    fn erase_count(&self, pbn: Pbn) -> u32 {
+        self.blocks[pbn.index()].erases
+    }
+
+    fn is_bad(&self, pbn: Pbn) -> bool {
+        self.blocks[pbn.index()].next_page == BAD
+    }
+
+    fn program_order(&self) -> ProgramOrder {
+        self.order
+    }
+
+    fn operations(&self) -> Operations {
+        self.done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Full, Lean, Role, Shape};
+
+    fn geometry() -> Geometry {
+        Geometry::new(Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 4,
+            pages_per_block: 4,
+            page_size_bytes: 512,
+        })
+        .expect("valid")
+    }
+
+    fn chip(options: &ChipOptions) -> Chip<Lean> {
+        Chip::new(geometry(), options)
+    }
+
+    fn tag(logical: u32) -> Tag {
+        Tag { logical, role: Role::Data, owner: None, seq: 1 }
+    }
+
+    fn rule<T: std::fmt::Debug>(result: Result<T, FlashError>) -> Rule {
+        let FlashError::Violation(violation) = result.expect_err("refused");
+        violation.rule
+    }
+
+    #[test]
+    fn the_referee_names_each_broken_rule_and_changes_nothing() {
+        let mut chip = chip(&ChipOptions { bad_blocks: vec![Pbn::new(3)], endurance: Some(2), ..Default::default() });
+        assert_eq!(rule(chip.read(Ppn::new(0))), Rule::ReadProgrammedOnly);
+        chip.program(Ppn::new(1), &tag(9), ()).expect("gaps are allowed");
+        assert_eq!(rule(chip.program(Ppn::new(0), &tag(8), ())), Rule::ProgramInOrder);
+        assert_eq!(rule(chip.program(Ppn::new(1), &tag(8), ())), Rule::ProgramErasedOnly);
+        assert_eq!(rule(chip.program(Ppn::new(12), &tag(8), ())), Rule::LeaveBadBlocks);
+        assert_eq!(rule(chip.erase(Pbn::new(3))), Rule::LeaveBadBlocks);
+        assert_eq!(rule(chip.read(Ppn::new(99))), Rule::OnDevice);
+        assert_eq!(rule(chip.program(Ppn::new(99), &tag(1), ())), Rule::OnDevice);
+        assert_eq!(chip.read(Ppn::new(1)).expect("programmed").logical, 9);
+        chip.erase(Pbn::new(0)).expect("first");
+        chip.erase(Pbn::new(0)).expect("second");
+        assert_eq!(rule(chip.erase(Pbn::new(0))), Rule::WithinEndurance);
+        assert_eq!(chip.operations(), Operations { reads: 1, programs: 1, erases: 2 });
+    }
+
+    #[test]
+    fn strict_order_refuses_gaps_and_any_order_allows_going_back() {
+        let mut strict = chip(&ChipOptions { program_order: ProgramOrder::Strict, ..Default::default() });
+        assert_eq!(rule(strict.program(Ppn::new(1), &tag(0), ())), Rule::ProgramInOrder);
+        strict.program(Ppn::new(0), &tag(0), ()).expect("in order");
+        let mut any = chip(&ChipOptions {
+            program_order: ProgramOrder::Any,
+            bad_blocks: vec![Pbn::new(1)],
+            ..Default::default()
+        });
+        any.program(Ppn::new(3), &tag(0), ()).expect("any order");
+        any.program(Ppn::new(0), &tag(1), ()).expect("any order");
+        assert_eq!(rule(any.program(Ppn::new(3), &tag(2), ())), Rule::ProgramErasedOnly);
+        assert_eq!(rule(any.program(Ppn::new(4), &tag(2), ())), Rule::LeaveBadBlocks);
+    }
+
+    #[test]
+    fn a_full_store_returns_tag_and_data_until_the_erase() {
+        let mut chip: Chip<Full<u64>> = Chip::new(geometry(), &ChipOptions::default());
+        chip.program(Ppn::new(2), &tag(5), 77).expect("legal");
+        assert_eq!(chip.inspect(Ppn::new(2)), Some((tag(5), 77)));
+        assert_eq!(chip.read(Ppn::new(2)).expect("programmed").data, 77);
+        chip.erase(Pbn::new(0)).expect("legal");
+        assert_eq!((chip.inspect(Ppn::new(2)), chip.peek(Ppn::new(2)), chip.erase_count(Pbn::new(0))), (None, None, 1));
+    }
+
+    #[test]
+    fn a_violation_reads_as_a_sentence_with_coordinates() {
+        let message = chip(&ChipOptions::default()).read(Ppn::new(6)).expect_err("erased").to_string();
+        assert_eq!(message, "illegal read of PBN 1, PPN 6: only programmed pages are read, but the page is erased");
+    }
+}

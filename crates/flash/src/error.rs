@@ -1,0 +1,80 @@
+//! What can go wrong at the chip, in two kinds that are kept apart.
+//!
+//! A [`Violation`] is a bug in the translation layer: it did what no flash allows. A media event is the flash's own doing
+//! and expected. Neither is a user error; those are found before a chip exists.
+
+use std::fmt;
+
+use crate::{Pbn, Ppn};
+
+/// A rule of NAND flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// A page is programmed once between two erases.
+    ProgramErasedOnly,
+    /// Pages of a block are programmed in the order that the device asks for.
+    ProgramInOrder,
+    /// Only programmed pages are read.
+    ReadProgrammedOnly,
+    /// Bad blocks are left alone.
+    LeaveBadBlocks,
+    /// A block is not erased past its endurance.
+    WithinEndurance,
+    /// Addresses lie on the device.
+    OnDevice,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ProgramErasedOnly => "a page is programmed only when erased",
+            Self::ProgramInOrder => "pages of a block are programmed in order",
+            Self::ReadProgrammedOnly => "only programmed pages are read",
+            Self::LeaveBadBlocks => "bad blocks are left alone",
+            Self::WithinEndurance => "a block is not erased past its endurance",
+            Self::OnDevice => "addresses lie on the device",
+        })
+    }
+}
+
+/// An operation that the referee refused: the rule, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The broken rule.
+    pub rule: Rule,
+    /// The operation: `read`, `program` or `erase`.
+    pub operation: &'static str,
+    /// The block.
+    pub block: Pbn,
+    /// The page, for reads and programs.
+    pub page: Option<Ppn>,
+    /// The state that made it illegal, in words.
+    pub state: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "illegal {} of {}", self.operation, self.block)?;
+        if let Some(page) = self.page {
+            write!(f, ", {page}")?;
+        }
+        write!(f, ": {}, but {}", self.rule, self.state)
+    }
+}
+
+/// Why the chip did not do as told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlashError {
+    /// The translation layer broke a rule; the run stops with its coordinates. Boxed to keep results small.
+    Violation(Box<Violation>),
+}
+
+impl fmt::Display for FlashError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Violation(violation) => violation.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FlashError {}

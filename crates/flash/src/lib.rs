@@ -1,0 +1,17 @@
+//! The flash device, free of time: geometry, addresses, the NAND rules, wear, out-of-band tags and page stores.
+//!
+//! Invariant: nothing here knows a clock, a translation layer or a host.
+
+mod address;
+mod chip;
+mod error;
+mod geometry;
+mod store;
+mod tag;
+
+pub use address::{Lbn, Lpn, Pbn, Ppn};
+pub use chip::{Chip, ChipOptions, Flash, Operations, Page, ProgramOrder};
+pub use error::{FlashError, Rule, Violation};
+pub use geometry::{Geometry, GeometryError, Shape};
+pub use store::{Full, Lean, Store};
+pub use tag::{Role, Tag};

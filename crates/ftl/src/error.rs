@@ -1,0 +1,77 @@
+//! What a translation layer can fail with, kept apart by who has to act.
+
+use std::fmt;
+
+use flash::FlashError;
+
+use crate::Cause;
+
+/// A request could not be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FtlError {
+    /// The chip refused or failed an operation.
+    Flash {
+        /// What the chip said.
+        error: FlashError,
+        /// The cause in force.
+        cause: Cause,
+        /// Operations done before this one.
+        operation: u64,
+    },
+    /// No block can be reclaimed although the logical space fits: a bug in the scheme's own accounting.
+    OutOfSpace {
+        /// Which blocks were asked for.
+        wanted: &'static str,
+    },
+}
+
+impl fmt::Display for FtlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flash { error, cause, operation } => {
+                write!(f, "flash operation {operation} (cause {}): {error}", cause.name())
+            }
+            Self::OutOfSpace { wanted } => {
+                write!(f, "no free block left for {wanted}: the scheme's space accounting is wrong")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FtlError {}
+
+/// A numbered invariant of a scheme does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenInvariant {
+    /// Its number in the scheme's header, for example `I2`.
+    pub name: &'static str,
+    /// What was found.
+    pub found: String,
+}
+
+impl BrokenInvariant {
+    /// Fails with a message unless a condition holds.
+    pub fn unless(holds: bool, name: &'static str, found: impl FnOnce() -> String) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(Self { name, found: found() }) }
+    }
+}
+
+impl fmt::Display for BrokenInvariant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "invariant {} does not hold: {}", self.name, self.found)
+    }
+}
+
+impl std::error::Error for BrokenInvariant {}
+
+/// A scheme cannot be built as asked: always the user's to mend, so each says how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError(pub String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}

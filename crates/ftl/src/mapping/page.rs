@@ -1,0 +1,208 @@
+//! # page: pure page-level mapping
+//!
+//! ## Idea
+//! Every logical page may lie on any physical page, so every write is appended where a die is free and nothing is ever
+//! rewritten for the map's sake. Consecutive writes go to consecutive channels and dies. Space comes back by garbage
+//! collection: a block with few valid pages is chosen, those are copied, the block is erased. The price is RAM: the whole
+//! map is kept there.
+//!
+//! ```text
+//!   LPN ──map──▶ PPN      die 0   die 1   die 2   die 3
+//!                         [h..]   [h..]   [h..]   [h..]    open blocks for host writes
+//!                         [c..]   [c..]   [c..]   [c..]    open blocks for collected pages
+//! ```
+//!
+//! ## Source
+//! Baseline of W and R; striping and streams as in current SSDs.
+//!
+//! ## Departures
+//! None of the papers says how dies are striped. Here the unit of striping is the page, dies are visited channels first,
+//! and a die collects its own blocks: victims and their copies stay on one die.
+//!
+//! ## State
+//! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN.
+//!
+//! ## Read
+//! 1. Pages of a request are looked up and read together; unmapped pages cost nothing.
+//!
+//! ## Write
+//! 1. `next_page`: the next die in turn, collecting there first when it is short of free blocks.
+//! 2. Program, release the old page, map the new one.
+//!
+//! ## Reclaim
+//! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there.
+//! 2. `collect` copies a victim's valid pages to the die's collection stream, then erases it. The host does not wait for
+//!    it, but the die is busy with it.
+//!
+//! ## Recover
+//! The newest sequence number of each LPN among all tags wins.
+//!
+//! ## Invariants
+//! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
+//! - I2: there are as many valid pages as mapped LPNs (so no page is mapped twice and none is lost).
+//! - I3: free blocks are erased and hold nothing valid.
+//!
+//! ## Costs
+//! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification of the victim policy at
+//! the utilisation left after reserves (greedy: Van Houdt 2013 with d → ∞).
+
+use flash::{Lpn, Pbn, Ppn, Role};
+
+use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::victims::{self, Policy};
+use crate::{
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Kind, Label, Layout, Media, Note,
+    Parameter, Request, Scheme, Values,
+};
+
+const HOST: Stream = 0;
+const COLLECTED: Stream = 1;
+
+/// Pure page-level mapping.
+pub struct Page {
+    map: Vec<Option<Ppn>>,
+    space: PageSpace,
+    collected: Stream,
+    moving: Vec<Ppn>,
+}
+
+impl Scheme for Page {
+    const ENTRY: Entry = Entry {
+        name: "page",
+        family: "page",
+        source: "W tab. I, R 2 (baseline)",
+        parameters: &[
+            victims::PARAMETERS[0],
+            victims::PARAMETERS[1],
+            victims::PARAMETERS[2],
+            Parameter {
+                name: "gc_threshold",
+                kind: Kind::Integer { min: 1, max: 1 << 20 },
+                default: "1",
+                meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages.",
+                source: "ftlkit",
+            },
+            Parameter {
+                name: "streams",
+                kind: Kind::Choice { of: &["separate", "shared"] },
+                default: "separate",
+                meaning: "Whether collected pages get open blocks of their own or share those of host writes.",
+                source: "Van Houdt 2013b",
+            },
+        ],
+        header: include_str!("page.rs"),
+    };
+
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        let threshold = values.integer("gc_threshold") as usize;
+        let streams = if values.word("streams") == "separate" { 2 } else { 1 };
+        PageSpace::require(layout, streams, threshold, u64::from(layout.logical_pages), "page")?;
+        Ok(Self {
+            map: vec![None; layout.logical_pages as usize],
+            space: PageSpace::new(layout, streams, Policy::from_values(values), threshold),
+            collected: if streams == 2 { COLLECTED } else { HOST },
+            moving: Vec::new(),
+        })
+    }
+}
+
+impl<D: Device> Ftl<D> for Page {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            out[i] = match self.map[lpn.index()] {
+                Some(ppn) => media.read(ppn)?.data,
+                None => D::Data::default(),
+            };
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            let to = self.next_page(media)?;
+            media.program(to, Label { logical: lpn.get(), role: Role::Data, owner: None }, data[i].clone())?;
+            self.remap(lpn, Some(to));
+            Ok(())
+        })
+    }
+
+    fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        for (_, lpn) in request.lpns() {
+            self.remap(lpn, None);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        let mut mapped = 0;
+        for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
+            let tag = media.device().peek(ppn);
+            BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
+                format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
+            })?;
+            mapped += 1;
+        }
+        let valid = self.space.valid_pages();
+        BrokenInvariant::unless(mapped == valid, "I2", || {
+            format!("{mapped} LPNs are mapped but {valid} pages are valid")
+        })?;
+        self.space.check(media, "I3")
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default().with("page map", 4 * self.map.len() as u64, 0)
+    }
+}
+
+impl Page {
+    fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
+        if let Some(old) = std::mem::replace(&mut self.map[lpn.index()], to) {
+            self.space.release(old);
+        }
+    }
+
+    fn next_page<D: Device>(&mut self, media: &mut Media<D>) -> Result<Ppn, FtlError> {
+        for _ in 0..self.space.dies() {
+            let die = self.space.take_turn(HOST);
+            if !self.space.has_room(die, HOST) {
+                self.reclaim(media, die)?;
+                // Collecting into a shared stream may itself have opened a block with room.
+                if self.space.is_short(die) && !self.space.has_room(die, HOST) {
+                    continue;
+                }
+            }
+            if let Some(ppn) = self.space.place_on(die, HOST) {
+                return Ok(ppn);
+            }
+        }
+        Err(FtlError::OutOfSpace { wanted: "a host write" })
+    }
+
+    fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+        while self.space.is_short(die) {
+            let Some(victim) = self.space.take_victim(die) else { break };
+            media.detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim)))?;
+        }
+        Ok(())
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+        media.note(Note::Collection);
+        self.space.list_valid(victim, &mut self.moving);
+        for &from in &self.moving {
+            let page = media.read(from)?;
+            let Some(to) = self.space.place_on(die, self.collected) else {
+                return Err(FtlError::OutOfSpace { wanted: "collected pages" });
+            };
+            media.program(to, Label { logical: page.logical, role: Role::Collected, owner: None }, page.data)?;
+            self.map[page.logical as usize] = Some(to);
+        }
+        media.erase(victim)?;
+        self.space.reclaimed(victim);
+        Ok(())
+    }
+}

@@ -1,0 +1,332 @@
+//! The only door to the chip.
+//!
+//! Every flash operation of every scheme passes here: it is counted under its cause, priced, folded into the event hash and
+//! given its place on the request's cursor. Operations in a row depend on each other, so the cursor moves to each one's
+//! completion; [`Media::together`] starts several at one moment and goes on when the last is done; [`Media::detached`] is
+//! work that the host does not wait for but that occupies its resources all the same. Scheme code is thus straight-line
+//! and knows no clock.
+//!
+//! Invariant: totals meet at both ends. What the causes add up to is what the flash counted, because there is no other way in.
+
+use flash::{FlashError, Lbn, Page, Pbn, Ppn, Role, Tag};
+
+use crate::{Device, FtlError, Nanos, Op};
+
+/// Why an operation is done. The innermost cause in force counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Cause {
+    /// The host's own page.
+    Host = 0,
+    /// Reading the rest of a page that the host writes in part.
+    ReadModifyWrite = 1,
+    /// Fetching and writing back mapping information on the host's behalf.
+    Mapping = 2,
+    /// Moving valid data out of blocks to be erased.
+    Collection = 3,
+    /// Moving mapping pages, or updating them, because data moved.
+    MappingCollection = 4,
+    /// Merging log blocks with data blocks, or rewriting a block to change one of its pages.
+    Merge = 5,
+    /// Preparing the device before measurement.
+    Precondition = 6,
+}
+
+impl Cause {
+    /// How many there are.
+    pub const COUNT: usize = 7;
+
+    /// All, in index order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Host,
+        Self::ReadModifyWrite,
+        Self::Mapping,
+        Self::Collection,
+        Self::MappingCollection,
+        Self::Merge,
+        Self::Precondition,
+    ];
+
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::ReadModifyWrite => "read_modify_write",
+            Self::Mapping => "mapping",
+            Self::Collection => "collection",
+            Self::MappingCollection => "mapping_collection",
+            Self::Merge => "merge",
+            Self::Precondition => "precondition",
+        }
+    }
+}
+
+/// Something that happened inside a scheme and is worth counting, besides flash operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Note {
+    /// A mapping entry was found in the cache.
+    MappingHit = 0,
+    /// A mapping entry had to be fetched from flash.
+    MappingMiss = 1,
+    /// A mapping entry left the cache clean.
+    CleanEviction = 2,
+    /// A mapping entry left the cache and its translation page had to be written.
+    DirtyEviction = 3,
+    /// A log block became a data block as it was.
+    SwitchMerge = 4,
+    /// A log block was completed with copies and became a data block.
+    PartialMerge = 5,
+    /// The newest pages of one logical block were copied into a fresh block.
+    FullMerge = 6,
+    /// A block was collected.
+    Collection = 7,
+}
+
+impl Note {
+    /// How many there are.
+    pub const COUNT: usize = 8;
+
+    /// All, in index order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::MappingHit,
+        Self::MappingMiss,
+        Self::CleanEviction,
+        Self::DirtyEviction,
+        Self::SwitchMerge,
+        Self::PartialMerge,
+        Self::FullMerge,
+        Self::Collection,
+    ];
+
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MappingHit => "mapping_hits",
+            Self::MappingMiss => "mapping_misses",
+            Self::CleanEviction => "clean_evictions",
+            Self::DirtyEviction => "dirty_evictions",
+            Self::SwitchMerge => "switch_merges",
+            Self::PartialMerge => "partial_merges",
+            Self::FullMerge => "full_merges",
+            Self::Collection => "collections",
+        }
+    }
+}
+
+/// How often each operation was done for each cause, and how long that took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    counts: [[u64; 3]; Cause::COUNT],
+    times_ns: [[u64; 3]; Cause::COUNT],
+    notes: [u64; Note::COUNT],
+}
+
+impl Tally {
+    /// Operations of one kind done for one cause.
+    pub fn count(&self, cause: Cause, op: Op) -> u64 {
+        self.counts[cause as usize][op as usize]
+    }
+
+    /// Time from the start of service to the end, summed over those operations, in nanoseconds.
+    pub fn time_ns(&self, cause: Cause, op: Op) -> u64 {
+        self.times_ns[cause as usize][op as usize]
+    }
+
+    /// How often something was noted.
+    pub fn note(&self, note: Note) -> u64 {
+        self.notes[note as usize]
+    }
+
+    /// Operations of one kind, over all causes.
+    pub fn total(&self, op: Op) -> u64 {
+        Cause::ALL.iter().map(|&cause| self.count(cause, op)).sum()
+    }
+
+    /// What was done since an earlier reading of the same tally.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut difference = *self;
+        for cause in 0..Cause::COUNT {
+            for op in 0..3 {
+                difference.counts[cause][op] -= earlier.counts[cause][op];
+                difference.times_ns[cause][op] -= earlier.times_ns[cause][op];
+            }
+        }
+        for note in 0..Note::COUNT {
+            difference.notes[note] -= earlier.notes[note];
+        }
+        difference
+    }
+}
+
+/// The OOB content of a page as a scheme says it; the sequence number is added at the door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// LPN, or translation page number for [`Role::Translation`].
+    pub logical: u32,
+    /// Use of the block.
+    pub role: Role,
+    /// Owning logical block, where the scheme has one.
+    pub owner: Option<Lbn>,
+}
+
+/// A device behind its door, with the cursor of the request that is being served.
+pub struct Media<D> {
+    device: D,
+    cursor: Nanos,
+    cause: Cause,
+    tally: Tally,
+    seq: u64,
+    hash: u64,
+}
+
+impl<D: Device> Media<D> {
+    /// Puts a door in front of a device.
+    pub fn new(device: D) -> Self {
+        Self { device, cursor: Nanos::ZERO, cause: Cause::Host, tally: Tally::default(), seq: 0, hash: 0 }
+    }
+
+    /// The device, to look at.
+    #[inline]
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Takes the device out, for recovery to start afresh on it.
+    pub fn into_device(self) -> D {
+        self.device
+    }
+
+    /// Reads a page.
+    #[inline]
+    pub fn read(&mut self, ppn: Ppn) -> Result<Page<D::Data>, FtlError> {
+        match self.device.read(ppn) {
+            Ok(page) => {
+                self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get());
+                Ok(page)
+            }
+            Err(error) => Err(self.stop(error)),
+        }
+    }
+
+    /// Programs a page.
+    #[inline]
+    pub fn program(&mut self, ppn: Ppn, label: Label, data: D::Data) -> Result<(), FtlError> {
+        self.seq += 1;
+        let tag = Tag { logical: label.logical, role: label.role, owner: label.owner, seq: self.seq };
+        match self.device.program(ppn, &tag, data) {
+            Ok(()) => {
+                self.account(Op::Program, self.device.geometry().block_of(ppn), ppn.get());
+                Ok(())
+            }
+            Err(error) => Err(self.stop(error)),
+        }
+    }
+
+    /// Erases a block.
+    #[inline]
+    pub fn erase(&mut self, pbn: Pbn) -> Result<(), FtlError> {
+        match self.device.erase(pbn) {
+            Ok(()) => {
+                self.account(Op::Erase, pbn, pbn.get());
+                Ok(())
+            }
+            Err(error) => Err(self.stop(error)),
+        }
+    }
+
+    /// Copies a page: a read and the program that waits for it.
+    #[inline]
+    pub fn copy(&mut self, from: Ppn, to: Ppn, label: Label) -> Result<(), FtlError> {
+        let page = self.read(from)?;
+        self.program(to, label, page.data)
+    }
+
+    /// Does something for each item, all starting at the same moment; goes on when the last is done.
+    #[inline]
+    pub fn together<I, E>(
+        &mut self,
+        items: impl IntoIterator<Item = I>,
+        mut each: impl FnMut(&mut Self, I) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let start = self.cursor;
+        let mut last = start;
+        for item in items {
+            self.cursor = start;
+            each(self, item)?;
+            last = last.max(self.cursor);
+        }
+        self.cursor = last;
+        Ok(())
+    }
+
+    /// Does work that begins now and that the host does not wait for.
+    #[inline]
+    pub fn detached<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let start = self.cursor;
+        let result = work(self);
+        self.cursor = start;
+        result
+    }
+
+    /// Does work under a cause.
+    #[inline]
+    pub fn because<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.cause, cause);
+        let result = work(self);
+        self.cause = before;
+        result
+    }
+
+    /// Counts an event.
+    #[inline]
+    pub fn note(&mut self, note: Note) {
+        self.tally.notes[note as usize] += 1;
+    }
+
+    /// How long a channel stays busy from the cursor on; zero when it is idle.
+    pub fn busy(&self, channel: u32) -> Nanos {
+        self.device.channel_free_at(channel).since(self.cursor)
+    }
+
+    /// What has been done so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// A hash of every operation so far with its address, cause and completion time: equal runs have equal hashes.
+    pub fn event_hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// For the shell: sets the cursor to the moment a request begins.
+    #[inline]
+    pub fn begin(&mut self, at: Nanos) {
+        self.cursor = at;
+    }
+
+    /// For the shell: when the request's last operation was done.
+    #[inline]
+    pub fn now(&self) -> Nanos {
+        self.cursor
+    }
+
+    #[inline]
+    fn account(&mut self, op: Op, pbn: Pbn, address: u32) {
+        let die = self.device.geometry().die_of(pbn);
+        let span = self.device.perform(op, die, self.cursor);
+        self.cursor = span.end;
+        let cause = self.cause as usize;
+        self.tally.counts[cause][op as usize] += 1;
+        self.tally.times_ns[cause][op as usize] += span.end.0 - span.start.0;
+        let event = u64::from(address) | (op as u64) << 32 | (cause as u64) << 34;
+        self.hash = (self.hash.rotate_left(5) ^ event ^ (span.end.0 << 24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn stop(&self, error: FlashError) -> FtlError {
+        FtlError::Flash { error, cause: self.cause, operation: Op::ALL.iter().map(|&op| self.tally.total(op)).sum() }
+    }
+}

@@ -1,0 +1,228 @@
+//! Parameters of schemes: declared once with default, range and source, parsed and checked here for all of them.
+//!
+//! A scheme lists its [`Parameter`]s in its registry entry; a user's settings become [`Values`], in which every parameter has
+//! a checked value. Unknown names, wrong units and values out of range are errors that name the limit.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::ConfigError;
+
+/// What a parameter may be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Kind {
+    /// A whole number within bounds.
+    Integer {
+        /// Smallest allowed.
+        min: u64,
+        /// Largest allowed.
+        max: u64,
+    },
+    /// A real number within bounds.
+    Ratio {
+        /// Smallest allowed.
+        min: f64,
+        /// Largest allowed.
+        max: f64,
+    },
+    /// A number of bytes within bounds, written as `64KiB` or as a plain number.
+    Bytes {
+        /// Smallest allowed.
+        min: u64,
+        /// Largest allowed.
+        max: u64,
+    },
+    /// One of a few words.
+    Choice {
+        /// The words.
+        of: &'static [&'static str],
+    },
+    /// `true` or `false`.
+    Switch,
+}
+
+/// One declared parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Parameter {
+    /// Its key, in TOML and after the scheme's name in `--set`.
+    pub name: &'static str,
+    /// What it may be.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// Its value when not set, as a user would write it.
+    pub default: &'static str,
+    /// What it means, in one sentence, with what its extremes do.
+    pub meaning: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Integer(u64),
+    Ratio(f64),
+    Word(&'static str),
+    Switch(bool),
+}
+
+/// A checked value for every parameter of one scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    values: BTreeMap<&'static str, Value>,
+}
+
+impl Values {
+    /// Checks a user's settings (parameter name → text) against a scheme's parameters.
+    pub fn check(
+        scheme: &str,
+        parameters: &[Parameter],
+        settings: &BTreeMap<String, String>,
+    ) -> Result<Self, ConfigError> {
+        for key in settings.keys() {
+            if !parameters.iter().any(|p| p.name == key) {
+                let known: Vec<_> = parameters.iter().map(|p| p.name).collect();
+                return Err(ConfigError(format!(
+                    "{scheme}.{key}: {scheme} has no parameter {key}; it has {}",
+                    if known.is_empty() { "none".into() } else { known.join(", ") }
+                )));
+            }
+        }
+        let mut values = BTreeMap::new();
+        for parameter in parameters {
+            let text = settings.get(parameter.name).map_or(parameter.default, String::as_str);
+            let value = parse(parameter.kind, text.trim())
+                .map_err(|why| ConfigError(format!("{scheme}.{} = {text}: {why}", parameter.name)))?;
+            values.insert(parameter.name, value);
+        }
+        Ok(Self { values })
+    }
+
+    /// A whole number or a number of bytes.
+    ///
+    /// # Panics
+    /// When the scheme did not declare the parameter so: an error in the scheme's own source.
+    pub fn integer(&self, name: &str) -> u64 {
+        match self.values.get(name) {
+            Some(Value::Integer(value)) => *value,
+            other => panic!("{name} is declared as {other:?}, not as an integer"),
+        }
+    }
+
+    /// A real number; panics like [`integer`](Self::integer).
+    pub fn ratio(&self, name: &str) -> f64 {
+        match self.values.get(name) {
+            Some(Value::Ratio(value)) => *value,
+            other => panic!("{name} is declared as {other:?}, not as a ratio"),
+        }
+    }
+
+    /// A word; panics like [`integer`](Self::integer).
+    pub fn word(&self, name: &str) -> &'static str {
+        match self.values.get(name) {
+            Some(Value::Word(value)) => value,
+            other => panic!("{name} is declared as {other:?}, not as a choice"),
+        }
+    }
+
+    /// A switch; panics like [`integer`](Self::integer).
+    pub fn switch(&self, name: &str) -> bool {
+        match self.values.get(name) {
+            Some(Value::Switch(value)) => *value,
+            other => panic!("{name} is declared as {other:?}, not as a switch"),
+        }
+    }
+}
+
+fn parse(kind: Kind, text: &str) -> Result<Value, String> {
+    match kind {
+        Kind::Integer { min, max } => {
+            let value = text.parse::<u64>().map_err(|_| format!("not a whole number; give one from {min} to {max}"))?;
+            within(value, min, max).map(Value::Integer)
+        }
+        Kind::Bytes { min, max } => within(bytes(text)?, min, max).map(Value::Integer),
+        Kind::Ratio { min, max } => {
+            let value = text.parse::<f64>().map_err(|_| format!("not a number; give one from {min} to {max}"))?;
+            if value.is_finite() {
+                within(value, min, max).map(Value::Ratio)
+            } else {
+                Err("not a finite number".into())
+            }
+        }
+        Kind::Choice { of } => of
+            .iter()
+            .find(|word| **word == text)
+            .map(|word| Value::Word(word))
+            .ok_or_else(|| format!("must be one of {}", of.join(", "))),
+        Kind::Switch => text.parse::<bool>().map(Value::Switch).map_err(|_| "must be true or false".into()),
+    }
+}
+
+fn within<T: PartialOrd + Copy + std::fmt::Display>(value: T, min: T, max: T) -> Result<T, String> {
+    if value < min || value > max { Err(format!("out of range; must be from {min} to {max}")) } else { Ok(value) }
+}
+
+/// Parses a number of bytes: a whole number, or one with `B`, `KiB`, `MiB`, `GiB` or `TiB`.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u32); 5] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0)];
+    let (number, shift) = UNITS
+        .iter()
+        .find_map(|(unit, shift)| text.strip_suffix(unit).map(|number| (number.trim_end(), *shift)))
+        .unwrap_or((text, 0));
+    let number = number.parse::<u64>().map_err(|_| {
+        "not a number of bytes; write for example 65536, 64KiB, 8MiB or 1GiB (whole numbers; KB and MB are not used)".to_owned()
+    })?;
+    number.checked_mul(1 << shift).ok_or_else(|| "more bytes than 64 bits can count".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMETERS: [Parameter; 3] = [
+        Parameter {
+            name: "cmt",
+            kind: Kind::Bytes { min: 64, max: 1 << 30 },
+            default: "64KiB",
+            meaning: "",
+            source: "",
+        },
+        Parameter {
+            name: "victim",
+            kind: Kind::Choice { of: &["greedy", "fifo"] },
+            default: "greedy",
+            meaning: "",
+            source: "",
+        },
+        Parameter { name: "share", kind: Kind::Ratio { min: 0.0, max: 1.0 }, default: "0.03", meaning: "", source: "" },
+    ];
+
+    fn check(key: &str, text: &str) -> Result<Values, ConfigError> {
+        Values::check("dftl", &PARAMETERS, &BTreeMap::from([(key.into(), text.into())]))
+    }
+
+    #[test]
+    fn defaults_fill_what_is_not_set() {
+        let values = check("cmt", "2 MiB").expect("valid");
+        assert_eq!((values.integer("cmt"), values.word("victim")), (2 << 20, "greedy"));
+        assert!((values.ratio("share") - 0.03).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn every_wrong_setting_names_the_key_the_value_and_the_limit() {
+        for (key, text, part) in [
+            ("cmt", "64KB", "KiB"),
+            ("cmt", "-1", "not a number of bytes"),
+            ("cmt", "32", "from 64 to 1073741824"),
+            ("cmt", "99999999999TiB", "64 bits"),
+            ("victim", "lifo", "greedy, fifo"),
+            ("share", "NaN", "finite"),
+            ("share", "1.5", "from 0 to 1"),
+            ("cmtt", "1", "cmt, victim, share"),
+        ] {
+            let error = check(key, text).expect_err(text).to_string();
+            assert!(error.contains(key) && error.contains(part), "{error}");
+        }
+    }
+}

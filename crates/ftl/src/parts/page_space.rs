@@ -1,0 +1,237 @@
+//! Physical space under a page map: pages are placed on open blocks, die by die, and whole blocks come back by collection.
+//!
+//! A *stream* is a kind of content that gets blocks of its own (host writes, collected pages, translation pages …). Each
+//! stream has at most one open block a die and visits the dies in turn, channels first. The space knows which pages are
+//! valid and which closed blocks are worth collecting; what a page means, and moving it, is the scheme's.
+//!
+//! **Why a placement never fails.** Each die keeps a last free block that only its own collection may open
+//! ([`PageSpace::place_on`]). Collecting a block moves at most one block's worth of pages, so it needs at most that one and
+//! returns one. As long as the valid pages fit into [`PageSpace::capacity_pages`], some die has either room in an open block
+//! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number.
+
+use flash::{Geometry, Pbn, Ppn};
+
+use crate::parts::ledger::Ledger;
+use crate::parts::pool::{FreePool, channels_first};
+use crate::parts::victims::{Policy, Victims};
+use crate::{BrokenInvariant, ConfigError, Device, Layout, Media};
+
+/// Index of a stream of a space.
+pub type Stream = usize;
+
+/// An open block: its next page and the first page after it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    next: u32,
+    end: u32,
+}
+
+/// Blocks, open blocks and valid pages of a page-mapped device.
+#[derive(Clone, Debug)]
+pub struct PageSpace {
+    geometry: Geometry,
+    pool: FreePool,
+    ledger: Ledger,
+    victims: Victims,
+    open: Vec<Open>,
+    stream_of: Vec<u8>,
+    order: Vec<u32>,
+    turns: Vec<usize>,
+    threshold: usize,
+}
+
+impl PageSpace {
+    /// An erased space. A die reclaims blocks until more than `threshold` (at least 1) are free before it opens one.
+    pub fn new(layout: &Layout, streams: usize, policy: Policy, threshold: usize) -> Self {
+        let geometry = layout.geometry;
+        Self {
+            geometry,
+            pool: FreePool::new(geometry, &layout.good_blocks),
+            ledger: Ledger::new(geometry),
+            victims: Victims::new(geometry, policy, layout.seed),
+            open: vec![Open::default(); streams * geometry.dies() as usize],
+            stream_of: vec![0; geometry.blocks() as usize],
+            order: channels_first(&geometry),
+            turns: vec![0; streams],
+            threshold: threshold.max(1),
+        }
+    }
+
+    /// Valid pages that a space is sure to hold: each die sets aside its free blocks and one open block a stream.
+    pub fn capacity_pages(layout: &Layout, streams: usize, threshold: usize) -> u64 {
+        let mut good = vec![0_u64; layout.geometry.dies() as usize];
+        for &pbn in &layout.good_blocks {
+            good[layout.geometry.die_of(pbn) as usize] += 1;
+        }
+        let set_aside = (streams + threshold.max(1)) as u64;
+        let usable: u64 = good.iter().map(|blocks| blocks.saturating_sub(set_aside)).sum();
+        usable * u64::from(layout.geometry.pages_per_block())
+    }
+
+    /// Refuses a layout whose valid pages might not fit, saying how much to spare.
+    pub fn require(
+        layout: &Layout,
+        streams: usize,
+        threshold: usize,
+        valid: u64,
+        scheme: &str,
+    ) -> Result<(), ConfigError> {
+        let capacity = Self::capacity_pages(layout, streams, threshold);
+        if valid <= capacity {
+            return Ok(());
+        }
+        let good = layout.good_blocks.len() as u64 * u64::from(layout.geometry.pages_per_block());
+        Err(ConfigError(format!(
+            "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
+             each of {} dies keeps {streams} open and {threshold} free blocks; raise device.spare, use more blocks per plane or fewer dies",
+            layout.geometry.dies()
+        )))
+    }
+
+    /// Dies of the device.
+    pub fn dies(&self) -> u32 {
+        self.order.len() as u32
+    }
+
+    /// The next die in turn for a stream.
+    #[inline]
+    pub fn take_turn(&mut self, stream: Stream) -> u32 {
+        let turn = &mut self.turns[stream];
+        let die = self.order[*turn];
+        *turn += 1;
+        if *turn == self.order.len() {
+            *turn = 0;
+        }
+        die
+    }
+
+    /// Whether a die has an open block with room for a stream.
+    #[inline]
+    pub fn has_room(&self, die: u32, stream: Stream) -> bool {
+        let open = self.open[stream * self.order.len() + die as usize];
+        open.next < open.end
+    }
+
+    /// Whether a die should collect before it opens another block.
+    #[inline]
+    pub fn is_short(&self, die: u32) -> bool {
+        self.pool.len_on(die) <= self.threshold
+    }
+
+    /// Whether a die has free blocks beyond the one that its collection needs.
+    pub fn can_lend(&self, die: u32) -> bool {
+        self.pool.len_on(die) > 1
+    }
+
+    /// Places one page of a stream on a die, opening any free block there, and marks it valid.
+    #[inline]
+    pub fn place_on(&mut self, die: u32, stream: Stream) -> Option<Ppn> {
+        if !self.has_room(die, stream) {
+            let pbn = self.pool.take_on(die)?;
+            self.open_block(pbn, stream);
+        }
+        let open = &mut self.open[stream * self.order.len() + die as usize];
+        let ppn = Ppn::new(open.next);
+        open.next += 1;
+        let filled = open.next == open.end;
+        let pbn = self.geometry.block_of(ppn);
+        self.ledger.validate(ppn, pbn);
+        if filled {
+            self.victims.close(pbn, self.ledger.valid_pages(pbn));
+        }
+        Some(ppn)
+    }
+
+    /// Makes an erased block, which is not in the pool, the open block of a stream on its die.
+    pub fn open_block(&mut self, pbn: Pbn, stream: Stream) {
+        let next = self.geometry.page(pbn, 0).get();
+        let die = self.geometry.die_of(pbn) as usize;
+        self.open[stream * self.order.len() + die] = Open { next, end: next + self.geometry.pages_per_block() };
+        self.stream_of[pbn.index()] = stream as u8;
+    }
+
+    /// A page's content is superseded.
+    #[inline]
+    pub fn release(&mut self, ppn: Ppn) {
+        let pbn = self.ledger.invalidate(ppn);
+        self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
+    }
+
+    /// Takes the next block to collect on a die, if collecting gains anything there.
+    pub fn take_victim(&mut self, die: u32) -> Option<Pbn> {
+        self.victims.take(die, &self.ledger)
+    }
+
+    /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains anything. Looks at every
+    /// block: for emergencies.
+    pub fn take_fewest_valid(&mut self, stream: Stream) -> Option<Pbn> {
+        let block = (0..self.geometry.blocks())
+            .map(Pbn::new)
+            .filter(|&pbn| self.stream_of(pbn) == stream && self.victims.contains(pbn))
+            .min_by_key(|&pbn| self.ledger.valid_pages(pbn))?;
+        if self.ledger.valid_pages(block) == self.geometry.pages_per_block() {
+            return None;
+        }
+        self.victims.remove(block);
+        Some(block)
+    }
+
+    /// The valid pages of a block, in order.
+    pub fn list_valid(&self, pbn: Pbn, into: &mut Vec<Ppn>) {
+        into.clear();
+        self.ledger.list_valid(pbn, into);
+    }
+
+    /// The stream whose content a block holds.
+    pub fn stream_of(&self, pbn: Pbn) -> Stream {
+        self.stream_of[pbn.index()] as usize
+    }
+
+    /// A victim's pages have all been placed elsewhere and it has been erased; returns it to the pool.
+    pub fn reclaimed(&mut self, pbn: Pbn) {
+        self.ledger.clear_block(pbn);
+        self.pool.put(pbn);
+    }
+
+    /// Takes a free block out of the pool, for a scheme that keeps one aside.
+    pub fn set_aside(&mut self, die: u32) -> Option<Pbn> {
+        self.pool.take_on(die)
+    }
+
+    /// Free blocks of the device.
+    pub fn free_blocks(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// Whether a page holds the newest copy of something.
+    pub fn is_valid(&self, ppn: Ppn) -> bool {
+        self.ledger.is_valid(ppn)
+    }
+
+    /// Valid pages of the device.
+    pub fn valid_pages(&self) -> u64 {
+        (0..self.geometry.blocks()).map(|block| u64::from(self.ledger.valid_pages(Pbn::new(block)))).sum()
+    }
+
+    /// Checks that free blocks are erased and hold nothing valid, and that every valid page is programmed.
+    pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
+        for pbn in self.pool.iter() {
+            let clean =
+                media.device().next_page(pbn) == 0 && self.ledger.valid_pages(pbn) == 0 && !self.victims.contains(pbn);
+            BrokenInvariant::unless(clean, name, || format!("{pbn} is in the free pool but in use"))?;
+        }
+        let mut pages = Vec::new();
+        for pbn in (0..self.geometry.blocks()).map(Pbn::new) {
+            self.list_valid(pbn, &mut pages);
+            BrokenInvariant::unless(pages.len() as u32 == self.ledger.valid_pages(pbn), name, || {
+                format!("{pbn} counts {} valid pages, but {} are marked", self.ledger.valid_pages(pbn), pages.len())
+            })?;
+            for &ppn in &pages {
+                BrokenInvariant::unless(media.device().peek(ppn).is_some(), name, || {
+                    format!("{ppn} is valid but erased")
+                })?;
+            }
+        }
+        Ok(())
+    }
+}

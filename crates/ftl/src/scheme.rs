@@ -1,0 +1,152 @@
+//! What every translation layer is: the trait that the shells (simulator, checker, live device) drive.
+
+use flash::{Flash, Geometry, Lpn, Pbn};
+use serde::Serialize;
+
+use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, Values};
+
+/// A host request in pages. Whole, since many schemes classify by size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// First logical page.
+    pub lpn: Lpn,
+    /// Logical pages, at least 1; the shell has checked that they lie on the device.
+    pub pages: u32,
+    /// Arrival.
+    pub arrival: Nanos,
+    /// Temperature hint, 0 if none.
+    pub temperature: u8,
+}
+
+impl Request {
+    /// A request that arrives at time zero without a hint.
+    pub fn new(lpn: Lpn, pages: u32) -> Self {
+        Self { lpn, pages, arrival: Nanos::ZERO, temperature: 0 }
+    }
+
+    /// Its logical pages, in order, each with its position in the request.
+    #[inline]
+    pub fn lpns(&self) -> impl Iterator<Item = (usize, Lpn)> + use<> {
+        let first = self.lpn.get();
+        (0..self.pages).map(move |i| (i as usize, Lpn::new(first + i)))
+    }
+}
+
+/// A flash translation layer. `out` and `data` hold one element a page of the request.
+pub trait Ftl<D: Device> {
+    /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError>;
+
+    /// Writes pages. Acknowledged writes are durable unless the scheme buffers data and says so.
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError>;
+
+    /// Forgets pages.
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError>;
+
+    /// Makes everything acknowledged survive a power cut.
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError>;
+
+    /// Offers `budget` of idle time for background work.
+    fn idle(&mut self, _media: &mut Media<D>, _budget: Nanos) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Checks the numbered invariants of the scheme's header. Pure; may take time proportional to the device.
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant>;
+
+    /// Memory that the mapping takes, structure by structure.
+    fn footprint(&self) -> Footprint;
+
+    /// Numbers of the scheme's own, sampled into the time series.
+    fn gauges(&self) -> Vec<Gauge> {
+        Vec::new()
+    }
+}
+
+/// How the registry builds a scheme.
+pub trait Scheme: Sized {
+    /// What the registry lists about it.
+    const ENTRY: Entry;
+
+    /// Builds the scheme for an erased device.
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError>;
+}
+
+/// What a scheme may know of its device: shape, logical capacity and the blocks it can use.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Shape of the flash.
+    pub geometry: Geometry,
+    /// Logical pages that the host sees.
+    pub logical_pages: u32,
+    /// Blocks that are not bad, in address order.
+    pub good_blocks: Vec<Pbn>,
+    /// Seed of whatever a scheme draws at random, derived by name from the run's seed.
+    pub seed: u64,
+}
+
+impl Layout {
+    /// The layout of a fresh chip.
+    pub fn of(chip: &impl Flash, logical_pages: u32, seed: u64) -> Self {
+        let geometry = *chip.geometry();
+        let good_blocks = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| !chip.is_bad(pbn)).collect();
+        Self { geometry, logical_pages, good_blocks, seed }
+    }
+
+    /// Logical blocks, the last one perhaps in part.
+    pub fn logical_blocks(&self) -> u32 {
+        self.logical_pages.div_ceil(self.geometry.pages_per_block())
+    }
+
+    /// Good blocks beyond those that the logical pages fill.
+    pub fn spare_blocks(&self) -> u32 {
+        (self.good_blocks.len() as u32).saturating_sub(self.logical_blocks())
+    }
+}
+
+/// RAM and flash bytes of a scheme's mapping, as the papers count them: what a controller would need, not what the
+/// simulation happens to use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Footprint {
+    /// The structures.
+    pub structures: Vec<Structure>,
+}
+
+/// One structure of a footprint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Structure {
+    /// For example `page map`, `GTD`.
+    pub name: &'static str,
+    /// Bytes of RAM.
+    pub ram_bytes: u64,
+    /// Bytes of flash.
+    pub flash_bytes: u64,
+}
+
+impl Footprint {
+    /// Adds a structure.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, ram_bytes: u64, flash_bytes: u64) -> Self {
+        self.structures.push(Structure { name, ram_bytes, flash_bytes });
+        self
+    }
+
+    /// Bytes of RAM over all structures.
+    pub fn ram_bytes(&self) -> u64 {
+        self.structures.iter().map(|s| s.ram_bytes).sum()
+    }
+
+    /// Bytes of flash over all structures.
+    pub fn flash_bytes(&self) -> u64 {
+        self.structures.iter().map(|s| s.flash_bytes).sum()
+    }
+}
+
+/// A number of a scheme's own at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gauge {
+    /// Its name in results.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+}

@@ -1,0 +1,177 @@
+//! The side of a device that says how long an operation takes. Schemes never see it; [`Media`](crate::Media) asks it.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+use flash::{Flash, FlashError, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Tag};
+use serde::{Deserialize, Serialize};
+
+/// A moment or a span of virtual time, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The beginning of time.
+    pub const ZERO: Self = Self(0);
+
+    /// The span from `earlier` to this moment, zero if it lies in the future.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Nanos {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Self;
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ns", self.0)
+    }
+}
+
+/// A flash operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Op {
+    /// Page read.
+    Read = 0,
+    /// Page program.
+    Program = 1,
+    /// Block erase.
+    Erase = 2,
+}
+
+impl Op {
+    /// All, in index order.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Program, Self::Erase];
+
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Program => "program",
+            Self::Erase => "erase",
+        }
+    }
+}
+
+/// Prices operations.
+pub trait Timing {
+    /// Performs an operation on a die that may begin at `at`; returns when it began to be served and when it was done.
+    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span;
+
+    /// When a channel is next free.
+    fn channel_free_at(&self, channel: u32) -> Nanos;
+}
+
+/// When an operation was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first resource started on it.
+    pub start: Nanos,
+    /// The last resource was done with it.
+    pub end: Nanos,
+}
+
+/// Everything takes no time: for checking schemes without a clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Untimed;
+
+impl Timing for Untimed {
+    #[inline]
+    fn perform(&mut self, _op: Op, _die: u32, at: Nanos) -> Span {
+        Span { start: at, end: at }
+    }
+
+    fn channel_free_at(&self, _channel: u32) -> Nanos {
+        Nanos::ZERO
+    }
+}
+
+/// What lies behind [`Media`](crate::Media): flash that also tells the time.
+pub trait Device: Flash + Timing {}
+
+impl<D: Flash + Timing> Device for D {}
+
+/// A chip with prices.
+pub struct Timed<C, T> {
+    /// The flash.
+    pub chip: C,
+    /// Its prices.
+    pub timing: T,
+}
+
+impl<C, T: Timing> Timing for Timed<C, T> {
+    #[inline]
+    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span {
+        self.timing.perform(op, die, at)
+    }
+
+    fn channel_free_at(&self, channel: u32) -> Nanos {
+        self.timing.channel_free_at(channel)
+    }
+}
+
+impl<C: Flash, T> Flash for Timed<C, T> {
+    type Data = C::Data;
+
+    #[inline]
+    fn geometry(&self) -> &Geometry {
+        self.chip.geometry()
+    }
+    #[inline]
+    fn read(&mut self, ppn: Ppn) -> Result<Page<C::Data>, FlashError> {
+        self.chip.read(ppn)
+    }
+    #[inline]
+    fn program(&mut self, ppn: Ppn, tag: &Tag, data: C::Data) -> Result<(), FlashError> {
+        self.chip.program(ppn, tag, data)
+    }
+    #[inline]
+    fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
+        self.chip.erase(pbn)
+    }
+    #[inline]
+    fn peek(&self, ppn: Ppn) -> Option<u32> {
+        self.chip.peek(ppn)
+    }
+    #[inline]
+    fn next_page(&self, pbn: Pbn) -> u32 {
+        self.chip.next_page(pbn)
+    }
+    #[inline]
+    fn erase_count(&self, pbn: Pbn) -> u32 {
+        self.chip.erase_count(pbn)
+    }
+    fn is_bad(&self, pbn: Pbn) -> bool {
+        self.chip.is_bad(pbn)
+    }
+    fn program_order(&self) -> ProgramOrder {
+        self.chip.program_order()
+    }
+    fn operations(&self) -> Operations {
+        self.chip.operations()
+    }
+}
