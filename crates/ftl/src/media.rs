@@ -287,7 +287,7 @@ impl<D: Device> Media<D> {
 
     /// How long a channel stays busy from the cursor on; zero when it is idle.
     pub fn busy(&self, channel: u32) -> Nanos {
-        self.device.channel_free_at(channel).since(self.cursor)
+        self.device.channel_free_from(channel, self.cursor).since(self.cursor)
     }
 
     /// What has been done so far.
@@ -310,6 +310,13 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn now(&self) -> Nanos {
         self.cursor
+    }
+
+    /// For the shell: starts the clock anew with idle resources, between preparing a device and measuring it. Data, counts
+    /// and the event hash stay.
+    pub fn restart(&mut self) {
+        self.device.reset();
+        self.cursor = Nanos::ZERO;
     }
 
     #[inline]

@@ -99,6 +99,11 @@ impl Values {
         Ok(Self { values })
     }
 
+    /// No parameters: for schemes that have none.
+    pub fn none() -> Self {
+        Self { values: BTreeMap::new() }
+    }
+
     /// A whole number or a number of bytes.
     ///
     /// # Panics

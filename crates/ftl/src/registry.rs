@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::mapping::page::Page;
+use crate::mapping::{block::Block, dftl::Dftl, fast::Fast, page::Page};
 use crate::{ConfigError, Device, Ftl, Layout, Parameter, Scheme, Values};
 
 /// What the registry knows of a scheme without building it.
@@ -58,7 +58,7 @@ macro_rules! schemes {
     };
 }
 
-schemes![Page];
+schemes![Page, Block, Fast, Dftl];
 
 /// The entry of a scheme; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {

@@ -1,6 +1,6 @@
 //! What every translation layer is: the trait that the shells (simulator, checker, live device) drive.
 
-use flash::{Flash, Geometry, Lpn, Pbn};
+use flash::{Flash, Geometry, Lbn, Lpn, Pbn, ProgramOrder};
 use serde::Serialize;
 
 use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, Values};
@@ -29,6 +29,37 @@ impl Request {
     pub fn lpns(&self) -> impl Iterator<Item = (usize, Lpn)> + use<> {
         let first = self.lpn.get();
         (0..self.pages).map(move |i| (i as usize, Lpn::new(first + i)))
+    }
+}
+
+/// The pages of a request that lie in one logical block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockRun {
+    /// The logical block.
+    pub lbn: Lbn,
+    /// Offset of the first page in it.
+    pub first: u32,
+    /// Pages.
+    pub pages: u32,
+    /// Position of the first page in the request.
+    pub position: usize,
+}
+
+impl Request {
+    /// The request cut at the borders of logical blocks.
+    pub fn block_runs(&self, geometry: &Geometry) -> impl Iterator<Item = BlockRun> + use<> {
+        let (geometry, first, end) = (*geometry, self.lpn.get(), self.lpn.get() + self.pages);
+        let mut next = first;
+        std::iter::from_fn(move || {
+            if next == end {
+                return None;
+            }
+            let (lbn, offset) = geometry.split_logical(Lpn::new(next));
+            let pages = (geometry.pages_per_block() - offset).min(end - next);
+            let run = BlockRun { lbn, first: offset, pages, position: (next - first) as usize };
+            next += pages;
+            Some(run)
+        })
     }
 }
 
@@ -81,6 +112,8 @@ pub struct Layout {
     pub logical_pages: u32,
     /// Blocks that are not bad, in address order.
     pub good_blocks: Vec<Pbn>,
+    /// Order in which the pages of a block may be programmed.
+    pub program_order: ProgramOrder,
     /// Seed of whatever a scheme draws at random, derived by name from the run's seed.
     pub seed: u64,
 }
@@ -90,7 +123,7 @@ impl Layout {
     pub fn of(chip: &impl Flash, logical_pages: u32, seed: u64) -> Self {
         let geometry = *chip.geometry();
         let good_blocks = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| !chip.is_bad(pbn)).collect();
-        Self { geometry, logical_pages, good_blocks, seed }
+        Self { geometry, logical_pages, good_blocks, program_order: chip.program_order(), seed }
     }
 
     /// Logical blocks, the last one perhaps in part.

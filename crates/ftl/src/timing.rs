@@ -82,8 +82,11 @@ pub trait Timing {
     /// Performs an operation on a die that may begin at `at`; returns when it began to be served and when it was done.
     fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span;
 
-    /// When a channel is next free.
-    fn channel_free_at(&self, channel: u32) -> Nanos;
+    /// The first moment from `at` on at which a channel could begin to move a page.
+    fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos;
+
+    /// Forgets everything performed: all resources are idle at time zero.
+    fn reset(&mut self);
 }
 
 /// When an operation was served.
@@ -105,9 +108,11 @@ impl Timing for Untimed {
         Span { start: at, end: at }
     }
 
-    fn channel_free_at(&self, _channel: u32) -> Nanos {
-        Nanos::ZERO
+    fn channel_free_from(&self, _channel: u32, at: Nanos) -> Nanos {
+        at
     }
+
+    fn reset(&mut self) {}
 }
 
 /// What lies behind [`Media`](crate::Media): flash that also tells the time.
@@ -129,8 +134,12 @@ impl<C, T: Timing> Timing for Timed<C, T> {
         self.timing.perform(op, die, at)
     }
 
-    fn channel_free_at(&self, channel: u32) -> Nanos {
-        self.timing.channel_free_at(channel)
+    fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
+        self.timing.channel_free_from(channel, at)
+    }
+
+    fn reset(&mut self) {
+        self.timing.reset();
     }
 }
 

@@ -1,3 +1,9 @@
 //! The mapping schemes, one file each: only what makes it differ. A mapping never imports another.
 
+pub mod block;
+pub mod dftl;
+pub mod fast;
 pub mod page;
+
+#[cfg(test)]
+mod testing;

@@ -1,7 +1,12 @@
 //! What several schemes share, each mechanism once, with its policy as a parameter.
 
 pub mod chains;
+pub mod data_blocks;
 pub mod ledger;
+pub mod log_space;
+pub mod mapping_cache;
+pub mod merge;
 pub mod page_space;
 pub mod pool;
+pub mod translation;
 pub mod victims;

@@ -142,12 +142,24 @@ impl PageSpace {
         Some(ppn)
     }
 
-    /// Makes an erased block, which is not in the pool, the open block of a stream on its die.
-    pub fn open_block(&mut self, pbn: Pbn, stream: Stream) {
+    /// Makes an erased block, which is not in the pool, the open block of a stream on its die, and returns the die.
+    pub fn open_block(&mut self, pbn: Pbn, stream: Stream) -> u32 {
         let next = self.geometry.page(pbn, 0).get();
-        let die = self.geometry.die_of(pbn) as usize;
-        self.open[stream * self.order.len() + die] = Open { next, end: next + self.geometry.pages_per_block() };
+        let die = self.geometry.die_of(pbn);
+        self.open[stream * self.order.len() + die as usize] =
+            Open { next, end: next + self.geometry.pages_per_block() };
         self.stream_of[pbn.index()] = stream as u8;
+        die
+    }
+
+    /// The die of a block.
+    pub fn die_of(&self, pbn: Pbn) -> u32 {
+        self.geometry.die_of(pbn)
+    }
+
+    /// Free blocks of one die.
+    pub fn free_on(&self, die: u32) -> usize {
+        self.pool.len_on(die)
     }
 
     /// A page's content is superseded.

@@ -1,0 +1,208 @@
+//! # block: pure block-level mapping
+//!
+//! ## Idea
+//! A logical block is mapped to a physical block as a whole, and page `i` always lies at page `i`. The map is as small as it
+//! can be. A page that is still erased and may still be programmed is written in place; writing any other page costs the
+//! whole block: its current pages and the new ones are copied to a free block, and the old one is erased. This is the
+//! floor that every other scheme must beat.
+//!
+//! ```text
+//!   write 2'            old  [0][1][2][3]      new  [0][1][2'][3]      map: LBN ─▶ new, old erased
+//! ```
+//!
+//! ## Source
+//! W tab. I, T 2.2.
+//!
+//! ## Departures
+//! A request that rewrites several pages of one block copies that block once, since the request is known as a whole.
+//!
+//! ## State
+//! RAM: the block map, 4 B × logical blocks. Flash: the data; each page's tag carries its LPN and its logical block.
+//!
+//! ## Read
+//! 1. The page at its own offset, if it is current.
+//!
+//! ## Write
+//! 1. `write_run`: all pages of the request that lie in one logical block.
+//! 2. `append` when the block's next programmable page is not past the run's first page, else `rewrite`.
+//!
+//! ## Reclaim
+//! 1. `rewrite` copies into a free block and erases the old one; nothing else ever needs reclaiming. A block whose pages
+//!    have all been trimmed is erased at once.
+//!
+//! ## Recover
+//! Of the blocks that claim a logical block, the one that was completed last; its erased pages read as unwritten.
+//!
+//! ## Invariants
+//! - I1: a current page carries its LPN at its own offset of its mapped block.
+//! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
+//! - I3: every good block is mapped or free.
+//!
+//! ## Costs
+//! Rewriting one page of a full block: b programs, b − 1 reads, 1 erase, so A = b.
+
+use flash::{Lbn, Pbn};
+
+use crate::parts::data_blocks::DataBlocks;
+use crate::{
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Layout, Media, Note, Request, Scheme,
+    Values,
+};
+
+/// Pure block-level mapping.
+pub struct Block {
+    data: DataBlocks,
+    good_blocks: usize,
+    logical_blocks: u32,
+}
+
+impl Scheme for Block {
+    const ENTRY: Entry = Entry {
+        name: "block",
+        family: "block",
+        source: "W tab. I, T 2.2",
+        parameters: &[],
+        header: include_str!("block.rs"),
+    };
+
+    fn format(layout: &Layout, _values: &Values) -> Result<Self, ConfigError> {
+        DataBlocks::require(layout, "block", 1, "one to copy into")?;
+        Ok(Self {
+            data: DataBlocks::new(layout),
+            good_blocks: layout.good_blocks.len(),
+            logical_blocks: layout.logical_blocks(),
+        })
+    }
+}
+
+impl<D: Device> Ftl<D> for Block {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            out[i] = match self.data.newest(lpn) {
+                Some(ppn) => media.read(ppn)?.data,
+                None => D::Data::default(),
+            };
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        let runs = request.block_runs(self.data.geometry());
+        media.together(runs, |media, run| {
+            self.write_run(media, run.lbn, run.first, &data[run.position..run.position + run.pages as usize])
+        })
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        for run in request.block_runs(self.data.geometry()) {
+            for offset in run.first..run.first + run.pages {
+                self.data.set_current(self.data.geometry().logical_page(run.lbn, offset), false);
+            }
+            if self.data.pages_of(run.lbn).all(|(_, lpn)| !self.data.is_current(lpn))
+                && let Some(pbn) = self.data.remap(run.lbn, None)
+            {
+                self.data.retire(media, pbn)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.data.check(media, "I1", "I2")?;
+        let known = self.data.mapped_blocks() + self.data.free_blocks();
+        BrokenInvariant::unless(known == self.good_blocks, "I3", || {
+            format!("{known} blocks are mapped or free, but the device has {} good ones", self.good_blocks)
+        })
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default().with("block map", 4 * u64::from(self.logical_blocks), 0)
+    }
+}
+
+impl Block {
+    fn write_run<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lbn: Lbn,
+        first: u32,
+        data: &[D::Data],
+    ) -> Result<(), FtlError> {
+        match self.data.block(lbn) {
+            None => {
+                let pbn = self.data.take_free("a new logical block")?;
+                self.data.remap(lbn, Some(pbn));
+                self.append(media, pbn, lbn, first, data)
+            }
+            Some(pbn)
+                if (first..first + data.len() as u32).all(|offset| self.data.fits_in_place(media, pbn, offset)) =>
+            {
+                self.append(media, pbn, lbn, first, data)
+            }
+            Some(old) => media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, first, data)),
+        }
+    }
+
+    fn append<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        pbn: Pbn,
+        lbn: Lbn,
+        first: u32,
+        data: &[D::Data],
+    ) -> Result<(), FtlError> {
+        for (offset, datum) in (first..).zip(data) {
+            let lpn = self.data.geometry().logical_page(lbn, offset);
+            self.data.program(media, pbn, lpn, datum.clone())?;
+        }
+        Ok(())
+    }
+
+    fn rewrite<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        old: Pbn,
+        lbn: Lbn,
+        first: u32,
+        data: &[D::Data],
+    ) -> Result<(), FtlError> {
+        media.note(Note::FullMerge);
+        let new = self.data.take_free("rewriting a block")?;
+        for (offset, lpn) in self.data.pages_of(lbn) {
+            if let Some(datum) = offset.checked_sub(first).and_then(|i| data.get(i as usize)) {
+                media.because(Cause::Host, |media| self.data.program(media, new, lpn, datum.clone()))?;
+            } else if let Some(from) = self.data.newest(lpn) {
+                let page = media.read(from)?;
+                self.data.program(media, new, lpn, page.data)?;
+            }
+        }
+        self.data.remap(lbn, Some(new));
+        self.data.retire(media, old)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::testing::{device, layout};
+    use flash::{Flash, Lpn};
+
+    #[test]
+    fn rewriting_one_page_of_a_full_block_costs_the_whole_block_and_one_erase() {
+        let (mut media, layout) = (device(8, 4), layout(8, 4, 16));
+        let mut block = Block::format(&layout, &Values::none()).expect("fits");
+        block.write(&mut media, &Request::new(Lpn::new(0), 16), &[(); 16]).expect("fill");
+        let before = media.device().operations();
+        block.write(&mut media, &Request::new(Lpn::new(6), 1), &[()]).expect("rewrite");
+        let after = media.device().operations();
+        assert_eq!(
+            (after.programs - before.programs, after.reads - before.reads, after.erases - before.erases),
+            (4, 3, 1)
+        );
+        Ftl::check(&block, &media).expect("invariants");
+    }
+}

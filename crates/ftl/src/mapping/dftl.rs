@@ -1,0 +1,406 @@
+//! # dftl: page mapping with the map on flash
+//!
+//! ## Idea
+//! The page map is too large for RAM, so it lives in translation pages on flash, found by a small directory in RAM (GTD).
+//! The entries in use are cached (CMT). A miss costs one read; an entry that leaves the cache changed costs a read and a
+//! write of its translation page, and takes all changed entries of that page with it. Workloads with locality thus run
+//! almost as with a full map in RAM.
+//!
+//! ```text
+//!   LPN ─▶ CMT ──hit──▶ PPN
+//!           │miss                      flash: [data]…  [data]…  [translation]…
+//!           └─▶ GTD ─▶ translation page ───────────────────────────┘
+//! ```
+//!
+//! ## Source
+//! R 2-3, T 3.2.3; Gupta 2009.
+//!
+//! ## Departures
+//! - Whenever a translation page is written, for whatever reason, all changed cached entries of it are written with it.
+//! - Victims of garbage collection are chosen among data and translation blocks alike, by the same policy.
+//! - One block is set aside for translation pages that a collection has to write when no die can lend one; it is
+//!   replaced by collecting translation blocks, which never needs mapping updates itself.
+//!
+//! ## State
+//! RAM: CMT, 8 B an entry (LPN and PPN); GTD, 4 B × translation pages. Flash: translation pages of `page_size / 4` entries;
+//! data pages. Tags carry the LPN or the translation page number. (The simulation mirrors the translation pages' content.)
+//!
+//! ## Read
+//! 1. `lookup`: a hit is free; a miss first makes room in the CMT, then reads the translation page.
+//! 2. The data page.
+//!
+//! ## Write
+//! 1. `lookup`, as for a read.
+//! 2. Program the page, then change the cached entry; the old page is released.
+//!
+//! ## Reclaim
+//! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there.
+//! 2. `collect_data`: moved pages whose entries are cached change only there; the others are sorted by translation page, and
+//!    each translation page concerned is rewritten once.
+//! 3. `collect_translation`: translation pages are moved, the GTD is changed.
+//!
+//! ## Recover
+//! The newest sequence number of each LPN and of each translation page among all tags wins; the cache starts empty.
+//!
+//! ## Invariants
+//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs and written translation pages together.
+//! - I3: free blocks are erased and hold nothing valid.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing.
+//! - I5: a clean cached entry says what its translation page says.
+//!
+//! ## Costs
+//! An access costs 1 − h mapping reads for the miss, plus a read and a write of a translation page for each dirty eviction;
+//! h follows Che's approximation for plain LRU.
+
+use flash::{Lpn, Pbn, Ppn, Role};
+
+use crate::parts::mapping_cache::{MappingCache, Slot};
+use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::translation::TranslationTable;
+use crate::parts::victims::{self, Policy};
+use crate::{
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Kind, Label, Layout, Media, Note,
+    Parameter, Request, Scheme, Values,
+};
+
+const HOST: Stream = 0;
+const COLLECTED: Stream = 1;
+const TRANSLATION: Stream = 2;
+const STREAMS: usize = 3;
+
+/// An entry of the CMT as a controller stores it: LPN and PPN.
+const CMT_ENTRY_BYTES: u64 = 8;
+
+/// Demand-paged page-level mapping.
+pub struct Dftl {
+    cache: MappingCache,
+    table: TranslationTable,
+    space: PageSpace,
+    aside: Option<Pbn>,
+    moving: Vec<Ppn>,
+    updates: Vec<(u32, Lpn, Ppn)>,
+    footprint: Footprint,
+}
+
+impl Scheme for Dftl {
+    const ENTRY: Entry = Entry {
+        name: "dftl",
+        family: "demand-paged",
+        source: "R 2-3, T 3.2.3; Gupta 2009",
+        parameters: &[
+            Parameter {
+                name: "cmt",
+                kind: Kind::Bytes { min: 64, max: 1 << 40 },
+                default: "64KiB",
+                meaning: "RAM of the cached mapping table, 8 B an entry; as much as 8 B a logical page makes every access a hit.",
+                source: "R tab. 6 (32 KB to 512 KB for 4 GB)",
+            },
+            Parameter {
+                name: "cmt_policy",
+                kind: Kind::Choice { of: &["segmented-lru", "lru"] },
+                default: "segmented-lru",
+                meaning: "Which cached entry leaves.",
+                source: "Gupta 2009",
+            },
+            Parameter {
+                name: "protected",
+                kind: Kind::Ratio { min: 0.0, max: 0.99 },
+                default: "0.5",
+                meaning: "Share of the CMT that segmented-lru keeps for entries used more than once; 0 is lru.",
+                source: "ftlkit",
+            },
+            victims::PARAMETERS[0],
+            victims::PARAMETERS[1],
+            victims::PARAMETERS[2],
+            Parameter {
+                name: "gc_threshold",
+                kind: Kind::Integer { min: 1, max: 1 << 20 },
+                default: "2",
+                meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages.",
+                source: "ftlkit",
+            },
+        ],
+        header: include_str!("dftl.rs"),
+    };
+
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        let threshold = values.integer("gc_threshold") as usize;
+        let pages_per_block = u64::from(layout.geometry.pages_per_block());
+        let translation_pages = u64::from(TranslationTable::pages(layout));
+        let valid = u64::from(layout.logical_pages) + translation_pages + pages_per_block;
+        PageSpace::require(layout, STREAMS, threshold, valid, "dftl")?;
+        let entries = (values.integer("cmt") / CMT_ENTRY_BYTES) as usize;
+        let protected = if values.word("cmt_policy") == "lru" { 0.0 } else { values.ratio("protected") };
+        let mut space = PageSpace::new(layout, STREAMS, Policy::from_values(values), threshold);
+        let roomiest = (0..space.dies()).max_by_key(|&die| space.free_on(die));
+        let table = TranslationTable::new(layout);
+        Ok(Self {
+            cache: MappingCache::new(
+                entries,
+                (entries as f64 * protected) as usize,
+                layout.logical_pages,
+                TranslationTable::entries_per_page(layout),
+            ),
+            aside: roomiest.and_then(|die| space.set_aside(die)),
+            space,
+            moving: Vec::new(),
+            updates: Vec::new(),
+            footprint: Footprint::default()
+                .with("cached mapping table", CMT_ENTRY_BYTES * entries as u64, 0)
+                .with("global translation directory", table.directory_bytes(), 0)
+                .with("translation pages", 0, translation_pages * u64::from(layout.geometry.page_size_bytes())),
+            table,
+        })
+    }
+}
+
+impl<D: Device> Ftl<D> for Dftl {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            let slot = self.lookup(media, lpn)?;
+            out[i] = match self.cache.ppn(slot) {
+                Some(ppn) => media.read(ppn)?.data,
+                None => D::Data::default(),
+            };
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            let slot = self.lookup(media, lpn)?;
+            let to = self.next_page(media, HOST)?;
+            media.program(to, Label { logical: lpn.get(), role: Role::Data, owner: None }, data[i].clone())?;
+            self.remap(slot, Some(to));
+            Ok(())
+        })
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (_, lpn)| {
+            let slot = self.lookup(media, lpn)?;
+            if self.cache.ppn(slot).is_some() {
+                self.remap(slot, None);
+            }
+            Ok(())
+        })
+    }
+
+    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        let mut mapped = 0;
+        for lpn in (0..self.table.logical_pages()).map(Lpn::new) {
+            let on_flash = self.table.entry(lpn);
+            let entry = match self.cache.find(lpn) {
+                Some(slot) => {
+                    let (cached, clean) = (self.cache.ppn(slot), !self.cache.is_dirty(slot));
+                    BrokenInvariant::unless(!clean || cached == on_flash, "I5", || {
+                        format!("{lpn} is cached clean as {cached:?}, but flash says {on_flash:?}")
+                    })?;
+                    cached
+                }
+                None => on_flash,
+            };
+            let Some(ppn) = entry else { continue };
+            let tag = media.device().peek(ppn);
+            BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
+                format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
+            })?;
+            mapped += 1;
+        }
+        let (valid, written) = (self.space.valid_pages(), self.table.written().count() as u64);
+        BrokenInvariant::unless(valid == mapped + written, "I2", || {
+            format!("{valid} pages are valid, but {mapped} LPNs are mapped and {written} translation pages written")
+        })?;
+        self.space.check(media, "I3")?;
+        self.table.check(media, "I4")
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.footprint.clone()
+    }
+}
+
+impl Dftl {
+    /// The cached entry of a logical page, fetched if need be.
+    fn lookup<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Slot, FtlError> {
+        if let Some(slot) = self.cache.find(lpn) {
+            media.note(Note::MappingHit);
+            self.cache.touch(slot);
+            return Ok(slot);
+        }
+        media.note(Note::MappingMiss);
+        media.because(Cause::Mapping, |media| {
+            if self.cache.is_full() {
+                self.clean_victim(media)?;
+            }
+            if let Some(page) = self.table.location(self.table.page_of(lpn)) {
+                media.read(page)?;
+            }
+            Ok(self.cache.insert(lpn, self.table.entry(lpn)))
+        })
+    }
+
+    fn clean_victim<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let Some(victim) = self.cache.victim() else { return Ok(()) };
+        if !self.cache.is_dirty(victim) {
+            media.note(Note::CleanEviction);
+            return Ok(());
+        }
+        media.note(Note::DirtyEviction);
+        let page = self.table.page_of(self.cache.lpn(victim));
+        let to = self.next_page(media, TRANSLATION)?;
+        self.write_translation(media, page, to, &[])
+    }
+
+    /// Writes a translation page with these updates and all changed cached entries.
+    fn write_translation<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        page: u32,
+        to: Ppn,
+        updates: &[(u32, Lpn, Ppn)],
+    ) -> Result<(), FtlError> {
+        let data = match self.table.location(page) {
+            Some(old) => media.read(old)?.data,
+            None => D::Data::default(),
+        };
+        media.program(to, Label { logical: page, role: Role::Translation, owner: None }, data)?;
+        if let Some(old) = self.table.relocate(page, to) {
+            self.space.release(old);
+        }
+        for &(_, lpn, ppn) in updates {
+            self.table.write_entry(lpn, Some(ppn));
+        }
+        while let Some((lpn, ppn)) = self.cache.take_dirty(page) {
+            self.table.write_entry(lpn, ppn);
+        }
+        Ok(())
+    }
+
+    fn remap(&mut self, slot: Slot, to: Option<Ppn>) {
+        if let Some(old) = self.cache.ppn(slot) {
+            self.space.release(old);
+        }
+        self.cache.set(slot, to);
+    }
+
+    fn next_page<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<Ppn, FtlError> {
+        for _ in 0..self.space.dies() {
+            let die = self.space.take_turn(stream);
+            if !self.space.has_room(die, stream) {
+                self.reclaim(media, die)?;
+                if self.space.is_short(die) && !self.space.has_room(die, stream) {
+                    continue;
+                }
+            }
+            if let Some(ppn) = self.space.place_on(die, stream) {
+                return Ok(ppn);
+            }
+        }
+        Err(FtlError::OutOfSpace { wanted: "a page" })
+    }
+
+    fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+        while self.space.is_short(die) {
+            let Some(victim) = self.space.take_victim(die) else { break };
+            media.detached(|media| self.collect(media, die, victim))?;
+        }
+        Ok(())
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+        media.note(Note::Collection);
+        if self.space.stream_of(victim) == TRANSLATION {
+            return media.because(Cause::MappingCollection, |media| self.collect_translation(media, die, victim));
+        }
+        media.because(Cause::Collection, |media| self.collect_data(media, die, victim))?;
+        media.because(Cause::MappingCollection, |media| self.restore_aside(media))
+    }
+
+    fn collect_data<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut moving);
+        for &from in &moving {
+            let page = media.read(from)?;
+            let Some(to) = self.space.place_on(die, COLLECTED) else {
+                return Err(FtlError::OutOfSpace { wanted: "collected pages" });
+            };
+            media.program(to, Label { logical: page.logical, role: Role::Collected, owner: None }, page.data)?;
+            let lpn = Lpn::new(page.logical);
+            match self.cache.find(lpn) {
+                Some(slot) => self.cache.set(slot, Some(to)),
+                None => self.updates.push((self.table.page_of(lpn), lpn, to)),
+            }
+        }
+        self.moving = moving;
+        media.because(Cause::MappingCollection, |media| self.update_translations(media))?;
+        media.erase(victim)?;
+        self.space.reclaimed(victim);
+        Ok(())
+    }
+
+    /// Rewrites each translation page that the pending updates concern, once.
+    fn update_translations<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let mut updates = std::mem::take(&mut self.updates);
+        updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
+        for group in updates.chunk_by(|a, b| a.0 == b.0) {
+            let to = self.place_translation()?;
+            self.write_translation(media, group[0].0, to, group)?;
+        }
+        updates.clear();
+        self.updates = updates;
+        Ok(())
+    }
+
+    /// A place for a translation page in the middle of a collection, when nothing else may be collected.
+    fn place_translation(&mut self) -> Result<Ppn, FtlError> {
+        for _ in 0..self.space.dies() {
+            let die = self.space.take_turn(TRANSLATION);
+            if (self.space.has_room(die, TRANSLATION) || self.space.can_lend(die))
+                && let Some(ppn) = self.space.place_on(die, TRANSLATION)
+            {
+                return Ok(ppn);
+            }
+        }
+        let opened = self.aside.take().map(|block| self.space.open_block(block, TRANSLATION));
+        opened
+            .and_then(|die| self.space.place_on(die, TRANSLATION))
+            .ok_or(FtlError::OutOfSpace { wanted: "translation pages" })
+    }
+
+    fn collect_translation<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut moving);
+        for &from in &moving {
+            let page = media.read(from)?;
+            let Some(to) = self.space.place_on(die, TRANSLATION) else {
+                return Err(FtlError::OutOfSpace { wanted: "collected translation pages" });
+            };
+            media.program(to, Label { logical: page.logical, role: Role::Translation, owner: None }, page.data)?;
+            self.table.relocate(page.logical, to);
+        }
+        self.moving = moving;
+        media.erase(victim)?;
+        self.space.reclaimed(victim);
+        Ok(())
+    }
+
+    /// Puts a block aside again, collecting translation blocks if no die can lend one.
+    fn restore_aside<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        while self.aside.is_none() {
+            if let Some(die) = (0..self.space.dies()).find(|&die| self.space.can_lend(die)) {
+                self.aside = self.space.set_aside(die);
+                return Ok(());
+            }
+            let Some(victim) = self.space.take_fewest_valid(TRANSLATION) else { break };
+            let die = self.space.die_of(victim);
+            self.collect_translation(media, die, victim)?;
+        }
+        Ok(())
+    }
+}

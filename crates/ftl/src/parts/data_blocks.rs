@@ -1,0 +1,186 @@
+//! Data blocks under a block map: page `i` of a logical block lies at page `i` of its physical block.
+//!
+//! Block-mapped and log-buffer schemes share this: the map, which of its pages are current (hold the newest copy and have
+//! not been trimmed), the free blocks, and the question whether a page can still be programmed in its place.
+
+use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role};
+
+use crate::parts::pool::FreePool;
+use crate::{BrokenInvariant, ConfigError, Device, FtlError, Label, Layout, Media};
+
+/// The block map, the current pages in the mapped blocks, and the free blocks.
+#[derive(Clone, Debug)]
+pub struct DataBlocks {
+    geometry: Geometry,
+    logical_pages: u32,
+    map: Vec<Option<Pbn>>,
+    current: Vec<u64>,
+    pool: FreePool,
+    order: ProgramOrder,
+}
+
+impl DataBlocks {
+    /// An empty map.
+    pub fn new(layout: &Layout) -> Self {
+        Self {
+            geometry: layout.geometry,
+            logical_pages: layout.logical_pages,
+            map: vec![None; layout.logical_blocks() as usize],
+            current: vec![0; (layout.logical_pages as usize).div_ceil(64)],
+            pool: FreePool::new(layout.geometry, &layout.good_blocks),
+            order: layout.program_order,
+        }
+    }
+
+    /// Refuses a device on which pages cannot keep their offsets, or one with fewer than `extra` blocks beside the data.
+    pub fn require(layout: &Layout, scheme: &str, extra: u32, what: &str) -> Result<(), ConfigError> {
+        if layout.program_order == ProgramOrder::Strict {
+            return Err(ConfigError(format!(
+                "{scheme} leaves gaps in blocks, which program_order = strict forbids; use ascending or any, or a page-mapped scheme"
+            )));
+        }
+        if extra > layout.spare_blocks() {
+            return Err(ConfigError(format!(
+                "{scheme} needs {extra} blocks beside the {} that the data fill ({what}), but the device has only {} to spare; \
+                 raise device.spare or reduce the log space",
+                layout.logical_blocks(),
+                layout.spare_blocks()
+            )));
+        }
+        Ok(())
+    }
+
+    /// The shape of the device.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Logical pages of the device.
+    pub fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    /// Logical pages of a logical block: all but the last have a full block's worth.
+    pub fn pages_of(&self, lbn: Lbn) -> impl Iterator<Item = (u32, Lpn)> + use<> {
+        let first = self.geometry.logical_page(lbn, 0).get();
+        let pages = self.geometry.pages_per_block().min(self.logical_pages - first);
+        (0..pages).map(move |offset| (offset, Lpn::new(first + offset)))
+    }
+
+    /// The physical block of a logical block.
+    #[inline]
+    pub fn block(&self, lbn: Lbn) -> Option<Pbn> {
+        self.map[lbn.index()]
+    }
+
+    /// Maps a logical block, and returns the block that it was mapped to.
+    pub fn remap(&mut self, lbn: Lbn, to: Option<Pbn>) -> Option<Pbn> {
+        std::mem::replace(&mut self.map[lbn.index()], to)
+    }
+
+    /// Where the data block holds the newest copy of a page.
+    #[inline]
+    pub fn newest(&self, lpn: Lpn) -> Option<Ppn> {
+        if !self.is_current(lpn) {
+            return None;
+        }
+        let (lbn, offset) = self.geometry.split_logical(lpn);
+        self.map[lbn.index()].map(|pbn| self.geometry.page(pbn, offset))
+    }
+
+    /// Whether the data block holds the newest copy of a page.
+    #[inline]
+    pub fn is_current(&self, lpn: Lpn) -> bool {
+        self.current[lpn.index() / 64] >> (lpn.index() % 64) & 1 == 1
+    }
+
+    /// Says whether the data block holds the newest copy of a page.
+    #[inline]
+    pub fn set_current(&mut self, lpn: Lpn, current: bool) {
+        let bit = 1 << (lpn.index() % 64);
+        if current {
+            self.current[lpn.index() / 64] |= bit;
+        } else {
+            self.current[lpn.index() / 64] &= !bit;
+        }
+    }
+
+    /// Whether a page of a block can be programmed in its place.
+    #[inline]
+    pub fn fits_in_place<D: Device>(&self, media: &Media<D>, pbn: Pbn, offset: u32) -> bool {
+        match self.order {
+            ProgramOrder::Ascending => offset >= media.device().next_page(pbn),
+            ProgramOrder::Strict => offset == media.device().next_page(pbn),
+            ProgramOrder::Any => media.device().peek(self.geometry.page(pbn, offset)).is_none(),
+        }
+    }
+
+    /// Programs a page in its place in a block that is, or is about to become, its logical block's data block.
+    pub fn program<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        pbn: Pbn,
+        lpn: Lpn,
+        data: D::Data,
+    ) -> Result<(), FtlError> {
+        let (lbn, offset) = self.geometry.split_logical(lpn);
+        media.program(self.geometry.page(pbn, offset), data_label(lpn, lbn), data)?;
+        self.set_current(lpn, true);
+        Ok(())
+    }
+
+    /// Takes a free block.
+    pub fn take_free(&mut self, wanted: &'static str) -> Result<Pbn, FtlError> {
+        self.pool.take().ok_or(FtlError::OutOfSpace { wanted })
+    }
+
+    /// Erases a block and returns it to the free ones.
+    pub fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+        media.erase(pbn)?;
+        self.pool.put(pbn);
+        Ok(())
+    }
+
+    /// Free blocks.
+    pub fn free_blocks(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// Mapped blocks.
+    pub fn mapped_blocks(&self) -> usize {
+        self.map.iter().flatten().count()
+    }
+
+    /// Checks that current pages carry their LPN in their place (`pages`) and that no block is mapped twice or both
+    /// mapped and free, and free blocks are erased (`blocks`).
+    pub fn check<D: Device>(
+        &self,
+        media: &Media<D>,
+        pages: &'static str,
+        blocks: &'static str,
+    ) -> Result<(), BrokenInvariant> {
+        for lpn in (0..self.logical_pages).map(Lpn::new).filter(|&lpn| self.is_current(lpn)) {
+            let tag = self.newest(lpn).and_then(|ppn| media.device().peek(ppn));
+            BrokenInvariant::unless(tag == Some(lpn.get()), pages, || {
+                format!("{lpn} is current at {:?}, which carries {tag:?}", self.newest(lpn))
+            })?;
+        }
+        let mut used = vec![false; self.geometry.blocks() as usize];
+        for pbn in self.map.iter().flatten().copied().chain(self.pool.iter()) {
+            let seen = std::mem::replace(&mut used[pbn.index()], true);
+            BrokenInvariant::unless(!seen, blocks, || format!("{pbn} is used twice"))?;
+        }
+        for pbn in self.pool.iter() {
+            BrokenInvariant::unless(media.device().next_page(pbn) == 0, blocks, || {
+                format!("{pbn} is free but not erased")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The label of a page in a data block.
+pub fn data_label(lpn: Lpn, lbn: Lbn) -> Label {
+    Label { logical: lpn.get(), role: Role::Data, owner: Some(lbn) }
+}

@@ -1,0 +1,99 @@
+//! The mapping table on flash: translation pages, found by the global translation directory (GTD) in RAM.
+//!
+//! A translation page holds `page_size / 4` consecutive entries LPN → PPN. What the pages on flash say is mirrored here, four
+//! bytes an entry, because a simulated page has no bytes to keep it in; the mirror of a page changes only at the moment the
+//! page is programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its page.
+
+use flash::{Lpn, Ppn};
+
+use crate::{BrokenInvariant, Device, Layout, Media};
+
+/// GTD and the content of the translation pages.
+#[derive(Clone, Debug)]
+pub struct TranslationTable {
+    directory: Vec<Option<Ppn>>,
+    content: Vec<Option<Ppn>>,
+    entries_per_page: u32,
+}
+
+impl TranslationTable {
+    /// Entries of four bytes in a page.
+    pub fn entries_per_page(layout: &Layout) -> u32 {
+        layout.geometry.page_size_bytes() / 4
+    }
+
+    /// Translation pages that a layout needs.
+    pub fn pages(layout: &Layout) -> u32 {
+        layout.logical_pages.div_ceil(Self::entries_per_page(layout))
+    }
+
+    /// A table of which no page has been written.
+    pub fn new(layout: &Layout) -> Self {
+        Self {
+            directory: vec![None; Self::pages(layout) as usize],
+            content: vec![None; layout.logical_pages as usize],
+            entries_per_page: Self::entries_per_page(layout),
+        }
+    }
+
+    /// The translation page of a logical page.
+    #[inline]
+    pub fn page_of(&self, lpn: Lpn) -> u32 {
+        lpn.get() / self.entries_per_page
+    }
+
+    /// Where a translation page lies; none if it was never written, and then all its entries are unmapped.
+    #[inline]
+    pub fn location(&self, page: u32) -> Option<Ppn> {
+        self.directory[page as usize]
+    }
+
+    /// A translation page has been programmed somewhere; returns where it lay before.
+    pub fn relocate(&mut self, page: u32, to: Ppn) -> Option<Ppn> {
+        self.directory[page as usize].replace(to)
+    }
+
+    /// What the translation page on flash says of a logical page.
+    #[inline]
+    pub fn entry(&self, lpn: Lpn) -> Option<Ppn> {
+        self.content[lpn.index()]
+    }
+
+    /// An entry of a translation page that is being programmed.
+    #[inline]
+    pub fn write_entry(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        self.content[lpn.index()] = ppn;
+    }
+
+    /// Logical pages that the table maps.
+    pub fn logical_pages(&self) -> u32 {
+        self.content.len() as u32
+    }
+
+    /// Translation pages written so far, with their places.
+    pub fn written(&self) -> impl Iterator<Item = (u32, Ppn)> + '_ {
+        self.directory.iter().enumerate().filter_map(|(page, ppn)| ppn.map(|ppn| (page as u32, ppn)))
+    }
+
+    /// Bytes of the GTD: four an entry.
+    pub fn directory_bytes(&self) -> u64 {
+        4 * self.directory.len() as u64
+    }
+
+    /// Checks that each written translation page lies where the GTD says, and that unwritten ones map nothing.
+    pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
+        for (page, ppn) in self.written() {
+            let tag = media.device().peek(ppn);
+            BrokenInvariant::unless(tag == Some(page), name, || {
+                format!("translation page {page} should lie at {ppn}, which carries {tag:?}")
+            })?;
+        }
+        for (lpn, _) in self.content.iter().enumerate().filter(|(_, entry)| entry.is_some()) {
+            let page = self.page_of(Lpn::at(lpn));
+            BrokenInvariant::unless(self.location(page).is_some(), name, || {
+                format!("LPN {lpn} is mapped by an unwritten page")
+            })?;
+        }
+        Ok(())
+    }
+}
