@@ -1,0 +1,54 @@
+# Needs Rust (stable), Python 3.10 or newer with venv, and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+PY_SOURCES := python tests tools $(wildcard benches/*.py)
+
+.PHONY: demo test test-rust test-python bench lint docs lock clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/native ## four translation layers on one workload, and a report
+	mkdir -p out
+	$(BIN)/ftlkit run examples/demo.toml --report out/report.html --json out/report.json
+	@echo "Open out/report.html in a browser."
+
+test: test-rust test-python
+
+test-rust:
+	cargo test --workspace
+
+test-python: $(VENV)/native
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/native
+	cargo bench --workspace
+	$(BIN)/python benches/ratios.py
+
+lint: $(VENV)/tools
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check $(PY_SOURCES)
+	$(BIN)/ruff format --check $(PY_SOURCES)
+	$(BIN)/mypy
+
+docs: $(VENV)/native ## one page a scheme, from the stories in the sources
+	$(BIN)/python -m ftlkit.docs docs
+	cargo doc --workspace --no-deps
+
+$(VENV)/tools: requirements.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "ftlkit needs Python 3.10 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	touch $@
+
+# The package is installed in place: Python files are used as they stand, only the compiled module is built.
+$(VENV)/native: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+	touch $@
+
+lock: $(VENV)/tools ## resolve the newest versions that the oldest supported Python takes
+	$(BIN)/python tools/lock.py
+
+clean:
+	rm -rf $(VENV) out target .mypy_cache .ruff_cache .pytest_cache python/ftlkit/*.so

@@ -1,0 +1,44 @@
+"""ftlkit compares flash translation layers on a workload.
+
+>>> import ftlkit as fk
+>>> results = fk.compare("fin1", "page,dftl", device="slc-small", requests=10_000)
+>>> results.runs.select("label", "response_mean_ns", "write_amplification")  # doctest: +SKIP
+>>> results.report("report.html")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from ftlkit._native import FtlBug, FtlkitError, UserError, __version__
+from ftlkit.api import (
+    compare,
+    devices,
+    run,
+    run_study,
+    schemes,
+    trace_convert,
+    trace_generate,
+    trace_info,
+    workloads,
+)
+from ftlkit.engine import Interrupted
+from ftlkit.results import RUN_COLUMNS, Results, load
+
+__all__ = [
+    "RUN_COLUMNS",
+    "FtlBug",
+    "FtlkitError",
+    "Interrupted",
+    "Results",
+    "UserError",
+    "__version__",
+    "compare",
+    "devices",
+    "load",
+    "run",
+    "run_study",
+    "schemes",
+    "trace_convert",
+    "trace_generate",
+    "trace_info",
+    "workloads",
+]

@@ -1,0 +1,52 @@
+"""The `ftlkit` command.
+
+Results go to standard output, progress and errors to standard error. Exit codes: 0 done; 2 the input or the request
+is at fault, with one paragraph that says what to change; 3 a translation layer or ftlkit itself is at fault; 130
+stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ftlkit._native import __version__
+from ftlkit.cli import catalogue, compare, trace
+from ftlkit.cli.shell import OUT, Shell
+
+app = typer.Typer(
+    cls=Shell,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    add_completion=False,
+    help="Compare flash translation layers.",
+)
+app.add_typer(trace.app, name="trace")
+app.command("run")(compare.run)
+app.command("compare")(compare.compare)
+app.command("report")(compare.report)
+app.command("schemes")(catalogue.schemes)
+app.command("devices")(catalogue.devices)
+app.command("workloads")(catalogue.workloads)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if wanted:
+        OUT.print(f"ftlkit {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Compare flash translation layers on a workload: simulate them, check them, report what differs and why."""
+
+
+def main() -> None:
+    """Run the command with the process's arguments."""
+    app()

@@ -1,0 +1,148 @@
+"""`ftlkit run`, `compare` and `report`: run a study and show what came of it; or show saved results again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ftlkit import api, results, study
+from ftlkit._native import UserError
+from ftlkit.cli import options
+from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
+from ftlkit.cli.show import show
+from ftlkit.engine import Interrupted
+from ftlkit.outputs import check_writable
+from ftlkit.progress import watcher
+
+if TYPE_CHECKING:
+    from ftlkit.document import Json
+    from ftlkit.results import Results
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that were asked for."""
+
+    report: Path | None
+    json: Path | None
+    csv: Path | None
+    parquet: Path | None
+
+    def check(self) -> None:
+        """Refuse unwritable ones before the work."""
+        check_writable([self.report, self.json, self.csv, self.parquet])
+        for option, path in (("json", self.json), ("csv", self.csv), ("parquet", self.parquet)):
+            if path is not None and path.suffix.lower() != f".{option}":
+                raise UserError(f"--{option} {path}: the name must end in .{option}.")
+
+    def write(self, found: Results) -> None:
+        """Write them, the complete results first."""
+        for path in (self.json, self.csv, self.parquet):
+            if path is not None:
+                found.save(path)
+                say(f"wrote {path}")
+        if self.report is not None:
+            found.report(self.report)
+            say(f"wrote {self.report}")
+
+
+def run(
+    path: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study; docs/study.md lists its keys.")],
+    report: options.Report = None,
+    json: options.JsonFile = None,
+    csv: options.CsvFile = None,
+    parquet: options.ParquetFile = None,
+) -> None:
+    """Run a study file: one device, one workload, any number of translation layers."""
+    outputs = Outputs(report, json, csv, parquet)
+    outputs.check()
+    _run(study.load(path), outputs)
+
+
+def compare(
+    workload: Annotated[
+        str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
+    ],
+    ftl: Annotated[
+        str, typer.Option(help="Translation layers, by commas; dftl:cmt=32KiB sets a parameter of one.")
+    ] = "page,block,fast,dftl",
+    device: options.Device = None,
+    capacity: options.Capacity = None,
+    setting: options.Setting = None,
+    requests: options.Requests = None,
+    format_: options.Format = None,
+    time_unit: options.TimeUnit = None,
+    trace_device: options.TraceDevice = None,
+    time_backwards: options.TimeBackwards = None,
+    skip_bad: options.SkipBad = False,
+    blkparse_action: options.BlkparseAction = None,
+    align_offset: options.AlignOffset = None,
+    addresses: options.Addresses = None,
+    speedup: options.Speedup = None,
+    loop: options.Loop = None,
+    queue_depth: options.QueueDepth = None,
+    precondition: options.Precondition = None,
+    samples: options.Samples = None,
+    seed: options.Seed = None,
+    verify: options.Verify = False,
+    threads: options.Threads = None,
+    title: options.Title = None,
+    report: options.Report = None,
+    json: options.JsonFile = None,
+    csv: options.CsvFile = None,
+    parquet: options.ParquetFile = None,
+) -> None:
+    """Run several translation layers over a trace or a preset and compare them."""
+    outputs = Outputs(report, json, csv, parquet)
+    outputs.check()
+    chosen: study.Options = options.given(
+        capacity=capacity,
+        settings=setting,
+        requests=requests,
+        format=format_,
+        time_unit=time_unit,
+        trace_device=trace_device,
+        time_backwards=time_backwards,
+        skip_bad=skip_bad,
+        blkparse_action=blkparse_action,
+        align_offset=align_offset,
+        addresses=addresses,
+        speedup=speedup,
+        loop=loop,
+        queue_depth=queue_depth,
+        precondition=precondition,
+        samples=samples,
+        seed=seed,
+        verify=verify,
+        threads=threads,
+        title=title,
+    )
+    _run(study.build(workload, ftl, device, chosen), outputs)
+
+
+def report(
+    path: Annotated[Path, typer.Argument(metavar="RESULTS.json", help="Results that --json saved.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.html", help="Where to write the report.")] = Path(
+        "report.html"
+    ),
+) -> None:
+    """Draw a report from saved results, without a new run."""
+    check_writable([out])
+    results.load(path).report(out)
+    say(f"wrote {out}")
+
+
+def _run(document: Json, outputs: Outputs) -> None:
+    try:
+        found = api.run_study(document, watcher=watcher(ERR))
+    except Interrupted as stop:
+        if stop.finished is None or not stop.finished.labels:
+            raise
+        show(stop.finished, OUT)
+        outputs.write(stop.finished)
+        raise typer.Exit(INTERRUPTED) from None
+    show(found, OUT)
+    outputs.write(found)

@@ -1,0 +1,58 @@
+"""What all commands share: where they print, and how an error ends them.
+
+A user's mistake is one paragraph and exit code 2, never a traceback. A bug, ours or a scheme's, is exit code 3 and
+says how to report it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+from ftlkit._native import FtlBug, UserError
+from ftlkit.engine import Interrupted
+
+OUT = Console()
+ERR = Console(stderr=True)
+
+USER_ERROR = 2
+BUG = 3
+INTERRUPTED = 130
+
+REPORT_IT = (
+    "This is a bug, not your mistake. Please report it with the command line, the study and this message; "
+    "the run repeats exactly."
+)
+
+
+class Shell(TyperGroup):
+    """The root command: runs a subcommand and turns exceptions into messages and exit codes."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
+        """Run the subcommand."""
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            _end(f"Error: {error}", USER_ERROR)
+        except FtlBug as error:
+            _end(f"Bug: {error}. {REPORT_IT}", BUG)
+        except (Interrupted, KeyboardInterrupt):
+            _end("Stopped. Nothing was written.", INTERRUPTED)
+        except BaseException as error:
+            # PyO3 raises Rust panics as a class of its own that derives from BaseException and cannot be imported.
+            if type(error).__name__ != "PanicException":
+                raise
+            _end(f"Bug: the simulator panicked: {error}. {REPORT_IT}", BUG)
+
+
+def _end(message: str, code: int) -> None:
+    say(message)
+    raise typer.Exit(code)
+
+
+def say(message: str) -> None:
+    """Print a paragraph to standard error: wrapped by words on a terminal, one line elsewhere."""
+    ERR.print(message, markup=False, highlight=False, soft_wrap=not ERR.is_terminal)

@@ -1,0 +1,88 @@
+"""Results on a terminal: a table where it fits, else one block a run; then the verdict in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from ftlkit.report.tables import COLUMNS
+from ftlkit.report.verdict import verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from ftlkit.document import Run
+    from ftlkit.results import Results
+
+_SHORT = {
+    "mean response": "mean",
+    "p99 response": "p99",
+    "write amp.": "WA",
+    "σ of erases": "σ erases",
+    "hit ratio": "hits",
+}
+
+
+def show(results: Results, console: Console) -> None:
+    """Print results."""
+    runs = results.document["runs"]
+    if runs:
+        console.print(_table(runs, console))
+    found = verdict(results)
+    console.print(found.headline, highlight=False, markup=False)
+    for heading, sentences in (("Why", found.reasons), ("Cost", found.costs), ("Read with care", found.cautions)):
+        if sentences:
+            console.print(Text(heading, style="bold"))
+        console.print(_bullets(sentences))
+
+
+def _bullets(sentences: list[str]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    for sentence in sentences:
+        table.add_row("•", Text(sentence))
+    return table
+
+
+def _table(runs: list[Run], console: Console) -> RenderableType:
+    """The widest form that fits: one row a run, one column a run, or one block a run."""
+    for form in (_across, _down):
+        table = form(runs)
+        if console.measure(table).minimum <= console.width and _width(table, console) <= console.width:
+            return table
+    return _blocks(runs)
+
+
+def _width(table: Table, console: Console) -> int:
+    """Width that the table takes when nothing in it is folded, however narrow the console is."""
+    return console.measure(table, options=console.options.update(width=1000)).maximum
+
+
+def _across(runs: list[Run]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("FTL", no_wrap=True)
+    for column in COLUMNS:
+        table.add_column(_SHORT.get(column.name, column.name), justify="right", no_wrap=True)
+    for run in runs:
+        table.add_row(Text(run["label"], style="bold"), *(column.text(column.value(run)) for column in COLUMNS))
+    return table
+
+
+def _down(runs: list[Run]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for run in runs:
+        table.add_column(Text(run["label"]), justify="right", no_wrap=True)
+    for column in COLUMNS:
+        table.add_row(_SHORT.get(column.name, column.name), *(column.text(column.value(run)) for run in runs))
+    return table
+
+
+def _blocks(runs: list[Run]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    for run in runs:
+        table.add_row(Text(run["label"], style="bold"), "")
+        for column in COLUMNS:
+            table.add_row(f"  {_SHORT.get(column.name, column.name)}", column.text(column.value(run)))
+    return table

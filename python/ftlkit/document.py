@@ -1,0 +1,159 @@
+"""The shape of saved results: one JSON document a study, as the simulator writes it and every reader here expects it.
+
+Times are nanoseconds, sizes bytes, shares 0..1. `Results` makes frames of it; nothing else touches the raw document but
+the report, which needs the nested parts (study, device, workload).
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+Json = dict[str, Any]
+
+
+class Response(TypedDict):
+    """Response times of one class of requests, in nanoseconds; null where there was none."""
+
+    mean: float | None
+    p50: int | None
+    p90: int | None
+    p99: int | None
+    p99_9: int | None
+    p99_99: int | None
+    max: int | None
+    count: int
+
+
+class Operation(TypedDict):
+    """Flash operations of one kind done for one cause."""
+
+    cause: str
+    op: str
+    count: int
+    time_ns: int
+
+
+class Erases(TypedDict):
+    """Erase counts over the blocks; the histogram's rows are (lowest count, highest count, blocks)."""
+
+    total: int
+    mean: float
+    std: float
+    min: int
+    max: int
+    histogram: list[tuple[int, int, int]]
+
+
+class Merges(TypedDict):
+    """Merges by kind."""
+
+    switch: int
+    partial: int
+    full: int
+
+
+class Structure(TypedDict):
+    """One structure of a mapping and what it takes."""
+
+    name: str
+    ram_bytes: int
+    flash_bytes: int
+
+
+class Footprint(TypedDict):
+    """What the mapping takes, in all and by structure."""
+
+    ram_bytes: int
+    flash_bytes: int
+    structures: list[Structure]
+
+
+class Series(TypedDict):
+    """A run over time: one element a point, each about the stretch that the point ends."""
+
+    request: list[int]
+    time_ns: list[int]
+    mean_response_ns: list[float | None]
+    write_amplification: list[float | None]
+    erases: list[int]
+    mapping_hit_ratio: list[float | None]
+    gauges: dict[str, list[float]]
+
+
+class Precondition(TypedDict):
+    """How a device was prepared; `settled` is null for a fill."""
+
+    mode: str
+    pages_written: int
+    write_amplification: float
+    settled: bool | None
+
+
+class Run(TypedDict):
+    """One translation layer on the workload."""
+
+    label: str
+    ftl: str
+    family: str
+    parameters: dict[str, str]
+    seed: int
+    verified: bool | None
+    event_hash: str
+    requests: dict[str, int]
+    simulated_ns: int
+    wall_s: float
+    response_ns: dict[str, Response]
+    cdf: dict[str, list[tuple[int, float]]]
+    iops: float | None
+    throughput_bytes_per_s: float | None
+    host_pages_read: int
+    host_pages_written: int
+    write_amplification: float | None
+    operations: list[Operation]
+    notes: dict[str, int]
+    mapping_hit_ratio: float | None
+    merges: Merges
+    erases: Erases
+    footprint: Footprint
+    utilisation: dict[str, float | None]
+    gauges: dict[str, float]
+    series: Series
+    precondition: Precondition | None
+
+
+class Workload(TypedDict):
+    """What was replayed."""
+
+    name: str
+    format: str
+    facts: list[str]
+    requests: int
+    pages_read: int
+    pages_written: int
+    pages_trimmed: int
+    duration_ns: int
+    span_bytes: int
+
+
+class Device(TypedDict):
+    """What it was replayed on."""
+
+    preset: str
+    geometry: Json
+    physical_bytes: int
+    logical_bytes: int
+    spare: float
+    utilisation: float
+    bad_blocks: int
+    latencies: Json
+
+
+class Document(TypedDict):
+    """Results of one study."""
+
+    ftlkit: str
+    study: Json
+    cancelled: bool
+    workload: Workload
+    device: Device
+    runs: list[Run]

@@ -1,0 +1,79 @@
+"""Runs native work in a thread of its own and watches it from the caller's.
+
+The native functions release the GIL, so the watching thread stays free to draw progress and to hear Ctrl-C. An
+interrupt asks the work to stop and waits for what it has finished; it never kills a thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ftlkit._native import Control
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ftlkit.progress import Watcher
+
+T = TypeVar("T")
+
+POLL_S = 0.1
+"""How often the work is looked at. Shorter wakes the machine for nothing; longer makes Ctrl-C and bars feel stuck."""
+
+
+class Interrupted(KeyboardInterrupt, Generic[T]):
+    """Ctrl-C stopped the work; `finished` is what it returned of the part that was done, if it returned anything."""
+
+    def __init__(self, finished: T | None) -> None:
+        super().__init__("interrupted")
+        self.finished = finished
+
+
+class _Worker(threading.Thread, Generic[T]):
+    """One call in a thread, with its result or its exception kept."""
+
+    def __init__(self, work: Callable[[Control], T], control: Control) -> None:
+        super().__init__(name="ftlkit", daemon=True)
+        self._work = work
+        self._control = control
+        self._result: list[T] = []
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Do the work; a Rust panic arrives as a BaseException and is kept as well."""
+        try:
+            self._result.append(self._work(self._control))
+        except BaseException as error:  # noqa: BLE001 - raised again in the watching thread
+            self._error = error
+
+    def take(self) -> T:
+        """The result, or the exception raised again; call after the thread has ended."""
+        if self._error is not None:
+            raise self._error
+        return self._result[0]
+
+    def taken_if_finished(self) -> T | None:
+        """The result, or nothing when the work failed: an interrupted call often does."""
+        return self._result[0] if self._result else None
+
+
+def watched(work: Callable[[Control], T], watcher: Watcher) -> T:
+    """Do native work while `watcher` shows its progress.
+
+    Raises what the work raises, and `Interrupted` on Ctrl-C with the part that was finished.
+    """
+    control = Control()
+    worker = _Worker(work, control)
+    worker.start()
+    with watcher:
+        try:
+            while worker.is_alive():
+                worker.join(POLL_S)
+                watcher.show(control.progress())
+        except KeyboardInterrupt:
+            control.cancel()
+            watcher.stopping()
+            worker.join()
+            raise Interrupted(worker.taken_if_finished()) from None
+    return worker.take()

@@ -1,0 +1,94 @@
+"""What a reader must know before trusting a ranking: things in the results that weaken it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ftlkit import units
+
+if TYPE_CHECKING:
+    from ftlkit.document import Run
+    from ftlkit.results import Results
+
+FEW_REQUESTS = 10_000
+"""Below this fewer than a hundred requests lie beyond the 99th percentile, and one merge more or less moves it."""
+
+GROWTH = 3.0
+"""A mean response of the last fifth this many times the first fifth's is growth, not noise."""
+
+
+def cautions(results: Results) -> list[str]:
+    """Sentences, the gravest first."""
+    runs = results.document["runs"]
+    found = (_cancelled(results), _overload(results), _few(results), _fresh(results, runs), _unsettled(runs))
+    return [sentence for sentence in found if sentence]
+
+
+def _names(runs: list[Run]) -> str:
+    labels = [run["label"] for run in runs]
+    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
+
+
+def _cancelled(results: Results) -> str | None:
+    if not results.cancelled:
+        return None
+    done = {run["label"] for run in results.document["runs"]}
+    asked = [ftl.get("label") or ftl["name"] for ftl in results.document["study"].get("ftl", [])]
+    missing = [label for label in asked if label not in done]
+    tail = f": {', '.join(missing)} did not finish" if missing else ""
+    return f"The study was stopped before its end{tail}."
+
+
+def _overload(results: Results) -> str | None:
+    """An open loop that asks for more than the device can do: queues grow as long as it lasts."""
+    if results.document["study"].get("host", {}).get("loop", "open") != "open":
+        return None
+    growing = [run for run in results.document["runs"] if grows(run)]
+    if not growing:
+        return None
+    return (
+        f"{_names(growing)} cannot keep up with the arrivals: response times grow until the end, so they measure the "
+        "length of the trace as much as the scheme. Compare throughput, lower the load, or use a closed loop."
+    )
+
+
+def grows(run: Run) -> bool:
+    """Whether the sampled mean response of a run grows steadily."""
+    values = [value for value in run["series"]["mean_response_ns"] if value is not None]
+    fifth = len(values) // 5
+    if fifth < 2:
+        return False
+    parts = [sum(values[i * fifth : (i + 1) * fifth]) / fifth for i in range(5)]
+    steady = all(after > before for before, after in pairwise(parts))
+    return steady and parts[-1] > GROWTH * parts[0]
+
+
+def _few(results: Results) -> str | None:
+    requests = results.document["workload"]["requests"]
+    if requests >= FEW_REQUESTS:
+        return None
+    return (
+        f"Only {units.count(requests)} requests were replayed: percentiles beyond the 99th rest on a handful of them."
+    )
+
+
+def _fresh(results: Results, runs: list[Run]) -> str | None:
+    idle = [run for run in runs if not run["erases"]["total"]]
+    if not idle:
+        return None
+    text = (
+        f"No block was erased under {_names(idle)}: the workload never filled the device, so garbage collection was "
+        "not tested"
+    )
+    if results.document["study"].get("run", {}).get("precondition", "none") == "none":
+        return f"{text}. Precondition the device (steady), or give it less capacity."
+    return f"{text}. Replay more requests, or give the device less capacity."
+
+
+def _unsettled(runs: list[Run]) -> str | None:
+    unsettled = [run for run in runs if run["precondition"] and run["precondition"]["settled"] is False]
+    if not unsettled:
+        return None
+    names = _names(unsettled)
+    return f"Write amplification had not settled under {names} when measuring began: a steady state may differ."

@@ -1,0 +1,121 @@
+"""What was asked, for the reader who wants to trust or to repeat a report: workload, device, host, runs, study."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from ftlkit import units
+
+if TYPE_CHECKING:
+    from ftlkit.document import Document, Json
+    from ftlkit.results import Results
+
+
+def asked(results: Results) -> list[tuple[str, list[str]]]:
+    """Headings with their lines."""
+    document = results.document
+    return [
+        ("Workload", _workload(document)),
+        ("Device", _device(document)),
+        ("Host and run", _host(document)),
+        ("Translation layers", _layers(document)),
+    ]
+
+
+def _workload(document: Document) -> list[str]:
+    workload = document["workload"]
+    requests, span = units.count(workload["requests"]), units.size(workload["span_bytes"])
+    lines = [
+        f"{workload['name']} ({workload['format']})",
+        f"{requests} requests over {units.duration(workload['duration_ns'])}, up to address {span}",
+        f"{units.count(workload['pages_read'])} pages read, {units.count(workload['pages_written'])} pages written",
+    ]
+    if document["study"].get("workload", {}).get("preset"):
+        lines.append("generated: a statistical look-alike of the published trace, not the trace itself")
+    return lines + workload["facts"]
+
+
+def _device(document: Document) -> list[str]:
+    device = document["device"]
+    geometry = ", ".join(f"{key.replace('_', ' ')} {_shown(key, value)}" for key, value in device["geometry"].items())
+    latencies = ", ".join(
+        f"{key.replace('_', ' ').removesuffix(' ns')} {_shown(key, value)}"
+        for key, value in device["latencies"].items()
+    )
+    bad = units.count(device["bad_blocks"])
+    return [
+        f"preset {device['preset']}",
+        f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash",
+        f"spare {units.share(device['spare'])}, utilisation {units.share(device['utilisation'])}, {bad} bad blocks",
+        geometry,
+        latencies,
+    ]
+
+
+def _shown(key: str, value: object) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if key.endswith("_ns"):
+            return units.duration(value)
+        if key == "page_size" or key.endswith("_bytes"):
+            return units.size(value)
+        return units.count(value) if isinstance(value, int) else units.plain(value)
+    return str(value)
+
+
+def _host(document: Document) -> list[str]:
+    study = document["study"]
+    host, run = study.get("host", {}), study.get("run", {})
+    closed = host.get("loop") == "closed"
+    loop = (
+        f"closed loop, {host.get('queue_depth')} requests at once"
+        if closed
+        else "open loop: requests arrive at the workload's own times"
+    )
+    lines = [
+        loop,
+        f"preconditioning: {run.get('precondition', 'none')}",
+        f"seed {study.get('seed')}",
+        _verified(document),
+    ]
+    return [*lines, f"ftlkit {document['ftlkit']}"]
+
+
+def _verified(document: Document) -> str:
+    runs = document["runs"]
+    if runs and all(run["verified"] for run in runs):
+        return "verified: an oracle compared every page read with the last one written"
+    return "not checked against the oracle; --verify does so, and takes longer"
+
+
+def _layers(document: Document) -> list[str]:
+    lines = []
+    for run in document["runs"]:
+        parameters = ", ".join(f"{key} = {value}" for key, value in run["parameters"].items())
+        lines.append(f"{run['label']}: {run['family']}{f'; {parameters}' if parameters else ''}")
+    return lines
+
+
+def study_toml(study: Json) -> str:
+    """The study as TOML that `ftlkit run` accepts."""
+    tables = [(key, value) for key, value in study.items() if isinstance(value, (dict, list))]
+    lines = [
+        f"{key} = {_toml(value)}"
+        for key, value in study.items()
+        if not isinstance(value, (dict, list)) and value is not None
+    ]
+    for key, value in tables:
+        entries, heading = (value, f"[[{key}]]") if isinstance(value, list) else ([value], f"[{key}]")
+        for entry in entries:
+            lines += ["", heading]
+            lines += [f"{name} = {_toml(each)}" for name, each in entry.items() if each is not None]
+    return "\n".join(lines).strip()
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items() if each is not None) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(each) for each in value) + "]"
+    # JSON's strings, numbers and booleans are TOML's.
+    return json.dumps(value, ensure_ascii=False)

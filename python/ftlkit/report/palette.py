@@ -1,0 +1,49 @@
+"""Colours: one a run and one a cause, the same in every chart and table.
+
+The hues stay apart for the common kinds of colour blindness and keep a contrast of 3:1 or more on white and on the
+dark background alike, so one palette serves both. Runs differ in dash and point shape as well, for print and for
+those who see no hue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HUES = ("#3b7dd8", "#d97706", "#0e9a78", "#c44f9c", "#7c6fd6", "#c2453a", "#8b8a1d", "#7a828e")
+_DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (12, 3), (1, 3), (6, 2, 1, 2))
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+
+CAUSES: dict[str, str] = {
+    "host": "#7f8a99",
+    "read_modify_write": "#b08f26",
+    "mapping": "#2b93b5",
+    "mapping_collection": "#6a5bb8",
+    "collection": "#c46a2d",
+    "merge": "#b5405f",
+}
+"""Colour of each cause, in the order in which bars stack them."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one run is drawn everywhere."""
+
+    colour: str
+    dash: tuple[int, ...]
+    shape: str
+
+
+def styles(labels: Sequence[str]) -> dict[str, Style]:
+    """A style for each run, by its place in the study; from the ninth on hues return with other dashes and shapes."""
+    return {
+        label: Style(
+            _HUES[i % len(_HUES)],
+            _DASHES[(i + i // len(_HUES)) % len(_DASHES)],
+            _SHAPES[(i + i // len(_HUES)) % len(_SHAPES)],
+        )
+        for i, label in enumerate(labels)
+    }

@@ -1,0 +1,84 @@
+"""Numbers for people: three significant digits and a unit that fits. Files and frames keep the plain numbers."""
+
+from __future__ import annotations
+
+import math
+
+_DURATIONS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+_SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_LARGE = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+_NOTHING = "–"
+_GAP = "\N{NO-BREAK SPACE}"
+"""Between a number and its unit, which must not part at the end of a line."""
+
+
+def digits(value: float) -> str:
+    """Three significant digits without an exponent: 0.0123, 1.23, 12.3, 1,234."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    decimals = 2 - math.floor(math.log10(abs(value)))
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals > 2 else text
+
+
+def duration(nanoseconds: float | None) -> str:
+    """A duration: 312 µs, 1.24 ms, 2 h 5 min."""
+    if nanoseconds is None or math.isnan(nanoseconds):
+        return _NOTHING
+    seconds = nanoseconds / 1e9
+    if seconds >= 3600:
+        return f"{int(seconds // 3600)}{_GAP}h {round(seconds % 3600 / 60)}{_GAP}min"
+    if seconds >= 180:
+        return f"{int(seconds // 60)}{_GAP}min {round(seconds % 60)}{_GAP}s"
+    for size, unit in _DURATIONS:
+        if nanoseconds >= size:
+            return f"{digits(nanoseconds / size)}{_GAP}{unit}"
+    return f"{digits(nanoseconds)}{_GAP}ns"
+
+
+def size(number: float | None) -> str:
+    """A number of bytes: 64 KiB, 1.5 GiB."""
+    if number is None:
+        return _NOTHING
+    for scale, unit in _SIZES:
+        if number >= scale:
+            return (
+                f"{number // scale:,.0f}{_GAP}{unit}"
+                if number % scale == 0
+                else f"{digits(number / scale)}{_GAP}{unit}"
+            )
+    return f"{number:.0f}{_GAP}B"
+
+
+def count(number: float | None) -> str:
+    """A whole number with its thousands apart: 1,234,567."""
+    return _NOTHING if number is None else f"{number:,.0f}"
+
+
+def rate(number: float | None) -> str:
+    """A rate a second: 950, 12.3 k, 1.20 M."""
+    if number is None:
+        return _NOTHING
+    for scale, unit in _LARGE:
+        if number >= scale:
+            return f"{digits(number / scale)}{_GAP}{unit}"
+    return digits(number)
+
+
+def share(part: float | None) -> str:
+    """A share of one as a percentage: 98.2 %."""
+    if part is None:
+        return _NOTHING
+    return f"{digits(100 * part)}{_GAP}%" if part < 0.1 else f"{100 * part:.1f}{_GAP}%"
+
+
+def factor(value: float) -> str:
+    """How many times: 1.4 ×, 61 ×."""
+    return f"{digits(value)}{_GAP}×" if value < 10 else f"{value:,.0f}{_GAP}×"
+
+
+def plain(value: float | None) -> str:
+    """A bare number, or a dash where there is none."""
+    return _NOTHING if value is None else digits(value)
