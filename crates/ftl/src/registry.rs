@@ -67,3 +67,62 @@ pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {
         ConfigError(format!("unknown FTL {name}: choose from {}", known.join(", ")))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The headings from which a scheme's docs page is made, in order.
+    const HEADINGS: [&str; 11] = [
+        "# ",
+        "## Idea",
+        "## Source",
+        "## Departures",
+        "## State",
+        "## Read",
+        "## Write",
+        "## Reclaim",
+        "## Recover",
+        "## Invariants",
+        "## Costs",
+    ];
+
+    #[test]
+    fn every_scheme_tells_its_story_under_the_same_headings() {
+        for entry in ENTRIES {
+            let story = entry.story();
+            let mut rest = story.as_str();
+            for heading in HEADINGS {
+                let found = rest.find(heading);
+                assert!(found.is_some(), "{}: the heading {heading:?} is missing or out of order", entry.name);
+                rest = &rest[found.unwrap_or(0)..];
+            }
+            assert!(
+                story.starts_with(&format!("# {}: ", entry.name)),
+                "{}: the title must begin with the name",
+                entry.name
+            );
+        }
+    }
+
+    #[test]
+    fn every_parameter_has_a_default_within_its_range_and_a_meaning() {
+        for entry in ENTRIES {
+            Values::check(entry.name, entry.parameters, &BTreeMap::new()).expect("defaults are valid");
+            for parameter in entry.parameters {
+                assert!(
+                    !parameter.meaning.is_empty() && !parameter.source.is_empty(),
+                    "{}.{}",
+                    entry.name,
+                    parameter.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_scheme_is_refused_with_the_list() {
+        let message = entry("dtfl").expect_err("unknown").to_string();
+        assert!(message.contains("dtfl") && message.contains("page, block, fast, dftl"), "{message}");
+    }
+}

@@ -77,6 +77,9 @@ pub trait Ftl<D: Device> {
     /// Makes everything acknowledged survive a power cut.
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError>;
 
+    /// Tells of a request that will come soon, so that a scheme can ask for the memory it will need. Changes nothing.
+    fn foresee(&self, _request: &Request) {}
+
     /// Offers `budget` of idle time for background work.
     fn idle(&mut self, _media: &mut Media<D>, _budget: Nanos) -> Result<(), FtlError> {
         Ok(())

@@ -101,7 +101,7 @@ impl<D: Device> Ftl<D> for Block {
             if self.data.pages_of(run.lbn).all(|(_, lpn)| !self.data.is_current(lpn))
                 && let Some(pbn) = self.data.remap(run.lbn, None)
             {
-                self.data.retire(media, pbn)?;
+                media.because(Cause::Collection, |media| self.data.retire(media, pbn))?;
             }
         }
         Ok(())

@@ -167,7 +167,7 @@ impl<D: Device> Ftl<D> for Fast {
                 self.log.set_newest(lpn, None);
                 self.data.set_current(lpn, false);
             }
-            self.retire_if_empty(media, run.lbn)?;
+            media.because(Cause::Collection, |media| self.retire_if_empty(media, run.lbn))?;
         }
         Ok(())
     }

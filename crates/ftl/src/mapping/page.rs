@@ -49,6 +49,7 @@
 use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::prefetch::prefetch;
 use crate::parts::victims::{self, Policy};
 use crate::{
     BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Kind, Label, Layout, Media, Note,
@@ -137,6 +138,10 @@ impl<D: Device> Ftl<D> for Page {
         Ok(())
     }
 
+    fn foresee(&self, request: &Request) {
+        prefetch(&self.map, request.lpn.index());
+    }
+
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
         let mut mapped = 0;
         for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
@@ -168,12 +173,9 @@ impl Page {
     fn next_page<D: Device>(&mut self, media: &mut Media<D>) -> Result<Ppn, FtlError> {
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(HOST);
-            if !self.space.has_room(die, HOST) {
-                self.reclaim(media, die)?;
-                // Collecting into a shared stream may itself have opened a block with room.
-                if self.space.is_short(die) && !self.space.has_room(die, HOST) {
-                    continue;
-                }
+            self.reclaim(media, die)?;
+            if self.is_starved(die) {
+                continue;
             }
             if let Some(ppn) = self.space.place_on(die, HOST) {
                 return Ok(ppn);
@@ -182,8 +184,16 @@ impl Page {
         Err(FtlError::OutOfSpace { wanted: "a host write" })
     }
 
+    /// Whether a die has neither an open block with room (collecting into a shared stream may leave one) nor a free block
+    /// to open.
+    #[inline]
+    fn is_starved(&self, die: u32) -> bool {
+        !self.space.has_room(die, HOST) && self.space.is_short(die)
+    }
+
+    #[inline]
     fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
-        while self.space.is_short(die) {
+        while self.is_starved(die) {
             let Some(victim) = self.space.take_victim(die) else { break };
             media.detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim)))?;
         }
@@ -193,6 +203,11 @@ impl Page {
     fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
         media.note(Note::Collection);
         self.space.list_valid(victim, &mut self.moving);
+        for &from in &self.moving {
+            if let Some(lpn) = media.device().peek(from) {
+                prefetch(&self.map, lpn as usize);
+            }
+        }
         for &from in &self.moving {
             let page = media.read(from)?;
             let Some(to) = self.space.place_on(die, self.collected) else {

@@ -8,5 +8,6 @@ pub mod mapping_cache;
 pub mod merge;
 pub mod page_space;
 pub mod pool;
+pub mod prefetch;
 pub mod translation;
 pub mod victims;

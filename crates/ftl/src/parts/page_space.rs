@@ -184,7 +184,7 @@ impl PageSpace {
         if self.ledger.valid_pages(block) == self.geometry.pages_per_block() {
             return None;
         }
-        self.victims.remove(block);
+        self.victims.remove(block, self.ledger.valid_pages(block));
         Some(block)
     }
 

@@ -12,8 +12,8 @@
 //! | cost-benefit | the same array and the time of each block's last change | O(candidates of the die) |
 //!
 //! Sources: greedy and FIFO Menon 1995; cost-benefit Kawaguchi 1995 (age · (1 − u) / 2u); windowed greedy Hu 2009; d-choices
-//! Van Houdt 2013. One choice is made for all policies: a block without a single invalid page is never collected while
-//! its die has a better one, since collecting it would gain nothing.
+//! Van Houdt 2013. A policy may well choose a block without a single invalid page (random often does), but only while some
+//! candidate of its die has one: so collecting again and again ends.
 
 use flash::{Geometry, Pbn};
 use rand_core::{Rng, SeedableRng};
@@ -88,6 +88,8 @@ impl Policy {
 pub struct Victims {
     policy: Policy,
     geometry: Geometry,
+    /// Candidates of each die with an invalid page.
+    gainful: Vec<u32>,
     /// List policies: one list a die, or one a die and valid count for greedy.
     lists: Chains,
     lists_per_die: u32,
@@ -110,6 +112,7 @@ impl Victims {
         Self {
             policy,
             geometry,
+            gainful: vec![0; dies],
             lists: Chains::new(if policy.keeps_array() { 0 } else { blocks }, dies * lists_per_die as usize),
             lists_per_die,
             fewest: vec![lists_per_die; dies],
@@ -133,6 +136,7 @@ impl Victims {
     /// A block has been filled and may be collected from now on.
     pub fn close(&mut self, pbn: Pbn, valid_pages: u32) {
         let die = self.geometry.die_of(pbn);
+        self.gainful[die as usize] += u32::from(valid_pages < self.geometry.pages_per_block());
         if self.policy.keeps_array() {
             let array = &mut self.arrays[die as usize];
             self.positions[pbn.index()] = Some(array.len() as u32);
@@ -149,6 +153,9 @@ impl Victims {
     /// A page of a block has become invalid, which leaves `valid_pages` there. Open blocks are ignored.
     #[inline]
     pub fn page_invalidated(&mut self, pbn: Pbn, valid_pages: u32) {
+        if valid_pages + 1 == self.geometry.pages_per_block() && self.contains(pbn) {
+            self.gainful[self.geometry.die_of(pbn) as usize] += 1;
+        }
         match self.policy {
             Policy::Greedy => {
                 if let Some(list) = self.lists.chain_of(pbn.get()) {
@@ -162,22 +169,21 @@ impl Victims {
         }
     }
 
-    /// Takes the next victim of a die, or none if collecting would gain no page there.
+    /// Takes the next victim of a die, or none if no candidate there has an invalid page.
     pub fn take(&mut self, die: u32, ledger: &Ledger) -> Option<Pbn> {
-        let full = self.geometry.pages_per_block();
-        let mut choice = self.choose(die, ledger)?;
-        if ledger.valid_pages(choice) == full && self.policy != Policy::Greedy {
-            choice = self.fewest_valid(die, u32::MAX, ledger)?;
-        }
-        if ledger.valid_pages(choice) == full {
+        if self.gainful[die as usize] == 0 {
             return None;
         }
-        self.remove(choice);
+        let choice = self.choose(die, ledger)?;
+        self.remove(choice, ledger.valid_pages(choice));
         Some(choice)
     }
 
     /// Takes one certain candidate.
-    pub fn remove(&mut self, pbn: Pbn) {
+    pub fn remove(&mut self, pbn: Pbn, valid_pages: u32) {
+        if valid_pages < self.geometry.pages_per_block() {
+            self.gainful[self.geometry.die_of(pbn) as usize] -= 1;
+        }
         let Some(position) = self.positions.get_mut(pbn.index()).and_then(Option::take) else {
             return self.lists.remove(pbn.get());
         };
@@ -310,11 +316,13 @@ mod tests {
     }
 
     #[test]
-    fn every_policy_takes_each_block_that_gains_once_and_no_full_one() {
+    fn every_policy_takes_each_block_that_gains_and_then_stops() {
         for policy in [Policy::Random, Policy::DChoices(3), Policy::CostBenefit, Policy::Greedy, Policy::Fifo] {
-            let mut taken = order(policy, [4, 1, 2, 0, 4, 3, 3, 1]);
-            taken.sort_unstable();
-            assert_eq!(taken, [1, 2, 3, 5, 6, 7], "{policy:?}");
+            let taken = order(policy, [4, 1, 2, 0, 4, 3, 3, 1]);
+            let mut gaining: Vec<_> = taken.iter().copied().filter(|block| ![0, 4].contains(block)).collect();
+            assert_eq!(taken.last(), gaining.last(), "{policy:?} goes on although nothing can be gained");
+            gaining.sort_unstable();
+            assert_eq!(gaining, [1, 2, 3, 5, 6, 7], "{policy:?}");
         }
     }
 

@@ -1,0 +1,338 @@
+//! The schemes against closed forms.
+//!
+//! Each row is a device, a workload and the number that theory gives for it. Where theory assumes that no block is kept
+//! free, the utilisation is corrected first: with `r` blocks of `N` kept free (and one more for a collection stream of its
+//! own) it sees `ρ_eff` = ρ N / (N − r). What is printed shows both. Set `FTLKIT_LONG=1` for devices four times as large and
+//! runs of twice the length.
+
+use std::collections::BTreeMap;
+
+use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
+use ftl::{Ftl, Layout, Media, Note, Request, Timed, Untimed, registry};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+type Device = Timed<Chip<Lean>, Untimed>;
+
+struct Bench {
+    media: Media<Device>,
+    ftl: Box<dyn Ftl<Device>>,
+    pages: u32,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Bench {
+    // A one-die device whose logical pages have been written once, in order.
+    fn filled(scheme: &str, settings: &[(&str, &str)], blocks: u32, pages_per_block: u32, pages: u32) -> Self {
+        let mut bench = Self::fresh(scheme, settings, blocks, pages_per_block, pages);
+        for lpn in 0..pages {
+            bench.write(lpn);
+        }
+        bench
+    }
+
+    fn fresh(scheme: &str, settings: &[(&str, &str)], blocks: u32, pages_per_block: u32, pages: u32) -> Self {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: blocks,
+            pages_per_block,
+            page_size_bytes: 4096,
+        };
+        let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
+        let layout = Layout::of(&chip, pages, 7);
+        let settings: BTreeMap<_, _> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let ftl = registry::create(scheme, &settings, &layout).expect("a valid scheme");
+        let media = Media::new(Timed { chip, timing: Untimed });
+        Self { media, ftl, pages, rng: Xoshiro256PlusPlus::seed_from_u64(11) }
+    }
+
+    fn write(&mut self, lpn: u32) {
+        self.ftl.write(&mut self.media, &Request::new(Lpn::new(lpn), 1), &[()]).expect("a legal write");
+    }
+
+    fn below(&mut self, limit: u32) -> u32 {
+        (((self.rng.next_u64() >> 32) * u64::from(limit)) >> 32) as u32
+    }
+
+    fn share(&mut self) -> f64 {
+        (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    // Programs per write over `writes` writes, after `warm` of them.
+    fn amplification(&mut self, warm: u64, writes: u64, mut step: impl FnMut(&mut Self)) -> f64 {
+        for _ in 0..warm {
+            step(self);
+        }
+        let before = self.media.device().operations();
+        let host = self.media.tally().count(ftl::Cause::Host, ftl::Op::Program);
+        for _ in 0..writes {
+            step(self);
+        }
+        self.ftl.check(&self.media).expect("invariants");
+        let host = self.media.tally().count(ftl::Cause::Host, ftl::Op::Program) - host;
+        (self.media.device().operations().programs - before.programs) as f64 / host as f64
+    }
+}
+
+fn long() -> u32 {
+    if std::env::var_os("FTLKIT_LONG").is_some() { 4 } else { 1 }
+}
+
+fn close(what: &str, measured: f64, theory: f64, tolerance: f64) {
+    let error = measured / theory - 1.0;
+    println!(
+        "{what}: measured {measured:.4}, theory {theory:.4} ({:+.2} %, allowed {:.1} %)",
+        100.0 * error,
+        100.0 * tolerance
+    );
+    assert!(error.abs() <= tolerance, "{what}: measured {measured:.4}, theory {theory:.4}");
+}
+
+// Greedy in the mean field (Van Houdt 2013, d → ∞), by interpolation-free search for k.
+fn greedy(rho: f64, b: u32) -> f64 {
+    let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
+    let (full, size) = (harmonic(b), f64::from(b));
+    for k in 1..b {
+        let gap = full - harmonic(k);
+        let kf = f64::from(k);
+        let c = ((size - kf) - kf * gap) / (size * rho - kf);
+        if size * rho > kf && c > 0.0 && gap - 1e-12 <= c && c <= full - harmonic(k - 1) + 1e-12 {
+            return 1.0 / (c * rho);
+        }
+    }
+    1.0
+}
+
+// FIFO: A = α / (α + W₀(−α e^−α)), found as the root of p = e^(−(1−p)/ρ), p = 1 − 1/A.
+fn fifo(rho: f64) -> f64 {
+    let mut p: f64 = 0.5;
+    for _ in 0..10_000 {
+        p = (-(1.0 - p) / rho).exp();
+    }
+    1.0 / (1.0 - p)
+}
+
+// d-choices in the mean field: 1 − S_i^d = c i (S_i − S_{i+1}), ΣS_i = bρ fixes c.
+fn d_choices(rho: f64, b: u32, d: i32) -> f64 {
+    let bisect = |mut low: f64, mut high: f64, too_low: &dyn Fn(f64) -> bool| {
+        for _ in 0..100 {
+            let middle = 0.5 * (low + high);
+            if too_low(middle) { low = middle } else { high = middle }
+        }
+        0.5 * (low + high)
+    };
+    let total = |c: f64| {
+        let (mut next, mut sum) = (0.0, 0.0);
+        for i in (1..=b).rev() {
+            let x = bisect(next, 1.0, &|x: f64| 1.0 - x.powi(d) > c * f64::from(i) * (x - next));
+            sum += x;
+            next = x;
+        }
+        sum
+    };
+    let c = bisect(1e-3, 1e3, &|c| total(c) > f64::from(b) * rho);
+    1.0 / (c * rho)
+}
+
+#[test]
+fn the_closed_forms_themselves_give_the_published_numbers() {
+    for (rho, b, expected) in
+        [(0.80, 64, 2.5993), (0.90, 64, 4.8213), (0.80, 256, 2.6684), (0.90, 256, 5.0832), (0.93, 128, 6.9450)]
+    {
+        close("greedy", greedy(rho, b), expected, 1e-4);
+    }
+    close("fifo .80", fifo(0.80), 2.6927, 1e-4);
+    close("fifo .90", fifo(0.90), 5.1787, 1e-4);
+    close("d=2 .90 64", d_choices(0.90, 64, 2), 6.8516, 1e-4);
+    close("d=10 .90 256", d_choices(0.90, 256, 10), 5.2264, 1e-4);
+}
+
+// Uniform one-page writes under each victim policy. One block is kept free, and the one that is open for collected pages
+// is half erased on average: r = 1.5.
+fn uniform(victim: &[(&str, &str)], turns: u64, theory: impl Fn(f64, u32) -> f64) {
+    for (rho, b) in [(0.80, 64), (0.90, 64), (0.80, 256), (0.90, 256)] {
+        let blocks = if b == 64 { 2048 } else { 1024 } * long();
+        let pages = (f64::from(blocks * b) * rho) as u32;
+        let effective = f64::from(pages) / ((f64::from(blocks) - 1.5) * f64::from(b));
+        let mut bench = Bench::filled("page", victim, blocks, b, pages);
+        let turn = u64::from(blocks * b);
+        let measured = bench.amplification(6 * turn, turns * turn * u64::from(long()).min(2), |bench| {
+            let lpn = bench.below(bench.pages);
+            bench.write(lpn);
+        });
+        close(&format!("{victim:?} ρ={rho} (ρ_eff={effective:.4}) b={b}"), measured, theory(effective, b), 0.005);
+    }
+}
+
+#[test]
+fn greedy_meets_its_mean_field() {
+    uniform(&[("victim", "greedy")], 6, greedy);
+}
+
+#[test]
+fn fifo_meets_its_closed_form() {
+    uniform(&[("victim", "fifo")], 6, |rho, _| fifo(rho));
+}
+
+#[test]
+fn random_meets_its_closed_form() {
+    // Victims vary from empty to full, so the mean needs more of them.
+    uniform(&[("victim", "random")], 24, |rho, _| 1.0 / (1.0 - rho));
+}
+
+#[test]
+fn two_choices_meet_their_mean_field() {
+    uniform(&[("victim", "d-choices"), ("d", "2")], 6, |rho, b| d_choices(rho, b, 2));
+}
+
+#[test]
+fn ten_choices_meet_their_mean_field() {
+    uniform(&[("victim", "d-choices"), ("d", "10")], 6, |rho, b| d_choices(rho, b, 10));
+}
+
+// A share q of requests trims a page in use (Frankie 2012): the device behaves as at ρ (1 − 2q) / (1 − q).
+#[test]
+fn trims_act_as_a_lower_utilisation() {
+    let (blocks, b) = (2048 * long(), 64);
+    let pages = (f64::from(blocks * b) * 0.95) as u32;
+    for q in [0.1, 0.2, 0.3] {
+        let mut bench = Bench::filled("page", &[], blocks, b, pages);
+        let mut used: Vec<u32> = (0..pages).collect();
+        let mut position: Vec<Option<u32>> = (0..pages).map(Some).collect();
+        let turn = u64::from(blocks * b);
+        let measured = bench.amplification(12 * turn, 8 * turn, |bench| {
+            if bench.share() < q && !used.is_empty() {
+                let at = bench.below(used.len() as u32);
+                let lpn = used.swap_remove(at as usize);
+                position[lpn as usize] = None;
+                if let Some(&moved) = used.get(at as usize) {
+                    position[moved as usize] = Some(at);
+                }
+                bench.ftl.trim(&mut bench.media, &Request::new(Lpn::new(lpn), 1)).expect("a legal trim");
+            } else {
+                let lpn = bench.below(bench.pages);
+                if position[lpn as usize].is_none() {
+                    position[lpn as usize] = Some(used.len() as u32);
+                    used.push(lpn);
+                }
+                bench.write(lpn);
+            }
+        });
+        let effective = f64::from(pages) / ((f64::from(blocks) - 1.5) * f64::from(b)) * (1.0 - 2.0 * q) / (1.0 - q);
+        close(&format!("trim q={q} (ρ_eff={effective:.4})"), measured, greedy(effective, b), 0.01);
+    }
+}
+
+// A share f of the pages gets r of the writes; FIFO victims and one stream for host and collected pages (r = 1 block free):
+// q Σ r_k / (1 − e^(−(r_k/f_k) q/ρ)) = 1, A = 1/q.
+#[test]
+fn hot_and_cold_pages_under_fifo_meet_the_closed_form() {
+    let blocks = 2048 * long();
+    let b = 64;
+    for (rho, f, r) in [(0.80, 0.2, 0.8), (0.90, 0.2, 0.8), (0.80, 0.1, 0.9), (0.90, 0.1, 0.9)] {
+        let pages = (f64::from(blocks * b) * rho) as u32;
+        let effective = f64::from(pages) / f64::from((blocks - 1) * b);
+        let mut bench = Bench::filled("page", &[("victim", "fifo"), ("streams", "shared")], blocks, b, pages);
+        let hot = (f64::from(pages) * f) as u32;
+        let turn = u64::from(blocks * b);
+        let measured = bench.amplification(20 * turn, 10 * turn, |bench| {
+            let lpn = if bench.share() < r { bench.below(hot) } else { hot + bench.below(bench.pages - hot) };
+            bench.write(lpn);
+        });
+        let residual = |q: f64| {
+            q * [(r, f), (1.0 - r, 1.0 - f)]
+                .iter()
+                .map(|(r, f)| r / (1.0 - (-(r / f) * q / effective).exp()))
+                .sum::<f64>()
+                - 1.0
+        };
+        let (mut low, mut high) = (1e-9, 1.0);
+        for _ in 0..100 {
+            let q = 0.5 * (low + high);
+            if residual(q) < 0.0 { low = q } else { high = q }
+        }
+        close(&format!("hot/cold f={f} r={r} ρ={rho} (ρ_eff={effective:.4})"), measured, 1.0 / low, 0.01);
+    }
+}
+
+// Block mapping on a full device: every one-page overwrite copies the block, A = b, one erase a write.
+#[test]
+fn block_mapping_costs_a_block_a_write() {
+    for b in [16, 64, 256] {
+        let mut bench = Bench::filled("block", &[], 66, b, 64 * b);
+        let erases = bench.media.device().operations().erases;
+        let measured = bench.amplification(0, 5000, |bench| {
+            let lpn = bench.below(bench.pages);
+            bench.write(lpn);
+        });
+        close(&format!("block b={b}"), measured, f64::from(b), 1e-12);
+        assert_eq!(bench.media.device().operations().erases - erases, 5000);
+    }
+}
+
+// FAST with a random log only, D data and L log blocks: A = 1 + bD/(D + R), R = (L − ½) b + D (1 − e^(−(L − ½)/D)).
+#[test]
+fn fast_meets_its_renewal_form() {
+    for (data, log, b, published) in [
+        (1000, 30, 64, 22.94),
+        (1000, 100, 64, 9.58),
+        (1000, 300, 64, 4.13),
+        (4096, 64, 128, 43.7),
+        (2000, 50, 256, 35.78),
+    ] {
+        let (d, l) = (f64::from(data), f64::from(log));
+        let renewal = (l - 0.5) * f64::from(b) + d * (1.0 - (-(l - 0.5) / d).exp());
+        let theory = 1.0 + f64::from(b) * d / (d + renewal);
+        close("published", theory, published, 1e-3);
+        let settings = [("log_blocks", log.to_string()), ("sequential", "false".into())];
+        let settings: Vec<_> = settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
+        let mut bench = Bench::filled("fast", &settings, data + log + 2, b, data * b);
+        let turn = u64::from(log * b);
+        // Converges slowly from the filled state: 20 turns of the log first.
+        let writes = (40 * turn).max(100_000) * u64::from(long());
+        let measured = bench.amplification(20 * turn, writes, |bench| {
+            let lpn = bench.below(bench.pages);
+            bench.write(lpn);
+        });
+        close(&format!("fast D={data} L={log} b={b}"), measured, theory, 0.02);
+    }
+}
+
+// The hit ratio of a plain-LRU CMT under independent Zipf references over 10⁶ entries (Che's approximation).
+#[test]
+fn dftl_hit_ratio_meets_che() {
+    const ENTRIES: u32 = 1_000_000;
+    for (theta, rows) in
+        [(0.8, [(1, 0.2319), (5, 0.3911), (10, 0.4871)]), (0.99, [(1, 0.5662), (5, 0.7034), (10, 0.7663)])]
+    {
+        let mut cumulative: Vec<f64> = (1..=ENTRIES).map(|rank| f64::from(rank).powf(-theta)).collect();
+        let mut sum = 0.0;
+        for weight in &mut cumulative {
+            sum += *weight;
+            *weight = sum;
+        }
+        for (percent, theory) in rows {
+            let cmt = (8 * ENTRIES / 100 * percent).to_string();
+            let settings = [("cmt", cmt.as_str()), ("cmt_policy", "lru")];
+            let mut bench = Bench::fresh("dftl", &settings, 4096, 256, ENTRIES);
+            let read = |bench: &mut Bench, count: u32| {
+                for _ in 0..count {
+                    let drawn = bench.share() * sum;
+                    let rank = cumulative.partition_point(|&c| c < drawn).min(ENTRIES as usize - 1);
+                    // Scattered over the translation pages by a multiplier coprime to 10^6.
+                    let lpn = (rank as u64 * 387_420_489 % u64::from(ENTRIES)) as u32;
+                    bench.ftl.read(&mut bench.media, &Request::new(Lpn::new(lpn), 1), &mut [()]).expect("a legal read");
+                }
+            };
+            read(&mut bench, 2_000_000);
+            let before = *bench.media.tally();
+            read(&mut bench, 2_000_000 * long());
+            let tally = bench.media.tally().since(&before);
+            let hit = tally.note(Note::MappingHit) as f64 / f64::from(2_000_000 * long());
+            println!("dftl zipf {theta}, {percent} % cached: hit ratio {hit:.4}, Che {theory:.4}");
+            assert!((hit - theory).abs() < 0.005, "zipf {theta}, {percent} %: {hit:.4} against {theory:.4}");
+        }
+    }
+}
