@@ -1,7 +1,31 @@
 //! The conformance suite: what every translation layer promises, and the machinery that tries to catch it lying.
 //!
-//! Invariant: no clock, thread, file or unseeded randomness; a case's outcome depends on its replay line alone.
+//! A [`Case`] says everything that decides a run and is one line of text. [`run_case`] runs it, twice, with every promise
+//! watched; a [`Failure`] names the promise, the place and the line that finds it again. [`campaign`] multiplies schemes by
+//! settings, devices and workloads; [`canary`] is a scheme that breaks promises when told to, which tests the suite itself.
+//!
+//! Invariant: no clock, thread, file or unseeded randomness (but for the canary that is told to use some); a case's outcome
+//! depends on its replay line alone.
 
+pub mod campaign;
+pub mod canary;
+mod case;
+mod device;
+mod dice;
+mod failure;
+pub mod geometries;
+mod host;
+mod operation;
 mod oracle;
+mod suite;
+pub mod variants;
+mod workload;
 
+pub use case::{Case, Prefill, REPLAY};
+pub use device::{CheckedDevice, DeviceSpec};
+pub use failure::{Failure, Fault, Place, Promise};
+pub use host::CheckedFtl;
+pub use operation::{Extent, Operation};
 pub use oracle::{Mismatch, Nature, Oracle, Stamp};
+pub use suite::{Outcome, create, run_case, run_with};
+pub use workload::{Pattern, Space, Workload};

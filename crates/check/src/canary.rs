@@ -1,0 +1,301 @@
+//! The canary: a small page-mapped scheme that can be told to break each promise in a certain way.
+//!
+//! It tests the tests. Healthy, it passes every case; with one of its bugs planted, the suite must catch it and name the
+//! promise that was broken. It shares no code with the schemes and their parts, so that a bug in those cannot hide here,
+//! and it is not in the registry: nobody can choose it for real work.
+//!
+//! One open block is filled in order. When a single free block is left, the closed block with the fewest valid pages is
+//! copied into it and erased. The planted bugs are the kinds that real schemes have had; most of them do nothing wrong until
+//! blocks are collected, which is where such bugs live.
+//!
+//! Its invariant: I1, free blocks are erased. It is silent about maps on purpose: what a scheme does not check itself the
+//! suite must find from outside.
+
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::BuildHasher;
+
+use flash::{Geometry, Lpn, Pbn, Ppn, Role};
+use ftl::{BrokenInvariant, Cause, ConfigError, Device, Footprint, Ftl, FtlError, Label, Layout, Media, Request};
+
+use crate::host::CheckedFtl;
+
+/// The scheme's name in replay lines.
+pub const NAME: &str = "canary";
+
+/// A bug to plant; `set.bug=` in a replay line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bug {
+    /// None: the healthy canary.
+    None,
+    /// A collection does not notice that a page was overwritten and brings the old version back.
+    StaleRead,
+    /// A collection forgets the last page that it should move.
+    LostWrite,
+    /// The second page of a request is mapped to where the first one lies.
+    DoubleMap,
+    /// A trim of several pages spares the last one.
+    ForgottenTrim,
+    /// Every fourth block collected does not return to the free blocks.
+    LeakedBlock,
+    /// The second and third page of a block are programmed the wrong way round.
+    OutOfOrderProgram,
+    /// A victim is erased before its pages are moved.
+    EarlyErase,
+    /// Collections go on although nothing is gained.
+    Livelock,
+    /// Which of two equally good victims is taken depends on the process, not on the seed.
+    Unrepeatable,
+    /// Collected pages are charged to the host.
+    MiscountedCollection,
+    /// Every third host write is charged to a merge.
+    MiscountedHost,
+    /// The footprint grows with what is written.
+    GrowingFootprint,
+    /// Collected blocks become free before they are erased, which happens when they are opened.
+    DirtyFreeBlock,
+    /// Overwriting the last logical page reaches beyond the map.
+    Panic,
+}
+
+impl Bug {
+    /// All, with their names; the first is none.
+    pub const ALL: [(Self, &'static str); 15] = [
+        (Self::None, "none"),
+        (Self::StaleRead, "stale-read"),
+        (Self::LostWrite, "lost-write"),
+        (Self::DoubleMap, "double-map"),
+        (Self::ForgottenTrim, "forgotten-trim"),
+        (Self::LeakedBlock, "leaked-block"),
+        (Self::OutOfOrderProgram, "out-of-order-program"),
+        (Self::EarlyErase, "early-erase"),
+        (Self::Livelock, "livelock"),
+        (Self::Unrepeatable, "unrepeatable"),
+        (Self::MiscountedCollection, "miscounted-collection"),
+        (Self::MiscountedHost, "miscounted-host"),
+        (Self::GrowingFootprint, "growing-footprint"),
+        (Self::DirtyFreeBlock, "dirty-free-block"),
+        (Self::Panic, "panic"),
+    ];
+}
+
+/// Builds a canary with the bug that `settings` name under `bug`, or without one.
+pub fn create(settings: &BTreeMap<String, String>, layout: &Layout) -> Result<CheckedFtl, ConfigError> {
+    let name = settings.get("bug").map_or("none", String::as_str);
+    let known = || Bug::ALL.map(|(_, name)| name).join(", ");
+    if let Some(key) = settings.keys().find(|key| *key != "bug") {
+        return Err(ConfigError(format!("canary.{key}: the canary has no parameter {key}; it has bug")));
+    }
+    let (bug, _) = Bug::ALL
+        .into_iter()
+        .find(|(_, known)| *known == name)
+        .ok_or_else(|| ConfigError(format!("canary.bug = {name}: must be one of {}", known())))?;
+    Ok(Box::new(Canary::format(layout, bug)?))
+}
+
+/// Blocks that hold no promised page: the open one, and the one that a collection copies into.
+const SPARE_BLOCKS: u64 = 2;
+
+struct Canary {
+    bug: Bug,
+    geometry: Geometry,
+    map: Vec<Option<Ppn>>,
+    free: VecDeque<Pbn>,
+    closed: Vec<Pbn>,
+    open: Option<(Pbn, u32)>,
+    valid: Vec<bool>,
+    whims: RandomState,
+    events: u64,
+}
+
+impl Canary {
+    fn format(layout: &Layout, bug: Bug) -> Result<Self, ConfigError> {
+        let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
+        let capacity = usable * u64::from(layout.geometry.pages_per_block());
+        if u64::from(layout.logical_pages) > capacity {
+            return Err(ConfigError(format!(
+                "canary: {} logical pages, but only {capacity} fit beside {SPARE_BLOCKS} spare blocks; use fewer",
+                layout.logical_pages
+            )));
+        }
+        Ok(Self {
+            bug,
+            geometry: layout.geometry,
+            map: vec![None; layout.logical_pages as usize],
+            free: layout.good_blocks.iter().copied().collect(),
+            closed: Vec::new(),
+            open: None,
+            valid: vec![false; layout.geometry.pages() as usize],
+            whims: RandomState::new(),
+            events: 0,
+        })
+    }
+
+    fn map(&mut self, lpn: Lpn, to: Option<Ppn>) {
+        let old = std::mem::replace(&mut self.map[lpn.index()], to);
+        if let Some(old) = old.filter(|_| !self.overlooks_overwrite(to)) {
+            self.valid[old.index()] = false;
+        }
+        if let Some(new) = to {
+            self.valid[new.index()] = true;
+        }
+    }
+
+    fn overlooks_overwrite(&self, to: Option<Ppn>) -> bool {
+        self.bug == Bug::StaleRead && to.is_some_and(|ppn| self.geometry.split(ppn).1 == 1)
+    }
+
+    /// The next page of the open block; `None` when it is full.
+    fn next_page(&mut self) -> Option<Ppn> {
+        let (block, offset) = self.open?;
+        if offset == self.geometry.pages_per_block() {
+            self.closed.push(block);
+            self.open = None;
+            return None;
+        }
+        self.open = Some((block, offset + 1));
+        let offset = match (self.bug, offset) {
+            (Bug::OutOfOrderProgram, 1) if self.geometry.pages_per_block() > 2 => 2,
+            (Bug::OutOfOrderProgram, 2) => 1,
+            _ => offset,
+        };
+        Some(self.geometry.page(block, offset))
+    }
+
+    fn open_block<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let block = self.free.pop_front().ok_or(FtlError::OutOfSpace { wanted: "the open block" })?;
+        if self.bug == Bug::DirtyFreeBlock && media.device().next_page(block) > 0 {
+            media.because(Cause::Collection, |media| media.erase(block))?;
+        }
+        self.open = Some((block, 0));
+        Ok(())
+    }
+
+    fn place<D: Device>(&mut self, media: &mut Media<D>) -> Result<Ppn, FtlError> {
+        loop {
+            if let Some(ppn) = self.next_page() {
+                return Ok(ppn);
+            }
+            if self.free.len() > 1 {
+                self.open_block(media)?;
+            } else {
+                self.collect(media)?;
+            }
+        }
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let victim = self.take_victim().ok_or(FtlError::OutOfSpace { wanted: "a collection" })?;
+        self.open_block(media)?;
+        let cause = if self.bug == Bug::MiscountedCollection { Cause::Host } else { Cause::Collection };
+        media.because(cause, |media| self.move_out(media, victim))?;
+        self.events += 1;
+        if self.bug != Bug::LeakedBlock || !self.events.is_multiple_of(4) {
+            self.free.push_back(victim);
+        }
+        Ok(())
+    }
+
+    /// The closed block with the fewest valid pages, if collecting it gains any.
+    fn take_victim(&mut self) -> Option<Pbn> {
+        let full = u64::from(self.geometry.pages_per_block());
+        let count = |pbn: Pbn| self.geometry.page_indices(pbn).filter(|&page| self.valid[page]).count() as u64;
+        let rank = |pbn: Pbn| match self.bug {
+            Bug::Unrepeatable => (count(pbn), self.whims.hash_one(pbn)),
+            Bug::Livelock => (full - count(pbn), 0),
+            _ => (count(pbn), 0),
+        };
+        let (place, victim) = (0..).zip(&self.closed).min_by_key(|&(_, &pbn)| rank(pbn))?;
+        let gains = count(*victim) < full;
+        (gains || self.bug == Bug::Livelock).then(|| self.closed.remove(place))
+    }
+
+    fn move_out<D: Device>(&mut self, media: &mut Media<D>, victim: Pbn) -> Result<(), FtlError> {
+        if self.bug == Bug::EarlyErase {
+            media.erase(victim)?;
+        }
+        let mut pages: Vec<_> =
+            self.geometry.page_indices(victim).filter(|&page| self.valid[page]).map(Ppn::at).collect();
+        if self.bug == Bug::LostWrite
+            && let Some(lost) = pages.pop()
+        {
+            self.forget(lost);
+        }
+        for from in pages {
+            let page = media.read(from)?;
+            let Some(to) = self.next_page() else { return Err(FtlError::OutOfSpace { wanted: "a valid page" }) };
+            media.program(to, label(page.logical, Role::Collected), page.data)?;
+            self.valid[from.index()] = false;
+            self.map(Lpn::new(page.logical), Some(to));
+        }
+        match self.bug {
+            Bug::EarlyErase | Bug::DirtyFreeBlock => Ok(()),
+            _ => media.erase(victim),
+        }
+    }
+
+    fn forget(&mut self, ppn: Ppn) {
+        self.valid[ppn.index()] = false;
+        if let Some(entry) = self.map.iter_mut().find(|entry| **entry == Some(ppn)) {
+            *entry = None;
+        }
+    }
+}
+
+impl<D: Device> Ftl<D> for Canary {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        for (i, lpn) in request.lpns() {
+            out[i] = match self.map[lpn.index()] {
+                Some(ppn) => media.read(ppn)?.data,
+                None => D::Data::default(),
+            };
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        let mut first = None;
+        for (i, lpn) in request.lpns() {
+            let to = self.place(media)?;
+            self.events += 1;
+            let miscounted = self.bug == Bug::MiscountedHost && self.events.is_multiple_of(3);
+            let cause = if miscounted { Cause::Merge } else { Cause::Host };
+            media.because(cause, |media| media.program(to, label(lpn.get(), Role::Data), data[i].clone()))?;
+            let reaches_beyond = self.bug == Bug::Panic && self.map[lpn.index()].is_some();
+            let lpn = if reaches_beyond && lpn.index() + 1 == self.map.len() { Lpn::at(self.map.len()) } else { lpn };
+            let doubled = first.filter(|_| self.bug == Bug::DoubleMap && i == 1);
+            self.map(lpn, doubled.or(Some(to)));
+            first = first.or(Some(to));
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        let spared = usize::from(self.bug == Bug::ForgottenTrim && request.pages > 1);
+        for (_, lpn) in request.lpns().take(request.pages as usize - spared) {
+            self.map(lpn, None);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.free.iter().try_for_each(|&pbn| {
+            BrokenInvariant::unless(media.device().next_page(pbn) == 0, "I1", || {
+                format!("{pbn} is free but not erased")
+            })
+        })
+    }
+
+    fn footprint(&self) -> Footprint {
+        let grown = if self.bug == Bug::GrowingFootprint { self.closed.len() } else { 0 };
+        Footprint::default().with("page map", 4 * (self.map.len() + grown) as u64, 0)
+    }
+}
+
+fn label(logical: u32, role: Role) -> Label {
+    Label { logical, role, owner: None }
+}

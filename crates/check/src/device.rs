@@ -1,0 +1,166 @@
+//! The device of a case: shape, program order and bad blocks, with the text form that replay lines use.
+//!
+//! Behind the door lies a chip that keeps whole tags and a stamp a page, without prices: time is no part of a promise.
+
+use std::fmt;
+use std::str::FromStr;
+
+use flash::{Chip, ChipOptions, Full, Geometry, Pbn, ProgramOrder, Shape};
+use ftl::{Timed, Untimed};
+
+use crate::Stamp;
+
+/// What lies behind the door of a checked scheme.
+pub type CheckedDevice = Timed<Chip<Full<Stamp>>, Untimed>;
+
+/// A device to be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceSpec {
+    /// Its counts.
+    pub shape: Shape,
+    /// The order in which it lets pages of a block be programmed.
+    pub order: ProgramOrder,
+    /// Blocks that are bad from the factory.
+    pub bad_blocks: Vec<u32>,
+}
+
+impl DeviceSpec {
+    /// A device with these counts, pages of 512 bytes, ascending program order and no bad blocks.
+    pub const fn new(
+        channels: u32,
+        dies_per_channel: u32,
+        planes_per_die: u32,
+        blocks_per_plane: u32,
+        pages_per_block: u32,
+    ) -> Self {
+        let shape = Shape {
+            channels,
+            dies_per_channel,
+            planes_per_die,
+            blocks_per_plane,
+            pages_per_block,
+            page_size_bytes: 512,
+        };
+        Self { shape, order: ProgramOrder::Ascending, bad_blocks: Vec::new() }
+    }
+
+    /// The same device with another program order.
+    #[must_use]
+    pub fn ordered(mut self, order: ProgramOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// The same device with bad blocks.
+    #[must_use]
+    pub fn with_bad(mut self, blocks: impl IntoIterator<Item = u32>) -> Self {
+        self.bad_blocks.extend(blocks);
+        self
+    }
+
+    /// The checked shape. An impossible one, or a bad block that does not exist, is an error in words.
+    pub fn geometry(&self) -> Result<Geometry, String> {
+        let geometry = Geometry::new(self.shape).map_err(|error| error.to_string())?;
+        match self.bad_blocks.iter().find(|&&block| block >= geometry.blocks()) {
+            Some(bad) => {
+                let blocks = geometry.blocks();
+                Err(format!("bad block {bad} lies beyond the device's {blocks} blocks; name an existing one"))
+            }
+            None => Ok(geometry),
+        }
+    }
+
+    /// An erased chip whose blocks survive `endurance` erases; fails like [`geometry`](Self::geometry).
+    pub fn chip(&self, endurance: u32) -> Result<Chip<Full<Stamp>>, String> {
+        let options = ChipOptions {
+            program_order: self.order,
+            endurance: Some(endurance),
+            bad_blocks: self.bad_blocks.iter().map(|&block| Pbn::new(block)).collect(),
+        };
+        Ok(Chip::new(self.geometry()?, &options))
+    }
+}
+
+const ORDERS: [(ProgramOrder, &str); 3] =
+    [(ProgramOrder::Ascending, "ascending"), (ProgramOrder::Strict, "strict"), (ProgramOrder::Any, "any")];
+
+impl fmt::Display for DeviceSpec {
+    /// For example `1x2x1x8x5x512` or `1x2x1x8x5x512,strict,bad:0:3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = &self.shape;
+        let counts = [
+            s.channels,
+            s.dies_per_channel,
+            s.planes_per_die,
+            s.blocks_per_plane,
+            s.pages_per_block,
+            s.page_size_bytes,
+        ];
+        write!(f, "{}", counts.map(|count| count.to_string()).join("x"))?;
+        if let Some((_, name)) =
+            ORDERS.iter().find(|(order, _)| *order == self.order && *order != ProgramOrder::Ascending)
+        {
+            write!(f, ",{name}")?;
+        }
+        if !self.bad_blocks.is_empty() {
+            let numbers: Vec<_> = self.bad_blocks.iter().map(u32::to_string).collect();
+            write!(f, ",bad:{}", numbers.join(":"))?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for DeviceSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let advice = |part: &str| {
+            format!(
+                "geometry {text}: {part} is not understood; write channels x dies x planes x blocks x pages x bytes, for \
+                 example 1x2x1x8x5x512, then perhaps ,strict or ,any and ,bad:0:3"
+            )
+        };
+        let mut parts = text.split(',');
+        let counts = parts.next().unwrap_or_default();
+        let mut spec = counts_of(counts).ok_or_else(|| advice(counts))?;
+        for part in parts {
+            if let Some((order, _)) = ORDERS.iter().find(|(_, name)| *name == part) {
+                spec.order = *order;
+            } else {
+                let numbers = part.strip_prefix("bad:").ok_or_else(|| advice(part))?.split(':').map(str::parse);
+                spec.bad_blocks = numbers.collect::<Result<_, _>>().map_err(|_| advice(part))?;
+            }
+        }
+        Ok(spec)
+    }
+}
+
+fn counts_of(text: &str) -> Option<DeviceSpec> {
+    let counts: Vec<u32> = text.split('x').map(str::parse).collect::<Result<_, _>>().ok()?;
+    let [channels, dies, planes, blocks, pages, page_size_bytes] = counts[..] else { return None };
+    let mut spec = DeviceSpec::new(channels, dies, planes, blocks, pages);
+    spec.shape.page_size_bytes = page_size_bytes;
+    Some(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_device_reads_back_from_its_text() {
+        for text in ["1x1x1x1x1x512", "3x2x1x5x7x1024,strict", "1x1x1x4x4x512,bad:0", "1x1x1x4x4x512,any,bad:0:3"] {
+            assert_eq!(text.parse::<DeviceSpec>().expect(text).to_string(), text);
+        }
+        for wrong in ["", "1x1x1x1x1", "1x1x1x1x1x512x1", "axbxcxdxexf", "1x1x1x1x1x512,loose", "1x1x1x1x1x512,bad:"] {
+            assert!(wrong.parse::<DeviceSpec>().expect_err(wrong).contains("for example"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn impossible_devices_are_errors_in_words() {
+        assert!(DeviceSpec::new(0, 1, 1, 1, 1).geometry().expect_err("refused").contains("channels is 0"));
+        let beyond = DeviceSpec::new(1, 1, 1, 2, 1).with_bad([2]);
+        assert!(beyond.chip(1).err().expect("refused").contains("bad block 2 lies beyond"), "{beyond}");
+    }
+}

@@ -1,0 +1,147 @@
+//! What a case can find, sorted by the promise that was broken, and the line that finds it again.
+
+use std::fmt;
+
+use ftl::{BrokenInvariant, ConfigError, FtlError};
+
+use crate::case::Case;
+use crate::operation::Operation;
+use crate::oracle::Mismatch;
+
+/// What every scheme promises; the numbers are those of `docs/conformance.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Promise {
+    /// 1: every read returns the last write, in all of the logical space that the scheme accepted.
+    ReadsReturnLastWrite,
+    /// 2: the referee never complains.
+    RefereeNeverComplains,
+    /// 5: the same seed gives the same run, operation by operation.
+    SameSeedSameRun,
+    /// 6: what causes are charged adds up to what the flash counted, and the footprint is what was promised.
+    CountsAddUp,
+    /// The numbered invariants of the scheme's own header.
+    OwnInvariants,
+    /// Whatever is asked, the scheme answers: it neither panics nor refuses a case that it accepted.
+    NeverPanics,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// A page held something else than the last write.
+    WrongContent(Mismatch),
+    /// The scheme gave up, or the referee stopped it.
+    Stopped(FtlError),
+    /// The scheme's own check failed.
+    Invariant(BrokenInvariant),
+    /// Counts do not add up; says which.
+    Accounts(String),
+    /// The second run went another way; says how.
+    Unrepeatable(String),
+    /// The scheme panicked; the message.
+    Panicked(String),
+    /// The scheme cannot be built so.
+    Refused(ConfigError),
+    /// The case makes no sense for any scheme.
+    ImpossibleCase(String),
+}
+
+/// Where in a run something went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// While the scheme was built.
+    Format,
+    /// While the device was filled beforehand, at this operation.
+    Prefill(Operation),
+    /// At a request, counted from 0.
+    Request(u32, Operation),
+    /// After the workload, in this step.
+    Aftermath(&'static str),
+}
+
+/// A case that did not pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The case, cut off after the request that failed.
+    pub case: Box<Case>,
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub fault: Fault,
+}
+
+impl Failure {
+    /// A failure of a case, with the requests after the place cut off.
+    pub(crate) fn new(case: &Case, place: Place, fault: Fault) -> Self {
+        let requests = match place {
+            Place::Format | Place::Prefill(_) => 0,
+            Place::Request(number, _) => number + 1,
+            Place::Aftermath(_) => case.requests,
+        };
+        Self { case: Box::new(case.cut_off(requests)), place, fault }
+    }
+
+    /// The broken promise; none when the case itself could not be run.
+    pub fn promise(&self) -> Option<Promise> {
+        match &self.fault {
+            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. }) => Some(Promise::ReadsReturnLastWrite),
+            Fault::Stopped(FtlError::Flash { .. }) => Some(Promise::RefereeNeverComplains),
+            Fault::Invariant(_) => Some(Promise::OwnInvariants),
+            Fault::Accounts(_) => Some(Promise::CountsAddUp),
+            Fault::Unrepeatable(_) => Some(Promise::SameSeedSameRun),
+            Fault::Panicked(_) => Some(Promise::NeverPanics),
+            Fault::Refused(_) | Fault::ImpossibleCase(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReadsReturnLastWrite => "promise 1 (every read returns the last write)",
+            Self::RefereeNeverComplains => "promise 2 (the referee never complains)",
+            Self::SameSeedSameRun => "promise 5 (same seed, same run)",
+            Self::CountsAddUp => "promise 6 (counts add up)",
+            Self::OwnInvariants => "its own invariants",
+            Self::NeverPanics => "the promise never to panic",
+        })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WrongContent(mismatch) => mismatch.fmt(f),
+            Self::Stopped(error) => error.fmt(f),
+            Self::Invariant(broken) => broken.fmt(f),
+            Self::Panicked(message) => write!(f, "panicked: {message}"),
+            Self::Refused(error) => error.fmt(f),
+            Self::Accounts(message) | Self::Unrepeatable(message) | Self::ImpossibleCase(message) => {
+                f.write_str(message)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format => f.write_str("while it was built"),
+            Self::Prefill(operation) => write!(f, "at {operation} of the prefill"),
+            Self::Request(number, operation) => write!(f, "at request {number} ({operation})"),
+            Self::Aftermath(step) => write!(f, "after the workload, at {step}"),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.promise() {
+            Some(promise) => write!(f, "{} breaks {promise} {}: ", self.case.scheme, self.place)?,
+            None => write!(f, "{} could not be tried, {}: ", self.case.scheme, self.place)?,
+        }
+        write!(f, "{}\n{}", self.fault, self.case)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,142 @@
+//! What the host asks for, and its short text form in replay lines: `w3+2` writes two pages from page 3 on, `r` reads,
+//! `t` trims, `f` flushes, `i` offers idle time.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Pages of a request: the first logical page and how many (at least 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// First logical page.
+    pub first: u32,
+    /// Number of pages.
+    pub pages: u32,
+}
+
+/// One request of the host, or a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Writes pages.
+    Write(Extent),
+    /// Reads pages.
+    Read(Extent),
+    /// Forgets pages.
+    Trim(Extent),
+    /// Makes everything durable.
+    Flush,
+    /// Offers idle time.
+    Idle,
+}
+
+impl Extent {
+    /// `pages` pages from `first` on, cut off at the end of a device of `logical_pages`; begins on the device in any case.
+    pub(crate) fn within(logical_pages: u32, first: u32, pages: u32) -> Self {
+        let first = first % logical_pages;
+        Self { first, pages: pages.clamp(1, logical_pages - first) }
+    }
+
+    /// All pages of a device.
+    pub(crate) fn whole(logical_pages: u32) -> Self {
+        Self { first: 0, pages: logical_pages }
+    }
+
+    fn fits(self, logical_pages: u32) -> bool {
+        self.pages >= 1 && self.pages <= logical_pages && self.first <= logical_pages - self.pages
+    }
+}
+
+impl Operation {
+    /// The pages that it touches.
+    pub fn extent(&self) -> Option<Extent> {
+        match self {
+            Self::Write(extent) | Self::Read(extent) | Self::Trim(extent) => Some(*extent),
+            Self::Flush | Self::Idle => None,
+        }
+    }
+
+    /// Whether it lies on a device of so many logical pages.
+    pub fn fits(&self, logical_pages: u32) -> bool {
+        self.extent().is_none_or(|extent| extent.fits(logical_pages))
+    }
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", self.first, self.pages)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Write(extent) => write!(f, "w{extent}"),
+            Self::Read(extent) => write!(f, "r{extent}"),
+            Self::Trim(extent) => write!(f, "t{extent}"),
+            Self::Flush => f.write_str("f"),
+            Self::Idle => f.write_str("i"),
+        }
+    }
+}
+
+impl FromStr for Extent {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (first, pages) = text.split_once('+').ok_or(())?;
+        Ok(Self { first: first.parse().map_err(|_| ())?, pages: pages.parse().map_err(|_| ())? })
+    }
+}
+
+impl FromStr for Operation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let advice = || {
+            format!(
+                "operation {text}: write it as w3+2, r3+2 or t3+2 (first page + pages), f for flush or i for idle time"
+            )
+        };
+        let extent = |text: &str| text.parse::<Extent>().map_err(|()| advice());
+        match (text.get(..1), text.get(1..)) {
+            (Some("w"), Some(rest)) => extent(rest).map(Self::Write),
+            (Some("r"), Some(rest)) => extent(rest).map(Self::Read),
+            (Some("t"), Some(rest)) => extent(rest).map(Self::Trim),
+            (Some("f"), Some("")) => Ok(Self::Flush),
+            (Some("i"), Some("")) => Ok(Self::Idle),
+            _ => Err(advice()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_reads_back_from_its_text() {
+        let extent = Extent { first: 3, pages: 2 };
+        for (operation, text) in [
+            (Operation::Write(extent), "w3+2"),
+            (Operation::Read(extent), "r3+2"),
+            (Operation::Trim(extent), "t3+2"),
+            (Operation::Flush, "f"),
+            (Operation::Idle, "i"),
+        ] {
+            assert_eq!(operation.to_string(), text);
+            assert_eq!(text.parse(), Ok(operation));
+        }
+        for wrong in ["", "w", "w3", "w3+", "x3+2", "w3+2+1", "f1", "ä", "w-1+2", "w99999999999+1"] {
+            assert!(wrong.parse::<Operation>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn extents_never_leave_the_device() {
+        assert_eq!(Extent::within(10, 8, 5), Extent { first: 8, pages: 2 });
+        assert_eq!(Extent::within(10, 23, 0), Extent { first: 3, pages: 1 });
+        for (first, pages, fits) in [(0, 10, true), (9, 1, true), (9, 2, false), (10, 1, false), (0, 0, false)] {
+            assert_eq!(Operation::Trim(Extent { first, pages }).fits(10), fits, "{first}+{pages}");
+        }
+        assert!(!Operation::Read(Extent { first: u32::MAX, pages: u32::MAX }).fits(u32::MAX));
+    }
+}

@@ -1,0 +1,101 @@
+//! Every registered scheme, every device, every workload and every setting: the promises of `docs/conformance.md`.
+//!
+//! A new scheme is covered as soon as the registry lists it. `FTLKIT_SCHEME=name` tries one alone.
+
+use check::campaign::{Campaign, Summary, Sweep};
+use check::{Case, DeviceSpec, create, geometries, run_case, variants};
+use ftl::{Entry, registry};
+
+/// Any number would do; this one has no meaning.
+const SEED: u64 = 20_261;
+
+fn schemes() -> Vec<&'static Entry> {
+    let only = std::env::var("FTLKIT_SCHEME").ok();
+    let chosen: Vec<_> =
+        registry::ENTRIES.iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name)).collect();
+    assert!(!chosen.is_empty(), "FTLKIT_SCHEME={} names no registered scheme", only.unwrap_or_default());
+    chosen
+}
+
+fn all_pass(sweep: impl Fn(&Campaign) -> Sweep) {
+    let summaries: Vec<(&str, Summary)> =
+        schemes().into_iter().map(|entry| (entry.name, sweep(&Campaign::of(entry, SEED)).run())).collect();
+    for (name, summary) in &summaries {
+        println!("{name}: {summary}");
+        assert!(summary.cases > 0, "{name}: the sweep is empty, so it shows nothing");
+    }
+    assert!(summaries.iter().all(|(_, summary)| summary.failures.is_empty()), "see the replay lines above");
+}
+
+#[test]
+fn every_scheme_keeps_its_promises_on_every_device_under_every_workload() {
+    all_pass(Campaign::defaults);
+}
+
+#[test]
+fn every_scheme_keeps_its_promises_with_every_setting() {
+    all_pass(Campaign::settings);
+}
+
+#[test]
+fn every_scheme_with_parameters_keeps_its_promises_with_every_two_settings() {
+    for entry in schemes().into_iter().filter(|entry| entry.parameters.len() > 1) {
+        let summary = Campaign::of(entry, SEED).pairs().run();
+        println!("{}: {summary}", entry.name);
+        assert!(summary.cases > 0 && summary.failures.is_empty(), "see the replay lines above");
+    }
+}
+
+/// A device that is too small, or a capacity that is too large, is refused by an error with advice, whatever the settings.
+#[test]
+fn impossible_capacities_are_refused_in_words_by_every_scheme() {
+    for entry in schemes() {
+        for settings in variants::one_at_a_time(entry.parameters) {
+            for device in geometries::all() {
+                let pages = device.geometry().expect("possible").pages();
+                for logical_pages in [pages, pages + 1, 2 * pages, u32::MAX - 1] {
+                    let refusal = geometries::accepts(&device, logical_pages, |l| create(entry.name, &settings, l));
+                    let error = refusal.expect("possible").expect_err("no spare at all");
+                    assert!(error.to_string().len() > 20, "{} on {device}: {error}", entry.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_of_everything_is_too_small_for_every_scheme() {
+    for entry in schemes() {
+        let device = DeviceSpec::new(1, 1, 1, 1, 1);
+        let capacity = geometries::largest_capacity(&device, |l| create(entry.name, &variants::Settings::new(), l));
+        assert_eq!(capacity, Ok(None), "{}", entry.name);
+    }
+}
+
+/// Bisection finds the largest capacity only if nothing smaller is refused.
+#[test]
+fn whoever_accepts_a_capacity_accepts_every_smaller_one() {
+    for entry in schemes() {
+        for settings in variants::one_at_a_time(entry.parameters) {
+            for device in geometries::all() {
+                let build = |layout: &ftl::Layout| create(entry.name, &settings, layout);
+                let largest = geometries::largest_capacity(&device, build).expect("possible").unwrap_or(0);
+                for logical_pages in 1..=device.geometry().expect("possible").pages() {
+                    let accepted = geometries::accepts(&device, logical_pages, build).expect("possible").is_ok();
+                    assert_eq!(accepted, logical_pages <= largest, "{} {settings:?} on {device}", entry.name);
+                }
+            }
+        }
+    }
+}
+
+/// `FTLKIT_REPLAY='check::replay …' cargo test -p check replay -- --nocapture` runs one case again.
+#[test]
+fn replay() {
+    let Ok(line) = std::env::var("FTLKIT_REPLAY") else { return };
+    let case: Case = line.parse().unwrap_or_else(|error| panic!("FTLKIT_REPLAY: {error}"));
+    match run_case(&case) {
+        Ok(outcome) => println!("passes: {outcome:?}"),
+        Err(failure) => panic!("{failure}"),
+    }
+}
