@@ -1,0 +1,35 @@
+//! Workloads in and out: one reader a format, generators, statistics. This crate knows no flash.
+//!
+//! - [`open`] reads a trace of any format in [`Format`], compressed or not, one request at a time;
+//! - [`FlatTrace`] lays its devices out in one address space and states what was done to it;
+//! - [`Statistics`] says what a workload is like, and [`convert`] writes it in a format of our own;
+//! - [`generate`] makes workloads.
+//!
+//! What is read is never silently changed: whatever cannot be used, or can be understood in two ways, is an error that says
+//! what to do ([`TraceError`]), and every choice that the user makes in [`OpenOptions`] is counted.
+
+mod devices;
+mod error;
+mod flat;
+mod format;
+pub mod generate;
+mod guess;
+mod input;
+mod lines;
+mod options;
+mod order;
+mod read;
+mod record;
+mod statistics;
+mod trace;
+pub mod units;
+mod write;
+
+pub use error::{Backwards, BadRecord, Place, TraceError};
+pub use flat::{DeviceFacts, Facts, FlatRecords, FlatTrace};
+pub use format::{Format, TimeUnit};
+pub use options::{DeviceChoice, MAX_WINDOW, OpenOptions, TimeBackwards};
+pub use record::{Op, Record};
+pub use statistics::{Alignment, Footprint, Gaps, Profile, SizeClasses, Statistics};
+pub use trace::{Trace, open, open_bytes};
+pub use write::{Conversion, Target, convert, write_parquet};

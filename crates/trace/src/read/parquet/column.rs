@@ -1,0 +1,117 @@
+//! One column of integers, whatever their width, a batch at a time.
+
+use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::{ParquetError, Result};
+use parquet::schema::types::ColumnDescriptor;
+
+/// A row group's column.
+pub(super) struct Column {
+    reader: ColumnReader,
+    is_unsigned: bool,
+    is_nullable: bool,
+    /// The batch: values without the nulls, and for every row whether it has one.
+    wide: Vec<i64>,
+    narrow: Vec<i32>,
+    levels: Vec<i16>,
+    next_value: usize,
+    next_level: usize,
+}
+
+/// Whether a column can be read; if not, why.
+pub(super) fn check(column: &ColumnDescriptor) -> std::result::Result<(), String> {
+    match column.physical_type() {
+        _ if column.max_rep_level() > 0 || column.max_def_level() > 1 => {
+            Err("is nested; expected plain integers".into())
+        }
+        Type::INT32 | Type::INT64 => Ok(()),
+        other => Err(format!("has the type {other}; expected integers")),
+    }
+}
+
+impl Column {
+    pub(super) fn new(reader: ColumnReader, column: &ColumnDescriptor) -> Result<Self> {
+        if !matches!(reader, ColumnReader::Int32ColumnReader(_) | ColumnReader::Int64ColumnReader(_)) {
+            return Err(ParquetError::General("a row group has another column type than the file".into()));
+        }
+        let is_unsigned = match column.logical_type_ref() {
+            Some(LogicalType::Integer(integer)) => !integer.is_signed,
+            _ => matches!(
+                column.converted_type(),
+                ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
+            ),
+        };
+        Ok(Self {
+            reader,
+            is_unsigned,
+            is_nullable: column.max_def_level() > 0,
+            wide: Vec::new(),
+            narrow: Vec::new(),
+            levels: Vec::new(),
+            next_value: 0,
+            next_level: 0,
+        })
+    }
+
+    /// Decodes the next `rows` rows.
+    pub(super) fn read(&mut self, rows: usize) -> Result<()> {
+        (self.next_value, self.next_level) = (0, 0);
+        self.levels.clear();
+        let levels = self.is_nullable.then_some(&mut self.levels);
+        let read = match &mut self.reader {
+            ColumnReader::Int32ColumnReader(reader) => read(reader, rows, levels, &mut self.narrow)?,
+            ColumnReader::Int64ColumnReader(reader) => read(reader, rows, levels, &mut self.wide)?,
+            _ => 0,
+        };
+        if read == rows {
+            Ok(())
+        } else {
+            Err(ParquetError::EOF(format!("a column has {read} rows where {rows} were due")))
+        }
+    }
+
+    /// The next value of the batch; if it cannot be used, what it is.
+    #[inline]
+    pub(super) fn next(&mut self) -> std::result::Result<u64, String> {
+        if self.is_nullable {
+            let level = self.levels.get(self.next_level).copied();
+            self.next_level += 1;
+            if level != Some(1) {
+                return Err("null; expected a number".into());
+            }
+        }
+        let index = self.next_value;
+        self.next_value += 1;
+        let value = match &self.reader {
+            ColumnReader::Int32ColumnReader(_) if self.is_unsigned => {
+                self.narrow.get(index).map(|&value| i64::from(value as u32))
+            }
+            ColumnReader::Int32ColumnReader(_) => self.narrow.get(index).map(|&value| i64::from(value)),
+            _ => self.wide.get(index).copied(),
+        };
+        match value {
+            None => Err("missing; expected a number".into()),
+            Some(value) if value >= 0 || self.is_unsigned => Ok(value as u64),
+            Some(value) => Err(format!("{value}; expected a number that is not negative")),
+        }
+    }
+}
+
+fn read<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    mut levels: Option<&mut Vec<i16>>,
+    values: &mut Vec<T::T>,
+) -> Result<usize> {
+    values.clear();
+    let mut total = 0;
+    while total < rows {
+        let (read, _, _) = reader.read_records(rows - total, levels.as_deref_mut(), None, values)?;
+        if read == 0 {
+            break;
+        }
+        total += read;
+    }
+    Ok(total)
+}

@@ -1,0 +1,14 @@
+//! SCSI operation codes, as far as they move data.
+
+use crate::record::Op;
+
+/// What a command does to the medium; none for those that neither read, write nor flush it (inquiries, reservations, …).
+/// An UNMAP names its ranges in data that traces do not carry, so it is none too.
+pub(super) fn operation(code: u64) -> Option<Op> {
+    match code {
+        0x08 | 0x28 | 0x88 | 0xa8 => Some(Op::Read),
+        0x0a | 0x2a | 0x8a | 0xaa => Some(Op::Write),
+        0x35 | 0x91 => Some(Op::Flush),
+        _ => None,
+    }
+}

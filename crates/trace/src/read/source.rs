@@ -1,0 +1,128 @@
+//! What a reader hands on, and the checks that every record passes whatever its format.
+
+use std::collections::BTreeMap;
+
+use super::fault::Fault;
+use crate::error::{Place, TraceError};
+use crate::record::{Op, Record};
+
+/// A request as a trace states it, not yet checked. Its time is absolute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Raw {
+    pub(crate) time_ns: u64,
+    pub(crate) op: Op,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    pub(crate) device: u32,
+    pub(crate) stream: u8,
+}
+
+impl Raw {
+    /// A request without a hint.
+    #[inline]
+    pub(crate) const fn new(time_ns: u64, op: Op, offset: u64, length: u64, device: u32) -> Self {
+        Self { time_ns, op, offset, length, device, stream: 0 }
+    }
+
+    /// A flush, which has no address.
+    pub(crate) const fn flush(time_ns: u64, device: u32) -> Self {
+        Self::new(time_ns, Op::Flush, 0, 0, device)
+    }
+
+    /// The record, its address moved up by `shift` bytes, if it is one that can be.
+    #[inline]
+    pub(crate) fn check(self, shift: u64) -> Result<Record, Fault> {
+        let Self { time_ns, op, device, stream, .. } = self;
+        if op == Op::Flush {
+            return Ok(Record { time_ns, op, offset: 0, length: 0, device, stream });
+        }
+        if self.length == 0 {
+            return Err(Fault::because("the size is 0, but a read, write or trim has at least one byte"));
+        }
+        let Ok(length) = u32::try_from(self.length) else {
+            return Err(Fault::because(format!(
+                "the size is {} bytes, but one request has at most {} bytes",
+                self.length,
+                u32::MAX
+            )));
+        };
+        match self.offset.checked_add(shift).filter(|offset| offset.checked_add(self.length).is_some()) {
+            Some(offset) => Ok(Record { time_ns, op, offset, length, device, stream }),
+            None => Err(Fault::because(format!(
+                "the request ends beyond 2^64-1 bytes (offset {} + size {length}{})",
+                self.offset,
+                if shift > 0 { format!(" + shift {shift}") } else { String::new() }
+            ))),
+        }
+    }
+}
+
+/// What was left out while reading.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LeftOut {
+    /// Records that could not be used and were skipped because the user said so.
+    pub(crate) bad: u64,
+    /// Lines or records that the format provides for and that are no requests, by kind.
+    other: Vec<(&'static str, u64)>,
+}
+
+impl LeftOut {
+    /// Counts one more of `kind`.
+    #[inline]
+    pub(crate) fn count(&mut self, kind: &'static str) {
+        match self.other.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += 1,
+            None => self.other.push((kind, 1)),
+        }
+    }
+
+    /// The counts by kind.
+    pub(crate) fn other(&self) -> BTreeMap<String, u64> {
+        self.other.iter().map(|&(kind, count)| (kind.to_owned(), count)).collect()
+    }
+}
+
+/// An opened trace of any format, in the order of the file, times absolute.
+pub(crate) trait Source: Send {
+    /// The next request; none after the last.
+    fn next(&mut self) -> Result<Option<Record>, TraceError>;
+
+    /// The devices named so far.
+    fn devices(&self) -> &[String];
+
+    /// What was left out so far.
+    fn left_out(&self) -> &LeftOut;
+
+    /// Where the request last handed out is, and how it reads.
+    fn place(&self) -> (Place, String);
+
+    /// Why there may have been no request, starting with punctuation.
+    fn remark(&self) -> Option<String> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(offset: u64, length: u64, shift: u64) -> Result<Record, String> {
+        Raw::new(0, Op::Write, offset, length, 0).check(shift).map_err(|fault| fault.problem)
+    }
+
+    #[test]
+    fn the_end_of_a_request_is_at_most_the_end_of_the_address_space() {
+        assert!(check(u64::MAX - 512, 512, 0).is_ok());
+        assert!(check(u64::MAX - 511, 512, 0).unwrap_err().contains("beyond 2^64-1"));
+        assert!(check(u64::MAX - 512, 512, 1).unwrap_err().contains("shift 1"));
+        assert_eq!(check(4096, 512, 512).unwrap().offset, 4608);
+    }
+
+    #[test]
+    fn sizes_are_neither_zero_nor_beyond_32_bits() {
+        assert!(check(0, 0, 0).unwrap_err().contains("size is 0"));
+        assert!(check(0, 1 << 32, 0).unwrap_err().contains("at most 4294967295"));
+        assert!(check(0, u64::from(u32::MAX), 0).is_ok());
+        assert!(Raw::flush(5, 0).check(512).is_ok());
+    }
+}

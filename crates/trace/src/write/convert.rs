@@ -1,0 +1,100 @@
+//! Any trace into one of our own formats.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use super::csv::CsvSink;
+use super::parquet::ParquetSink;
+use super::{Draft, Sink};
+use crate::error::TraceError;
+use crate::format::Format;
+use crate::options::OpenOptions;
+use crate::trace::{Trace, open};
+
+/// What a trace is converted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Our columns.
+    Parquet,
+    /// Our text.
+    Csv,
+}
+
+impl Target {
+    /// The target that a file's name asks for, if it does.
+    pub fn of(path: &Path) -> Option<Self> {
+        path.extension()?.to_str()?.to_ascii_lowercase().parse().ok()
+    }
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "parquet" => Ok(Self::Parquet),
+            "csv" => Ok(Self::Csv),
+            _ => Err(format!("unknown target format {name:?}; traces are converted to parquet or csv")),
+        }
+    }
+}
+
+/// What a conversion did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Conversion {
+    /// What the trace was read as.
+    pub format: Format,
+    /// Requests written.
+    pub requests: u64,
+    /// Names of the devices.
+    pub devices: Vec<String>,
+    /// Bad records left out.
+    pub skipped: u64,
+    /// Requests held at the latest time seen.
+    pub clamped: u64,
+    /// Requests put in order.
+    pub sorted: u64,
+    /// What else was left out, by kind.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+/// Converts the trace at `from` to `to`, which is replaced if it is there. All devices are kept, with their names.
+pub fn convert(from: &Path, options: &OpenOptions, to: &Path, target: Target) -> Result<Conversion, TraceError> {
+    if let (Ok(source), Ok(existing)) = (from.canonicalize(), to.canonicalize())
+        && source == existing
+    {
+        return Err(TraceError::write(to, "it is the trace that is being converted; name another file"));
+    }
+    let mut trace = open(from, options)?;
+    let draft = Draft::new(to)?;
+    let failed = |error: std::io::Error| TraceError::write(to, error);
+    let mut sink: Box<dyn Sink> = match target {
+        Target::Parquet => Box::new(ParquetSink::new(draft.writer()?).map_err(failed)?),
+        Target::Csv => Box::new(CsvSink::new(draft.writer()?).map_err(failed)?),
+    };
+    let mut requests = 0;
+    while let Some(record) = trace.next() {
+        sink.write(&record?, trace.devices()).map_err(failed)?;
+        requests += 1;
+    }
+    let writer = sink.finish(trace.devices()).map_err(failed)?;
+    draft.finish(writer)?;
+    Ok(Conversion::of(&trace, requests))
+}
+
+impl Conversion {
+    fn of(trace: &Trace, requests: u64) -> Self {
+        Self {
+            format: trace.format,
+            requests,
+            devices: trace.devices().to_vec(),
+            skipped: trace.skipped(),
+            clamped: trace.clamped(),
+            sorted: trace.sorted(),
+            left_out: trace.left_out(),
+        }
+    }
+}

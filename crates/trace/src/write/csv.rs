@@ -1,0 +1,46 @@
+//! Our CSV: a header and a line a request; see the reader for the columns.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use super::Sink;
+use crate::format::Format;
+use crate::read::csv::quoted;
+use crate::record::{Op, Record};
+
+/// Writes CSV.
+pub(super) struct CsvSink {
+    writer: BufWriter<File>,
+    /// Names as fields, by device, made when a device first appears.
+    names: Vec<String>,
+}
+
+impl CsvSink {
+    /// Starts with the header.
+    pub(super) fn new(mut writer: BufWriter<File>) -> io::Result<Self> {
+        writeln!(writer, "{}", Format::Csv.columns())?;
+        Ok(Self { writer, names: Vec::new() })
+    }
+}
+
+impl Sink for CsvSink {
+    fn write(&mut self, record: &Record, devices: &[String]) -> io::Result<()> {
+        let device = record.device as usize;
+        while self.names.len() <= device {
+            let next = self.names.len();
+            self.names.push(devices.get(next).map_or_else(|| next.to_string(), |name| quoted(name)));
+        }
+        let op = match record.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+            Op::Flush => "flush",
+        };
+        let Record { time_ns, offset, length, stream, .. } = *record;
+        writeln!(self.writer, "{time_ns},{op},{offset},{length},{stream},{}", self.names[device])
+    }
+
+    fn finish(self: Box<Self>, _devices: &[String]) -> io::Result<BufWriter<File>> {
+        Ok(self.writer)
+    }
+}
