@@ -1,0 +1,121 @@
+//! Where requests go: one sampler per pattern, in units of the part's region. It knows neither bytes nor lengths.
+
+use super::permutation::Permutation;
+use super::plan::{ExtentsPlan, PartPlan, PlacesPlan};
+use super::seed::{Chance, Stream, derive, mix};
+use super::zipf::ZipfRanks;
+
+/// Draws the first unit of a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Places {
+    /// Every unit alike, with replacement.
+    Uniform { units: u64 },
+    /// Every unit once per pass.
+    Permutation(Passes),
+    /// Extents by popularity rank.
+    Zipf { ranks: ZipfRanks, extents: Extents },
+    /// The first `hot` extents (before scattering) against the others.
+    HotCold { hot: u64, hot_chance: Chance, extents: Extents },
+    /// No sampling: the part goes on where it stopped. Holds nothing, since every part remembers that anyway.
+    Sequential,
+}
+
+impl Places {
+    /// For one part; `master` is the workload's seed, `name` the part's, for what is the part's alone.
+    pub(crate) fn new(plan: &PartPlan, master: u64, name: &str) -> Self {
+        match &plan.places {
+            PlacesPlan::Uniform => Self::Uniform { units: plan.units },
+            PlacesPlan::Permutation { same } => {
+                Self::Permutation(Passes::new(plan.units, *same, derive(master, &format!("{name}/permutation"))))
+            }
+            PlacesPlan::Zipf { theta, extents } => Self::Zipf {
+                ranks: ZipfRanks::new(extents.count, *theta),
+                extents: Extents::new(extents, plan.units, master),
+            },
+            PlacesPlan::HotCold { hot_extents, hot_request_share, extents } => Self::HotCold {
+                hot: *hot_extents,
+                hot_chance: Chance::of(*hot_request_share),
+                extents: Extents::new(extents, plan.units, master),
+            },
+            PlacesPlan::Sequential => Self::Sequential,
+        }
+    }
+
+    /// Draws a unit. [`Places::Sequential`] answers 0, where it starts and wraps to.
+    #[inline]
+    pub(crate) fn draw(&mut self, stream: &mut Stream) -> u64 {
+        match self {
+            Self::Uniform { units } => stream.below(*units),
+            Self::Permutation(passes) => passes.next_unit(),
+            Self::Zipf { ranks, extents } => {
+                let rank = ranks.draw(stream);
+                extents.unit_in(rank, stream)
+            }
+            Self::HotCold { hot, hot_chance, extents } => {
+                let rank =
+                    if hot_chance.hit(stream) { stream.below(*hot) } else { *hot + stream.below(extents.count - *hot) };
+                extents.unit_in(rank, stream)
+            }
+            Self::Sequential => 0,
+        }
+    }
+}
+
+/// Pass after pass over all units, each in a pseudorandom order of its own or all in the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Passes {
+    order: Permutation,
+    next: u64,
+    key: u64,
+    same: bool,
+}
+
+impl Passes {
+    fn new(units: u64, same: bool, key: u64) -> Self {
+        Self { order: Permutation::new(units, key), next: 0, key, same }
+    }
+
+    #[inline]
+    fn next_unit(&mut self) -> u64 {
+        if self.next == self.order.count() {
+            self.next = 0;
+            if !self.same {
+                self.key = mix(self.key);
+                self.order = Permutation::new(self.order.count(), self.key);
+            }
+        }
+        self.next += 1;
+        self.order.apply(self.next - 1)
+    }
+}
+
+/// A region cut into extents of equal size (the last may be shorter), in order or scattered by a fixed permutation.
+#[derive(Clone, Debug)]
+pub(crate) struct Extents {
+    count: u64,
+    units_per_extent: u64,
+    units: u64,
+    scatter: Option<Permutation>,
+}
+
+impl Extents {
+    fn new(plan: &ExtentsPlan, units: u64, master: u64) -> Self {
+        // Named after the hot set alone, so that parts which agree on it share their popular places.
+        let scatter = plan.hot_set.map(|set| Permutation::new(plan.count, derive(master, &format!("hot set {set}"))));
+        Self { count: plan.count, units_per_extent: plan.units_per_extent, units, scatter }
+    }
+
+    /// A unit of the extent that has this popularity rank, from 0.
+    #[inline]
+    fn unit_in(&self, rank: u64, stream: &mut Stream) -> u64 {
+        let extent = match &self.scatter {
+            Some(permutation) => permutation.apply(rank),
+            None => rank,
+        };
+        if self.units_per_extent == 1 {
+            return extent;
+        }
+        let first = extent * self.units_per_extent;
+        first + stream.below(self.units_per_extent.min(self.units - first))
+    }
+}

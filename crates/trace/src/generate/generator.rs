@@ -1,0 +1,248 @@
+//! The generator itself: an iterator of records that carries out a checked plan.
+//!
+//! Per request it lets a gap pass on the clock, draws a part of the current phase, and lets that part draw operation, length
+//! and place, each from a random stream of its own, derived by name: changing the write share leaves the addresses as they
+//! were. Memory is constant, but for the record of written units that trims need. It yields exactly `requests` records and
+//! never fails: all that could be wrong was refused when it was built.
+
+use super::addresses::Places;
+use super::arrivals::{Clock, GapSampler};
+use super::error::SpecError;
+use super::in_use::InUse;
+use super::plan::{PartPlan, PhasePlan, Plan};
+use super::seed::{Chance, Stream};
+use super::sizes::SizeSampler;
+use super::spec::GeneratorSpec;
+use super::weighted::Weighted;
+use crate::record::{Op, Record};
+
+/// A generated workload: yields the records of a [`GeneratorSpec`] in order of arrival, always the same for the same seed.
+/// A clone goes on from the same point, independently.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    requests_left: u64,
+    started: bool,
+    clock: Clock,
+    phases: Box<[PhaseState]>,
+    current: usize,
+    left_in_phase: u64,
+    range: Range,
+    in_use: Option<InUse>,
+}
+
+/// The address range, in bytes, and its unit.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    start: u64,
+    unit: u64,
+}
+
+#[derive(Clone, Debug)]
+struct PhaseState {
+    requests: u64,
+    gaps: GapSampler,
+    gap_stream: Stream,
+    mixture: Weighted,
+    mixture_stream: Stream,
+    parts: Box<[PartState]>,
+}
+
+#[derive(Clone, Debug)]
+struct PartState {
+    operations: Operations,
+    operation_stream: Stream,
+    sizes: SizeSampler,
+    size_stream: Stream,
+    runs: Chance,
+    run_stream: Stream,
+    places: Places,
+    place_stream: Stream,
+    trim_stream: Stream,
+    /// Its region: the first byte and the one past the last.
+    region: (u64, u64),
+    unit: u64,
+    /// One past the last byte it read or wrote; the region's first byte before it did.
+    next_offset: u64,
+    /// Whether it has read or written.
+    begun: bool,
+    stream: u8,
+}
+
+/// The operations of a part.
+#[derive(Clone, Copy, Debug)]
+enum Operations {
+    /// All the same: nothing is drawn.
+    Only(Op),
+    /// A trim below the first bound (of 2⁶⁴), a write below the second, else a read.
+    Drawn { trim_below: u64, write_below: u64 },
+}
+
+impl Generator {
+    /// Checks `spec` and prepares to generate it from `seed`. Costs milliseconds, more only where trims need a table.
+    pub fn new(spec: &GeneratorSpec, seed: u64) -> Result<Self, SpecError> {
+        let plan = Plan::new(spec)?;
+        let range = Range { start: plan.start, unit: plan.unit };
+        let phases: Box<[PhaseState]> =
+            plan.phases.iter().enumerate().map(|(index, phase)| PhaseState::new(phase, index, range, seed)).collect();
+        Ok(Self {
+            requests_left: plan.requests,
+            started: false,
+            clock: Clock::default(),
+            current: 0,
+            left_in_phase: phases[0].requests,
+            phases,
+            range,
+            in_use: plan.trims().then(|| InUse::new(plan.units, plan.filled)),
+        })
+    }
+
+    /// The phase the next request belongs to.
+    #[inline]
+    fn enter_phase(&mut self) -> usize {
+        if self.left_in_phase == 0 {
+            self.current = (self.current + 1) % self.phases.len();
+            self.left_in_phase = self.phases[self.current].requests;
+        }
+        self.left_in_phase -= 1;
+        self.current
+    }
+}
+
+impl Iterator for Generator {
+    type Item = Record;
+
+    #[inline]
+    fn next(&mut self) -> Option<Record> {
+        self.requests_left = self.requests_left.checked_sub(1)?;
+        let index = self.enter_phase();
+        let phase = &mut self.phases[index];
+        if self.started {
+            self.clock.pass(phase.gaps, &mut phase.gap_stream);
+        }
+        self.started = true;
+        let part = &mut phase.parts[phase.mixture.draw(&mut phase.mixture_stream)];
+        let (op, offset, length) = part.request(self.range, &mut self.in_use);
+        Some(Record { time_ns: self.clock.now_ns(), op, offset, length, device: 0, stream: part.stream })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (usize::try_from(self.requests_left).unwrap_or(usize::MAX), usize::try_from(self.requests_left).ok())
+    }
+}
+
+impl std::iter::FusedIterator for Generator {}
+
+impl PhaseState {
+    fn new(plan: &PhasePlan, index: usize, range: Range, seed: u64) -> Self {
+        let name = format!("phase {index}");
+        let weights: Vec<f64> = plan.parts.iter().map(|part| part.weight).collect();
+        let part =
+            |(index, part): (usize, &PartPlan)| PartState::new(part, &format!("{name}/part {index}"), range, seed);
+        Self {
+            requests: plan.requests,
+            gaps: GapSampler::new(&plan.arrivals),
+            gap_stream: Stream::named(seed, &format!("{name}/arrivals")),
+            mixture: Weighted::new(&weights),
+            mixture_stream: Stream::named(seed, &format!("{name}/mixture")),
+            parts: plan.parts.iter().enumerate().map(part).collect(),
+        }
+    }
+}
+
+impl PartState {
+    fn new(plan: &PartPlan, name: &str, range: Range, seed: u64) -> Self {
+        let stream = |purpose: &str| Stream::named(seed, &format!("{name}/{purpose}"));
+        let first = range.start + plan.first_unit * range.unit;
+        Self {
+            operations: Operations::new(plan.write_share, plan.trim_share),
+            operation_stream: stream("operations"),
+            sizes: SizeSampler::new(&plan.sizes),
+            size_stream: stream("sizes"),
+            // A sequential part is one run that never chooses to jump.
+            runs: if matches!(plan.places, super::plan::PlacesPlan::Sequential) {
+                Chance::Always
+            } else {
+                Chance::of(plan.sequential_share)
+            },
+            run_stream: stream("runs"),
+            places: Places::new(plan, seed, name),
+            place_stream: stream("places"),
+            trim_stream: stream("trims"),
+            region: (first, first + plan.units * range.unit),
+            unit: range.unit,
+            next_offset: first,
+            begun: false,
+            stream: plan.stream,
+        }
+    }
+
+    /// One request: operation, offset, length.
+    #[inline]
+    fn request(&mut self, range: Range, in_use: &mut Option<InUse>) -> (Op, u64, u32) {
+        let mut op = self.operations.draw(&mut self.operation_stream);
+        if op == Op::Trim {
+            if let Some(unit) = in_use.as_mut().and_then(|in_use| in_use.take(&mut self.trim_stream)) {
+                return (Op::Trim, range.start + unit * range.unit, range.unit as u32);
+            }
+            op = Op::Write;
+        }
+        let length = self.sizes.draw(&mut self.size_stream);
+        let offset = self.place(length);
+        if let Some(in_use) = in_use
+            && op == Op::Write
+        {
+            let first = offset - range.start;
+            let last = first + u64::from(length) - 1;
+            (first / range.unit..=last / range.unit).for_each(|unit| in_use.mark(unit));
+        }
+        self.begun = true;
+        self.next_offset = offset + u64::from(length);
+        (op, offset, length)
+    }
+
+    /// Where a request of this length goes: on from the last one, or to a place of the pattern's.
+    #[inline]
+    fn place(&mut self, length: u32) -> u64 {
+        let length = u64::from(length);
+        let continues = self.runs.hit(&mut self.run_stream) && self.begun && self.next_offset + length <= self.region.1;
+        if continues {
+            return self.next_offset;
+        }
+        let offset = self.region.0 + self.places.draw(&mut self.place_stream) * self.unit;
+        if offset + length <= self.region.1 {
+            return offset;
+        }
+        let units = (self.region.1 - self.region.0 - length) / self.unit;
+        self.region.0 + units * self.unit
+    }
+}
+
+impl Operations {
+    fn new(write_share: f64, trim_share: f64) -> Self {
+        match (Chance::of(write_share), Chance::of(trim_share)) {
+            (Chance::Always, _) => Self::Only(Op::Write),
+            (_, Chance::Always) => Self::Only(Op::Trim),
+            (Chance::Never, Chance::Never) => Self::Only(Op::Read),
+            (_, _) => {
+                let bound = |share: f64| (share * 18_446_744_073_709_551_616.0) as u64;
+                // A conversion saturates, so shares that add to 1 leave a read with probability 2⁻⁶⁴ at most: never.
+                Self::Drawn { trim_below: bound(trim_share), write_below: bound(trim_share + write_share) }
+            }
+        }
+    }
+
+    #[inline]
+    fn draw(self, stream: &mut Stream) -> Op {
+        match self {
+            Self::Only(op) => op,
+            Self::Drawn { trim_below, write_below } => {
+                let bits = stream.bits();
+                if bits < trim_below {
+                    return Op::Trim;
+                }
+                // A coin toss: selected, not branched on.
+                std::hint::select_unpredictable(bits < write_below, Op::Write, Op::Read)
+            }
+        }
+    }
+}

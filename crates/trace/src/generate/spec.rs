@@ -1,0 +1,310 @@
+//! What a generated workload is, as a study file or a Python caller writes it.
+//!
+//! This is the first of two stages: text becomes these types (unknown keys and impossible units are refused here), and
+//! [`super::plan`] turns them into a checked plan (ranges and relations are refused there). Nothing here draws a number.
+//!
+//! ```toml
+//! requests = 2_000_000
+//! span = "4GiB"
+//! pattern = { zipf = { theta = 0.99 } }
+//! write_share = 0.7
+//! sizes = { choice = [ { size = "4KiB", weight = 3 }, { size = "64KiB", weight = 1 } ] }
+//! arrivals = { poisson = { mean_gap = "80us" } }
+//! ```
+//!
+//! A *share* is a fraction from 0 to 1, never a percentage. What a part or a phase leaves out, it takes from the workload
+//! around it.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize as DeserializeDerive, Serialize};
+
+use crate::units::{Bytes, Nanoseconds, parse_bytes};
+
+/// A whole generated workload, of one device.
+#[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields, default)]
+pub struct GeneratorSpec {
+    /// How many requests are made; 1 or more. Default 1 000 000.
+    pub requests: u64,
+    /// First byte of the address range. A multiple of `unit`. Default 0.
+    pub start: Bytes,
+    /// Bytes in the address range. A multiple of `unit`, from one unit to 2⁵² units (2³² − 2 when anything trims). Default 1 GiB.
+    pub span: Bytes,
+    /// Requests that do not continue an earlier one start at a multiple of this; also what one trim discards. 1 B to 1 GiB;
+    /// smaller than the device's page gives partial pages, larger leaves gaps. Default 4 KiB.
+    pub unit: Bytes,
+    /// Whether every unit counts as written before the first request, so that trims have targets from the start. Set it
+    /// when the simulated device is filled beforehand. Default false.
+    pub filled: bool,
+    /// When requests arrive. Default [`Arrivals::AtOnce`], for closed-loop runs.
+    pub arrivals: Arrivals,
+    /// Where requests go. Default [`Pattern::Uniform`].
+    pub pattern: Pattern,
+    /// Share of all requests that write, 0 to 1; with `trim_share` at most 1, and the rest reads. Default: all that does not trim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_share: Option<f64>,
+    /// Share of all requests that trim one unit, chosen uniformly among those written and not trimmed since; when there is
+    /// none, the request writes instead. 0 to 1, default 0. Costs 8 bytes of memory per unit of the span.
+    pub trim_share: f64,
+    /// Share of reads and writes that start exactly where the one before them ended (in a mixture: the one before them of the
+    /// same part), 0 to 1. One that would leave the range goes where the pattern says instead. Default 0.
+    pub sequential_share: f64,
+    /// How long requests are (trims are one unit). Default: one unit, whatever `unit` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
+    /// Temperature or stream hint that every request carries, 0 to 255. Default 0, no hint.
+    pub stream: u8,
+}
+
+impl Default for GeneratorSpec {
+    fn default() -> Self {
+        Self {
+            requests: 1_000_000,
+            start: Bytes(0),
+            span: Bytes(1 << 30),
+            unit: Bytes(4096),
+            filled: false,
+            arrivals: Arrivals::AtOnce,
+            pattern: Pattern::Uniform,
+            write_share: None,
+            trim_share: 0.0,
+            sequential_share: 0.0,
+            sizes: None,
+            stream: 0,
+        }
+    }
+}
+
+/// Where requests go. Patterns without settings are written as text (`pattern = "uniform"`), the others as a table with one
+/// key (`pattern = { zipf = { theta = 0.9 } }`).
+///
+/// A request that would run past the end of the range starts earlier, at the last unit from which it fits.
+#[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Pattern {
+    /// Every unit equally likely at every request, whatever came before: *with replacement*.
+    Uniform,
+    /// Every unit once per pass, in a fresh pseudorandom order each pass.
+    Permutation,
+    /// Every unit once per pass, in the same pseudorandom order every pass.
+    SamePermutation,
+    /// The popularity of extents falls as a power of their rank; inside an extent units are equally likely.
+    Zipf(Zipf),
+    /// Two temperatures; inside each, extents and units are equally likely.
+    HotCold(HotCold),
+    /// Each request starts where this pattern's last one ended; at the end of the range, from the start again.
+    Sequential,
+    /// Each request belongs to one of several parts, drawn by weight.
+    Mixed(Vec<Part>),
+    /// One behaviour after another, in order, and from the first again until all requests are made.
+    Phases(Vec<Phase>),
+}
+
+/// Settings of [`Pattern::Zipf`].
+#[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+pub struct Zipf {
+    /// Exponent: the k-th most popular extent gets requests in proportion to k^−θ. 0 (all alike) to 16 (all to the first);
+    /// 1 and its neighbourhood need no care.
+    pub theta: f64,
+    /// Bytes that share one popularity; a multiple of `unit`. Larger means more spatial locality. Default one unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extent: Option<Bytes>,
+    /// Whether popular extents lie scattered over the range (true, the default) or in order of rank from its start.
+    #[serde(default = "scattered")]
+    pub scatter: bool,
+    /// Which scattering: parts and phases that agree on this number (and on range and extent) share their popular places, so
+    /// a phase with another number moves them. Default 0.
+    #[serde(default)]
+    pub hot_set: u64,
+}
+
+/// Settings of [`Pattern::HotCold`].
+#[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+pub struct HotCold {
+    /// Share of the range that is hot, above 0 and below 1; rounded to whole extents, leaving at least one of each temperature.
+    pub hot_data_share: f64,
+    /// Share of the requests that go there, 0 to 1.
+    pub hot_request_share: f64,
+    /// As in [`Zipf::extent`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extent: Option<Bytes>,
+    /// As in [`Zipf::scatter`].
+    #[serde(default = "scattered")]
+    pub scatter: bool,
+    /// As in [`Zipf::hot_set`].
+    #[serde(default)]
+    pub hot_set: u64,
+}
+
+fn scattered() -> bool {
+    true
+}
+
+/// One ingredient of [`Pattern::Mixed`].
+#[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// How often it is drawn, relative to the other parts; 0 or more, not all 0. Default 1.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// Where its requests go; neither mixed nor phases.
+    pub pattern: Pattern,
+    /// The slice of the range it uses, `[from, to]` as shares of the span, rounded to units. Default all, `[0, 1]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<[f64; 2]>,
+    /// As in [`GeneratorSpec::write_share`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_share: Option<f64>,
+    /// As in [`GeneratorSpec::trim_share`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim_share: Option<f64>,
+    /// As in [`GeneratorSpec::sequential_share`]; the part remembers where its own last request ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequential_share: Option<f64>,
+    /// As in [`GeneratorSpec::sizes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
+    /// As in [`GeneratorSpec::stream`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<u8>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// One stretch of [`Pattern::Phases`].
+#[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// How many requests it lasts each time it comes; 1 or more.
+    pub requests: u64,
+    /// Where its requests go; anything but phases.
+    pub pattern: Pattern,
+    /// As in [`GeneratorSpec::arrivals`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
+    /// As in [`GeneratorSpec::write_share`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_share: Option<f64>,
+    /// As in [`GeneratorSpec::trim_share`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim_share: Option<f64>,
+    /// As in [`GeneratorSpec::sequential_share`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequential_share: Option<f64>,
+    /// As in [`GeneratorSpec::sizes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
+    /// As in [`GeneratorSpec::stream`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<u8>,
+}
+
+/// When requests arrive. The first is at 0; mean gaps are of the whole stream.
+#[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// All at time 0: the queue depth of a closed-loop host sets the pace.
+    AtOnce,
+    /// Equal gaps.
+    Constant {
+        /// Time between two arrivals, 1 ns or more.
+        gap: Nanoseconds,
+    },
+    /// Independent exponential gaps.
+    Poisson {
+        /// Mean time between two arrivals, 1 ns or more.
+        mean_gap: Nanoseconds,
+    },
+    /// Bursts and pauses, both without memory (an interrupted Poisson process): every gap is exponential with mean
+    /// `burst_gap`, and with probability 1/`burst` an exponential pause is added, of the mean that makes the overall
+    /// mean gap `mean_gap`: `burst` × (`mean_gap` − `burst_gap`).
+    Bursty {
+        /// Mean time between two arrivals over the whole stream, 1 ns or more.
+        mean_gap: Nanoseconds,
+        /// Mean time between two arrivals inside a burst, at most `mean_gap` (where the process is Poisson).
+        burst_gap: Nanoseconds,
+        /// Mean number of requests in a burst, 1 to 10⁹ (geometrically distributed).
+        burst: f64,
+    },
+}
+
+/// How long requests are. A single size is written bare: `sizes = "4KiB"`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sizes {
+    /// `min`, `min + step`, … up to `max`, all equally likely.
+    Uniform {
+        /// Shortest, 1 B or more.
+        min: Bytes,
+        /// Longest, at least `min`, at most 4 GiB − 1 and the range.
+        max: Bytes,
+        /// Distance between neighbouring sizes, 1 B or more.
+        step: Bytes,
+    },
+    /// One of several, by weight; 1 to 65 536 of them.
+    Choice(Vec<WeightedSize>),
+    /// Always the same, 1 B to 4 GiB − 1.
+    #[serde(untagged)]
+    Fixed(Bytes),
+}
+
+/// One size of [`Sizes::Choice`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedSize {
+    /// Bytes, 1 to 4 GiB − 1, at most the range.
+    pub size: Bytes,
+    /// How often, relative to the other sizes; 0 or more, not all 0.
+    pub weight: f64,
+}
+
+/// The forms of [`Sizes`] that are a table with one key.
+#[derive(DeserializeDerive)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum SizesTable {
+    Uniform { min: Bytes, max: Bytes, step: Bytes },
+    Choice(Vec<WeightedSize>),
+}
+
+struct SizesVisitor;
+
+impl<'de> Visitor<'de> for SizesVisitor {
+    type Value = Sizes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size such as \"4KiB\", or a table with `uniform` or `choice`")
+    }
+
+    fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<Sizes, E> {
+        Ok(Sizes::Fixed(Bytes(bytes)))
+    }
+
+    fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<Sizes, E> {
+        let bytes = u64::try_from(bytes).map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))?;
+        self.visit_u64(bytes)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Sizes, E> {
+        parse_bytes("", text).map(Sizes::Fixed).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
+        Ok(match SizesTable::deserialize(MapAccessDeserializer::new(map))? {
+            SizesTable::Uniform { min, max, step } => Sizes::Uniform { min, max, step },
+            SizesTable::Choice(sizes) => Sizes::Choice(sizes),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Sizes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SizesVisitor)
+    }
+}
