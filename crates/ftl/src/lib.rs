@@ -15,5 +15,5 @@ pub use error::{BrokenInvariant, ConfigError, FtlError};
 pub use media::{Cause, Label, Media, Note, Tally};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use registry::Entry;
-pub use scheme::{Footprint, Ftl, Gauge, Layout, Request, Scheme, Structure};
+pub use scheme::{Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Structure};
 pub use timing::{Device, Nanos, Op, Span, Timed, Timing, Untimed};

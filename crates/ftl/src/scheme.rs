@@ -77,8 +77,9 @@ pub trait Ftl<D: Device> {
     /// Makes everything acknowledged survive a power cut.
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError>;
 
-    /// Tells of a request that will come soon, so that a scheme can ask for the memory it will need. Changes nothing.
-    fn foresee(&self, _request: &Request) {}
+    /// Tells of a request to come, so that a scheme can ask for the memory that it will touch. Changes nothing. A shell that
+    /// looks ahead says so twice for each request: some requests before, and again a few requests before.
+    fn foresee(&self, _request: &Request, _foresight: Foresight) {}
 
     /// Offers `budget` of idle time for background work.
     fn idle(&mut self, _media: &mut Media<D>, _budget: Nanos) -> Result<(), FtlError> {
@@ -95,6 +96,15 @@ pub trait Ftl<D: Device> {
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }
+}
+
+/// How far ahead a request is foreseen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foresight {
+    /// For the first time: ask for what is found by the logical address alone.
+    Far,
+    /// For the second time: that has arrived, so ask for what it points to.
+    Near,
 }
 
 /// How the registry builds a scheme.

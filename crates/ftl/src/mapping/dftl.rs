@@ -60,8 +60,8 @@ use crate::parts::page_space::{PageSpace, Stream};
 use crate::parts::translation::TranslationTable;
 use crate::parts::victims::{self, Policy};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Kind, Label, Layout, Media, Note,
-    Parameter, Request, Scheme, Values,
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
+    Media, Note, Parameter, Request, Scheme, Values,
 };
 
 const HOST: Stream = 0;
@@ -189,6 +189,15 @@ impl<D: Device> Ftl<D> for Dftl {
 
     fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
         Ok(())
+    }
+
+    fn foresee(&self, request: &Request, foresight: Foresight) {
+        if request.lpn.get() < self.table.logical_pages() {
+            match foresight {
+                Foresight::Far => self.cache.prefetch_slot(request.lpn),
+                Foresight::Near => self.cache.prefetch_entry(request.lpn),
+            }
+        }
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -325,6 +334,9 @@ impl Dftl {
     fn collect_data<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
+        let lpns = || moving.iter().filter_map(|&from| media.device().peek(from)).map(Lpn::new);
+        lpns().for_each(|lpn| self.cache.prefetch_slot(lpn));
+        lpns().for_each(|lpn| self.cache.prefetch_entry(lpn));
         for &from in &moving {
             let page = media.read(from)?;
             let Some(to) = self.space.place_on(die, COLLECTED) else {

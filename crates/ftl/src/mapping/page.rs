@@ -52,8 +52,8 @@ use crate::parts::page_space::{PageSpace, Stream};
 use crate::parts::prefetch::prefetch;
 use crate::parts::victims::{self, Policy};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Kind, Label, Layout, Media, Note,
-    Parameter, Request, Scheme, Values,
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
+    Media, Note, Parameter, Request, Scheme, Values,
 };
 
 const HOST: Stream = 0;
@@ -138,8 +138,15 @@ impl<D: Device> Ftl<D> for Page {
         Ok(())
     }
 
-    fn foresee(&self, request: &Request) {
-        prefetch(&self.map, request.lpn.index());
+    fn foresee(&self, request: &Request, foresight: Foresight) {
+        match foresight {
+            Foresight::Far => prefetch(&self.map, request.lpn.index()),
+            Foresight::Near => {
+                if let Some(ppn) = self.map.get(request.lpn.index()).copied().flatten() {
+                    self.space.prefetch(ppn);
+                }
+            }
+        }
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

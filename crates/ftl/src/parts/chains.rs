@@ -3,6 +3,8 @@
 //! Recency orders, queues of blocks and sets that are walked are all this. The links live in one array indexed by node, so
 //! moving a node costs no allocation and touches its neighbours only.
 
+use crate::parts::prefetch::prefetch;
+
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,12 @@ impl Chains {
     pub fn chain_of(&self, node: u32) -> Option<u32> {
         let chain = self.links[node as usize].chain;
         (chain != NONE).then_some(chain)
+    }
+
+    /// Asks for the memory of a node's links.
+    #[inline]
+    pub fn prefetch(&self, node: u32) {
+        prefetch(&self.links, node as usize);
     }
 
     /// The first node of a list.

@@ -5,6 +5,8 @@
 
 use flash::{Geometry, Pbn, Ppn};
 
+use crate::parts::prefetch::prefetch;
+
 /// Valid pages of the device.
 #[derive(Clone, Debug)]
 pub struct Ledger {
@@ -27,6 +29,12 @@ impl Ledger {
     #[inline]
     pub fn is_valid(&self, ppn: Ppn) -> bool {
         self.bits[ppn.index() / 64] >> (ppn.index() % 64) & 1 == 1
+    }
+
+    /// Asks for the memory that invalidating a page touches.
+    #[inline]
+    pub fn prefetch(&self, ppn: Ppn) {
+        prefetch(&self.bits, ppn.index() / 64);
     }
 
     /// Valid pages of a block.

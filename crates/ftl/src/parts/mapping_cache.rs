@@ -7,6 +7,7 @@
 use flash::{Lpn, Ppn};
 
 use crate::parts::chains::Chains;
+use crate::parts::prefetch::prefetch;
 
 const PROBATIONARY: u32 = 0;
 const PROTECTED: u32 = 1;
@@ -55,6 +56,22 @@ impl MappingCache {
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<Slot> {
         self.slot_of[lpn.index()].map(|slot| Slot(slot.get() - 1))
+    }
+
+    /// Asks for the memory that finding an entry touches.
+    #[inline]
+    pub fn prefetch_slot(&self, lpn: Lpn) {
+        prefetch(&self.slot_of, lpn.index());
+    }
+
+    /// Asks for the memory that using or changing an entry touches, if it is cached.
+    #[inline]
+    pub fn prefetch_entry(&self, lpn: Lpn) {
+        if let Some(slot) = self.find(lpn) {
+            prefetch(&self.entries, slot.0 as usize);
+            self.recency.prefetch(slot.0);
+            self.dirty.prefetch(slot.0);
+        }
     }
 
     /// An entry has been used.

@@ -162,6 +162,12 @@ impl PageSpace {
         self.pool.len_on(die)
     }
 
+    /// Asks for the memory that releasing a page touches.
+    #[inline]
+    pub fn prefetch(&self, ppn: Ppn) {
+        self.ledger.prefetch(ppn);
+    }
+
     /// A page's content is superseded.
     #[inline]
     pub fn release(&mut self, ppn: Ppn) {
