@@ -84,7 +84,7 @@ impl Campaign {
         for (i, settings) in one_at_a_time(self.parameters).into_iter().enumerate() {
             for (j, device) in geometries::all().into_iter().enumerate() {
                 let Some(capacity) = self.capacity(&mut sweep, &settings, &device) else { continue };
-                for k in [0, 1] {
+                for k in 0..4 {
                     let pattern = rotation[(i + j + k) % rotation.len()];
                     let manner = MANNERS[(i + k) % MANNERS.len()];
                     sweep.cases.push(self.case(&settings, &device, capacity, pattern, manner));
@@ -94,15 +94,15 @@ impl Campaign {
         sweep
     }
 
-    /// Every two values of two parameters, on one device of one die and one of several.
+    /// Every two values of two parameters, on a device of one die and on one of several, with a workload of its own each.
     pub fn pairs(&self) -> Sweep {
         let devices = [DeviceSpec::new(1, 1, 1, 20, 4), DeviceSpec::new(2, 2, 1, 10, 8)];
         let mut sweep = Sweep::default();
         for (i, settings) in pairs(self.parameters).into_iter().enumerate() {
-            for device in &devices {
+            for (j, device) in devices.iter().enumerate() {
                 let Some(capacity) = self.capacity(&mut sweep, &settings, device) else { continue };
-                let manner = MANNERS[i % MANNERS.len()];
-                sweep.cases.push(self.case(&settings, device, capacity, Pattern::Mixed, manner));
+                let pattern = if (i + j).is_multiple_of(2) { Pattern::Mixed } else { Pattern::Uniform };
+                sweep.cases.push(self.case(&settings, device, capacity, pattern, MANNERS[i % MANNERS.len()]));
             }
         }
         sweep

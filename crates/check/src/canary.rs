@@ -28,7 +28,7 @@ pub const NAME: &str = "canary";
 pub enum Bug {
     /// None: the healthy canary.
     None,
-    /// A collection does not notice that a page was overwritten and brings the old version back.
+    /// Overwriting a page whose old version lies in the open block leaves the map as it was.
     StaleRead,
     /// A collection forgets the last page that it should move.
     LostWrite,
@@ -132,17 +132,18 @@ impl Canary {
     }
 
     fn map(&mut self, lpn: Lpn, to: Option<Ppn>) {
-        let old = std::mem::replace(&mut self.map[lpn.index()], to);
-        if let Some(old) = old.filter(|_| !self.overlooks_overwrite(to)) {
+        let block_of = |ppn: Ppn| self.geometry.block_of(ppn);
+        let old = self.map[lpn.index()];
+        if self.bug == Bug::StaleRead && old.is_some() && old.map(block_of) == to.map(block_of) {
+            return;
+        }
+        self.map[lpn.index()] = to;
+        if let Some(old) = old {
             self.valid[old.index()] = false;
         }
         if let Some(new) = to {
             self.valid[new.index()] = true;
         }
-    }
-
-    fn overlooks_overwrite(&self, to: Option<Ppn>) -> bool {
-        self.bug == Bug::StaleRead && to.is_some_and(|ppn| self.geometry.split(ppn).1 == 1)
     }
 
     /// The next page of the open block; `None` when it is full.

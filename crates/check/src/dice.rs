@@ -33,7 +33,7 @@ impl Dice {
 
     /// A number below `limit`; 0 when the limit is 0.
     pub(crate) fn below(&mut self, limit: u32) -> u32 {
-        ((self.0.next_u64() >> 32) * u64::from(limit) >> 32) as u32
+        (((self.0.next_u64() >> 32) * u64::from(limit)) >> 32) as u32
     }
 
     /// A number from 1 to `most`; 1 when that is 0.

@@ -191,21 +191,7 @@ impl Host {
                 )));
             }
         }
-        self.audit_foreign_causes(&done)
-    }
-
-    /// The suite writes whole pages and prepares no device, so two causes belong to nobody here.
-    fn audit_foreign_causes(&self, done: &Tally) -> Result<(), Fault> {
-        for cause in [Cause::ReadModifyWrite, Cause::Precondition] {
-            let charged: u64 = Op::ALL.iter().map(|&op| done.count(cause, op)).sum();
-            if charged > 0 {
-                let name = cause.name();
-                return Err(Fault::Accounts(format!(
-                    "{charged} operations are charged to {name}, which is the shell's alone"
-                )));
-            }
-        }
-        Ok(())
+        audit_foreign_causes(&done)
     }
 }
 
@@ -214,6 +200,20 @@ impl Host {
 struct Expected {
     reads: u64,
     programs: u64,
+}
+
+/// The suite writes whole pages and prepares no device, so two causes belong to nobody here.
+fn audit_foreign_causes(done: &Tally) -> Result<(), Fault> {
+    for cause in [Cause::ReadModifyWrite, Cause::Precondition] {
+        let charged: u64 = Op::ALL.iter().map(|&op| done.count(cause, op)).sum();
+        if charged > 0 {
+            let name = cause.name();
+            return Err(Fault::Accounts(format!(
+                "{charged} operations are charged to {name}, which is the shell's alone"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn lpns(extent: Extent) -> impl Iterator<Item = Lpn> {

@@ -88,12 +88,13 @@ fn format(case: &Case, build: &impl Fn(&Layout) -> Result<CheckedFtl, ConfigErro
     Ok(Host::new(scheme, media, case.logical_pages, case.seed))
 }
 
-/// Erases that a block survives. A page written costs a scheme that makes progress at most a few erases, all blocks taken
-/// together; four on one and the same block for each page written is beyond reach, a livelock is there in a moment.
+/// Erases that a block survives. A page written costs a scheme that makes progress about one erase, all blocks taken
+/// together, and reading back may make a demand-paged one write a little more; four on one and the same block for each page
+/// are beyond reach. A livelock is there in a moment.
 fn endurance(case: &Case) -> u32 {
     let workload: u64 =
         case.operations().filter_map(|operation| operation.extent()).map(|extent| u64::from(extent.pages)).sum();
-    let around = u64::from(case.logical_pages) * (2 + u64::from(REFILLS));
+    let around = u64::from(case.logical_pages) * u64::from(1 + 2 * REFILLS);
     u32::try_from(4 * (workload + around) + 64).unwrap_or(u32::MAX)
 }
 

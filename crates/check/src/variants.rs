@@ -17,7 +17,8 @@ pub fn values(parameter: &Parameter) -> Vec<String> {
         Kind::Integer { min, max } => values.extend(small_and_extreme(min, max, &[1, 2, 3, 5])),
         Kind::Bytes { min, max } => values.extend(small_and_extreme(min, max, &[min + 8, 200, 1 << 10, 4 << 10])),
         Kind::Ratio { min, max } => {
-            values.extend([min, max, f64::midpoint(min, max), 0.1, 0.5].map(|ratio| ratio.clamp(min, max).to_string()))
+            let inner = [min, max, f64::midpoint(min, max), 0.1, 0.5];
+            values.extend(inner.map(|ratio| ratio.clamp(min, max).to_string()));
         }
         Kind::Choice { of } => values.extend(of.iter().map(ToString::to_string)),
         Kind::Switch => values.extend(["true", "false"].map(String::from)),

@@ -1,0 +1,112 @@
+//! Operation lists that nobody thought of, for every registered scheme, made smaller until they are as short as they can
+//! be while they still fail.
+//!
+//! The generated campaigns know what they want to hurt; this does not. A failing list is printed as a replay line, so no
+//! file of regressions is kept. The random numbers are the same on every run; `PROPTEST_CASES` sets how many lists are tried.
+
+use check::{Case, Extent, Operation, Prefill, Workload, create, geometries, run_case, variants};
+use ftl::{Entry, registry};
+use proptest::prelude::{Just, Strategy, any, prop};
+use proptest::prop_oneof;
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
+
+/// Lists tried for each scheme.
+const LISTS: u32 = 1_000;
+
+/// An operation on a device of unknown size: parts of 65 536, to be scaled.
+#[derive(Clone, Copy, Debug)]
+struct Sketch {
+    kind: u8,
+    first: u16,
+    pages: u16,
+}
+
+impl Sketch {
+    fn on(self, logical_pages: u32) -> Operation {
+        let scale = |part: u16, limit: u32| (u32::from(part) * limit) >> 16;
+        let first = scale(self.first, logical_pages);
+        let extent = Extent { first, pages: 1 + scale(self.pages, logical_pages - first) };
+        match self.kind {
+            0 => Operation::Write(extent),
+            1 => Operation::Read(extent),
+            2 => Operation::Trim(extent),
+            3 => Operation::Flush,
+            _ => Operation::Idle,
+        }
+    }
+}
+
+fn sketch() -> impl Strategy<Value = Sketch> {
+    let kind = prop_oneof![12 => Just(0_u8), 3 => Just(1), 3 => Just(2), 1 => Just(3), 1 => Just(4)];
+    let pages = prop_oneof![4 => 0_u16..8_000, 1 => any::<u16>()];
+    (kind, any::<u16>(), pages).prop_map(|(kind, first, pages)| Sketch { kind, first, pages })
+}
+
+/// Picks of device, settings and room, besides the list itself.
+type Picks = (prop::sample::Index, prop::sample::Index, bool, u8, Vec<Sketch>);
+
+fn picks() -> impl Strategy<Value = Picks> {
+    let list = prop::collection::vec(sketch(), 1..120);
+    (any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<bool>(), 0_u8..4, list)
+}
+
+/// The case of some picks; none where the scheme refuses the device with these settings.
+fn case(entry: &Entry, (device, settings, is_full, readback, list): &Picks) -> Option<Case> {
+    let device = device.get(&geometries::all()).clone();
+    let settings = settings.get(&variants::one_at_a_time(entry.parameters)).clone();
+    let capacity = geometries::largest_capacity(&device, |layout| create(entry.name, &settings, layout)).ok()??;
+    let script: Vec<_> = list.iter().map(|sketch| sketch.on(capacity)).collect();
+    Some(Case {
+        scheme: entry.name.to_owned(),
+        settings,
+        device,
+        logical_pages: capacity,
+        seed: 1,
+        requests: script.len() as u32,
+        workload: Workload::Script(script),
+        prefill: if *is_full { Prefill::Full } else { Prefill::Empty },
+        readback_every: u32::from(*readback),
+        check_every: 3,
+    })
+}
+
+#[test]
+fn no_list_of_operations_breaks_a_promise() {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    for entry in registry::ENTRIES {
+        let mut runner = TestRunner::new(Config {
+            cases: asked.unwrap_or(LISTS),
+            failure_persistence: None,
+            rng_seed: RngSeed::Fixed(20_261),
+            ..Config::default()
+        });
+        let result = runner.run(&picks(), |picks| match case(entry, &picks).map(|case| run_case(&case)) {
+            None | Some(Ok(_)) => Ok(()),
+            Some(Err(failure)) => Err(TestCaseError::fail(failure.to_string())),
+        });
+        match result {
+            Ok(()) => {}
+            Err(TestError::Fail(failure, _)) => panic!("{failure}"),
+            Err(TestError::Abort(why)) => panic!("{}: {why}", entry.name),
+        }
+    }
+}
+
+/// The shrinking that this file relies on, tried on a scheme that is known to fail.
+#[test]
+fn a_planted_bug_is_found_and_shrunk() {
+    let entry = Entry { name: "canary", parameters: &[], ..registry::ENTRIES[0] };
+    let mut runner =
+        TestRunner::new(Config { failure_persistence: None, rng_seed: RngSeed::Fixed(20_261), ..Config::default() });
+    let with_bug = |picks: &Picks| {
+        let mut case = case(&entry, picks)?;
+        case.settings.insert("bug".into(), "forgotten-trim".into());
+        Some(case)
+    };
+    let result = runner.run(&picks(), |picks| match with_bug(&picks).map(|case| run_case(&case)) {
+        None | Some(Ok(_)) => Ok(()),
+        Some(Err(failure)) => Err(TestCaseError::fail(failure.to_string())),
+    });
+    let Err(TestError::Fail(_, smallest)) = result else { panic!("the canary sings: {result:?}") };
+    assert!(smallest.4.len() <= 2, "{smallest:?}");
+}
