@@ -110,7 +110,7 @@ impl Campaign {
 
     fn capacity(&self, sweep: &mut Sweep, settings: &Settings, device: &DeviceSpec) -> Option<u32> {
         let build = |layout: &ftl::Layout| create(self.scheme, settings, layout);
-        let capacity = geometries::largest_capacity(device, build).ok().flatten();
+        let capacity = geometries::largest_capacity(device, build);
         sweep.refused += u32::from(capacity.is_none());
         capacity
     }

@@ -54,7 +54,7 @@ fn picks() -> impl Strategy<Value = Picks> {
 fn case(entry: &Entry, (device, settings, is_full, readback, list): &Picks) -> Option<Case> {
     let device = device.get(&geometries::all()).clone();
     let settings = settings.get(&variants::one_at_a_time(entry.parameters)).clone();
-    let capacity = geometries::largest_capacity(&device, |layout| create(entry.name, &settings, layout)).ok()??;
+    let capacity = geometries::largest_capacity(&device, |layout| create(entry.name, &settings, layout))?;
     let script: Vec<_> = list.iter().map(|sketch| sketch.on(capacity)).collect();
     Some(Case {
         scheme: entry.name.to_owned(),
