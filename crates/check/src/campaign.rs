@@ -159,6 +159,15 @@ pub struct Summary {
     pub failures: Vec<Failure>,
 }
 
+impl Extend<Sweep> for Sweep {
+    fn extend<I: IntoIterator<Item = Self>>(&mut self, sweeps: I) {
+        for sweep in sweeps {
+            self.cases.extend(sweep.cases);
+            self.refused += sweep.refused;
+        }
+    }
+}
+
 impl Sweep {
     /// Runs all cases.
     pub fn run(&self) -> Summary {
@@ -168,7 +177,7 @@ impl Sweep {
             match run_case(case) {
                 Ok(outcome) => {
                     summary.pages_written += outcome.pages_written;
-                    summary.flash_operations += outcome.flash_operations;
+                    summary.flash_operations += outcome.flash_operations();
                 }
                 Err(failure) => summary.failures.push(failure),
             }
