@@ -18,6 +18,10 @@ use crate::preset::{DEFAULT_PRESET, Keys, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
 use crate::{Latencies, Model, Pricing, SimError};
 
+/// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks open or free beside the
+/// data; with 128 blocks and a spare of 6 %, the lowest of the presets, it has seven. With fewer a tiny trace is refused.
+const SMALLEST_AUTO_BLOCKS: u64 = 128;
+
 /// The most dies whose timelines one run keeps: 256 times those of today's largest drives.
 const MAX_DIES: u64 = 65_536;
 
@@ -106,7 +110,7 @@ impl Draft {
                 return Err(SimError::study("device.capacity = 0: the host must see at least one page; give for example \"8GiB\", or \"auto\""));
             }
             Some(Capacity::Bytes(bytes)) => Some(bytes.div_ceil(u64::from(self.keys.shape.page_size_bytes))),
-            Some(Capacity::Auto) => Some(span_pages.max(1)),
+            Some(Capacity::Auto) => Some(span_pages.max(self.smallest_auto())),
             None => None,
         };
         let mut shape = self.keys.shape;
@@ -182,6 +186,14 @@ impl Draft {
             ));
         }
         Ok(())
+    }
+
+    /// The least that `capacity = "auto"` gives, so that a small trace meets a device on which every scheme can work.
+    fn smallest_auto(&self) -> u64 {
+        let shape = self.keys.shape;
+        let rows = u64::from(shape.channels) * u64::from(shape.dies_per_channel) * u64::from(shape.planes_per_die);
+        let pages = rows.saturating_mul(u64::from(shape.pages_per_block)).saturating_mul(SMALLEST_AUTO_BLOCKS);
+        if self.asked.blocks_per_plane.is_some() { 1 } else { exported(pages, self.keys.spare).max(1) }
     }
 
     /// The fewest blocks per plane that export so many pages beside the spare.

@@ -43,7 +43,7 @@ pub struct Study {
 pub struct DeviceText {
     /// Name of a device preset. Default `slc-small`.
     pub preset: Option<String>,
-    /// Logical bytes that the host sees, or `auto`: the workload's span.
+    /// Logical bytes that the host sees, or `auto`: the workload's span, but at least what 128 blocks a plane export.
     pub capacity: Option<Capacity>,
     /// Share of the physical pages that the host does not see, above 0 and below 1.
     pub spare: Option<f64>,
