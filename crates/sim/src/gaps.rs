@@ -1,117 +1,98 @@
 //! The gaps of a die: stretches before its last promise in which it has nothing to do.
 //!
 //! They come about when an operation is priced that is ready only later, because it waits for others elsewhere: a copy to
-//! this die waits for its read on another one. They are kept in order of time; when there are too many, the oldest is
-//! forgotten, since virtual time moves on and nothing will be ready before it.
+//! this die waits for its read on another one, an update of the mapping waits for the collection whose last step it is.
+//! They are kept in order of time. Those that are over are dropped; when there are still too many, the shortest goes, since
+//! fewest operations fit in it.
 
-/// Gaps remembered for a die. The end of a collection leaves one on each die that it updates the mapping on; a chain of
-/// copies between two dies leaves one a page, of which those further back than this are lost to others. More would make the
-/// search longer, and the memory of 32 dies larger than the first-level cache.
+/// Gaps remembered for a die. What matters are the few long ones, in front of an operation at the end of a long chain;
+/// copies between two dies leave a short one a page, into which hardly anything fits. More would lengthen the search and
+/// change little; 32 dies' gaps fit the first-level cache.
 const REMEMBERED: usize = 32;
 
 /// Gaps of one die, ascending.
 #[derive(Clone, Copy)]
 pub(crate) struct Gaps {
-    ring: [(u64, u64); REMEMBERED],
-    oldest: usize,
+    list: [(u64, u64); REMEMBERED],
     len: usize,
 }
 
 impl Gaps {
     pub(crate) fn new() -> Self {
-        Self { ring: [(0, 0); REMEMBERED], oldest: 0, len: 0 }
+        Self { list: [(0, 0); REMEMBERED], len: 0 }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.len
+    /// All, as start and end.
+    pub(crate) fn list(&self) -> &[(u64, u64)] {
+        &self.list[..self.len]
     }
 
-    /// Start and end of the gap at a position, counted from the oldest.
-    #[inline]
-    pub(crate) fn get(&self, position: usize) -> (u64, u64) {
-        self.ring[(self.oldest + position) % REMEMBERED]
-    }
-
-    #[inline]
-    fn set(&mut self, position: usize, gap: (u64, u64)) {
-        self.ring[(self.oldest + position) % REMEMBERED] = gap;
-    }
-
-    /// Adds the latest gap.
-    #[inline]
-    pub(crate) fn push(&mut self, start: u64, end: u64) {
-        if self.len == REMEMBERED {
-            self.oldest = (self.oldest + 1) % REMEMBERED;
-            self.len -= 1;
-        }
-        self.set(self.len, (start, end));
-        self.len += 1;
+    /// Adds the latest gap, when nothing can begin before `now` any more.
+    pub(crate) fn push(&mut self, gap: (u64, u64), now: u64) {
+        let over = self.list().iter().take_while(|(_, end)| *end <= now).count();
+        self.list.copy_within(over..self.len, 0);
+        self.len -= over;
+        self.insert(self.len, gap);
     }
 
     /// The position of the first gap that ends at `end` or later.
     pub(crate) fn first_ending_at(&self, end: u64) -> usize {
-        let mut position = self.len;
-        while position > 0 && self.get(position - 1).1 >= end {
-            position -= 1;
-        }
-        position
+        self.list().partition_point(|gap| gap.1 < end)
     }
 
     /// End of the latest gap, 0 for none.
     pub(crate) fn last_end(&self) -> u64 {
-        if self.len == 0 { 0 } else { self.get(self.len - 1).1 }
+        self.list().last().map_or(0, |gap| gap.1)
     }
 
     /// Takes `start..end` out of the gap at a position; what is left of it counts if it is at least `shortest` long.
     pub(crate) fn split(&mut self, position: usize, start: u64, end: u64, shortest: u64) {
-        let (from, until) = self.get(position);
-        let (before, after) = (start - from >= shortest, until - end >= shortest);
-        match (before, after) {
-            (true, true) => self.insert(position, (from, start), (end, until)),
-            (true, false) => self.set(position, (from, start)),
-            (false, true) => self.set(position, (end, until)),
-            (false, false) => {
-                for later in position + 1..self.len {
-                    self.set(later - 1, self.get(later));
-                }
-                self.len -= 1;
-            }
+        let (from, until) = self.list[position];
+        self.remove(position);
+        if until - end >= shortest {
+            self.insert(position, (end, until));
+        }
+        if start - from >= shortest {
+            self.insert(position, (from, start));
         }
     }
 
-    /// Puts two gaps in the place of one. Where there is no room, the oldest of all is forgotten.
-    fn insert(&mut self, position: usize, first: (u64, u64), second: (u64, u64)) {
-        if self.len == REMEMBERED {
-            for earlier in 1..=position {
-                self.set(earlier - 1, self.get(earlier));
-            }
-            if position > 0 {
-                self.set(position - 1, first);
-            }
-        } else {
-            for later in (position + 1..self.len).rev() {
-                self.set(later + 1, self.get(later));
-            }
-            self.len += 1;
-            self.set(position, first);
-            self.set(position + 1, second);
-            return;
-        }
-        self.set(position, second);
+    fn remove(&mut self, position: usize) {
+        self.list.copy_within(position + 1..self.len, position);
+        self.len -= 1;
     }
+
+    fn insert(&mut self, mut position: usize, gap: (u64, u64)) {
+        if self.len == REMEMBERED {
+            let shortest = self.shortest();
+            if length(gap) <= length(self.list[shortest]) {
+                return;
+            }
+            self.remove(shortest);
+            position -= usize::from(shortest < position);
+        }
+        self.list.copy_within(position..self.len, position + 1);
+        self.list[position] = gap;
+        self.len += 1;
+    }
+
+    /// The position of the shortest gap; of the latest, where several are.
+    fn shortest(&self) -> usize {
+        (0..self.len).rev().min_by_key(|&position| length(self.list[position])).unwrap_or(0)
+    }
+}
+
+fn length((start, end): (u64, u64)) -> u64 {
+    end - start
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn list(gaps: &Gaps) -> Vec<(u64, u64)> {
-        (0..gaps.len()).map(|position| gaps.get(position)).collect()
-    }
-
     fn three() -> Gaps {
         let mut gaps = Gaps::new();
-        [(0, 100), (200, 300), (400, 500)].into_iter().for_each(|(start, end)| gaps.push(start, end));
+        [(0, 100), (200, 300), (400, 500)].into_iter().for_each(|gap| gaps.push(gap, 0));
         gaps
     }
 
@@ -126,7 +107,7 @@ mod tests {
         ] {
             let mut gaps = three();
             gaps.split(1, start, end, 10);
-            assert_eq!(list(&gaps), expected);
+            assert_eq!(gaps.list(), expected);
         }
     }
 
@@ -139,18 +120,27 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_gap_gives_way() {
-        let full = || {
+    fn gaps_that_are_over_are_dropped() {
+        let mut gaps = three();
+        gaps.push((600, 700), 300);
+        assert_eq!(gaps.list(), [(400, 500), (600, 700)]);
+    }
+
+    #[test]
+    fn the_shortest_gap_gives_way_and_the_latest_of_equals() {
+        let full = |length: fn(u64) -> u64| {
             let mut gaps = Gaps::new();
-            (0..40).for_each(|i| gaps.push(i * 100, i * 100 + 50));
+            (0..32).for_each(|i| gaps.push((i * 100, i * 100 + length(i)), 0));
             gaps
         };
-        assert_eq!((full().len(), full().get(0)), (32, (800, 850)));
-        let mut gaps = full();
-        gaps.split(5, 1310, 1320, 10);
-        assert_eq!(list(&gaps)[..7], [(900, 950), (1000, 1050), (1100, 1150), (1200, 1250), (1300, 1310), (1320, 1350), (1400, 1450)]);
-        let mut gaps = full();
-        gaps.split(0, 810, 820, 10);
-        assert_eq!((gaps.len(), list(&gaps)[0], list(&gaps)[1]), (32, (820, 850), (900, 950)));
+        let mut gaps = full(|i| 30 - i % 3);
+        gaps.push((9000, 9029), 0);
+        assert_eq!((gaps.list().len(), gaps.last_end()), (32, 9029));
+        assert!(!gaps.list().contains(&(2900, 2928)), "the latest of those of 28 is gone");
+        gaps.push((9100, 9110), 0);
+        assert_eq!(gaps.last_end(), 9029, "shorter than all others");
+        let mut gaps = full(|_| 50);
+        gaps.split(5, 510, 520, 5);
+        assert_eq!(gaps.list()[4..8], [(400, 450), (520, 550), (600, 650), (700, 750)]);
     }
 }

@@ -113,6 +113,7 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
     pub(crate) fn write_because(&mut self, cause: Cause, extent: Extent) -> Result<(), Fault> {
         let Self { media, server } = self;
         let request = request_of(extent, media.now(), 0);
+        media.begin(request.arrival);
         media.because(cause, |media| server.write(media, &request))
     }
 

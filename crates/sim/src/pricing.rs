@@ -17,8 +17,9 @@
 //! FlashSim family of simulators.
 //!
 //! Limits: planes do not work in parallel, and there is no copy-back, cache mode or suspension. What was promised is never
-//! moved: an operation that is ready a little earlier but priced later goes behind it if the gap before it is too short. An
-//! operation costs O(1) and allocates nothing.
+//! moved: an operation that is ready a little earlier but priced later goes behind it if the gap before it is too short. And
+//! in a gap, a page may be read before the copy that a collection makes of it is done; a real device would read it at its old
+//! place, at the same cost. An operation costs O(1) and allocates nothing.
 
 use ftl::{Nanos, Op, Span, Timing};
 use serde::Serialize;
@@ -67,6 +68,8 @@ pub struct Pricing {
     dies: Box<[Die]>,
     gaps: Box<[Gaps]>,
     channels: Box<[Channel]>,
+    /// Nothing begins before this any more.
+    now: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -110,6 +113,7 @@ impl Pricing {
             dies: (0..dies).map(|die| Die { channel: die / dies_per_channel, ..Die::default() }).collect(),
             gaps: (0..dies).map(|_| Gaps::new()).collect(),
             channels: (0..channels).map(|_| Channel::new(latencies.transfer_ns)).collect(),
+            now: 0,
         }
     }
 
@@ -139,8 +143,8 @@ impl Pricing {
     fn fill_gap(&mut self, op: Op, index: usize, at: u64) -> Option<Span> {
         let (die, gaps) = (&mut self.dies[index], &mut self.gaps[index]);
         let channel = &mut self.channels[die.channel as usize];
-        for position in gaps.first_ending_at(at + self.shortest_ns)..gaps.len() {
-            let (from, until) = gaps.get(position);
+        for position in gaps.first_ending_at(at + self.shortest_ns)..gaps.list().len() {
+            let (from, until) = gaps.list()[position];
             let place = place(&self.latencies, channel, op, from.max(at));
             if place.end <= until {
                 gaps.split(position, place.start, place.end, self.shortest_ns);
@@ -190,13 +194,18 @@ impl Timing for Pricing {
         let die = &mut self.dies[index];
         let channel = &mut self.channels[die.channel as usize];
         let place = place(&self.latencies, channel, op, die.free_at.max(at.0));
-        if place.start - die.free_at >= self.shortest_ns {
-            self.gaps[index].push(die.free_at, place.start);
-            die.last_gap_end = place.start;
+        if place.start - die.free_at >= self.shortest_ns && place.start > self.now {
+            self.gaps[index].push((die.free_at, place.start), self.now);
+            die.last_gap_end = self.gaps[index].last_end();
         }
         die.free_at = place.end;
         die.busy_ns += place.end - place.start;
         book(channel, place)
+    }
+
+    #[inline]
+    fn begin(&mut self, at: Nanos) {
+        self.now = at.0;
     }
 
     fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
@@ -212,5 +221,6 @@ impl Timing for Pricing {
         }
         self.gaps.fill(Gaps::new());
         self.channels.iter_mut().for_each(Channel::clear);
+        self.now = 0;
     }
 }
