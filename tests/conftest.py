@@ -15,7 +15,7 @@ import ftlkit as fk
 from ftlkit.cli import app
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from typer.testing import Result
 
@@ -36,11 +36,12 @@ def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Resul
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start the command as a process of its own, in an empty folder."""
+    started: list[subprocess.Popen[str]] = []
 
     def process(*arguments: object, **environment: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        made = subprocess.Popen(
             [sys.executable, "-m", "ftlkit", *(str(argument) for argument in arguments)],
             cwd=tmp_path,
             env=os.environ | environment,
@@ -49,8 +50,14 @@ def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
             stderr=subprocess.PIPE,
             text=True,
         )
+        started.append(made)
+        return made
 
-    return process
+    yield process
+    for each in started:
+        each.kill()
+        with each:
+            pass
 
 
 @pytest.fixture(scope="session")
@@ -61,16 +68,17 @@ def results() -> fk.Results:
 
 @pytest.fixture
 def msr(tmp_path: Path) -> Path:
-    """A small trace in the MSR Cambridge format: 4 KiB requests to the first MiB, one a millisecond, every third a read."""
+    """A small trace of the MSR format: 4 KiB requests to the first MiB, one a millisecond, every third a read."""
     return write_msr(tmp_path / "small.csv", LINES)
 
 
 def write_msr(path: Path, lines: int, replaced: dict[int, str] | None = None) -> Path:
     """Write an MSR trace; `replaced` gives other text for lines by their number, from 1."""
     start = 128_166_372_000_000_000
-    rows = [
-        f"{start + 10_000 * i},host,0,{'Read' if i % 3 == 0 else 'Write'},{i * 7919 % 256 * 4096},4096,500" for i in range(lines)
-    ]
+    rows = []
+    for i in range(lines):
+        kind, offset = "Read" if i % 3 == 0 else "Write", i * 7919 % 256 * 4096
+        rows.append(f"{start + 10_000 * i},host,0,{kind},{offset},4096,500")
     for number, text in (replaced or {}).items():
         rows[number - 1] = text
     path.write_text("\n".join(rows) + "\n")

@@ -55,7 +55,9 @@ def test_another_seed_gives_other_events() -> None:
 
 
 def test_a_trace_path_a_table_and_a_study_file_run_alike(msr: Path, tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(f'[device]\ncapacity = "auto"\n[workload]\ntrace = "{msr.name}"\n[[ftl]]\nname = "page"\n')
+    (tmp_path / "s.toml").write_text(
+        f'[device]\ncapacity = "auto"\n[workload]\ntrace = "{msr.name}"\n[[ftl]]\nname = "page"\n'
+    )
     found = [
         fk.run(workload=msr),
         fk.run(workload=str(msr), ftl={"name": "page"}),
@@ -71,7 +73,7 @@ def test_the_resolved_study_of_results_runs_again_to_the_same_events(results: fk
     assert again.runs["event_hash"].to_list() == results.runs["event_hash"].to_list()
 
 
-def test_parameters_of_one_of_several(tmp_path: Path) -> None:
+def test_parameters_of_one_of_several() -> None:
     found = fk.compare("fin1", "dftl,dftl:cmt=128KiB", requests=500, settings=["dftl.cmt=96KiB"])
     assert found.labels == ["dftl", "dftl cmt=128KiB"]
     assert found.runs["parameters"].str.extract("cmt=([^ ]+)").to_list() == ["96KiB", "128KiB"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+
 from conftest import LINES, write_msr
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Bad:
     name: str
     arguments: str
     words: tuple[str, ...]
-    make: Callable[[Path], object] = lambda folder: None
+    make: Callable[[Path], object] = lambda _: None
 
 
 def _vscsi(folder: Path) -> None:
@@ -79,7 +80,12 @@ BAD = [
         _line(9, f"{START + 90_000},host,0,Write,99999999999999999999999,4096,5"),
     ),
     Bad("no length", COMPARE, ("line 9",), _line(9, f"{START + 90_000},host,0,Write,4096,0,5")),
-    Bad("time backwards", COMPARE, ("line 9", "--time-backwards"), _line(9, f"{START - 90_000},host,0,Write,4096,4096,5")),
+    Bad(
+        "time backwards",
+        COMPARE,
+        ("line 9", "--time-backwards"),
+        _line(9, f"{START - 90_000},host,0,Write,4096,4096,5"),
+    ),
     Bad(
         "address beyond the device",
         f"{COMPARE} --device slc-small",
@@ -102,10 +108,16 @@ BAD = [
     Bad("unknown unit", "compare fin1 --ftl dftl --set dftl.cmt=64KB", ("64KB", "KiB")),
     Bad("unknown duration", "compare fin1 --ftl page --set device.read_latency=25parsec", ("read_latency", "25parsec")),
     Bad("unknown device", "compare fin1 --ftl page --device floppy", ("floppy", "slc-small")),
-    Bad("unknown key", "run s.toml --json r.json", ("s.toml", "capcity"), _toml(f'[device]\ncapcity = "1GiB"\n{STUDY}')),
+    Bad(
+        "unknown key", "run s.toml --json r.json", ("s.toml", "capcity"), _toml(f'[device]\ncapcity = "1GiB"\n{STUDY}')
+    ),
     Bad("broken TOML", "run s.toml --json r.json", ("s.toml", "line 1"), _toml("[device")),
     Bad("study without scheme", "run s.toml --json r.json", ("ftl",), _toml('[workload]\npreset = "fin1"\n')),
-    Bad("no blocks", "compare fin1 --ftl page --device slc-small --set device.blocks_per_plane=0", ("blocks_per_plane", "0")),
+    Bad(
+        "no blocks",
+        "compare fin1 --ftl page --device slc-small --set device.blocks_per_plane=0",
+        ("blocks_per_plane", "0"),
+    ),
     Bad("no spare", "compare fin1 --ftl page --set device.spare=0", ("spare",)),
     Bad("all spare", "compare fin1 --ftl page --set device.spare=1", ("spare",)),
     Bad("log space larger than the spare", "compare fin1 --ftl fast --set fast.log_space=0.5", ("fast", "log space")),

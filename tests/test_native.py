@@ -24,7 +24,9 @@ def stub() -> ast.Module:
 def defined(body: list[ast.stmt]) -> set[str]:
     """Names that statements define."""
     functions = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    return functions | {node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    return functions | {
+        node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
 
 
 def used() -> set[str]:

@@ -104,9 +104,7 @@ def trace_info(
 ) -> Json:
     """Statistics of a workload: a preset's name, a trace's path, or a `[workload]` table."""
     text, seed = json.dumps(study.workload(workload, options)), options.get("seed", 1)
-    found: Json = json.loads(
-        watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent())
-    )
+    found: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent()))
     return found
 
 
@@ -123,15 +121,22 @@ def trace_convert(
 
 
 def trace_generate(
-    spec: str | Path | Mapping[str, object], target: str | Path, *, seed: int = 1, watcher: Watcher | None = None
+    spec: str | Path | Mapping[str, object],
+    target: str | Path,
+    *,
+    requests: int | None = None,
+    seed: int | None = None,
+    watcher: Watcher | None = None,
 ) -> Json:
-    """Write a generated workload as Parquet; returns what was done.
+    """Write a generated workload as Parquet, as a study of the same seed would generate it; returns what was done.
 
-    `spec` is a workload preset's name, a TOML file, or a `generator` table.
+    `spec` is a workload preset's name, a study file, or a `generator` table; `requests` and `seed` override its own.
     """
     check_writable([Path(target)])
-    text = json.dumps(study.generator(spec))
+    table, own_seed = study.generator(spec)
+    text = json.dumps(table if requests is None else table | {"requests": requests})
+    chosen = next((each for each in (seed, own_seed) if each is not None), 1)
     done: Json = json.loads(
-        watched(lambda control: _native.trace_generate(text, seed, str(target), control), watcher or Silent())
+        watched(lambda control: _native.trace_generate(text, chosen, str(target), control), watcher or Silent())
     )
     return done

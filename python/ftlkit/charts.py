@@ -63,14 +63,19 @@ def operations(results: Results) -> AnyChart | None:
     """Flash pages read and programmed by cause, a page that the host asked for."""
     workload = results.document["workload"]
     asked = workload["pages_read"] + workload["pages_written"]
-    pages = _caused(results).filter(pl.col("op") != "erase").group_by("label", "cause").agg(pl.col("count").sum())
+    pages = (
+        _caused(results)
+        .filter(pl.col("op") != "erase")
+        .group_by("label", "cause", maintain_order=True)
+        .agg(pl.col("count").sum())
+    )
     frame = pages.filter(pl.col("count") > 0).with_columns((pl.col("count") / max(asked, 1)).alias("pages"))
     return _bars(results, frame, "pages", "flash pages read and programmed a host page", normalise=False)
 
 
 def flash_time(results: Results) -> AnyChart | None:
     """How each run's flash time divides into causes."""
-    times = _caused(results).group_by("label", "cause").agg(pl.col("time_ns").sum())
+    times = _caused(results).group_by("label", "cause", maintain_order=True).agg(pl.col("time_ns").sum())
     frame = times.filter(pl.col("time_ns") > 0)
     return _bars(results, frame, "time_ns", "share of flash time", normalise=True)
 
@@ -112,7 +117,7 @@ def _bars(results: Results, frame: pl.DataFrame, value: str, title: str, *, norm
     if normalise:
         return _sized(bars, BAR * len(results.labels))
     totals = (
-        alt.Chart(_values(frame.group_by("label").agg(pl.col(value).sum())))
+        alt.Chart(_values(frame.group_by("label", maintain_order=True).agg(pl.col(value).sum())))
         .mark_text(align="left", dx=5, fill="currentColor")
         .encode(y=_run_axis(results), x=alt.X(f"{value}:Q", title=title), text=alt.Text(f"{value}:Q", format=",.3~r"))
     )

@@ -133,23 +133,26 @@ def workload(choice: WorkloadChoice, options: TraceOptions) -> Json:
     return source(choice) | {key: given[key] for key in _TRACE_KEYS if key in given}
 
 
-def generator(choice: str | Path | Mapping[str, object]) -> Json:
-    """The `generator` table of a preset's name, of a TOML file, or as given."""
+def generator(choice: str | Path | Mapping[str, object]) -> tuple[Json, int | None]:
+    """The `generator` table of a preset's name, of a study file, or as given; with the seed, if a study gives one."""
     if isinstance(choice, Mapping):
-        return dict(choice)
+        return dict(choice), None
     presets = {preset["name"]: preset["generator"] for preset in json.loads(workload_presets())}
     if str(choice) in presets:
-        table: Json = presets[str(choice)]
-        return table
+        return presets[str(choice)], None
     path = Path(choice)
-    if path.suffix == ".toml":
-        # Read as part of a study, so that its keys are checked in the same words.
-        text = f"[workload.generator]\n{_text(path, 'generator')}"
-        found: Json = json.loads(parse_study_toml(text, str(path)))["workload"]["generator"]
-        return found
-    raise UserError(
-        f"{choice} is neither a workload preset ({', '.join(presets)}) nor a generator file, whose name ends in .toml."
-    )
+    if path.suffix != ".toml":
+        raise UserError(
+            f"{choice} is neither a workload preset ({', '.join(presets)}) nor a study file, whose name ends in .toml."
+        )
+    study = load(path)
+    workload = study.get("workload", {})
+    table = workload.get("generator") or presets.get(workload.get("preset"))
+    if table is None:
+        raise UserError(
+            f"{path}: its workload is not generated; give a study with workload.generator or workload.preset."
+        )
+    return table | ({"requests": workload["requests"]} if "requests" in workload else {}), study.get("seed")
 
 
 def source(choice: WorkloadChoice) -> Json:

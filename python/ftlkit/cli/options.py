@@ -73,7 +73,10 @@ Device = Annotated[
 ]
 Capacity = Annotated[
     str | None,
-    typer.Option(help="Logical size, for example 8GiB, or auto: the workload's span (the default without --device).", rich_help_panel=_DEVICE),
+    typer.Option(
+        help="Logical size, for example 8GiB, or auto: the workload's span (the default without --device).",
+        rich_help_panel=_DEVICE,
+    ),
 ]
 Loop = Annotated[
     str | None,

@@ -28,7 +28,9 @@ DEVICES_SHOWN = 12
 
 @app.command()
 def info(
-    workload: Annotated[str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")],
+    workload: Annotated[
+        str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
+    ],
     format_: options.Format = None,
     time_unit: options.TimeUnit = None,
     trace_device: options.TraceDevice = None,
@@ -87,17 +89,15 @@ def convert(
 @app.command()
 def generate(
     spec: Annotated[
-        str, typer.Argument(metavar="PRESET|SPEC.toml", help="A workload preset, or a TOML file with generator keys.")
+        str,
+        typer.Argument(metavar="PRESET|STUDY.toml", help="A workload preset, or a study whose workload is generated."),
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT.parquet", help="Where to write.")],
     requests: options.Requests = None,
     seed: options.Seed = None,
 ) -> None:
     """Write a generated workload as a trace."""
-    table = study.generator(spec)
-    if requests is not None:
-        table["requests"] = requests
-    done = api.trace_generate(table, out, seed=1 if seed is None else seed, watcher=watcher(ERR))
+    done = api.trace_generate(spec, out, requests=requests, seed=seed, watcher=watcher(ERR))
     say(f"wrote {out}: {units.count(done['requests'])} requests")
 
 
@@ -115,7 +115,9 @@ def _counted(done: Json) -> Iterator[str]:
 def _show(found: Json) -> None:
     total = found["statistics"]["total"]
     OUT.print(Text(found["name"], style="bold"))
-    OUT.print(f"read as {found['format']}, times in {found['time_unit']}; {', '.join(_counted(found))}", highlight=False)
+    OUT.print(
+        f"read as {found['format']}, times in {found['time_unit']}; {', '.join(_counted(found))}", highlight=False
+    )
     table = Table.grid(padding=(0, 2))
     for name, text in _lines(total, found["statistics"]["gaps"]):
         table.add_row(name, Text(text))
@@ -136,7 +138,10 @@ def _lines(profile: Json, gaps: Json | None) -> Iterator[tuple[str, str]]:
     kinds = ", ".join(f"{units.count(profile[kind])} {kind}" for kind in ("reads", "writes", "trims", "flushes"))
     yield "requests", f"{units.count(profile['requests'])} ({kinds})"
     yield "writes", _percent(profile["write_percent"])
-    yield "sequential", f"{_percent(profile['sequential_percent'])}; writes {_percent(profile['sequential_write_percent'])}"
+    yield (
+        "sequential",
+        f"{_percent(profile['sequential_percent'])}; writes {_percent(profile['sequential_write_percent'])}",
+    )
     sizes = [_kb(profile[key]) for key in ("mean_size_kb", "mean_read_size_kb", "mean_write_size_kb")]
     yield "mean size", f"{sizes[0]} (reads {sizes[1]}, writes {sizes[2]})"
     if profile["sizes"]:

@@ -126,7 +126,8 @@ def draw(results: Results) -> list[Figure]:
 
 
 def _still(name: str, spec: dict[str, Any]) -> Markup:
-    """The chart as SVG. Ids are made unique, since several pictures share the page."""
+    """The chart as SVG. Its ids are numbered anew, since pictures share the page."""
     svg = vl_convert.vegalite_to_svg({**spec, "width": STILL_WIDTH})
-    svg = re.sub(r'(id="|url\(#)(clip|gradient)', rf"\1{name}-\2", svg)
+    for number, old in enumerate(dict.fromkeys(re.findall(r'id="([^"]+)"', svg))):
+        svg = re.sub(rf'(id="|url\(#){re.escape(old)}(?=["\)])', rf"\g<1>{name}-still-{number}", svg)
     return Markup(svg)  # noqa: S704 - drawn here; vega escapes the texts

@@ -102,9 +102,7 @@ def _own_work(run: Run) -> str:
     total = sum(times.values())
     if not total:
         return f"{run['label']} did no flash operation."
-    text = (
-        f"{run['label']} spends {units.share(times.get('host', 0) / total)} of its flash time on host pages"
-    )
+    text = f"{run['label']} spends {units.share(times.get('host', 0) / total)} of its flash time on host pages"
     rest = {cause: time for cause, time in times.items() if cause != "host"}
     largest = max(rest, key=lambda cause: rest[cause], default=None)
     if largest is None or rest[largest] < 0.01 * total:
@@ -151,7 +149,7 @@ def cause_name(cause: str) -> str:
 
 
 def _described(run: Run, cause: str) -> str:
-    """A cause in words, with its counts: pages by what the host asked for, erases, and how long one piece of it takes."""
+    """A cause in words, with its counts, and how long one piece of it takes."""
     counts = {each["op"]: each["count"] for each in run["operations"] if each["cause"] == cause}
     parts = [_pages(run, cause, counts)]
     pieces = _pieces(run, cause, counts)

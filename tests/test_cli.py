@@ -1,0 +1,209 @@
+"""The command: what each subcommand prints and writes, in wide and narrow terminals, with and without one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+import ftlkit as fk
+from conftest import traces
+from ftlkit import docs
+from ftlkit import study as studies
+from ftlkit.cli.show import show
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from typer.testing import Result
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SMALL = "compare fin1 --requests 2000 --addresses dense --precondition fill"
+
+
+def test_version(call: Callable[..., Result]) -> None:
+    assert call("--version").stdout == f"ftlkit {fk.__version__}\n"
+
+
+def test_compare_shows_and_writes_everything(call: Callable[..., Result], tmp_path: Path) -> None:
+    result = call(
+        *SMALL.split(),
+        *["--report", "r.html", "--json", "r.json", "--csv", "r.csv", "--parquet", "r.parquet", "--title", "Mine"],
+    )
+    assert result.exit_code == 0, result.output
+    for words in ("page", "block", "fast", "dftl", "answers fastest", "Why"):
+        assert words in result.stdout
+    assert result.stderr.splitlines()[-4:] == [f"wrote r.{kind}" for kind in ("json", "csv", "parquet", "html")]
+    assert "<h1>Mine</h1>" in (tmp_path / "r.html").read_text()
+    assert pl.read_csv(tmp_path / "r.csv").height == pl.read_parquet(tmp_path / "r.parquet").height == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.html", "r.json", "r.parquet"]
+
+
+def test_a_report_drawn_later_is_the_same(call: Callable[..., Result], tmp_path: Path) -> None:
+    call(*SMALL.split(), "--report", "r.html", "--json", "r.json")
+    assert call("report", "r.json", "--out", "again.html").exit_code == 0
+    assert (tmp_path / "again.html").read_text() == (tmp_path / "r.html").read_text()
+
+
+def test_options_reach_the_study(call: Callable[..., Result], tmp_path: Path) -> None:
+    options = (
+        "compare fin1 --ftl dftl --device slc-small --capacity auto --set dftl.cmt=96KiB --set device.spare=0.2 "
+        "--requests 500 --align-offset 4096 --addresses dense --loop closed --queue-depth 4 --precondition fill "
+        "--samples 10 --seed 9 --verify --threads 1 --json r.json"
+    )
+    assert call(*options.split()).exit_code == 0
+    study = json.loads((tmp_path / "r.json").read_text())["study"]
+    assert study["ftl"][0]["cmt"] == "96KiB"
+    assert (study["seed"], study["host"], study["device"]["spare"]) == (9, {"loop": "closed", "queue_depth": 4}, 0.2)
+    assert study["run"] == {"precondition": "fill", "samples": 10, "verify": True}
+    assert (study["workload"]["requests"], study["workload"]["align_offset"]) == (500, 4096)
+    assert (
+        call(
+            *[
+                "compare",
+                "fin1",
+                "--ftl",
+                "page",
+                "--requests",
+                "500",
+                "--speedup",
+                "2",
+                "--loop",
+                "open",
+                "--json",
+                "o.json",
+            ]
+        ).exit_code
+        == 0
+    )
+    assert json.loads((tmp_path / "o.json").read_text())["study"]["workload"]["speedup"] == 2.0
+
+
+def test_trace_options_reach_the_reader(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
+    text = msr.read_text() + "garbage\n"
+    msr.write_text(text)
+    options = "--format msr --skip-bad --time-backwards clamp --trace-device host_0 --ftl page --json r.json"
+    assert call("compare", msr, *options.split()).exit_code == 0
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert found["study"]["workload"]["skip_bad"]
+    assert any("1" in fact and "left out" in fact for fact in found["workload"]["facts"])
+
+
+def test_run_takes_a_study(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        f'name = "Two"\n[device]\ncapacity = "auto"\n[workload]\ntrace = "{msr.name}"\n'
+        '[[ftl]]\nname = "page"\n[[ftl]]\nname = "dftl"\nlabel = "small"\ncmt = "64KiB"\n'
+    )
+    result = call("run", "s.toml", "--json", "r.json")
+    assert result.exit_code == 0, result.output
+    assert [run["label"] for run in json.loads((tmp_path / "r.json").read_text())["runs"]] == ["page", "small"]
+
+
+@pytest.mark.parametrize("kind", ["schemes", "devices", "workloads"])
+def test_catalogues_list_and_show(kind: str, call: Callable[..., Result]) -> None:
+    listed = call(kind)
+    name = listed.stdout.split()[0]
+    shown = call(kind, name)
+    assert (listed.exit_code, shown.exit_code) == (0, 0)
+    assert shown.stdout.startswith(name)
+
+
+def test_a_scheme_is_shown_with_ranges_and_defaults(call: Callable[..., Result]) -> None:
+    text = call("schemes", "dftl").stdout
+    assert re.search(r"cmt = 64KiB", text)
+    assert "one of" in text
+
+
+def test_trace_info_convert_and_generate(call: Callable[..., Result], msr: Path) -> None:
+    assert "200 requests" in call("trace", "info", msr).stdout
+    assert json.loads(call("trace", "info", msr, "--json").stdout)["format"] == "msr"
+    converted = call("trace", "convert", msr, "c.parquet")
+    assert converted.stderr.splitlines() == [f"read {msr} as msr: 200 requests", "wrote c.parquet"]
+    assert "parquet" in call("trace", "info", "c.parquet").stdout
+    assert "300 requests" in call("trace", "generate", "fin1", "g.parquet", "--requests", 300, "--seed", 2).stderr
+    assert "300 requests" in call("trace", "info", "g.parquet").stdout
+
+
+def test_the_workload_of_a_study_is_generated(call: Callable[..., Result], tmp_path: Path) -> None:
+    generator = '[workload.generator]\nrequests = 70\nspan = "1MiB"\n[workload.generator.pattern.zipf]\ntheta = 0.9\n'
+    (tmp_path / "g.toml").write_text(f"seed = 5\n{generator}")
+    assert "70 requests" in call("trace", "generate", "g.toml", "g.parquet").stderr
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(width: int, results: fk.Results) -> None:
+    console = Console(width=width, file=None, record=True, force_terminal=False)
+    with console.capture() as captured:
+        show(results, console)
+    lines = captured.get().splitlines()
+    assert max(len(line) for line in lines) <= width
+    for words in ("page", "mean", "merges"):
+        assert any(words in line for line in lines)
+
+
+def test_narrow_help_is_readable(start: Callable[..., subprocess.Popen[str]]) -> None:
+    out, _ = start("compare", "--help", COLUMNS="40").communicate(timeout=60)
+    assert max(len(line) for line in out.splitlines()) <= 40
+
+
+def test_no_colour_codes_without_a_terminal(start: Callable[..., subprocess.Popen[str]]) -> None:
+    process = start(*SMALL.split())
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "\x1b" not in out + err
+
+
+def test_docs_have_a_page_a_scheme(tmp_path: Path) -> None:
+    written = docs.write(tmp_path)
+    assert {path.stem for path in written} == {scheme["name"] for scheme in fk.schemes()} | {"index"}
+    for scheme in fk.schemes():
+        text = (tmp_path / "schemes" / f"{scheme['name']}.md").read_text()
+        for heading in ("Idea", "Source", "Invariants", "## Parameters"):
+            assert heading in text, f"{scheme['name']} has no {heading}"
+
+
+INDEX = {
+    "cloudPhysicsIO.vscsi": ("vscsi", 113_872, 58.7, 36.1, {}),
+    "DTRS1K.trace": ("ssdsim", 127_043, 11.0, 55.3, {"format": "ssdsim", "time_unit": "us"}),
+    "financial1_first10k.ssdsim.ascii": ("ssdsim", 10_000, 59.2, 5.4, {}),
+    "msr-cambridge1-sample.csv": ("msr", 1_000, 49.2, 9.5, {}),
+    "tpcc-small.trace": ("mqsim", 6_999, 37.4, 8.3, {"format": "mqsim"}),
+    "wsrch-small.trace": ("mqsim", 24_783, 0.02, 15.1, {"format": "mqsim"}),
+    "disksim-valid-ascii.trace": ("disksim", 100_000, 20.4, 5.1, {}),
+    "java-ext4.blkparse.txt": ("blkparse", 9_886, 8.6, 128.4, {"blkparse_action": "D", "time_backwards": "sort:4096"}),
+}
+"""Of real traces, counted independently: format, requests, writes in per cent, mean KB, and what must be said."""
+
+
+@pytest.mark.parametrize("name", INDEX)
+def test_real_traces_have_their_known_figures(name: str) -> None:
+    folder = traces()
+    if folder is None:
+        pytest.skip("no folder of real traces: set FTLKIT_TRACES")
+    kind, requests, writes, kilobytes, options = INDEX[name]
+    found = fk.trace_info(folder / name, **options)  # type: ignore[arg-type]
+    total = found["statistics"]["total"]
+    assert (found["format"], total["requests"]) == (kind, requests)
+    assert total["write_percent"] == pytest.approx(writes, abs=0.06)
+    assert total["mean_size_kb"] == pytest.approx(kilobytes, abs=0.06)
+
+
+@pytest.mark.parametrize("name", ["demo", "mapping-cache", "own-trace"])
+def test_examples_can_be_run(name: str, msr: Path) -> None:
+    """Each is checked whole with few requests; `own-trace` with a trace in place of the reader's."""
+    study = studies.load(EXAMPLES / f"{name}.toml")
+    if "trace" in study["workload"]:
+        study["workload"]["trace"] = str(msr)
+    study["workload"]["requests"] = 100
+    study["run"]["precondition"] = "none"
+    assert len(fk.run_study(study).labels) == len(study["ftl"])
+
+
+def test_all_examples_are_tested() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.toml")} == {"demo", "mapping-cache", "own-trace"}

@@ -1,0 +1,83 @@
+"""Ctrl-C: the command stops at once, keeps the runs that were finished, and leaves nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from ftlkit.progress import LINE_EVERY_S
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+STOPS_WITHIN_S = 2.0
+"""The promise is a second; the other one is for a busy machine and for Python to end."""
+
+
+def stopped(process: subprocess.Popen[str]) -> float:
+    """Interrupt a process and return how long it took to end."""
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=30)
+    finally:
+        process.kill()
+    return time.monotonic() - sent
+
+
+def said(process: subprocess.Popen[str], words: str, within_s: float) -> str:
+    """Read standard error until a line holds some words."""
+    assert process.stderr is not None
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        line = process.stderr.readline()
+        if words in line or not line:
+            return line
+    return ""
+
+
+def test_finished_runs_are_kept(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    """The page run takes a moment, the block run, which merges for every page, long; one thread runs them in turn."""
+    workload = "compare fin1 --ftl page,block --requests 1500000 --precondition steady --addresses dense --threads 1"
+    process = start(*workload.split(), "--json", "r.json")
+    assert "page: done" in said(process, "page: done", 90)
+    assert stopped(process) < STOPS_WITHIN_S
+    assert process.returncode == 130
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert found["cancelled"]
+    assert [run["label"] for run in found["runs"]] == ["page"]
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_nothing_is_written_when_nothing_was_finished(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    process = start(
+        *["compare", "fin1", "--ftl", "block", "--requests", "100000000", "--json", "r.json", "--report", "r.html"]
+    )
+    time.sleep(LINE_EVERY_S / 2)
+    assert stopped(process) < STOPS_WITHIN_S
+    assert process.returncode == 130
+    assert process.stderr is not None
+    assert "Nothing was written" in process.stderr.read()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_conversion_leaves_nothing_behind(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process = start(*["trace", "generate", "fin1", "g.parquet", "--requests", "200000000"])
+    time.sleep(LINE_EVERY_S / 2)
+    assert stopped(process) < STOPS_WITHIN_S
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_is_told_in_plain_lines(start: Callable[..., subprocess.Popen[str]]) -> None:
+    process = start(*["compare", "fin1", "--ftl", "page,block", "--requests", "20000000", "--addresses", "dense"])
+    line = said(process, "/s", 60)
+    process.kill()
+    assert "\r" not in line
+    assert "/s" in line

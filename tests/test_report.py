@@ -1,0 +1,181 @@
+"""The report: self-contained, whole, safe against what labels hold, and honest about what is missing."""
+
+from __future__ import annotations
+
+import html
+import json
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+import ftlkit as fk
+import sample
+from ftlkit.report import figures, page
+from ftlkit.report.palette import styles
+
+CHARTS = ["response-cdf", "operations", "flash-time", "ram", "erases", "mean-over-time", "amplification-over-time"]
+LOADING = {"src", "href", "data", "srcset", "poster", "action", "xlink:href"}
+
+
+class Page(HTMLParser):
+    """What the tests look at: elements with their attributes, the texts of cells, and scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        self.elements.append((tag, dict(attrs)))
+        self._open.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Note a text by the element it stands in."""
+        if self._open:
+            self.texts.setdefault(self._open[-1], []).append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        """The attributes of all elements of a kind."""
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return page(fk.Results(sample.document()))
+
+
+def test_nothing_is_loaded_from_anywhere(text: str) -> None:
+    found = Page(text)
+    for tag, attributes in found.elements:
+        for name in LOADING & attributes.keys():
+            value = attributes[name] or ""
+            assert value.startswith(("data:", "#")), f"<{tag} {name}={value}>"
+    assert not found.all("iframe")
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    assert "@import" not in style
+    assert "url(" not in style
+
+
+def test_it_is_small_enough_to_send(text: str) -> None:
+    assert len(text.encode()) < 2_000_000
+
+
+def test_all_charts_are_there_still_and_live(text: str) -> None:
+    found = Page(text)
+    assert [figure["id"] for figure in found.all("figure")] == CHARTS
+    plots = [each for each in found.all("div") if each.get("class") == "plot"]
+    assert len(plots) == len(CHARTS)
+    assert all(plot["aria-label"] for plot in plots)
+    assert len([each for each in found.all("svg") if each.get("class") == "marks"]) == len(CHARTS)
+    specs = [each for each in found.all("script") if each.get("type") == "application/json"]
+    assert [spec["id"] for spec in specs] == [f"spec-{name}" for name in CHARTS]
+
+
+def test_ids_are_unique(text: str) -> None:
+    ids = [attributes["id"] for _, attributes in Page(text).elements if attributes.get("id")]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_table_holds_every_run_with_values_to_sort_by(text: str) -> None:
+    found = Page(text)
+    rows = [row for row in found.all("th") if row.get("scope") == "row" and "data-sort" in row]
+    assert len(rows) == 4
+    sorted_by = [cell["data-sort"] for cell in found.all("td") if "data-sort" in cell]
+    assert len(sorted_by) == 4 * 9
+    assert all(value == "" or float(str(value)) >= 0 for value in sorted_by)
+
+
+def test_what_was_asked_is_told(text: str) -> None:
+    for words in (
+        "fin1",
+        "slc-small",
+        "seed 1",
+        "preconditioning: steady",
+        "ftlkit 0.1.0",
+        "cmt = 65536",
+        "look-alike",
+    ):
+        assert words in text
+
+
+def test_the_same_results_give_the_same_page(text: str) -> None:
+    assert page(fk.Results(sample.document())) == text
+
+
+def test_real_results_are_drawn(results: fk.Results) -> None:
+    found = Page(page(results))
+    assert [figure["id"] for figure in found.all("figure")] == CHARTS
+
+
+def test_the_study_in_the_page_runs_again(results: fk.Results, tmp_path: Any) -> None:  # noqa: ANN401 - pytest's path
+    text = page(results)
+    study = html.unescape(text.partition("<pre><code>")[2].partition("</code></pre>")[0])
+    (tmp_path / "study.toml").write_text(study, encoding="utf-8")
+    again = fk.run_study(tmp_path / "study.toml")
+    assert again.runs["event_hash"].to_list() == results.runs["event_hash"].to_list()
+
+
+def test_labels_cannot_break_out() -> None:
+    document = sample.document()
+    nasty = "</script><script>alert('1')</script> \"'&<b>"
+    document["runs"][0]["label"] = nasty
+    document["study"]["name"] = nasty
+    text = page(fk.Results(document))
+    assert "<script>alert" not in text
+    assert "<b>" not in text.replace("<body>", "")
+    assert len(Page(text).all("script")) == len(CHARTS) + 2
+
+
+def test_charts_without_data_are_left_out() -> None:
+    document = sample.document()
+    for run in document["runs"]:
+        run["erases"] = {"total": 0, "mean": 0.0, "std": 0.0, "min": 0, "max": 0, "histogram": [(0, 0, 1000)]}
+        run["series"] = {key: [] for key in run["series"]} | {"gauges": {}}  # type: ignore[typeddict-item]
+    shown = [figure["id"] for figure in Page(page(fk.Results(document))).all("figure")]
+    assert shown == CHARTS[:4]
+
+
+def test_a_study_stopped_before_any_run_finished_is_still_told() -> None:
+    text = page(fk.Results(sample.document(runs=[], cancelled=True)))
+    assert "No run finished" in text
+    assert "page, block, fast, dftl did not finish" in text
+    assert "<figure" not in text
+
+
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_any_number_of_runs_is_drawn(count: int) -> None:
+    document = sample.document()
+    document["runs"] = [
+        sample.run(f"run {i}", "page", 2e5 * (i + 1), 0.5, 1.5, 4096, "collection", i) for i in range(count)
+    ]
+    results = fk.Results(document)
+    drawn = figures.draw(results)
+    assert len(drawn) == len(CHARTS)
+    colours = styles(results.labels)
+    assert len({(style.colour, style.dash) for style in colours.values()}) == count
+
+
+def test_a_run_has_the_same_colour_in_every_chart() -> None:
+    results = fk.Results(sample.document())
+    scales = []
+
+    def collect(node: Any) -> None:  # noqa: ANN401 - JSON
+        if isinstance(node, dict):
+            colour = node.get("color")
+            if isinstance(colour, dict) and colour.get("field") == "label":
+                scales.append(json.dumps(colour["scale"]))
+            for value in node.values():
+                collect(value)
+        if isinstance(node, list):
+            for value in node:
+                collect(value)
+
+    for figure in figures.draw(results):
+        collect(figure.spec)
+    assert len(scales) >= 5
+    assert len(set(scales)) == 1

@@ -1,0 +1,128 @@
+"""The verdict: each sentence follows from the numbers, and changes with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+import sample
+from ftlkit.report.verdict import verdict
+
+if TYPE_CHECKING:
+    from ftlkit.document import Document, Run
+
+
+def of(document: Document) -> str:
+    """All of a verdict's sentences."""
+    found = verdict(fk.Results(document))
+    return "\n".join([found.headline, *found.reasons, *found.costs, *found.cautions]).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def by_label(document: Document) -> dict[str, Run]:
+    return {run["label"]: run for run in document["runs"]}
+
+
+def set_mean(run: Run, mean: float, p99: int) -> None:
+    """Give a run other response times."""
+    for response in run["response_ns"].values():
+        response["mean"], response["p99"] = mean, p99
+
+
+def test_the_leader_and_the_last_are_named_with_factors() -> None:
+    document = sample.document()
+    runs = by_label(document)
+    set_mean(runs["page"], 100_000, 500_000)
+    set_mean(runs["dftl"], 150_000, 900_000)
+    set_mean(runs["fast"], 400_000, 4_000_000)
+    set_mean(runs["block"], 6_200_000, 90_000_000)
+    text = of(document)
+    assert "page answers fastest: 100 µs on average, 1.50 times faster than dftl and 62 times faster than block" in text
+    assert "page leads at the 99th percentile too, with 500 µs against up to 90.0 ms" in text
+
+
+def test_another_leader_of_the_tail_is_named() -> None:
+    document = sample.document()
+    runs = by_label(document)
+    set_mean(runs["page"], 100_000, 5_000_000)
+    set_mean(runs["dftl"], 150_000, 900_000)
+    assert "At the 99th percentile dftl leads instead, with 900 µs against 5.00 ms for page" in of(document)
+
+
+def test_runs_within_five_per_cent_are_level() -> None:
+    document = sample.document()
+    runs = by_label(document)
+    set_mean(runs["page"], 100_000, 500_000)
+    set_mean(runs["dftl"], 103_000, 500_000)
+    assert "page and dftl are level in mean response" in of(document)
+
+
+def test_reasons_are_read_off_the_counts() -> None:
+    text = of(sample.document())
+    assert (
+        "block spends 98.6 % of its flash time on merges (60.0 pages copied for each page that the host writes" in text
+    )
+    assert "4,133 merges of" in text
+    assert "hit ratio 87.0 %" in text
+
+
+def test_ram_is_weighed_against_response() -> None:
+    text = of(sample.document())
+    assert "page pays with 8 MiB of RAM for its mapping; dftl needs 70 KiB (0.854 % of it)" in text
+
+
+def test_other_criteria_that_would_change_the_ranking() -> None:
+    document = sample.document()
+    by_label(document)["dftl"]["write_amplification"] = 1.1
+    assert "write amplification (dftl: 1.10 against 1.90)" in of(document)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"cancelled": True}, "stopped before its end"),
+        ({"workload": {**sample.document()["workload"], "requests": 900}}, "Only 900 requests"),
+    ],
+)
+def test_cautions_about_the_whole_study(change: dict[str, object], words: str) -> None:
+    assert words not in of(sample.document())
+    assert words in of(sample.document(**change))
+
+
+def test_an_overloaded_open_loop_is_told_and_a_closed_one_is_not() -> None:
+    document = sample.document()
+    points = len(document["runs"][1]["series"]["request"])
+    document["runs"][1]["series"]["mean_response_ns"] = [1e6 * (i + 1) for i in range(points)]
+    assert "block cannot keep up with the arrivals" in of(document)
+    document["study"]["host"] = {"loop": "closed", "queue_depth": 8}
+    assert "cannot keep up" not in of(document)
+
+
+def test_runs_that_never_erased_are_told() -> None:
+    document = sample.document()
+    by_label(document)["page"]["erases"]["total"] = 0
+    assert "No block was erased under page" in of(document)
+
+
+def test_an_unsettled_device_is_told() -> None:
+    document = sample.document()
+    prepared = by_label(document)["fast"]["precondition"]
+    assert prepared is not None
+    prepared["settled"] = False
+    assert "had not settled under fast" in of(document)
+
+
+def test_a_workload_of_trims_alone_compares_nothing() -> None:
+    document = sample.document()
+    for run in document["runs"]:
+        for response in run["response_ns"].values():
+            response["mean"] = response["p99"] = response["max"] = None
+            response["count"] = 0
+    assert "No read or write was replayed" in of(document)
+
+
+def test_one_run_alone_is_described() -> None:
+    document = sample.document()
+    document["runs"] = document["runs"][:1]
+    assert "page answers in" in of(document)
