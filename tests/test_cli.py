@@ -176,7 +176,13 @@ INDEX = {
     "tpcc-small.trace": ("mqsim", 6_999, 37.4, 8.3, {"format": "mqsim"}),
     "wsrch-small.trace": ("mqsim", 24_783, 0.02, 15.1, {"format": "mqsim"}),
     "disksim-valid-ascii.trace": ("disksim", 100_000, 20.4, 5.1, {}),
-    "java-ext4.blkparse.txt": ("blkparse", 9_886, 8.6, 128.4, {"blkparse_action": "D", "time_backwards": "sort:4096"}),
+    "java-ext4.blkparse.txt": (
+        "blkparse",
+        9_886,
+        8.6,
+        128.4,
+        {"blkparse_action": "D", "time_backwards": "sort:4096", "skip_bad": True},
+    ),
 }
 """Of real traces, counted independently: format, requests, writes in per cent, mean KB, and what must be said."""
 

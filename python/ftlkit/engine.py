@@ -46,6 +46,8 @@ class _Worker(threading.Thread, Generic[T]):
         self._control = control
         self._result: list[T] = []
         self._error: BaseException | None = None
+        self.ended = threading.Event()
+        """Waited for instead of `join`, which before Python 3.13 takes a running thread for ended when interrupted."""
 
     def run(self) -> None:
         """Do the work; a Rust panic arrives as a BaseException and is kept as well."""
@@ -53,6 +55,8 @@ class _Worker(threading.Thread, Generic[T]):
             self._result.append(self._work(self._control))
         except BaseException as error:  # noqa: BLE001 - raised again in the watching thread
             self._error = error
+        finally:
+            self.ended.set()
 
     def take(self) -> T:
         """The result, or the exception raised again; call after the thread has ended."""
@@ -79,12 +83,11 @@ def watched(work: Callable[[Control], T], watcher: Watcher) -> T:
     worker.start()
     with watcher:
         try:
-            while worker.is_alive():
-                worker.join(POLL_S)
+            while not worker.ended.wait(POLL_S):
                 watcher.show(control.progress())
         except KeyboardInterrupt:
             control.cancel()
             watcher.stopping()
-            worker.join(PATIENCE_S if _finished_any(control) else BRIEF_S)
+            worker.ended.wait(PATIENCE_S if _finished_any(control) else BRIEF_S)
             raise Interrupted(worker.taken_if_finished()) from None
     return worker.take()

@@ -27,6 +27,8 @@ State = list[tuple[str, int, int]]
 The list changes when a study goes from surveying its workload to running.
 """
 
+SURVEY = "workload"
+PRECONDITION = " (precondition)"
 LINE_EVERY_S = 5.0
 NARROW_COLUMNS = 72
 
@@ -100,6 +102,23 @@ def _pace_text(done: float, total: float, pace: _Pace) -> str:
     return text
 
 
+def stages(state: State) -> list[tuple[str, str, int, int]]:
+    """One line a run, as (run, label, done, total): its preconditioning until the run itself moves, then the run.
+
+    The survey of the workload is shown only while it is all there is.
+    """
+    done_by = {label: done for label, done, _ in state}
+    lines = []
+    for label, done, total in state:
+        run = label.removesuffix(PRECONDITION)
+        if label != run and done_by.get(run, 0):
+            continue
+        if label == run and not done and done_by.get(label + PRECONDITION) is not None:
+            continue
+        lines.append((run, label, done, total))
+    return [line for line in lines if line[0] != SURVEY] or lines
+
+
 class Bars:
     """One bar a run."""
 
@@ -122,14 +141,17 @@ class Bars:
     def show(self, state: State) -> None:
         """Move the bars."""
         now_s = time.monotonic()
-        for label in self._tasks.keys() - {label for label, _, _ in state}:
-            self._progress.remove_task(self._tasks.pop(label))
-        for label, done, total in state:
-            if label not in self._tasks:
-                self._paces[label] = _Pace()
-                self._tasks[label] = self._progress.add_task(escape(label), total=None, pace=self._paces[label])
-            self._paces[label].update(done, now_s)
-            self._progress.update(self._tasks[label], completed=done, total=total or None)
+        lines = stages(state)
+        for gone in self._tasks.keys() - {run for run, *_ in lines}:
+            self._progress.remove_task(self._tasks.pop(gone))
+        for run, label, done, total in lines:
+            pace = self._paces.setdefault(label, _Pace())
+            pace.update(done, now_s)
+            if run not in self._tasks:
+                self._tasks[run] = self._progress.add_task("", total=None, pace=pace)
+            self._progress.update(
+                self._tasks[run], description=escape(label), completed=done, total=total or None, pace=pace
+            )
 
     def stopping(self) -> None:
         """Say that the work was asked to stop."""
@@ -141,7 +163,7 @@ class Lines:
     """A line every few seconds, for logs."""
 
     console: Console
-    _last_s: float = field(default_factory=time.monotonic)
+    _last_s: float = field(default_factory=lambda: time.monotonic())  # noqa: PLW0108 - looked up when called
     _paces: dict[str, _Pace] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
@@ -155,13 +177,14 @@ class Lines:
     def show(self, state: State) -> None:
         """Print a line if the last one is old enough."""
         now_s = time.monotonic()
-        for label, done, _ in state:
+        lines = stages(state)
+        for _, label, done, _ in lines:
             self._paces.setdefault(label, _Pace()).update(done, now_s)
         if now_s - self._last_s < LINE_EVERY_S:
             return
         self._last_s = now_s
-        texts = [_line(label, done, total, self._paces[label]) for label, done, total in state]
-        self.console.print("; ".join(texts), soft_wrap=True, markup=False, highlight=False)
+        texts = [_line(label, done, total, self._paces[label]) for _, label, done, total in lines]
+        self.console.print(units.typed("; ".join(texts)), soft_wrap=True, markup=False, highlight=False)
 
     def stopping(self) -> None:
         """Say that the work was asked to stop."""

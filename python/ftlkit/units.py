@@ -12,6 +12,11 @@ _GAP = "\N{NO-BREAK SPACE}"
 """Between a number and its unit, which must not part at the end of a line."""
 
 
+def typed(text: str) -> str:
+    """Text as it would be typed, with ordinary spaces: for terminals and logs, where one searches and copies."""
+    return text.replace(_GAP, " ")
+
+
 def digits(value: float) -> str:
     """Three significant digits without an exponent: 0.0123, 1.23, 12.3, 1,234."""
     if value == 0:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ftlkit.report.tables import COLUMNS
+from ftlkit import units
+from ftlkit.report.tables import COLUMNS, Column
 from ftlkit.report.verdict import verdict
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def show(results: Results, console: Console) -> None:
     if runs:
         console.print(_table(runs, console))
     found = verdict(results)
-    console.print(found.headline, highlight=False, markup=False)
+    console.print(units.typed(found.headline), highlight=False, markup=False)
     for heading, sentences in (("Why", found.reasons), ("Cost", found.costs), ("Read with care", found.cautions)):
         if sentences:
             console.print(Text(heading, style="bold"))
@@ -41,7 +42,7 @@ def show(results: Results, console: Console) -> None:
 def _bullets(sentences: list[str]) -> Table:
     table = Table.grid(padding=(0, 1))
     for sentence in sentences:
-        table.add_row("•", Text(sentence))
+        table.add_row("•", Text(units.typed(sentence)))
     return table
 
 
@@ -52,6 +53,10 @@ def _table(runs: list[Run], console: Console) -> RenderableType:
         if console.measure(table).minimum <= console.width and _width(table, console) <= console.width:
             return table
     return _blocks(runs)
+
+
+def _cell(column: Column, run: Run) -> str:
+    return units.typed(column.text(column.value(run)))
 
 
 def _width(table: Table, console: Console) -> int:
@@ -65,7 +70,7 @@ def _across(runs: list[Run]) -> Table:
     for column in COLUMNS:
         table.add_column(_SHORT.get(column.name, column.name), justify="right", no_wrap=True)
     for run in runs:
-        table.add_row(Text(run["label"], style="bold"), *(column.text(column.value(run)) for column in COLUMNS))
+        table.add_row(Text(run["label"], style="bold"), *(_cell(column, run) for column in COLUMNS))
     return table
 
 
@@ -75,7 +80,7 @@ def _down(runs: list[Run]) -> Table:
     for run in runs:
         table.add_column(Text(run["label"]), justify="right", no_wrap=True)
     for column in COLUMNS:
-        table.add_row(_SHORT.get(column.name, column.name), *(column.text(column.value(run)) for run in runs))
+        table.add_row(_SHORT.get(column.name, column.name), *(_cell(column, run) for run in runs))
     return table
 
 
@@ -84,5 +89,5 @@ def _blocks(runs: list[Run]) -> Table:
     for run in runs:
         table.add_row(Text(run["label"], style="bold"), "")
         for column in COLUMNS:
-            table.add_row(f"  {_SHORT.get(column.name, column.name)}", column.text(column.value(run)))
+            table.add_row(f"  {_SHORT.get(column.name, column.name)}", _cell(column, run))
     return table

@@ -120,7 +120,7 @@ def _show(found: Json) -> None:
     )
     table = Table.grid(padding=(0, 2))
     for name, text in _lines(total, found["statistics"]["gaps"]):
-        table.add_row(name, Text(text))
+        table.add_row(name, Text(units.typed(text)))
     OUT.print(table)
     if len(found["statistics"]["devices"]) > 1:
         _devices(found["statistics"]["devices"])
@@ -184,7 +184,7 @@ def _devices(devices: list[Json]) -> None:
     for name, _ in columns:
         table.add_column(name, justify="right")
     for device in devices[:DEVICES_SHOWN]:
-        table.add_row(Text(device["device"]), *(text(device) for _, text in columns))
+        table.add_row(Text(device["device"]), *(units.typed(text(device)) for _, text in columns))
     OUT.print()
     OUT.print(table)
     if len(devices) > DEVICES_SHOWN:
