@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::error::printable;
+
 /// How many devices a trace may have. The largest public traces have a few thousand; a file with more than this is not a
 /// trace with many devices but one whose device column is read wrongly, and its table of names would fill the memory.
 const MAX_DEVICES: usize = 1 << 20;
@@ -73,9 +75,9 @@ fn slot(key: &[u8]) -> usize {
     }
 }
 
-/// The name of a device that the trace writes as `key`.
+/// The name of a device that the trace writes as `key`: the same, as far as it can be printed.
 pub(crate) fn plain(key: &[u8]) -> String {
-    String::from_utf8_lossy(key).into_owned()
+    printable(&String::from_utf8_lossy(key))
 }
 
 #[cfg(test)]

@@ -252,25 +252,26 @@ fn list_devices(devices: &[(String, u64)]) -> String {
     listed.join(", ")
 }
 
-/// `bytes` as one line of at most about 120 printable characters, in quotes.
-pub(crate) fn excerpt(bytes: &[u8]) -> String {
-    // A character takes at most four bytes, so this prefix surely holds enough of them.
-    let head = &bytes[..bytes.len().min(4 * EXCERPT_CHARS)];
-    let text = String::from_utf8_lossy(head);
-    let mut shown: String = String::new();
-    for (count, character) in text.chars().enumerate() {
-        if count == EXCERPT_CHARS {
-            break;
-        }
+/// `text` with its control characters escaped: what a file holds must not reach a terminal as a command.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
         if character.is_control() {
             shown.extend(character.escape_default());
         } else {
             shown.push(character);
         }
-        if shown.len() > 4 * EXCERPT_CHARS {
-            break;
-        }
     }
+    shown
+}
+
+/// `bytes` as one line of at most about 120 printable characters, in quotes.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    // A character takes at most four bytes, so this prefix surely holds enough of them.
+    let head = &bytes[..bytes.len().min(4 * EXCERPT_CHARS)];
+    let text = String::from_utf8_lossy(head);
+    let shown: String = text.chars().take(EXCERPT_CHARS).collect();
+    let shown = printable(&shown);
     let cut = if text.chars().count() > EXCERPT_CHARS || head.len() < bytes.len() { " …" } else { "" };
     format!("`{shown}`{cut}")
 }
@@ -286,7 +287,7 @@ mod tests {
         let long = excerpt(&[b'x'; 5000]);
         assert_eq!(long.chars().filter(|&c| c == 'x').count(), EXCERPT_CHARS);
         assert!(long.ends_with('…'));
-        assert!(excerpt(&[0xff; 5000]).chars().count() < 4 * EXCERPT_CHARS);
+        assert!(excerpt(&[0xff; 5000]).chars().count() < 2 * EXCERPT_CHARS);
     }
 
     #[test]

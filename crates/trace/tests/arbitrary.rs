@@ -90,7 +90,14 @@ fn read(bytes: &[u8], options: &OpenOptions) -> Result<(), TestCaseError> {
     let mut latest_ns = 0;
     let mut requests = 0;
     while let Some(record) = trace.next() {
-        let Ok(record) = record else { break };
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                let text = error.to_string();
+                prop_assert!(text.chars().all(|character| character == '\n' || !character.is_control()), "{:?}", text);
+                break;
+            }
+        };
         prop_assert!(record.offset.checked_add(u64::from(record.length)).is_some());
         prop_assert!(record.length > 0 || record.op == trace::Op::Flush);
         prop_assert!(record.time_ns >= latest_ns && (requests > 0 || record.time_ns == 0));
@@ -120,7 +127,7 @@ proptest! {
                 let records: Vec<_> = flat.records().unwrap().map(Result::unwrap).collect();
                 prop_assert_eq!(records.len() as u64, flat.facts().requests);
                 prop_assert!(records.iter().all(|record| record.device == 0));
-                let end = records.iter().map(|record| record.end()).max();
+                let end = records.iter().map(trace::Record::end).max();
                 prop_assert_eq!(end.unwrap_or(0), flat.facts().end_byte);
             }
         }

@@ -167,6 +167,31 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_of_gaps_are_within_a_thousandth() {
+        let mut time_ns = 0;
+        let gap_ns = |n: u64| {
+            if n <= 500 {
+                1_000
+            } else if n <= 900 {
+                2_000_000
+            } else {
+                86_400_000_000_000
+            }
+        };
+        let records = (0..=1000_u64).map(|n| {
+            time_ns += if n == 0 { 0 } else { gap_ns(n) };
+            record(time_ns, Op::Read, 0, 512, 0)
+        });
+        let gaps = of(records.collect()).gaps.unwrap();
+        let near = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-3, "{value}, {expected}");
+        near(gaps.min_ms, 0.001);
+        near(gaps.p50_ms, 0.001);
+        near(gaps.p90_ms, 2.0);
+        near(gaps.p99_ms, 86_400_000.0);
+        near(gaps.max_ms, 86_400_000.0);
+    }
+
+    #[test]
     fn devices_are_rows_and_do_not_break_each_others_sequences() {
         let statistics = of(vec![
             record(0, Op::Write, 0, 4096, 0),

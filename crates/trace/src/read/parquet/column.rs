@@ -4,6 +4,7 @@ use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::schema::types::ColumnDescriptor;
 
 /// A row group's column.
@@ -28,6 +29,20 @@ pub(super) fn check(column: &ColumnDescriptor) -> std::result::Result<(), String
         Type::INT32 | Type::INT64 => Ok(()),
         other => Err(format!("has the type {other}; expected integers")),
     }
+}
+
+/// What cannot be true of a row group's column, in a file of `file_length` bytes; none if all of it can.
+pub(super) fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, file_length: u64) -> Option<String> {
+    let path = chunk.column_path();
+    let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+    let (Ok(start), Ok(length)) = (u64::try_from(start), u64::try_from(chunk.compressed_size())) else {
+        return Some(format!("column {path} starts at byte {start} and has {} bytes", chunk.compressed_size()));
+    };
+    if start.checked_add(length).is_none_or(|end| end > file_length) {
+        return Some(format!("column {path} has {length} bytes at byte {start}, but the file has {file_length}"));
+    }
+    // Without repetition there is a value, or a null, for every row.
+    (chunk.num_values() != rows).then(|| format!("column {path} has {} values in {rows} rows", chunk.num_values()))
 }
 
 impl Column {

@@ -21,11 +21,11 @@ mod column;
 use std::path::PathBuf;
 
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 
 use super::fault::Fault;
 use super::source::{LeftOut, Raw, Source};
-use crate::error::{BadRecord, Place, TraceError};
+use crate::error::{BadRecord, Place, TraceError, excerpt, printable};
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
@@ -51,6 +51,8 @@ const BATCH: usize = 8192;
 /// A trace in Parquet.
 pub(crate) struct ParquetSource {
     file: SerializedFileReader<Chunk>,
+    /// Bytes in the file.
+    length: u64,
     /// Where each of [`COLUMNS`] is in the file.
     places: [Option<usize>; COLUMNS.len()],
     columns: [Option<Column>; COLUMNS.len()],
@@ -72,9 +74,12 @@ impl ParquetSource {
     /// Opens `origin`, reads its footer and finds the columns.
     pub(crate) fn new(origin: &Origin, options: &OpenOptions) -> Result<Self, TraceError> {
         let path = origin.path().to_owned();
-        let file = SerializedFileReader::new(Chunk::of(origin)?).map_err(|error| damaged(&path, 0, &error))?;
+        let chunk = Chunk::of(origin)?;
+        let length = chunk.len();
+        let file = SerializedFileReader::new(chunk).map_err(|error| damaged(&path, 0, &error))?;
         let mut source = Self {
             file,
+            length,
             places: [None; COLUMNS.len()],
             columns: [const { None }; COLUMNS.len()],
             groups: 0,
@@ -90,6 +95,7 @@ impl ParquetSource {
             path,
         };
         source.find_columns()?;
+        source.check_groups()?;
         source.read_names();
         Ok(source)
     }
@@ -107,8 +113,27 @@ impl ParquetSource {
                 },
                 None => continue,
             };
-            let excerpt = format!("columns {}", found.join(", "));
+            let excerpt = excerpt(format!("columns {}", found.join(", ")).as_bytes());
             return Err(self.bad(Fault::because(problem), excerpt));
+        }
+        Ok(())
+    }
+
+    /// Refuses metadata that cannot be true. The library takes it at its word, and some of it ends in a panic.
+    fn check_groups(&self) -> Result<(), TraceError> {
+        let metadata = self.file.metadata();
+        let columns = metadata.file_metadata().schema_descr().num_columns();
+        for group in metadata.row_groups() {
+            for place in self.places.into_iter().flatten() {
+                let problem = if group.num_columns() == columns {
+                    column::check_chunk(group.column(place), group.num_rows(), self.length)
+                } else {
+                    Some(format!("a row group has {} columns where the file has {columns}", group.num_columns()))
+                };
+                if let Some(problem) = problem {
+                    return Err(damaged(&self.path, 0, &ParquetError::General(problem)));
+                }
+            }
         }
         Ok(())
     }
@@ -117,7 +142,7 @@ impl ParquetSource {
         let metadata = self.file.metadata().file_metadata();
         let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
         if let Some(names) = pairs.iter().find(|pair| pair.key == DEVICES_KEY).and_then(|pair| pair.value.as_deref()) {
-            self.names = names.split('\n').map(str::to_owned).collect();
+            self.names = names.split('\n').map(printable).collect();
         }
     }
 
@@ -243,7 +268,7 @@ fn damaged(path: &std::path::Path, row: u64, error: &ParquetError) -> TraceError
     TraceError::Read {
         path: path.to_owned(),
         place: Place::Row(row),
-        source: std::io::Error::other(error.to_string()),
+        source: std::io::Error::other(printable(&error.to_string())),
         advice:
             "It is no Parquet file, or one that is cut short or damaged; copy or convert it again, or name its format \
                  (--format)"

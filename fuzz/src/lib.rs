@@ -1,0 +1,69 @@
+//! What every fuzz target does with its bytes: reads them to the end, under cautious and under lenient options, and checks
+//! that whatever comes out is what a record promises. A reader may refuse anything; it may not panic, hang, or grow.
+
+use trace::{DeviceChoice, FlatTrace, Format, Op, OpenOptions, TimeBackwards, open_bytes};
+
+/// Requests after which an input is left: a few bytes can decompress to millions of lines, which finds nothing new.
+const ENOUGH: usize = 20_000;
+
+/// Reads `bytes` as `format`, or as what they are guessed to be.
+pub fn read(format: Option<Format>, bytes: &[u8]) {
+    let cautious = OpenOptions { format, ..OpenOptions::default() };
+    drain(bytes, &cautious);
+    let clamp =
+        OpenOptions { skip_bad: true, time_backwards: TimeBackwards::Clamp, shift_bytes: 512, ..cautious.clone() };
+    drain(bytes, &clamp);
+    drain(bytes, &OpenOptions { time_backwards: TimeBackwards::Sort { window: 3 }, ..clamp });
+}
+
+fn drain(bytes: &[u8], options: &OpenOptions) {
+    let mut trace = match open_bytes("fuzz", bytes, options) {
+        Ok(trace) => trace,
+        Err(error) => return legible(&error.to_string()),
+    };
+    let mut latest_ns = 0;
+    for _ in 0..ENOUGH {
+        match trace.next() {
+            None => return,
+            Some(Err(error)) => {
+                assert!(trace.next().is_none(), "a trace goes on after an error");
+                return legible(&error.to_string());
+            }
+            Some(Ok(record)) => {
+                assert!(record.offset.checked_add(u64::from(record.length)).is_some(), "{record:?} overflows");
+                assert!(record.length > 0 || record.op == Op::Flush, "{record:?} is empty");
+                assert!(record.time_ns >= latest_ns, "{record:?} is before {latest_ns}");
+                assert!((record.device as usize) < trace.devices().len(), "{record:?} has no device");
+                latest_ns = record.time_ns;
+            }
+        }
+    }
+}
+
+/// An error is text that a terminal can show: no control characters but the ends of its lines, and not endless.
+fn legible(error: &str) {
+    assert!(error.chars().all(|character| character == '\n' || !character.is_control()), "{error:?}");
+    assert!(error.len() < 20_000, "an error of {} bytes", error.len());
+}
+
+/// Guesses, surveys and lays out `bytes`.
+pub fn lay_out(bytes: &[u8]) {
+    read(None, bytes);
+    // The survey reads to the end, so what decompresses is left to the other targets.
+    if bytes.starts_with(b"\x1f\x8b")
+        || bytes.starts_with(b"\x28\xb5")
+        || bytes.starts_with(b"\xfd7z")
+        || bytes.starts_with(b"BZh")
+    {
+        return;
+    }
+    let options = OpenOptions { skip_bad: true, time_backwards: TimeBackwards::Clamp, ..OpenOptions::default() };
+    let Ok(flat) = FlatTrace::open_bytes("fuzz", bytes, &options, &DeviceChoice::Stacked) else { return };
+    let mut count = 0;
+    for record in flat.records().expect("what was surveyed can be opened again") {
+        let record = record.expect("what was surveyed can be read again");
+        assert!(record.end() <= flat.facts().end_byte, "{record:?} is beyond the address space");
+        count += 1;
+    }
+    assert_eq!(count, flat.facts().requests);
+}

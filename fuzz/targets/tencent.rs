@@ -1,0 +1,2 @@
+#![no_main]
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ftlkit_fuzz::read(Some(trace::Format::Tencent), bytes));
