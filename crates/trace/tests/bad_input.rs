@@ -132,7 +132,7 @@ fn a_malformed_line_seventy_thousand() {
     ];
     says(&error(&path, &OpenOptions::default()), &path, &parts);
     let mut trace = open(&path, &OpenOptions { skip_bad: true, ..OpenOptions::default() }).unwrap();
-    assert_eq!(trace.by_ref().filter(Result::is_ok).count(), 70_000);
+    assert_eq!(trace.by_ref().flatten().count(), 70_000);
     assert_eq!(trace.skipped(), 1);
     let survey = FlatTrace::open(&path, &OpenOptions::default(), &DeviceChoice::Only);
     says(&survey.unwrap_err().to_string(), &path, &parts);
@@ -150,7 +150,7 @@ fn a_long_line_is_shortened() {
 #[test]
 fn a_truncated_vscsi_file() {
     let folder = Folder::new();
-    let mut record = vec![0_u8; 32];
+    let mut record = [0_u8; 32];
     record[5] = 2; // 512 bytes
     (record[12], record[15]) = (0x2a, 1);
     let mut bytes = record.repeat(1000);
@@ -163,14 +163,13 @@ fn a_truncated_vscsi_file() {
 #[test]
 fn a_truncated_stream_of_any_compression() {
     let folder = Folder::new();
-    let mut text = String::new();
-    for n in 0..40_000_u64 {
-        text.push_str(&format!(
-            "{},web,0,Read,{},4096,17\n",
-            128_166_372_003_061_629 + n * 977,
-            n * 7919 % 100_000 * 4096
-        ));
-    }
+    let text: Vec<String> = (0..40_000_u64)
+        .map(|n| {
+            let (time, offset) = (128_166_372_003_061_629 + n * 977, n * 7919 % 100_000 * 4096);
+            format!("{time},web,0,Read,{offset},4096,17\n")
+        })
+        .collect();
+    let text = text.concat();
     let gzip = {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(text.as_bytes()).unwrap();
@@ -200,7 +199,7 @@ fn a_truncated_stream_of_any_compression() {
         let path = folder.file(name, &damaged);
         says(&error(&path, &OpenOptions::with_format(Format::Msr)), &path, &[]);
         let path = folder.file(name, &bytes);
-        assert_eq!(open(&path, &OpenOptions::default()).unwrap().filter(Result::is_ok).count(), 40_000);
+        assert_eq!(open(&path, &OpenOptions::default()).unwrap().map(Result::unwrap).count(), 40_000);
     }
 }
 

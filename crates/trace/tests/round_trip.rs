@@ -1,5 +1,6 @@
 //! What is written in our own formats is read back as it was; Parquet of other tools' making is read too.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ fn many_row_groups_and_device_names_survive() {
     let mut text = String::from("time_ns,op,offset,length,stream,device\n");
     for n in 0..300_000_u64 {
         let device = ["\"8,16\"", "sda", "\"a \"\"b\"\"\""][n as usize % 3];
-        text.push_str(&format!("{},write,{},512,{},{device}\n", n * 1000, n * 512, n % 256));
+        writeln!(text, "{},write,{},512,{},{device}", n * 1000, n * 512, n % 256).unwrap();
     }
     std::fs::write(&csv, text).unwrap();
     convert(&csv, &OpenOptions::default(), &parquet, Target::Parquet).unwrap();
