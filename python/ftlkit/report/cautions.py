@@ -18,6 +18,10 @@ GROWTH = 3.0
 """A mean response of the last fifth this many times the first fifth's is growth, not noise."""
 
 
+BACKLOG = 1.02
+"""A run that ends this much later than the last arrival has a queue left over. Growth without one is a device filling up."""
+
+
 def cautions(results: Results) -> list[str]:
     """Sentences, the gravest first."""
     runs = results.document["runs"]
@@ -44,7 +48,8 @@ def _overload(results: Results) -> str | None:
     """An open loop that asks for more than the device can do: queues grow as long as it lasts."""
     if results.document["study"].get("host", {}).get("loop", "open") != "open":
         return None
-    growing = [run for run in results.document["runs"] if grows(run)]
+    arrived_ns = results.document["workload"]["duration_ns"]
+    growing = [run for run in results.document["runs"] if grows(run) and run["simulated_ns"] > BACKLOG * arrived_ns]
     if not growing:
         return None
     return (
