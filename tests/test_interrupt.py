@@ -7,7 +7,10 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from ftlkit.progress import LINE_EVERY_S
+import pytest
+
+import ftlkit as fk
+from ftlkit.progress import LINE_EVERY_S, Silent, State
 
 if TYPE_CHECKING:
     import subprocess
@@ -67,7 +70,7 @@ def test_nothing_is_written_when_nothing_was_finished(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_conversion_leaves_nothing_behind(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_a_generation_leaves_nothing_behind(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     process = start(*["trace", "generate", "fin1", "g.parquet", "--requests", "200000000"])
     time.sleep(LINE_EVERY_S / 2)
     assert stopped(process) < STOPS_WITHIN_S
@@ -81,3 +84,36 @@ def test_progress_is_told_in_plain_lines(start: Callable[..., subprocess.Popen[s
     process.kill()
     assert "\r" not in line
     assert "/s" in line
+
+
+class Impatient(Silent):
+    """A watcher whose user presses Ctrl-C as soon as there is progress."""
+
+    def show(self, state: State) -> None:
+        """Interrupt."""
+        if any(done for _, done, _ in state):
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_conversion_leaves_nothing_behind(suffix: str, tmp_path: Path) -> None:
+    source = tmp_path / "g.parquet"
+    fk.trace_generate("fin1", source, requests=2_000_000)
+    with pytest.raises(fk.Interrupted):
+        fk.trace_convert(source, tmp_path / f"out.{suffix}", watcher=Impatient())
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_the_api_hands_over_what_was_finished() -> None:
+    with pytest.raises(fk.Interrupted) as stopped:
+        fk.compare("fin1", "page,dftl", requests=5_000_000, watcher=Impatient())
+    assert isinstance(stopped.value, KeyboardInterrupt)
+    finished = stopped.value.finished
+    assert finished is None or (finished.cancelled and not finished.labels)
+
+
+def test_statistics_stop_too() -> None:
+    started = time.monotonic()
+    with pytest.raises(fk.Interrupted):
+        fk.trace_info("fin1", requests=50_000_000, watcher=Impatient())
+    assert time.monotonic() - started < STOPS_WITHIN_S

@@ -101,6 +101,14 @@ def test_an_overloaded_open_loop_is_told_and_a_closed_one_is_not() -> None:
     assert "cannot keep up" not in of(document)
 
 
+def test_a_device_that_fills_up_is_told() -> None:
+    document = sample.document()
+    assert "filling up" not in of(document)
+    points = len(document["runs"][0]["series"]["request"])
+    document["runs"][0]["series"]["write_amplification"] = [1.0 + i / points for i in range(points)]
+    assert "page from 1.10 to 1.90" in of(document)
+
+
 def test_runs_that_never_erased_are_told() -> None:
     document = sample.document()
     by_label(document)["page"]["erases"]["total"] = 0

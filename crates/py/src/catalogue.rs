@@ -20,10 +20,7 @@ fn schemes() -> PyResult<String> {
 fn devices() -> PyResult<String> {
     let all: Result<Vec<Value>, Failure> = sim::PRESETS
         .iter()
-        .map(|preset| {
-            let words = [("name", json!(preset.name)), ("source", json!(preset.source)), ("description", json!(preset.description))];
-            Ok(with(to_value(&preset.text())?, words))
-        })
+        .map(|preset| Ok(with(to_value(&preset.text())?, words(preset.name, preset.source, preset.description))))
         .collect();
     Ok(to_json(&all?)?)
 }
@@ -34,11 +31,15 @@ fn workload_presets() -> PyResult<String> {
     let all: Result<Vec<Value>, Failure> = trace::generate::presets()
         .iter()
         .map(|preset| {
-            let words = [("name", json!(preset.name)), ("source", json!(preset.source)), ("description", json!(preset.description))];
-            Ok(with(json!({ "generator": to_value(&preset.spec())? }), words))
+            let generator = json!({ "generator": to_value(&preset.spec())? });
+            Ok(with(generator, words(preset.name, preset.source, preset.description)))
         })
         .collect();
     Ok(to_json(&all?)?)
+}
+
+fn words(name: &str, source: &str, description: &str) -> [(&'static str, Value); 3] {
+    [("name", json!(name)), ("source", json!(source)), ("description", json!(description))]
 }
 
 fn to_value(value: &impl serde::Serialize) -> Result<Value, Failure> {

@@ -61,7 +61,8 @@ impl Control {
 
     /// (label, done, total) of every piece of work; total is 0 while unknown.
     fn progress(&self) -> Vec<(String, u64, u64)> {
-        let mut lines: Vec<_> = self.study.progress().into_iter().map(|line| (line.label, line.done, line.total)).collect();
+        let mut lines: Vec<_> =
+            self.study.progress().into_iter().map(|line| (line.label, line.done, line.total)).collect();
         if self.reading.started.load(Ordering::Relaxed) {
             lines.push(("requests".to_owned(), self.reading.done.load(Ordering::Relaxed), 0));
         }

@@ -10,8 +10,18 @@ use trace::TraceError;
 use trace::generate::SpecError;
 
 create_exception!(ftlkit._native, FtlkitError, PyException, "Base of ftlkit's errors.");
-create_exception!(ftlkit._native, UserError, FtlkitError, "The input or the request is at fault; the message says what to change.");
-create_exception!(ftlkit._native, FtlBug, FtlkitError, "A translation layer broke a rule of the flash, or returned wrong data.");
+create_exception!(
+    ftlkit._native,
+    UserError,
+    FtlkitError,
+    "The input or the request is at fault; the message says what to change."
+);
+create_exception!(
+    ftlkit._native,
+    FtlBug,
+    FtlkitError,
+    "A translation layer broke a rule of the flash, or returned wrong data."
+);
 
 /// An error on its way to Python.
 pub(crate) enum Failure {

@@ -13,7 +13,9 @@ fn run_study(py: Python<'_>, study_json: &str, control: &Control, threads: Optio
     let run = || -> Result<String, Failure> {
         let study = sim::parse_json(study_json)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
-        let pool = pool.map_err(|error| Failure::User(format!("cannot start the threads asked for: {error}; ask for fewer (--threads)")))?;
+        let pool = pool.map_err(|error| {
+            Failure::User(format!("cannot start the threads asked for: {error}; ask for fewer (--threads)"))
+        })?;
         json(&pool.install(|| sim::run_study(&study, &control))?)
     };
     Ok(py.detach(run)?)

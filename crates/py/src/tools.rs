@@ -1,5 +1,4 @@
-//! Traces: statistics, conversion, generation. All go over the requests once; statistics and generation stop at the next
-//! request when cancelled.
+//! Traces: statistics, conversion, generation. All go over the requests once and stop at the next one when cancelled.
 
 use std::collections::BTreeMap;
 use std::iter::from_fn;
@@ -54,7 +53,13 @@ fn trace_info(py: Python<'_>, workload_json: &str, master_seed: u64, control: &C
 
 /// Converts a trace to Parquet or CSV, as the target's name says; `options_json` holds the trace keys of a `[workload]` table.
 #[pyfunction]
-fn trace_convert(py: Python<'_>, source: &str, target: &str, options_json: &str, control: &Control) -> PyResult<String> {
+fn trace_convert(
+    py: Python<'_>,
+    source: &str,
+    target: &str,
+    options_json: &str,
+    control: &Control,
+) -> PyResult<String> {
     let reading = control.reading();
     let convert = || -> Result<String, Failure> {
         let options = options(&parse("the options", options_json)?);
@@ -63,14 +68,21 @@ fn trace_convert(py: Python<'_>, source: &str, target: &str, options_json: &str,
             Failure::User(format!("cannot tell what to convert to: {target} must end in .parquet or .csv"))
         })?;
         reading.start();
-        json(&trace::convert(Path::new(source), &options, path, kind)?)
+        let done = trace::convert_while(Path::new(source), &options, path, kind, || reading.go_on())?;
+        json(&done.ok_or_else(stopped)?)
     };
     Ok(py.detach(convert)?)
 }
 
 /// Writes a generated workload (JSON: a `generator` table) as Parquet; returns how many requests there are (JSON).
 #[pyfunction]
-fn trace_generate(py: Python<'_>, spec_json: &str, master_seed: u64, target: &str, control: &Control) -> PyResult<String> {
+fn trace_generate(
+    py: Python<'_>,
+    spec_json: &str,
+    master_seed: u64,
+    target: &str,
+    control: &Control,
+) -> PyResult<String> {
     let reading = control.reading();
     let write = || -> Result<String, Failure> {
         let spec: GeneratorSpec = parse("the generator", spec_json)?;

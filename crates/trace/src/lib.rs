@@ -32,4 +32,4 @@ pub use options::{DeviceChoice, MAX_WINDOW, OpenOptions, TimeBackwards};
 pub use record::{Op, Record};
 pub use statistics::{Alignment, Footprint, Gaps, Profile, SizeClasses, Statistics};
 pub use trace::{Trace, open, open_bytes};
-pub use write::{Conversion, Target, convert, write_parquet};
+pub use write::{Conversion, Target, convert, convert_while, write_parquet};

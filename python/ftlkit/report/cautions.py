@@ -18,14 +18,24 @@ GROWTH = 3.0
 """A mean response of the last fifth this many times the first fifth's is growth, not noise."""
 
 
+FILLING = 1.25
+"""Write amplification that ends this many times higher than it began had not settled."""
+
 BACKLOG = 1.02
-"""A run that ends this much later than the last arrival has a queue left over. Growth without one is a device filling up."""
+"""A run that ends this much after the last arrival has a queue left over. Growth without one is a device filling up."""
 
 
 def cautions(results: Results) -> list[str]:
     """Sentences, the gravest first."""
     runs = results.document["runs"]
-    found = (_cancelled(results), _overload(results), _few(results), _fresh(results, runs), _unsettled(runs))
+    found = (
+        _cancelled(results),
+        _overload(results),
+        _filling(results),
+        _few(results),
+        _fresh(results, runs),
+        _unsettled(runs),
+    )
     return [sentence for sentence in found if sentence]
 
 
@@ -60,13 +70,29 @@ def _overload(results: Results) -> str | None:
 
 def grows(run: Run) -> bool:
     """Whether the sampled mean response of a run grows steadily."""
-    values = [value for value in run["series"]["mean_response_ns"] if value is not None]
-    fifth = len(values) // 5
-    if fifth < 2:
-        return False
-    parts = [sum(values[i * fifth : (i + 1) * fifth]) / fifth for i in range(5)]
+    parts = _fifths(run["series"]["mean_response_ns"])
     steady = all(after > before for before, after in pairwise(parts))
-    return steady and parts[-1] > GROWTH * parts[0]
+    return bool(parts) and steady and parts[-1] > GROWTH * parts[0]
+
+
+def _fifths(samples: list[float | None]) -> list[float]:
+    """The means of five equal stretches of a series; none of a series too short to tell."""
+    values = [value for value in samples if value is not None]
+    fifth = len(values) // 5
+    return [sum(values[i * fifth : (i + 1) * fifth]) / fifth for i in range(5)] if fifth >= 2 else []
+
+
+def _filling(results: Results) -> str | None:
+    """A device that was not in its lasting state when measured: the longer the run, the worse the mean."""
+    parts = {run["label"]: _fifths(run["series"]["write_amplification"]) for run in results.document["runs"]}
+    filling = {label: part for label, part in parts.items() if part and part[-1] > FILLING * part[0]}
+    if not filling:
+        return None
+    texts = [f"{label} from {units.digits(part[0])} to {units.digits(part[-1])}" for label, part in filling.items()]
+    return (
+        f"Write amplification rose during the run ({', '.join(texts)}): the device was filling up, so means depend on how "
+        "long the run was. Precondition it to a steady state to see how it goes on."
+    )
 
 
 def _few(results: Results) -> str | None:

@@ -96,7 +96,7 @@ _FIGURES: tuple[tuple[str, str, str, str, Callable[[Results], charts.AnyChart | 
     (
         "mean-over-time",
         "Mean response over the workload",
-        "Mean response time of each stretch; a line that climbs to the end means that the device cannot keep up.",
+        "Mean response time of each stretch; still climbing at the end: the device fills up or falls behind.",
         "runs",
         charts.mean_over_time,
     ),

@@ -63,6 +63,18 @@ pub struct Conversion {
 
 /// Converts the trace at `from` to `to`, which is replaced if it is there. All devices are kept, with their names.
 pub fn convert(from: &Path, options: &OpenOptions, to: &Path, target: Target) -> Result<Conversion, TraceError> {
+    let done = convert_while(from, options, to, target, || true)?;
+    Ok(done.expect("a conversion that is always told to go on goes on to its end"))
+}
+
+/// The same, asking `go_on` before each request; when told to stop it leaves nothing behind and returns none.
+pub fn convert_while(
+    from: &Path,
+    options: &OpenOptions,
+    to: &Path,
+    target: Target,
+    mut go_on: impl FnMut() -> bool,
+) -> Result<Option<Conversion>, TraceError> {
     if let (Ok(source), Ok(existing)) = (from.canonicalize(), to.canonicalize())
         && source == existing
     {
@@ -77,12 +89,15 @@ pub fn convert(from: &Path, options: &OpenOptions, to: &Path, target: Target) ->
     };
     let mut requests = 0;
     while let Some(record) = trace.next() {
+        if !go_on() {
+            return Ok(None);
+        }
         sink.write(&record?, trace.devices()).map_err(failed)?;
         requests += 1;
     }
     let writer = sink.finish(trace.devices()).map_err(failed)?;
     draft.finish(writer)?;
-    Ok(Conversion::of(&trace, requests))
+    Ok(Some(Conversion::of(&trace, requests)))
 }
 
 impl Conversion {

@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 use crate::error::TraceError;
 use crate::record::Record;
 
-pub use convert::{Conversion, Target, convert};
+pub use convert::{Conversion, Target, convert, convert_while};
 pub use parquet::write_parquet;
 
 /// Something that takes records and makes a file of them.
