@@ -71,17 +71,19 @@ class Silent:
 
 @dataclass
 class _Pace:
-    """When a run was first seen to move, and how fast it goes since."""
+    """When a run was first seen to move, and how fast it went from then until it was last seen to move."""
 
     started_s: float | None = None
     first_done: int = 0
     rate: float = 0.0
+    finished: bool = False
 
-    def update(self, done: int, now_s: float) -> None:
+    def update(self, done: int, total: int, now_s: float) -> None:
         """Take a reading; the clock starts when the run does, so that waiting for a core does not count."""
         if done and self.started_s is None:
             self.started_s, self.first_done = now_s, done
-        elif self.started_s is not None and now_s > self.started_s:
+        elif self.started_s is not None and now_s > self.started_s and not self.finished:
+            self.finished = 0 < total <= done
             self.rate = (done - self.first_done) / (now_s - self.started_s)
 
 
@@ -146,7 +148,7 @@ class Bars:
             self._progress.remove_task(self._tasks.pop(gone))
         for run, label, done, total in lines:
             pace = self._paces.setdefault(label, _Pace())
-            pace.update(done, now_s)
+            pace.update(done, total, now_s)
             if run not in self._tasks:
                 self._tasks[run] = self._progress.add_task("", total=None, pace=pace)
             self._progress.update(
@@ -178,8 +180,8 @@ class Lines:
         """Print a line if the last one is old enough."""
         now_s = time.monotonic()
         lines = stages(state)
-        for _, label, done, _ in lines:
-            self._paces.setdefault(label, _Pace()).update(done, now_s)
+        for _, label, done, total in lines:
+            self._paces.setdefault(label, _Pace()).update(done, total, now_s)
         if now_s - self._last_s < LINE_EVERY_S:
             return
         self._last_s = now_s

@@ -39,8 +39,10 @@ class Shell(TyperGroup):
             _end(f"Error: {error}", USER_ERROR)
         except FtlBug as error:
             _end(f"Bug: {error}. {REPORT_IT}", BUG)
-        except (Interrupted, KeyboardInterrupt):
+        except Interrupted:
             _end("Stopped. Nothing was written.", INTERRUPTED)
+        except KeyboardInterrupt:
+            _end("Stopped before everything was written.", INTERRUPTED)
         except BaseException as error:
             # PyO3 raises Rust panics as a class of its own that derives from BaseException and cannot be imported.
             if type(error).__name__ != "PanicException":

@@ -90,8 +90,8 @@ def _filling(results: Results) -> str | None:
         return None
     texts = [f"{label} from {units.digits(part[0])} to {units.digits(part[-1])}" for label, part in filling.items()]
     return (
-        f"Write amplification rose during the run ({', '.join(texts)}): the device was filling up, so means depend on how "
-        "long the run was. Precondition it to a steady state to see how it goes on."
+        f"Write amplification rose during the run ({', '.join(texts)}): the device was filling up, so means depend on "
+        "how long the run was. Precondition it to a steady state to see how it goes on."
     )
 
 
