@@ -1,0 +1,70 @@
+"""What the promises about cores and memory come to on this machine: run by `make bench` after the Rust benches.
+
+Each figure is measured in processes of their own, in turns, so that a drift of the machine's speed slows both sides alike.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROUNDS = 5
+COMPARE = "compare fin1 --ftl page,page:victim=fifo,page:victim=random,page:victim=windowed-greedy --precondition fill"
+BIG = (
+    "compare fin1 --ftl page --device slc-small --capacity 1TiB --requests 1000 --set device.channels=8 "
+    "--set device.dies_per_channel=4 --set device.pages_per_block=256"
+)
+
+
+def command(text: str, *more: str) -> list[str]:
+    """The command line of one call."""
+    return [sys.executable, "-m", "ftlkit", *text.split(), *more]
+
+
+def seconds(threads: int) -> float:
+    """Wall-clock seconds of one comparison."""
+    started = time.perf_counter()
+    subprocess.run(
+        command(COMPARE, "--requests", "1000000", "--threads", str(threads)), check=True, stdout=subprocess.DEVNULL
+    )
+    return time.perf_counter() - started
+
+
+def cores() -> None:
+    """How much faster a comparison is on two threads."""
+    if (os.cpu_count() or 1) < 2:
+        print("compare on two cores: this machine has one")
+        return
+    ratios = []
+    for _ in range(ROUNDS):
+        one, two = seconds(1), seconds(2)
+        ratios.append(one / two)
+        print(f"compare on one thread {one:.2f} s, on two {two:.2f} s: {one / two:.2f} times as fast")
+    print(f"compare on two cores: median {statistics.median(ratios):.2f} times one core (promised: 1.8)")
+
+
+def memory() -> None:
+    """Peak memory of the page scheme on 1 TiB, with all of Python."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "big.json"
+        subprocess.run(command(BIG, "--json", str(path)), check=True, stdout=subprocess.DEVNULL)
+        geometry = json.loads(path.read_text())["device"]
+    # Linux counts in KiB, macOS in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
+    pages = geometry["physical_bytes"] / geometry["geometry"]["page_size_bytes"]
+    print(
+        f"page on 1 TiB of 4 KiB pages: peak {peak / 2**30:.2f} GiB, {peak / pages:.1f} bytes a page (promised: 2.6 GiB)"
+    )
+
+
+if __name__ == "__main__":
+    memory()
+    cores()
