@@ -1,6 +1,6 @@
 """What the promises about cores and memory come to on this machine: run by `make bench` after the Rust benches.
 
-Each figure is measured in processes of their own, in turns, so that a drift of the machine's speed slows both sides alike.
+Each figure is measured in processes of their own, in turns, so that a drift of the machine's speed slows both alike.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from pathlib import Path
 ROUNDS = 5
 COMPARE = "compare fin1 --ftl page,page:victim=fifo,page:victim=random,page:victim=windowed-greedy --precondition fill"
 BIG = (
-    "compare fin1 --ftl page --device slc-small --capacity 1TiB --requests 1000 --set device.channels=8 "
-    "--set device.dies_per_channel=4 --set device.pages_per_block=256"
+    "compare fin1 --ftl page --device slc-small --capacity 1TiB --requests 1000 --precondition fill "
+    "--set device.channels=8 --set device.dies_per_channel=4 --set device.pages_per_block=256"
 )
+"""Every page is written once, so that all memory that a page takes is really used."""
 
 
 def command(text: str, *more: str) -> list[str]:
@@ -60,9 +61,8 @@ def memory() -> None:
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
     pages = geometry["physical_bytes"] / geometry["geometry"]["page_size_bytes"]
-    print(
-        f"page on 1 TiB of 4 KiB pages: peak {peak / 2**30:.2f} GiB, {peak / pages:.1f} bytes a page (promised: 2.6 GiB)"
-    )
+    each = f"{peak / pages:.1f} bytes a page"
+    print(f"page on 1 TiB of 4 KiB pages: peak {peak / 2**30:.2f} GiB, {each} (promised: 2.6 GiB)")
 
 
 if __name__ == "__main__":
