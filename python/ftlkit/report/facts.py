@@ -96,20 +96,25 @@ def _layers(document: Document) -> list[str]:
     return lines
 
 
+SECTIONS = ("device", "workload", "host", "run", "ftl")
+
+
 def study_toml(study: Json) -> str:
-    """The study as TOML that `ftlkit run` accepts."""
-    tables = [(key, value) for key, value in study.items() if isinstance(value, (dict, list))]
-    lines = [
-        f"{key} = {_toml(value)}"
-        for key, value in study.items()
-        if not isinstance(value, (dict, list)) and value is not None
-    ]
-    for key, value in tables:
-        entries, heading = (value, f"[[{key}]]") if isinstance(value, list) else ([value], f"[{key}]")
+    """The study as TOML that `ftlkit run` accepts, in the order in which one would write it."""
+    lines = _pairs({key: value for key, value in study.items() if key not in SECTIONS})
+    for section in SECTIONS:
+        value = study.get(section)
+        entries, heading = (value, f"[[{section}]]") if isinstance(value, list) else ([value], f"[{section}]")
         for entry in entries:
-            lines += ["", heading]
-            lines += [f"{name} = {_toml(each)}" for name, each in entry.items() if each is not None]
+            lines += ["", heading, *_pairs(entry)] if entry else []
     return "\n".join(lines).strip()
+
+
+def _pairs(table: Json) -> list[str]:
+    """A table's keys, its name first."""
+    first = [key for key in ("name", "label", "preset") if key in table]
+    keys = dict.fromkeys([*first, *table])
+    return [f"{key} = {_toml(table[key])}" for key in keys if table[key] is not None]
 
 
 def _toml(value: object) -> str:
