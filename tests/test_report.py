@@ -5,13 +5,17 @@ from __future__ import annotations
 import html
 import json
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ftlkit as fk
 import sample
+from ftlkit import study as studies
+from ftlkit._native import parse_study_toml
 from ftlkit.report import figures, page
+from ftlkit.report.facts import study_toml
 from ftlkit.report.palette import styles
 
 CHARTS = ["response-cdf", "operations", "flash-time", "ram", "erases", "mean-over-time", "amplification-over-time"]
@@ -179,3 +183,9 @@ def test_a_run_has_the_same_colour_in_every_chart() -> None:
         collect(figure.spec)
     assert len(scales) >= 5
     assert len(set(scales)) == 1
+
+
+@pytest.mark.parametrize("name", ["demo", "mapping-cache"])
+def test_a_study_printed_is_read_as_it_was(name: str) -> None:
+    study = studies.load(Path(__file__).parent.parent / "examples" / f"{name}.toml")
+    assert json.loads(parse_study_toml(study_toml(study), "")) == study
