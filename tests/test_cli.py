@@ -164,6 +164,7 @@ def test_docs_have_a_page_a_scheme(tmp_path: Path) -> None:
     assert {path.stem for path in written} == {scheme["name"] for scheme in fk.schemes()} | {"index"}
     for scheme in fk.schemes():
         text = (tmp_path / "schemes" / f"{scheme['name']}.md").read_text()
+        assert text.startswith(f"# {scheme['name']}")
         for heading in ("Idea", "Source", "Invariants", "## Parameters"):
             assert heading in text, f"{scheme['name']} has no {heading}"
 

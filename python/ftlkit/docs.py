@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ftlkit import api
+from ftlkit import api, units
 from ftlkit.outputs import replacing
 
 if TYPE_CHECKING:
@@ -31,13 +31,10 @@ def write(folder: Path) -> list[Path]:
 
 
 def page(scheme: Json) -> str:
-    """One scheme's page."""
-    return "\n".join(
-        [
-            f"# {scheme['name']}", "", f"Family: {scheme['family']}. Source: {scheme['source']}.", "",
-            scheme["story"].strip(), "", "## Parameters", "", *parameters(scheme), "",
-        ]
-    )  # fmt: skip
+    """One scheme's page: its story, whose first line is the title, and its parameters."""
+    title, _, story = scheme["story"].strip().partition("\n")
+    facts = f"Family: {scheme['family']}. Source: {scheme['source']}."
+    return "\n".join([title, "", facts, story, "", "## Parameters", "", *parameters(scheme), ""])
 
 
 def parameters(scheme: Json) -> list[str]:
@@ -61,8 +58,8 @@ def allowed(parameter: Json) -> str:
         return ", ".join(f"`{word}`" for word in parameter["of"])
     if parameter["kind"] == "switch":
         return "`true`, `false`"
-    unit = " bytes" if parameter["kind"] == "bytes" else ""
-    return f"{parameter['min']} to {parameter['max']}{unit}"
+    show = units.size if parameter["kind"] == "bytes" else units.plain
+    return f"{show(parameter['min'])} to {show(parameter['max'])}"
 
 
 def index(schemes: list[Json]) -> str:
