@@ -51,7 +51,10 @@ impl Sample {
             }
         }
         if end == 0 {
-            return Err(TraceError::Empty { path: origin.path().to_owned(), compressed: input.is_compressed() });
+            return Err(TraceError::Empty {
+                path: origin.path().to_owned(),
+                compressed: input.compression().is_some(),
+            });
         }
         bytes.truncate(end);
         Ok(Self { bytes, is_whole })

@@ -144,9 +144,9 @@ impl Input {
         }
     }
 
-    /// Whether the bytes come out of a decoder.
-    pub(crate) fn is_compressed(&self) -> bool {
-        self.compression.is_some()
+    /// Which decoder the bytes come out of, by name; none if they are as they are.
+    pub(crate) fn compression(&self) -> Option<&'static str> {
+        self.compression.map(Compression::name)
     }
 
     /// The error of a read that failed at `place`.

@@ -58,6 +58,22 @@ fn several_members_are_one_trace() {
     }
 }
 
+#[test]
+fn parquet_in_a_compressed_file_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let records = open_bytes("trace", text(0, 10), &OpenOptions::default()).unwrap();
+    trace::write_parquet(records, &path).unwrap();
+    for (encode, name) in ENCODERS.into_iter().zip(["gzip", "bzip2", "xz", "zstd"]) {
+        let packed = encode(&std::fs::read(&path).unwrap());
+        let error = open_bytes("a.parquet", packed, &OpenOptions::default()).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("compressed with {name} as a whole")) && error.contains("Decompress it"),
+            "{error}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -105,13 +105,13 @@ impl Tally {
             Op::Trim => self.trims += 1,
             Op::Read => {
                 self.reads.observe(length);
-                self.pages_read.insert_range(pages(record));
+                insert(&mut self.pages_read, pages(record));
             }
             Op::Write => {
                 self.writes.observe(length);
                 let range = pages(record);
                 self.write_touches += u128::from(range.end - range.start);
-                self.pages_written.insert_range(range);
+                insert(&mut self.pages_written, range);
                 self.sequential_writes += u64::from(self.last_write_end == Some(record.offset));
                 self.last_write_end = Some(record.end());
             }
@@ -227,6 +227,15 @@ impl Tally {
 
 fn pages(record: &Record) -> std::ops::Range<u64> {
     record.offset / PAGE..record.end().div_ceil(PAGE)
+}
+
+/// Most requests of old traces touch one page, for which a range is the long way.
+fn insert(set: &mut RoaringTreemap, pages: std::ops::Range<u64>) {
+    if pages.end - pages.start == 1 {
+        set.insert(pages.start);
+    } else {
+        set.insert_range(pages);
+    }
 }
 
 fn percent(part: u64, whole: u64) -> Option<f64> {

@@ -74,6 +74,15 @@ impl ParquetSource {
     /// Opens `origin`, reads its footer and finds the columns.
     pub(crate) fn new(origin: &Origin, options: &OpenOptions) -> Result<Self, TraceError> {
         let path = origin.path().to_owned();
+        if let Some(compression) = origin.open()?.compression() {
+            let problem = format!("it is compressed with {compression} as a whole, but Parquet is read from its end");
+            return Err(TraceError::Read {
+                path,
+                place: Place::Byte(0),
+                source: std::io::Error::other(problem),
+                advice: format!("Decompress it first (`{compression} -d`); it is compressed inside already"),
+            });
+        }
         let chunk = Chunk::of(origin)?;
         let length = chunk.len();
         let file = SerializedFileReader::new(chunk).map_err(|error| damaged(&path, 0, &error))?;
