@@ -2,7 +2,7 @@
 //!
 //! Runs share nothing but the control, so the threads that carry them can only change how long a study takes. Results come
 //! in the order of the study; so does the error, if there is one: a run that fails stops the ones after it, never those
-//! before it. This is the only place that looks at a wall clock, to say how long each run took.
+//! before it. A wall clock is looked at here and in `run`, to say how long each run and its measured part took.
 
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;

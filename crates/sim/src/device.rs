@@ -107,7 +107,9 @@ impl Draft {
     pub(crate) fn resolve(&self, span_pages: u64, seed: u64) -> Result<Device, SimError> {
         let asked_pages = match self.asked.capacity {
             Some(Capacity::Bytes(0)) => {
-                return Err(SimError::study("device.capacity = 0: the host must see at least one page; give for example \"8GiB\", or \"auto\""));
+                return Err(SimError::study(
+                    "device.capacity = 0: the host must see at least one page; give for example \"8GiB\", or \"auto\"",
+                ));
             }
             Some(Capacity::Bytes(bytes)) => Some(bytes.div_ceil(u64::from(self.keys.shape.page_size_bytes))),
             Some(Capacity::Auto) => Some(span_pages.max(self.smallest_auto())),

@@ -169,7 +169,10 @@ impl Experiment {
     fn check_fit(&mut self) -> Result<(), SimError> {
         let (capacity, Survey { span_pages, longest_pages, .. }) = (u64::from(self.device.logical_pages), &self.survey);
         let page_bytes = self.device.geometry.page_size_bytes();
-        let has = format!("the device has {capacity} logical pages of {page_bytes} bytes ({} bytes)", self.device.logical_bytes());
+        let has = format!(
+            "the device has {capacity} logical pages of {page_bytes} bytes ({} bytes)",
+            self.device.logical_bytes()
+        );
         match self.workload.addresses {
             Addresses::Refuse if *span_pages > capacity => {
                 let (number, record) = self.survey.highest.expect("a workload that spans pages has a highest request");
@@ -209,7 +212,11 @@ impl Experiment {
     }
 }
 
-fn queue_depth(host: &HostText, text: &crate::study::WorkloadText, workload: &Workload) -> Result<Option<u32>, SimError> {
+fn queue_depth(
+    host: &HostText,
+    text: &crate::study::WorkloadText,
+    workload: &Workload,
+) -> Result<Option<u32>, SimError> {
     match (host.pace.unwrap_or_default(), host.queue_depth) {
         (LoopText::Open, Some(Count(depth))) => Err(SimError::study(format!(
             "host.queue_depth = {depth}: an open loop has no queue depth, requests begin when they arrive. Set host.loop = \"closed\", or leave \
@@ -250,12 +257,16 @@ fn samples(run: &RunText) -> Result<u32, SimError> {
 fn plans(texts: &[FtlText]) -> Result<Vec<Plan>, SimError> {
     if texts.is_empty() {
         let known: Vec<_> = registry::ENTRIES.iter().map(|entry| entry.name).collect();
-        return Err(SimError::study(format!("ftl: none is given; add at least one [[ftl]] table with a name, one of {}", known.join(", "))));
+        return Err(SimError::study(format!(
+            "ftl: none is given; add at least one [[ftl]] table with a name, one of {}",
+            known.join(", ")
+        )));
     }
     let mut plans: Vec<Plan> = Vec::with_capacity(texts.len());
     for text in texts {
         let entry = registry::entry(&text.name).map_err(|error| SimError::study(format!("ftl.name: {error}")))?;
-        let settings: BTreeMap<_, _> = text.settings.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
+        let settings: BTreeMap<_, _> =
+            text.settings.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
         let alone = texts.iter().filter(|other| other.name == text.name && other.label.is_none()).count() == 1;
         let label = text.label.clone().unwrap_or_else(|| if alone { text.name.clone() } else { described(text) });
         if plans.iter().any(|plan| plan.label == label) {

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use check::{Oracle, Stamp};
 use flash::Lpn;
-use ftl::{Cause, Device, Ftl, Media, Nanos, Request};
+use ftl::{Cause, Device, Foresight, Ftl, Media, Nanos, Request};
 use trace::Op;
 
 use crate::error::Fault;
@@ -82,6 +82,20 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
         self.media.restart();
     }
 
+    /// Announces a request to come.
+    #[inline]
+    pub(crate) fn foresee(&self, request: &PageRequest, foresight: Foresight) {
+        for &extent in &request.extents {
+            self.foresee_extent(extent, foresight);
+        }
+    }
+
+    /// Announces neighbouring pages that will be asked for.
+    #[inline]
+    pub(crate) fn foresee_extent(&self, extent: Extent, foresight: Foresight) {
+        self.server.ftl.foresee(&request_of(extent, Nanos::ZERO, 0), foresight);
+    }
+
     /// Serves a request that begins at a moment; returns when its last page is done.
     pub(crate) fn serve(&mut self, request: &PageRequest, at: Nanos) -> Result<Nanos, Fault> {
         let Self { media, server } = self;
@@ -92,7 +106,9 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
             Op::Write => {
                 if request.partial_first || request.partial_last {
                     media.because(Cause::ReadModifyWrite, |media| {
-                        media.together(partial_pages(request).map(|page| of(&page)), |media, page| server.read(media, &page))
+                        media.together(partial_pages(request).map(|page| of(&page)), |media, page| {
+                            server.read(media, &page)
+                        })
                     })?;
                 }
                 media.together(request.extents.iter().map(of), |media, extent| server.write(media, &extent))?;

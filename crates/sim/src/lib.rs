@@ -9,6 +9,7 @@
 //! Invariant: a result depends on its study alone. The wall clock is read only to say how long a run took, threads only carry
 //! whole runs, and every source of randomness has a seed derived from the study's by name.
 
+mod ahead;
 mod channel;
 mod compare;
 mod control;
@@ -35,7 +36,7 @@ pub use error::{Fault, FtlBug, SimError, Stage};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Latencies, Model, Pricing};
 pub use result::{
-    Classes, DeviceFacts, Erases, FootprintFacts, Merges, OperationCount, PreconditionFacts, RequestCounts, Responses, Results,
-    RunResult, Series, Utilisation, WorkloadFacts,
+    Classes, DeviceFacts, Erases, FootprintFacts, Merges, OperationCount, PreconditionFacts, RequestCounts, Responses,
+    Results, RunResult, Series, Utilisation, WorkloadFacts,
 };
 pub use study::{Study, parse_json, parse_toml};

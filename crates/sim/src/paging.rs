@@ -70,9 +70,7 @@ impl PageSpan {
     /// The pages that a record concerns: those it touches, or for a trim those it covers whole.
     pub(crate) fn of(record: &Record, page_bytes: u64) -> Self {
         match record.op {
-            Op::Read | Op::Write => {
-                Self { first: record.offset / page_bytes, end: record.end().div_ceil(page_bytes) }
-            }
+            Op::Read | Op::Write => Self { first: record.offset / page_bytes, end: record.end().div_ceil(page_bytes) },
             Op::Trim => {
                 let first = record.offset.div_ceil(page_bytes);
                 Self { first, end: (record.end() / page_bytes).max(first) }
@@ -142,7 +140,8 @@ impl Pager {
         into.temperature = record.stream;
         into.extents.clear();
         let write = record.op == Op::Write;
-        into.partial_first = write && (record.offset % self.page_bytes != 0 || record.end() < (span.first + 1) * self.page_bytes);
+        into.partial_first =
+            write && (record.offset % self.page_bytes != 0 || record.end() < (span.first + 1) * self.page_bytes);
         into.partial_last = write && span.pages() > 1 && record.end() % self.page_bytes != 0;
         if span.pages() > 0 { self.place(span, &mut into.extents) } else { Ok(()) }
     }
@@ -168,7 +167,8 @@ impl Pager {
 
     fn place_dense(&self, touched: &FirstTouch, span: PageSpan, extents: &mut Vec<Extent>) -> Result<(), SimError> {
         for page in span.first..span.end {
-            let number = *touched.numbers.get(&page).filter(|&&number| number < self.logical_pages).ok_or_else(changed)?;
+            let number =
+                *touched.numbers.get(&page).filter(|&&number| number < self.logical_pages).ok_or_else(changed)?;
             match extents.last_mut() {
                 Some(last) if last.lpn.get() + last.pages == number => last.pages += 1,
                 _ => extents.push(Extent { lpn: Lpn::new(number), pages: 1 }),

@@ -9,12 +9,13 @@
 //! Limits: the whole logical space is touched whatever the workload touches. Overwriting at random is the usual worst case,
 //! not the state that the workload itself would lead to; for that, run the workload longer.
 
-use ftl::{Cause, Device, Op};
 use flash::Lpn;
+use ftl::{Cause, Device, Foresight, Op};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use trace::generate::seed;
 
+use crate::ahead::{AHEAD, NEAR};
 use crate::control::Reporter;
 use crate::error::Stage;
 use crate::host::{Host, Witness};
@@ -32,7 +33,7 @@ const GIVE_UP_AFTER: f64 = 20.0;
 /// How close two successive windows have to be.
 const SETTLED: f64 = 0.01;
 /// Overwrites between two looks at the counts.
-const STRIDE: u64 = 1024;
+const STRIDE: usize = 1024;
 
 /// Prepares the device; returns what was done.
 pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(
@@ -105,10 +106,15 @@ impl<D: Device, W: Witness<D::Data>> Preparation<'_, D, W> {
         let (begun, filled) = (self.programs(), self.written);
         let mut window = Window { programs: begun, written: filled };
         let mut before: Option<f64> = None;
+        let mut stride = [Extent { lpn: Lpn::new(0), pages: 1 }; STRIDE];
         loop {
-            for _ in 0..STRIDE {
+            for extent in &mut stride {
                 let lpn = ((u128::from(random.next_u64()) * u128::from(self.logical_pages)) >> 64) as u32;
-                self.write(Extent { lpn: Lpn::new(lpn), pages: 1 })?;
+                *extent = Extent { lpn: Lpn::new(lpn), pages: 1 };
+            }
+            for at in 0..STRIDE {
+                self.foresee(&stride, at);
+                self.write(stride[at])?;
             }
             let now = Window { programs: self.programs(), written: self.written };
             self.reporter.report(filled + now.programs - begun)?;
@@ -122,6 +128,15 @@ impl<D: Device, W: Witness<D::Data>> Preparation<'_, D, W> {
                 return Ok((here, settled));
             }
             window = now;
+        }
+    }
+
+    /// Announces overwrites as [`Ahead`](crate::ahead::Ahead) announces requests.
+    fn foresee(&self, stride: &[Extent], at: usize) {
+        for (ahead, foresight) in [(AHEAD, Foresight::Far), (NEAR, Foresight::Near)] {
+            if let Some(&extent) = stride.get(at + ahead) {
+                self.host.foresee_extent(extent, foresight);
+            }
         }
     }
 

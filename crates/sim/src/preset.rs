@@ -6,8 +6,8 @@
 use flash::{ProgramOrder, Shape};
 use trace::units::{Bytes, Nanoseconds};
 
-use crate::{Latencies, SimError};
 use crate::study::{Count, DeviceText, PricingText};
+use crate::{Latencies, SimError};
 
 /// A device that studies can name.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,9 @@ impl Keys {
             blocks_per_plane: text.blocks_per_plane.map_or(self.shape.blocks_per_plane, |count| count.0),
             pages_per_block: text.pages_per_block.map_or(self.shape.pages_per_block, |count| count.0),
             page_size_bytes: u32::try_from(size).map_err(|_| {
-                SimError::study(format!("device.page_size = {size}: at most 1 MiB is possible; 4KiB and 16KiB are usual"))
+                SimError::study(format!(
+                    "device.page_size = {size}: at most 1 MiB is possible; 4KiB and 16KiB are usual"
+                ))
             })?,
         };
         self.latencies = Latencies {
@@ -138,7 +140,13 @@ pub const PRESETS: &[Preset] = &[
         name: "slc-small",
         source: "ftlkit, after data sheets of current SLC parts",
         description: "A small SLC device: 1 GiB on four channels of one die. 4 KiB pages move over an 8-bit bus at about 200 MB/s.",
-        keys: keys(shape((4, 1), 1024, 64, 4096), 0.10, [25_000, 200_000, 1_500_000, 20_000], PricingText::Parallel, 100_000),
+        keys: keys(
+            shape((4, 1), 1024, 64, 4096),
+            0.10,
+            [25_000, 200_000, 1_500_000, 20_000],
+            PricingText::Parallel,
+            100_000,
+        ),
     },
     Preset {
         name: "tlc-nvme",
@@ -147,14 +155,26 @@ pub const PRESETS: &[Preset] = &[
                       Latencies are averages over the three kinds of page of a cell, without pseudo-SLC cache; the bus moves 1.2 GB/s. \
                       Parts of this class ask for strict program order; the default, ascending, is kept so that block-mapped schemes \
                       can be compared.",
-        keys: keys(shape((8, 4), 228, 1152, 16_384), 0.07, [60_000, 700_000, 5_000_000, 14_000], PricingText::Parallel, 3_000),
+        keys: keys(
+            shape((8, 4), 228, 1152, 16_384),
+            0.07,
+            [60_000, 700_000, 5_000_000, 14_000],
+            PricingText::Parallel,
+            3_000,
+        ),
     },
     Preset {
         name: "waftl",
         source: "W tab. II",
         description: "32 GB of 2 GB dies, 4 KB pages, 256 KB blocks. Assumed: every die on a channel of its own; service times without \
                       overlap, as in the FlashSim that the paper modified; 7 % spare.",
-        keys: keys(shape((16, 1), 8192, 64, 4096), 0.07, [25_000, 200_000, 1_500_000, 100_000], PricingText::Serial, 100_000),
+        keys: keys(
+            shape((16, 1), 8192, 64, 4096),
+            0.07,
+            [25_000, 200_000, 1_500_000, 100_000],
+            PricingText::Serial,
+            100_000,
+        ),
     },
     Preset {
         name: "thesis",
@@ -162,7 +182,13 @@ pub const PRESETS: &[Preset] = &[
         description: "2 KB pages, 128 KB blocks. The paper's capacity differs by trace (2.06 to 6.18 GB): here 4 GiB of flash, set \
                       capacity to change it. Latencies include the transfer. Assumed: one die, no overlap (FlashSim); 6 % spare, of which \
                       the paper gives 3 % to the log space.",
-        keys: keys(shape((1, 1), 32_768, 64, 2048), 0.06, [130_900, 405_900, 2_000_000, 0], PricingText::Serial, 100_000),
+        keys: keys(
+            shape((1, 1), 32_768, 64, 2048),
+            0.06,
+            [130_900, 405_900, 2_000_000, 0],
+            PricingText::Serial,
+            100_000,
+        ),
     },
     Preset {
         name: "treeftl",
@@ -182,21 +208,39 @@ pub const PRESETS: &[Preset] = &[
         source: "B tab. 1",
         description: "Eight channels; a transfer is bus control (20 µs) plus bus data (10 µs). Assumed: one die a channel, 4 KB pages, 64 a \
                       block, 2 GiB of flash, 10 % spare. Delays of RAM and registers (10 µs, 1 µs) belong to the buffer and are not priced here.",
-        keys: keys(shape((8, 1), 1024, 64, 4096), 0.10, [25_000, 200_000, 1_500_000, 30_000], PricingText::Parallel, 100_000),
+        keys: keys(
+            shape((8, 1), 1024, 64, 4096),
+            0.10,
+            [25_000, 200_000, 1_500_000, 30_000],
+            PricingText::Parallel,
+            100_000,
+        ),
     },
     Preset {
         name: "a-sast",
         source: "A IV, and the data sheet it cites (SLC large block)",
         description: "2 KB pages, 64 a block. Assumed: 2 GiB on one die, no overlap, typical times of the SLC large-block family with the \
                       transfer of 2 KB at 25 ns a byte; 6 % spare, enough for the paper's 256 log blocks.",
-        keys: keys(shape((1, 1), 16_384, 64, 2048), 0.06, [25_000, 200_000, 1_500_000, 51_200], PricingText::Serial, 100_000),
+        keys: keys(
+            shape((1, 1), 16_384, 64, 2048),
+            0.06,
+            [25_000, 200_000, 1_500_000, 51_200],
+            PricingText::Serial,
+            100_000,
+        ),
     },
     Preset {
         name: "rftl",
         source: "R 5 and tab. 5",
         description: "4 GB: four channels of one chip with two dies, 1024 blocks of 128 pages of 4 KB each, 30 % spare. The paper's limit of \
                       two channels that collect at once is not modelled.",
-        keys: keys(shape((4, 2), 1024, 128, 4096), 0.30, [25_000, 200_000, 1_500_000, 100_000], PricingText::Parallel, 100_000),
+        keys: keys(
+            shape((4, 2), 1024, 128, 4096),
+            0.30,
+            [25_000, 200_000, 1_500_000, 100_000],
+            PricingText::Parallel,
+            100_000,
+        ),
     },
 ];
 

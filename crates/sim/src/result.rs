@@ -1,6 +1,6 @@
 //! Results as they leave the simulator: plain data that serialises to the JSON from which every table and figure is made.
 //!
-//! Times are virtual nanoseconds, except `wall_s`, the only value that differs between equal runs. What does not exist (the
+//! Times are virtual nanoseconds, except `wall_s` and `measured_wall_s`, the only values that differ between equal runs. What does not exist (the
 //! mean response of no request, the hit ratio of a scheme without a mapping cache) is null, never zero.
 
 use std::collections::BTreeMap;
@@ -95,6 +95,8 @@ pub struct RunResult {
     pub simulated_ns: u64,
     /// Seconds that the simulation took.
     pub wall_s: f64,
+    /// Wall-clock time of the measured part, without preparation and verification, in seconds.
+    pub measured_wall_s: f64,
     /// Response times by class.
     pub response_ns: Classes<Responses>,
     /// Distributions by class: (response in nanoseconds, share of requests at or below it), at most 300 points.

@@ -10,11 +10,13 @@
 //! The totals are compared in every run, because that costs nothing. Reading back and checking the numbered invariants take
 //! time proportional to the device, so they belong to verified runs.
 
+use std::time::Instant;
 
 use check::Oracle;
 use flash::{Chip, Flash, Full, Lean, Lpn, Pbn, Store};
 use ftl::{Cause, Media, Nanos, Note, Op, Tally, Timed, registry};
 
+use crate::ahead::Ahead;
 use crate::control::{Reporter, Stopped};
 use crate::error::{Fault, Stage};
 use crate::experiment::{Experiment, Plan};
@@ -96,8 +98,10 @@ impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let prepared = prepare(&mut self.host, *precondition, device.logical_pages, *seed, preparing)?;
         self.host.restart();
         let before = Before { tally: *self.host.media().tally(), erases: self.erase_counts() };
+        let begun = Instant::now();
         let series = self.measure(&before.tally, measuring)?;
-        let result = self.result(&before, prepared, series.finish());
+        let measured_wall_s = begun.elapsed().as_secs_f64();
+        let result = RunResult { measured_wall_s, ..self.result(&before, prepared, series.finish()) };
         if self.experiment.verify {
             self.verify()?;
         }
@@ -108,14 +112,13 @@ impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     /// Serves the whole workload.
     fn measure(&mut self, before: &Tally, reporter: &Reporter) -> Result<Sampler, Halt> {
         let Experiment { workload, survey, samples, queue_depth, .. } = self.experiment;
-        let mut requests = workload.open(self.experiment.pager())?;
+        let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
         let mut pace = queue_depth.map_or_else(Pace::open, |depth| Pace::closed(depth as usize));
         let mut sampler = Sampler::new(survey.facts.requests, *samples, *before);
-        let mut request = PageRequest::new();
         let mut number = 0;
-        while requests.next(&mut request)? {
+        while let Some(request) = requests.next(|request, foresight| self.host.foresee(request, foresight))? {
             number += 1;
-            self.serve(&request, &mut pace).map_err(|fault| Halt::Fault(Stage::Request(number), fault))?;
+            self.serve(request, &mut pace).map_err(|fault| Halt::Fault(Stage::Request(number), fault))?;
             if number == sampler.due() {
                 sampler.take(&self.metrics, self.host.media().tally(), self.host.ftl().gauges());
             }
@@ -157,7 +160,11 @@ impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let counted = media.device().operations();
         let counted = [counted.reads, counted.programs, counted.erases];
         let caused = Op::ALL.map(|op| media.tally().total(op));
-        if caused == counted { Ok(()) } else { Err(Halt::Fault(Stage::Verification, Fault::Totals { caused, counted })) }
+        if caused == counted {
+            Ok(())
+        } else {
+            Err(Halt::Fault(Stage::Verification, Fault::Totals { caused, counted }))
+        }
     }
 
     fn erase_counts(&self) -> Vec<u32> {
@@ -186,6 +193,7 @@ impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             requests: RequestCounts { read, write, trim, flush },
             simulated_ns: metrics.end.0,
             wall_s: 0.0,
+            measured_wall_s: 0.0,
             response_ns: classes.map(|class| class.responses()),
             cdf: classes.map(|class| class.cdf()),
             iops: per_second(read + write),

@@ -264,7 +264,9 @@ impl Visitor<'_> for CapacityVisitor {
         if text == "auto" {
             return Ok(Capacity::Auto);
         }
-        parse_bytes("", text).map(|bytes| Capacity::Bytes(bytes.0)).map_err(|error| E::custom(format!("{error}; or \"auto\"")))
+        parse_bytes("", text)
+            .map(|bytes| Capacity::Bytes(bytes.0))
+            .map_err(|error| E::custom(format!("{error}; or \"auto\"")))
     }
 }
 
@@ -318,7 +320,10 @@ pub fn parse_toml(text: &str, path: &str) -> Result<Study, SimError> {
     let mut study: Study = serde_path_to_error::deserialize(document).map_err(|error| {
         let (key, error) = (error.path().to_string(), error.into_inner());
         // The parser's own text starts with the line and column and shows the line.
-        SimError::study(format!("{shown}, {key}: {}. docs/study.md lists all keys and what they may be", error.to_string().trim_end()))
+        SimError::study(format!(
+            "{shown}, {key}: {}. docs/study.md lists all keys and what they may be",
+            error.to_string().trim_end()
+        ))
     })?;
     if let (Some(trace), Some(folder)) = (&mut study.workload.trace, Path::new(path).parent()) {
         *trace = folder.join(&*trace).to_string_lossy().into_owned();
@@ -330,7 +335,11 @@ pub fn parse_toml(text: &str, path: &str) -> Result<Study, SimError> {
 pub fn parse_json(text: &str) -> Result<Study, SimError> {
     let mut document = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut document).map_err(|error| {
-        SimError::study(format!("study, {}: {}. docs/study.md lists all keys and what they may be", error.path(), error.inner()))
+        SimError::study(format!(
+            "study, {}: {}. docs/study.md lists all keys and what they may be",
+            error.path(),
+            error.inner()
+        ))
     })
 }
 

@@ -15,8 +15,8 @@ use crate::SimError;
 use crate::control::Reporter;
 use crate::experiment::Unready;
 use crate::paging::{PageRequest, Pager};
-use crate::survey::{Survey, Surveyor};
 use crate::study::{Addresses, WorkloadText};
+use crate::survey::{Survey, Surveyor};
 
 /// The latest arrival, in nanoseconds: 73 years, leaving room below 64 bits for the run itself.
 const LATEST_NS: f64 = 2_305_843_009_213_693_952.0;
@@ -115,7 +115,9 @@ impl Workload {
                 let facts = trace.facts();
                 surveyor.finish(&facts.name, facts.format.name(), reading(facts))
             }
-            Source::Generated { preset, .. } => surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new()),
+            Source::Generated { preset, .. } => {
+                surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new())
+            }
         };
         if self.speedup != 1.0 {
             survey.facts.facts.push(format!("arrivals are {} times as fast as in the workload", self.speedup));
@@ -274,9 +276,15 @@ impl Stream {
                 self.speedup, record.time_ns
             )));
         }
-        let offset = record.offset.checked_add(self.shift_bytes).filter(|offset| offset.checked_add(u64::from(record.length)).is_some());
+        let offset = record
+            .offset
+            .checked_add(self.shift_bytes)
+            .filter(|offset| offset.checked_add(u64::from(record.length)).is_some());
         let offset = offset.ok_or_else(|| {
-            SimError::study(format!("workload.align_offset = {}: moves a request beyond 2^64 bytes; use a smaller one", self.shift_bytes))
+            SimError::study(format!(
+                "workload.align_offset = {}: moves a request beyond 2^64 bytes; use a smaller one",
+                self.shift_bytes
+            ))
         })?;
         Ok(Record { time_ns: arrival as u64, offset, ..record })
     }

@@ -1,0 +1,63 @@
+//! Steady state: what a flash operation costs in each scheme, beside the bare loop, in one run.
+//!
+//! The bare loop and a scheme take turns, so a machine whose speed drifts slows both; the ratio of each pair is what counts. A
+//! scheme runs as a study does: host, referee, prices, causes, percentiles and time series are all on. Flash operations are
+//! reads, programs and erases of the measured part; its wall-clock time is taken around that part alone.
+//!
+//! `cargo bench --bench steady -- [--quick] [PAIRS]`
+
+use std::time::Instant;
+
+use benches::bare::Bare;
+use benches::steady::{CASES, Case, Measured, measure};
+
+/// Pairs of runs for each case; the median of an odd number is one of them.
+const PAIRS: usize = 5;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let quick = words.iter().any(|word| word == "--quick" || word == "--test");
+    let pairs = words.iter().find_map(|word| word.parse().ok()).unwrap_or(if quick { 1 } else { PAIRS });
+    println!(
+        "{:<34} {:>10} {:>10} {:>22}  {:>10}  event hash",
+        "case", "M ops/s", "bare", "ratio (min..max)", "bytes/page"
+    );
+    for case in CASES {
+        if let Err(error) = report(case, quick, pairs) {
+            eprintln!("{}: {error}", case.name);
+            std::process::exit(1);
+        }
+    }
+}
+
+fn report(case: &Case, quick: bool, pairs: usize) -> Result<(), String> {
+    let mut bare = case.bare(quick);
+    let mut rows = Vec::new();
+    let mut first = None;
+    for _ in 0..pairs {
+        let bare_speed = bare_speed(&mut bare, case.bare_writes(quick));
+        let measured = measure(case, quick)?;
+        rows.push((measured.operations_per_second / bare_speed, measured.operations_per_second, bare_speed));
+        first.get_or_insert(measured);
+    }
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (ratio, speed, bare_speed) = rows[rows.len() / 2];
+    let (least, most) = (rows[0].0, rows[rows.len() - 1].0);
+    let Some(Measured { event_hash, bytes_per_page, .. }) = first else { return Ok(()) };
+    println!(
+        "{:<34} {:>10.2} {:>10.2} {:>8.3} ({least:.3}..{most:.3})  {:>10}  {event_hash}",
+        case.name,
+        speed / 1e6,
+        bare_speed / 1e6,
+        ratio,
+        bytes_per_page.map_or_else(|| "-".into(), |bytes| format!("{bytes:.2}"))
+    );
+    Ok(())
+}
+
+fn bare_speed(bare: &mut Bare, writes: u64) -> f64 {
+    let before: u64 = bare.operations.iter().sum();
+    let begun = Instant::now();
+    bare.run(writes);
+    (bare.operations.iter().sum::<u64>() - before) as f64 / begun.elapsed().as_secs_f64()
+}

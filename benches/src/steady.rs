@@ -1,0 +1,163 @@
+//! The cases of the steady-state bench, and how one is measured.
+
+use sim::{Control, run_study, study};
+
+use crate::bare::Bare;
+
+/// A scheme on a device under a workload.
+pub struct Case {
+    /// Name of the row.
+    pub name: &'static str,
+    /// The `[[ftl]]` table.
+    pub ftl: &'static str,
+    /// Generator's pattern, as TOML.
+    pub pattern: &'static str,
+    /// Blocks per plane, of 8 channels × 4 dies × 256 pages.
+    pub blocks_per_plane: u32,
+    /// Measured requests.
+    pub requests: u64,
+    /// Preparation.
+    pub precondition: &'static str,
+}
+
+/// Share of the physical pages that the host does not see.
+const SPARE: f64 = 0.1;
+const PAGES_PER_BLOCK: u32 = 256;
+const DIES: u32 = 32;
+
+const UNIFORM: &str = "\"uniform\"";
+const ZIPF: &str = "{ zipf = { theta = 0.99 } }";
+
+/// The cases, from the floor of what people simulate to the largest device.
+pub const CASES: &[Case] = &[
+    Case {
+        name: "page, 32 GiB, uniform",
+        ftl: "name = \"page\"",
+        pattern: UNIFORM,
+        blocks_per_plane: 1024,
+        requests: 6_000_000,
+        precondition: "steady",
+    },
+    Case {
+        name: "page, 32 GiB, zipf 0.99",
+        ftl: "name = \"page\"",
+        pattern: ZIPF,
+        blocks_per_plane: 1024,
+        requests: 6_000_000,
+        precondition: "steady",
+    },
+    Case {
+        name: "dftl, 32 GiB, 10 % CMT, zipf 0.99",
+        ftl: "name = \"dftl\"\ncmt = \"5898KiB\"",
+        pattern: ZIPF,
+        blocks_per_plane: 1024,
+        requests: 3_000_000,
+        precondition: "steady",
+    },
+    Case {
+        name: "fast, 4 GiB, 3 % log, zipf 0.99",
+        ftl: "name = \"fast\"",
+        pattern: ZIPF,
+        blocks_per_plane: 128,
+        requests: 200_000,
+        precondition: "fill",
+    },
+    Case {
+        name: "block, 4 GiB, uniform",
+        ftl: "name = \"block\"",
+        pattern: UNIFORM,
+        blocks_per_plane: 128,
+        requests: 100_000,
+        precondition: "fill",
+    },
+];
+
+/// What a run gave.
+pub struct Measured {
+    /// Flash operations of the measured part, per second of wall clock.
+    pub operations_per_second: f64,
+    /// The run's event hash.
+    pub event_hash: String,
+    /// RAM that the whole run took at its peak, over physical pages; none if an earlier run of this process took more.
+    pub bytes_per_page: Option<f64>,
+}
+
+impl Case {
+    fn blocks(&self, quick: bool) -> u32 {
+        if quick { 16 } else { self.blocks_per_plane }
+    }
+
+    /// The bare loop on a device of the same shape.
+    pub fn bare(&self, quick: bool) -> Bare {
+        let blocks = self.blocks(quick) * DIES;
+        let pages = (f64::from(blocks * PAGES_PER_BLOCK) * (1.0 - SPARE)) as u32;
+        let mut bare = Bare::filled(blocks, PAGES_PER_BLOCK, pages, 1);
+        bare.run(u64::from(pages));
+        bare
+    }
+
+    /// Host writes of the bare loop in one turn.
+    pub fn bare_writes(&self, quick: bool) -> u64 {
+        if quick { 10_000 } else { 4_000_000 }
+    }
+
+    /// The study.
+    pub fn study(&self, quick: bool) -> String {
+        let Self { ftl, pattern, precondition, .. } = self;
+        let requests = if quick { 10_000 } else { self.requests };
+        let blocks = self.blocks(quick);
+        let spare = if quick { 0.5 } else { SPARE };
+        let pages = (f64::from(blocks * DIES * PAGES_PER_BLOCK) * (1.0 - spare)) as u64;
+        format!(
+            "seed = 1\n[device]\npreset = \"slc-small\"\nchannels = 8\ndies_per_channel = 4\nplanes_per_die = 1\n\
+             blocks_per_plane = {blocks}\npages_per_block = {PAGES_PER_BLOCK}\npage_size = \"4KiB\"\nspare = {spare}\n\
+             [workload]\ngenerator = {{ requests = {requests}, span = {}, pattern = {pattern}, write_share = 1.0, sizes = \"4KiB\" }}\n\
+             [host]\nloop = \"closed\"\nqueue_depth = 32\n[run]\nprecondition = \"{precondition}\"\n[[ftl]]\n{ftl}\n",
+            pages * 4096
+        )
+    }
+}
+
+/// Runs a case.
+pub fn measure(case: &Case, quick: bool) -> Result<Measured, String> {
+    let study = study::parse_toml(&case.study(quick), case.name).map_err(|error| error.to_string())?;
+    let (before, earlier_peak) = (resident_bytes(), peak_bytes());
+    let results = run_study(&study, &Control::new()).map_err(|error| error.to_string())?;
+    let [run] = results.runs.as_slice() else { return Err("one run was expected".into()) };
+    let operations: u64 = run.operations.iter().map(|operation| operation.count).sum();
+    let pages = f64::from(case.blocks(quick) * DIES * PAGES_PER_BLOCK);
+    Ok(Measured {
+        operations_per_second: operations as f64 / run.measured_wall_s,
+        event_hash: run.event_hash.clone(),
+        bytes_per_page: (peak_bytes() > earlier_peak).then(|| (peak_bytes() - before) / pages),
+    })
+}
+
+/// Resident memory of this process in bytes; 0 where the system does not tell.
+fn resident_bytes() -> f64 {
+    status("VmRSS:")
+}
+
+/// The most memory that this process has had, in bytes; 0 where the system does not tell.
+fn peak_bytes() -> f64 {
+    status("VmHWM:")
+}
+
+fn status(field: &str) -> f64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(field)).unwrap_or_default();
+    1024.0 * line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_runs_on_a_tiny_device_and_repeats_its_hash() {
+        for case in CASES {
+            let [first, second] = [measure(case, true), measure(case, true)].map(|run| run.expect(case.name));
+            assert_eq!(first.event_hash, second.event_hash, "{}", case.name);
+        }
+    }
+}

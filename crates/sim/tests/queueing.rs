@@ -1,0 +1,122 @@
+//! Queues against their closed forms.
+//!
+//! Poisson arrivals over dies make each die an M/G/1 queue: its mean wait is λE[S²] / 2(1 − ρ), with equal services
+//! ρD / 2(1 − ρ). In a closed loop of n requests over c dies chosen at random, the share of busy dies is known from
+//! simulation of the bare queue. Die-limited random writes reach dies ÷ (time of a host write with its share of collection).
+
+mod common;
+
+use common::results;
+use ftl::{Nanos, Op, Timing};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use sim::{Latencies, Model, Pricing};
+
+fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
+    let off = found / expected - 1.0;
+    assert!(off.abs() <= tolerance, "{what}: {found:.4}, expected {expected:.4} ({:+.2} %)", 100.0 * off);
+}
+
+/// Reads of 100 µs on a filled device of eight dies; transfers take no time, so dies are all there is.
+fn reads(host: &str, arrivals: &str) -> String {
+    format!(
+        r#"
+        [device]
+        channels = 8
+        dies_per_channel = 1
+        blocks_per_plane = 64
+        read_latency = "100us"
+        transfer_latency = "0us"
+        [workload.generator]
+        requests = 3_000_000
+        span = "115MiB"
+        write_share = 0.0
+        {arrivals}
+        [host]
+        {host}
+        [run]
+        precondition = "fill"
+        [[ftl]]
+        name = "page"
+        "#
+    )
+}
+
+#[test]
+fn poisson_reads_wait_like_m_d_1() {
+    const D: f64 = 100_000.0;
+    for (utilisation, mean_gap, p99_in_d) in [(0.5, "25us", 3.336), (0.8, "15625ns", 10.356)] {
+        let results = results(&reads(r#"loop = "open""#, &format!(r#"arrivals = {{ poisson = {{ mean_gap = "{mean_gap}" }} }}"#)));
+        let run = &results.runs[0];
+        let response = run.response_ns.read;
+        let wait = response.mean.expect("reads") - D;
+        close(wait, utilisation * D / (2.0 * (1.0 - utilisation)), 0.02, &format!("mean wait at {utilisation}"));
+        close(response.p99.expect("reads") as f64 - D, p99_in_d * D, 0.02, &format!("p99 of the wait at {utilisation}"));
+        close(run.utilisation.dies.expect("time passed"), utilisation, 0.01, "busy share");
+    }
+}
+
+#[test]
+fn mixed_operations_wait_like_m_g_1() {
+    let latencies = Latencies { read_ns: 60_000, program_ns: 600_000, erase_ns: 1, transfer_ns: 0 };
+    for (utilisation, expected_us) in [(0.5, 248.92), (0.8, 995.68)] {
+        let dies = 16;
+        let mut pricing = Pricing::new(Model::Parallel, 4, 4, latencies);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut unit = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        let mean_gap_ns = 222_000.0 / utilisation / f64::from(dies);
+        let (mut now, mut waited, requests) = (0.0, 0.0, 6_000_000);
+        for _ in 0..requests {
+            now += -mean_gap_ns * (1.0 - unit()).ln();
+            let at = Nanos(now as u64);
+            let op = if unit() < 0.7 { Op::Read } else { Op::Program };
+            pricing.begin(at);
+            let span = pricing.perform(op, (unit() * f64::from(dies)) as u32, at);
+            waited += (span.start - at).0 as f64;
+        }
+        close(waited / f64::from(requests) / 1000.0, expected_us, 0.02, &format!("mean wait at {utilisation}"));
+    }
+}
+
+#[test]
+fn a_closed_loop_keeps_as_many_dies_busy_as_theory_says() {
+    for (depth, dies, expected) in [(8, 8, 0.618), (32, 8, 0.892), (32, 32, 0.594)] {
+        let study = reads(&format!("loop = \"closed\"\nqueue_depth = {depth}"), "")
+            .replace("dies_per_channel = 1", &format!("dies_per_channel = {}", dies / 8));
+        let results = results(&study.replace("3_000_000", "1_000_000"));
+        let busy = results.runs[0].utilisation.dies.expect("time passed");
+        close(busy, expected, 0.02, &format!("{depth} requests over {dies} dies"));
+        let iops = results.runs[0].iops.expect("time passed");
+        close(iops, busy * f64::from(dies) * 1e4, 0.01, "throughput is busy dies by service time");
+    }
+}
+
+#[test]
+fn random_writes_reach_the_ceiling_that_dies_set() {
+    for (channels, dies_per_channel) in [(4, 1), (1, 4)] {
+        let results = results(&format!(
+            r#"
+            [device]
+            channels = {channels}
+            dies_per_channel = {dies_per_channel}
+            blocks_per_plane = 256
+            transfer_latency = "5us"
+            [workload.generator]
+            requests = 400_000
+            span = "230MiB"
+            [host]
+            loop = "closed"
+            queue_depth = 2048
+            [run]
+            precondition = "steady"
+            [[ftl]]
+            name = "page"
+            "#
+        ));
+        let run = &results.runs[0];
+        let a = run.write_amplification.expect("writes");
+        let host_write_us = a * (200.0 + 5.0) + (a - 1.0) * (25.0 + 5.0) + a / 64.0 * 1500.0;
+        let ceiling = 4.0 / host_write_us * 1e6;
+        close(run.iops.expect("time passed"), ceiling, 0.03, &format!("IOPS on {channels} channels of {dies_per_channel} dies"));
+    }
+}
