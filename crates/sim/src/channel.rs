@@ -97,7 +97,8 @@ mod tests {
         // 0        100       200       300       400       500
         // |........|== 1 ==|...........|== 2 ==|...........
         let mut channel = Channel::new(100);
-        [100, 330].into_iter().for_each(|start| channel.book(start));
+        channel.book(100);
+        channel.book(330);
         for (from, expected) in
             [(0, 0), (1, 200), (99, 200), (150, 200), (200, 200), (230, 230), (231, 430), (400, 430), (500, 500)]
         {

@@ -161,3 +161,26 @@ impl From<BrokenInvariant> for Fault {
         Self::Invariant(broken)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_says_what_replays_it() {
+        let bug = FtlBug {
+            label: "dftl small".into(),
+            ftl: "dftl".into(),
+            seed: 7,
+            geometry: "1x1x1x64x64x4096".into(),
+            stage: Stage::Request(123),
+            fault: Fault::Totals { caused: [1, 2, 3], counted: [1, 2, 4] },
+        };
+        let error = SimError::Bug(Box::new(bug));
+        assert!(error.is_bug());
+        let message = error.to_string();
+        for part in ["bug in dftl", "\"dftl small\"", "seed 7", "1x1x1x64x64x4096", "request 123", "[1, 2, 4]"] {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+    }
+}

@@ -20,7 +20,7 @@ use crate::study::{Addresses, Count, FtlText, HostText, LoopText, Precondition, 
 use crate::survey::Survey;
 use crate::workload::Workload;
 
-/// The most requests that a closed loop keeps outstanding: what NVMe allows in one queue.
+/// The most requests that a closed loop keeps outstanding: what `NVMe` allows in one queue.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
 /// The most points of a time series; more than a chart can show, few enough to store.
 const MAX_SAMPLES: u32 = 100_000;
@@ -85,7 +85,7 @@ impl Experiment {
         let seed = study.seed.unwrap_or(1);
         let draft = Draft::of(&study.device)?;
         let workload = Workload::of(&study.workload, seed)?;
-        let queue_depth = queue_depth(&study.host, &study.workload, &workload)?;
+        let queue_depth = queue_depth(&study.host, &workload)?;
         let samples = samples(&study.run)?;
         let plans = plans(&study.ftl)?;
         if draft.wants_span() && workload.addresses == Addresses::Wrap {
@@ -212,11 +212,7 @@ impl Experiment {
     }
 }
 
-fn queue_depth(
-    host: &HostText,
-    text: &crate::study::WorkloadText,
-    workload: &Workload,
-) -> Result<Option<u32>, SimError> {
+fn queue_depth(host: &HostText, workload: &Workload) -> Result<Option<u32>, SimError> {
     match (host.pace.unwrap_or_default(), host.queue_depth) {
         (LoopText::Open, Some(Count(depth))) => Err(SimError::study(format!(
             "host.queue_depth = {depth}: an open loop has no queue depth, requests begin when they arrive. Set host.loop = \"closed\", or leave \
@@ -234,7 +230,7 @@ fn queue_depth(
                     "host.queue_depth = {depth}: must be from 1 to {MAX_QUEUE_DEPTH}; 1 is a host that waits for every request, 32 a busy one"
                 )));
             }
-            if text.speedup.is_some_and(|speedup| speedup != 1.0) {
+            if workload.changes_times() {
                 return Err(SimError::study(
                     "workload.speedup: a closed loop does not follow arrivals, so it changes nothing; leave it out, or set host.loop = \"open\"",
                 ));

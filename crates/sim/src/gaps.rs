@@ -92,7 +92,9 @@ mod tests {
 
     fn three() -> Gaps {
         let mut gaps = Gaps::new();
-        [(0, 100), (200, 300), (400, 500)].into_iter().for_each(|gap| gaps.push(gap, 0));
+        for gap in [(0, 100), (200, 300), (400, 500)] {
+            gaps.push(gap, 0);
+        }
         gaps
     }
 

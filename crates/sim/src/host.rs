@@ -239,6 +239,101 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flash::{Chip, ChipOptions, Full, Geometry, Ppn, Role, Shape};
+    use ftl::{BrokenInvariant, Footprint, FtlError, Label, Timed, Untimed};
+
+    type Small = Timed<Chip<Full<Stamp>>, Untimed>;
+
+    /// Writes page after page of the flash and reads wherever it is told.
+    struct Fixed {
+        reads_from: Ppn,
+        written: u32,
+    }
+
+    impl Ftl<Small> for Fixed {
+        fn read(&mut self, media: &mut Media<Small>, _: &Request, out: &mut [Stamp]) -> Result<(), FtlError> {
+            out[0] = media.read(self.reads_from)?.data;
+            Ok(())
+        }
+
+        fn write(&mut self, media: &mut Media<Small>, request: &Request, data: &[Stamp]) -> Result<(), FtlError> {
+            for (index, lpn) in request.lpns() {
+                let label = Label { logical: lpn.get(), role: Role::Data, owner: None };
+                media.program(Ppn::new(self.written), label, data[index])?;
+                self.written += 1;
+            }
+            Ok(())
+        }
+
+        fn trim(&mut self, _: &mut Media<Small>, _: &Request) -> Result<(), FtlError> {
+            Ok(())
+        }
+
+        fn flush(&mut self, _: &mut Media<Small>) -> Result<(), FtlError> {
+            Ok(())
+        }
+
+        fn check(&self, _: &Media<Small>) -> Result<(), BrokenInvariant> {
+            Ok(())
+        }
+
+        fn footprint(&self) -> Footprint {
+            Footprint::default()
+        }
+    }
+
+    fn host(reads_from: u32) -> Host<Small, Oracle> {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 1,
+            pages_per_block: 8,
+            page_size_bytes: 4096,
+        };
+        let chip = Chip::new(Geometry::new(shape).expect("valid"), &ChipOptions::default());
+        let ftl = Fixed { reads_from: Ppn::new(reads_from), written: 0 };
+        Host::new(Media::new(Timed { chip, timing: Untimed }), Box::new(ftl), Oracle::new(8))
+    }
+
+    fn request(op: Op, lpn: u32) -> PageRequest {
+        PageRequest { op, extents: vec![Extent { lpn: Lpn::new(lpn), pages: 1 }], ..PageRequest::new() }
+    }
+
+    #[test]
+    fn a_wrong_page_is_caught_at_the_read_that_returns_it() {
+        for (reads_from, found) in [(1, "stale"), (2, "another page"), (3, "")] {
+            let mut host = host(reads_from);
+            for lpn in [5, 0, 4, 0] {
+                host.serve(&request(Op::Write, lpn), Nanos::ZERO).expect("legal");
+            }
+            match host.serve(&request(Op::Read, 0), Nanos::ZERO) {
+                Ok(_) => assert_eq!(reads_from, 3, "only the last write is right"),
+                Err(fault) => {
+                    let message = fault.to_string();
+                    assert!(!found.is_empty() && message.contains("LPN 0") && message.contains(found), "{message}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_trimmed_page_that_comes_back_is_caught() {
+        let mut host = host(0);
+        host.serve(&request(Op::Write, 3), Nanos::ZERO).expect("legal");
+        host.serve(&request(Op::Read, 3), Nanos::ZERO).expect("the last write");
+        host.serve(&request(Op::Trim, 3), Nanos::ZERO).expect("legal");
+        let fault = host.serve(&request(Op::Read, 3), Nanos::ZERO).expect_err("trimmed");
+        assert!(matches!(fault, Fault::Mismatch { lpn, .. } if lpn == Lpn::new(3)), "{fault}");
+        let fault = host.serve(&request(Op::Write, 0), Nanos::ZERO).map(|_| ());
+        assert!(fault.is_ok(), "{fault:?}");
+    }
+
+    #[test]
+    fn an_illegal_operation_is_a_fault_with_its_coordinates() {
+        let fault = host(7).serve(&request(Op::Read, 0), Nanos::ZERO).expect_err("erased");
+        assert!(fault.to_string().contains("PPN 7") && !fault.is_wear(), "{fault}");
+    }
 
     #[test]
     fn a_closed_loop_begins_a_request_when_the_earliest_outstanding_one_completes() {

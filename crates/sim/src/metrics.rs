@@ -175,15 +175,15 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// A sampler of `points` points over `requests` requests (fewer, if there are fewer requests).
-    pub(crate) fn new(requests: u64, points: u32, tally: Tally) -> Self {
+    pub(crate) fn new(requests: u64, points: u32, tally: &Tally) -> Self {
         let points = u64::from(points).min(requests).max(1);
         let mut sampler = Self {
             requests,
             points,
             taken: 0,
             due: 0,
-            first: tally,
-            last: tally,
+            first: *tally,
+            last: *tally,
             last_sum_ns: 0,
             last_timed: 0,
             last_written: 0,
@@ -228,5 +228,80 @@ impl Sampler {
     /// The series.
     pub(crate) fn finish(self) -> Series {
         self.series
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thousand responses of 1, 2 … 1000 µs.
+    fn thousand() -> Latency {
+        let mut latency = Latency::new();
+        (1..=1000).for_each(|us| latency.record(us * 1000));
+        latency
+    }
+
+    #[test]
+    fn percentiles_have_three_digits_and_mean_and_maximum_are_exact() {
+        let responses = thousand().responses();
+        assert_eq!((responses.mean, responses.max, responses.count), (Some(500_500.0), Some(1_000_000), 1000));
+        for (found, exact_us) in [
+            (responses.p50, 500.0),
+            (responses.p90, 900.0),
+            (responses.p99, 990.0),
+            (responses.p99_9, 999.0),
+            (responses.p99_99, 1000.0),
+        ] {
+            let found_us = found.expect("known") as f64 / 1000.0;
+            assert!((found_us / exact_us - 1.0).abs() < 0.001, "{found_us} µs for {exact_us}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_null_and_nothing_overflows() {
+        let mut latency = Latency::new();
+        let none = latency.responses();
+        assert_eq!((none.mean, none.p50, none.max, none.count), (None, None, None, 0));
+        assert_eq!(latency.cdf(), []);
+        for ns in [0, u64::MAX, u64::MAX] {
+            latency.record(ns);
+        }
+        let extreme = latency.responses();
+        assert_eq!((extreme.max, extreme.count), (Some(u64::MAX), 3));
+        assert!(extreme.mean.expect("known") > 1.2e19);
+    }
+
+    #[test]
+    fn two_classes_together_are_as_if_measured_together() {
+        let mut odd = Latency::new();
+        let mut even = Latency::new();
+        (1..=1000).for_each(|us| if us % 2 == 0 { &mut even } else { &mut odd }.record(us * 1000));
+        assert_eq!(odd.with(&even).responses(), thousand().responses());
+        assert_eq!(odd.with(&even).cdf(), thousand().cdf());
+    }
+
+    #[test]
+    fn a_distribution_keeps_its_tail_in_few_points() {
+        let mut latency = Latency::new();
+        (0..1_000_000_u64).for_each(|i| latency.record(1000 + i / 1000));
+        latency.record(1_000_000_000);
+        let cdf = latency.cdf();
+        assert!((150..=300).contains(&cdf.len()), "{}", cdf.len());
+        assert_eq!(cdf.last(), Some(&(1_000_000_000, 1.0)));
+        let before_last = cdf[cdf.len() - 2];
+        assert!(before_last.0 <= 2000 && before_last.1 > 0.9999, "{before_last:?}");
+    }
+
+    #[test]
+    fn points_of_the_series_divide_the_requests_evenly() {
+        let metrics = Metrics::new();
+        for (requests, points, expected) in [(10, 4, vec![2, 5, 7, 10]), (3, 200, vec![1, 2, 3]), (5, 1, vec![5])] {
+            let mut sampler = Sampler::new(requests, points, &Tally::default());
+            while sampler.due() != u64::MAX {
+                sampler.take(&metrics, &Tally::default(), Vec::new());
+            }
+            assert_eq!(sampler.finish().request, expected);
+        }
     }
 }

@@ -140,9 +140,9 @@ impl Pager {
         into.temperature = record.stream;
         into.extents.clear();
         let write = record.op == Op::Write;
-        into.partial_first =
-            write && (record.offset % self.page_bytes != 0 || record.end() < (span.first + 1) * self.page_bytes);
-        into.partial_last = write && span.pages() > 1 && record.end() % self.page_bytes != 0;
+        into.partial_first = write
+            && (!record.offset.is_multiple_of(self.page_bytes) || record.end() < (span.first + 1) * self.page_bytes);
+        into.partial_last = write && span.pages() > 1 && !record.end().is_multiple_of(self.page_bytes);
         if span.pages() > 0 { self.place(span, &mut into.extents) } else { Ok(()) }
     }
 

@@ -14,7 +14,7 @@
 //! operation takes the first one that it fits in: [`Gaps`] of a die, a [`Channel`]'s calendar.
 //!
 //! With [`Model::Serial`] there is one resource: an operation costs latency plus transfer and nothing overlaps, as in the
-//! FlashSim family of simulators.
+//! `FlashSim` family of simulators.
 //!
 //! Limits: planes do not work in parallel, and there is no copy-back, cache mode or suspension. What was promised is never
 //! moved: an operation that is ready a little earlier but priced later goes behind it if the gap before it is too short. And

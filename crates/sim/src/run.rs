@@ -114,7 +114,7 @@ impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let Experiment { workload, survey, samples, queue_depth, .. } = self.experiment;
         let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
         let mut pace = queue_depth.map_or_else(Pace::open, |depth| Pace::closed(depth as usize));
-        let mut sampler = Sampler::new(survey.facts.requests, *samples, *before);
+        let mut sampler = Sampler::new(survey.facts.requests, *samples, before);
         let mut number = 0;
         while let Some(request) = requests.next(|request, foresight| self.host.foresee(request, foresight))? {
             number += 1;

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 
 use flash::ProgramOrder;
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize, Serializer};
 use trace::generate::GeneratorSpec;
 use trace::units::{Bytes, Nanoseconds, parse_bytes};
@@ -133,7 +133,7 @@ pub struct RunText {
 }
 
 /// One `[[ftl]]` table: a scheme, what to call it, and its parameters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FtlText {
     /// Name in the registry.
     pub name: String,
@@ -309,6 +309,35 @@ impl Visitor<'_> for SettingVisitor {
 impl<'de> Deserialize<'de> for Setting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(SettingVisitor)
+    }
+}
+
+struct FtlVisitor;
+
+impl<'de> Visitor<'de> for FtlVisitor {
+    type Value = FtlText;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table with the name of a translation layer, perhaps a label, and its parameters")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FtlText, A::Error> {
+        let (mut name, mut text) = (None, FtlText::default());
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "name" => name = Some(map.next_value()?),
+                "label" => text.label = map.next_value()?,
+                _ => drop(text.settings.insert(key, map.next_value()?)),
+            }
+        }
+        Ok(FtlText { name: name.ok_or_else(|| de::Error::missing_field("name"))?, ..text })
+    }
+}
+
+/// By hand, since serde's own way to take any further key forgets where in the file a wrong value stands.
+impl<'de> Deserialize<'de> for FtlText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FtlVisitor)
     }
 }
 

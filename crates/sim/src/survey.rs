@@ -62,7 +62,7 @@ impl Surveyor {
         let span = PageSpan::of(record, self.page_bytes);
         self.facts.requests += 1;
         self.facts.duration_ns = record.time_ns;
-        let torn = record.offset % self.page_bytes != 0 || record.end() % self.page_bytes != 0;
+        let torn = !(record.offset.is_multiple_of(self.page_bytes) && record.end().is_multiple_of(self.page_bytes));
         match record.op {
             Op::Read => self.facts.pages_read += span.pages(),
             Op::Write => {

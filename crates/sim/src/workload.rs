@@ -64,6 +64,11 @@ impl Workload {
             && !matches!(spec.pattern, Pattern::Phases(_)))
     }
 
+    /// Whether arrivals differ from the workload's own.
+    pub(crate) fn changes_times(&self) -> bool {
+        self.speedup.to_bits() != 1.0_f64.to_bits()
+    }
+
     /// The table with every key that applies filled in.
     pub(crate) fn text(&self) -> WorkloadText {
         let common = WorkloadText {
@@ -104,7 +109,7 @@ impl Workload {
         let mut surveyor = Surveyor::new(u64::from(page_size_bytes), self.addresses == Addresses::Dense);
         while let Some(record) = stream.next()? {
             surveyor.add(&record)?;
-            if surveyor.requests() % REPORT_EVERY == 0 {
+            if surveyor.requests().is_multiple_of(REPORT_EVERY) {
                 reporter.report(surveyor.requests())?;
             }
         }
@@ -119,7 +124,7 @@ impl Workload {
                 surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new())
             }
         };
-        if self.speedup != 1.0 {
+        if self.changes_times() {
             survey.facts.facts.push(format!("arrivals are {} times as fast as in the workload", self.speedup));
         }
         Ok(survey)
@@ -132,7 +137,13 @@ impl Workload {
                 (Records::Generated(Box::new(generate::generate(spec, *seed)?)), *shift_bytes)
             }
         };
-        Ok(Stream { records, left: self.limit.unwrap_or(u64::MAX), speedup: self.speedup, shift_bytes })
+        Ok(Stream {
+            records,
+            left: self.limit.unwrap_or(u64::MAX),
+            speedup: self.speedup,
+            shift_bytes,
+            is_adjusted: shift_bytes != 0 || self.changes_times(),
+        })
     }
 }
 
@@ -244,6 +255,8 @@ struct Stream {
     left: u64,
     speedup: f64,
     shift_bytes: u64,
+    /// Whether the speed-up or the shift changes anything.
+    is_adjusted: bool,
 }
 
 enum Records {
@@ -263,7 +276,7 @@ impl Stream {
             Records::Generated(generator) => generator.next(),
         };
         match next {
-            Some(record) if self.speedup != 1.0 || self.shift_bytes != 0 => self.adjust(record).map(Some),
+            Some(record) if self.is_adjusted => self.adjust(record).map(Some),
             next => Ok(next),
         }
     }

@@ -180,12 +180,15 @@ fn timelines_agree_with_complete_lists() {
             lists.forget_before(now);
             let mut cursor = now;
             // A request is a chain of operations on any dies, each ready when the one before it is done.
-            for step in 0..1 + draw(6) {
+            for step in 0..=draw(6) {
                 let op = Op::ALL[draw(3) as usize];
                 let die = draw(u64::from(dies)) as u32;
                 let expected = lists.perform(op, die, cursor);
                 let found = perform(&mut pricing, op, die, cursor);
-                assert_eq!(found, expected, "{channels}x{dies_per_channel}, request {request}, step {step}: {op:?} on die {die} at {cursor}");
+                assert_eq!(
+                    found, expected,
+                    "{channels}x{dies_per_channel}, request {request}, step {step}: {op:?} on die {die} at {cursor}"
+                );
                 cursor = found.1;
             }
         }

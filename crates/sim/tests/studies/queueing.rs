@@ -4,9 +4,7 @@
 //! ρD / 2(1 − ρ). In a closed loop of n requests over c dies chosen at random, the share of busy dies is known from
 //! simulation of the bare queue. Die-limited random writes reach dies ÷ (time of a host write with its share of collection).
 
-mod common;
-
-use common::results;
+use crate::results;
 use ftl::{Nanos, Op, Timing};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -46,12 +44,20 @@ fn reads(host: &str, arrivals: &str) -> String {
 fn poisson_reads_wait_like_m_d_1() {
     const D: f64 = 100_000.0;
     for (utilisation, mean_gap, p99_in_d) in [(0.5, "25us", 3.336), (0.8, "15625ns", 10.356)] {
-        let results = results(&reads(r#"loop = "open""#, &format!(r#"arrivals = {{ poisson = {{ mean_gap = "{mean_gap}" }} }}"#)));
+        let results = results(&reads(
+            r#"loop = "open""#,
+            &format!(r#"arrivals = {{ poisson = {{ mean_gap = "{mean_gap}" }} }}"#),
+        ));
         let run = &results.runs[0];
         let response = run.response_ns.read;
         let wait = response.mean.expect("reads") - D;
         close(wait, utilisation * D / (2.0 * (1.0 - utilisation)), 0.02, &format!("mean wait at {utilisation}"));
-        close(response.p99.expect("reads") as f64 - D, p99_in_d * D, 0.02, &format!("p99 of the wait at {utilisation}"));
+        close(
+            response.p99.expect("reads") as f64 - D,
+            p99_in_d * D,
+            0.02,
+            &format!("p99 of the wait at {utilisation}"),
+        );
         close(run.utilisation.dies.expect("time passed"), utilisation, 0.01, "busy share");
     }
 }
@@ -117,6 +123,11 @@ fn random_writes_reach_the_ceiling_that_dies_set() {
         let a = run.write_amplification.expect("writes");
         let host_write_us = a * (200.0 + 5.0) + (a - 1.0) * (25.0 + 5.0) + a / 64.0 * 1500.0;
         let ceiling = 4.0 / host_write_us * 1e6;
-        close(run.iops.expect("time passed"), ceiling, 0.03, &format!("IOPS on {channels} channels of {dies_per_channel} dies"));
+        close(
+            run.iops.expect("time passed"),
+            ceiling,
+            0.03,
+            &format!("IOPS on {channels} channels of {dies_per_channel} dies"),
+        );
     }
 }

@@ -1,0 +1,31 @@
+//! Studies from text to results, as a user runs them.
+
+mod queueing;
+mod refusals;
+mod runs;
+mod traces;
+
+use sim::{Control, Results, RunResult, SimError, Study, parse_toml, run_study};
+
+/// A study from its text.
+fn study(text: &str) -> Study {
+    parse_toml(text, "").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The results of a study that runs.
+fn results(text: &str) -> Results {
+    run_study(&study(text), &Control::new()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The error of a study that does not.
+fn error(text: &str) -> SimError {
+    match parse_toml(text, "").and_then(|study| run_study(&study, &Control::new())) {
+        Ok(_) => panic!("expected an error, but the study ran:\n{text}"),
+        Err(error) => error,
+    }
+}
+
+/// Operations of one kind for one cause.
+fn operations(run: &RunResult, cause: &str, op: &str) -> u64 {
+    run.operations.iter().filter(|found| found.cause == cause && found.op == op).map(|found| found.count).sum()
+}

@@ -1,0 +1,184 @@
+//! Everything a user can get wrong, and what is said about it: the key, the value, the limit, the next step.
+
+use sim::{SimError, parse_json, parse_toml};
+
+use crate::error;
+
+/// A study that runs, in three parts that tests replace.
+fn text(device: &str, workload: &str, rest: &str) -> String {
+    format!("[device]\n{device}\n[workload]\n{workload}\n{rest}")
+}
+
+const DEVICE: &str = "blocks_per_plane = 64";
+const WORKLOAD: &str =
+    r#"generator = { requests = 100, span = "8MiB", write_share = 0.5, arrivals = { constant = { gap = "1ms" } } }"#;
+const AT_ONCE: &str = r#"generator = { requests = 100, span = "8MiB" }"#;
+const FTL: &str = "[[ftl]]\nname = \"page\"";
+
+fn refused(text: &str, parts: &[&str]) {
+    let error = error(text);
+    assert!(!error.is_bug(), "{error}");
+    let message = error.to_string();
+    assert!(!message.contains('\n') || message.contains("TOML"), "one paragraph: {message}");
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is missing in: {message}");
+    }
+}
+
+#[test]
+fn devices() {
+    for (device, parts) in [
+        ("preset = \"ssd\"", &["device.preset", "\"ssd\"", "slc-small, tlc-nvme, waftl"] as &[_]),
+        ("blocks_per_plane = 0", &["blocks_per_plane is 0", "at least 1"]),
+        ("channels = 0", &["channels is 0"]),
+        ("channels = 70000", &["70000", "65536 dies"]),
+        ("channels = -1", &["device.channels", "-1", "a whole number from 0"]),
+        ("channels = 5000000000", &["device.channels", "5000000000", "4294967295"]),
+        ("page_size = \"1000B\"", &["page_size", "1000", "multiple of 512"]),
+        ("page_size = \"8GiB\"", &["device.page_size", "8589934592", "1 MiB"]),
+        ("page_size = \"4KB!\"", &["device.page_size", "KB!", "KiB"]),
+        ("spare = 0", &["device.spare = 0", "above 0 and below 1"]),
+        ("spare = 1.0", &["device.spare = 1", "above 0 and below 1"]),
+        ("spare = -0.5", &["device.spare = -0.5"]),
+        ("spare = nan", &["device.spare = NaN"]),
+        ("spare = \"much\"", &["device.spare", "much"]),
+        ("spare = 0.999999", &["device.spare", "not one is left"]),
+        ("bad_blocks = 0.5", &["device.bad_blocks = 0.5", "below spare (0.1)"]),
+        ("endurance = 0", &["device.endurance = 0", "at least one erase"]),
+        ("read_latency = \"25\"", &["device.read_latency", "a duration needs its unit"]),
+        ("read_latency = \"-1us\"", &["device.read_latency", "negative"]),
+        ("erase_latency = \"2h\"", &["device.erase_latency", "microseconds to milliseconds"]),
+        ("capacity = 0", &["device.capacity = 0", "at least one page"]),
+        ("capacity = \"all\"", &["device.capacity", "all", "auto"]),
+        ("capacity = \"400TiB\"", &["device.capacity", "32 bits", "larger pages"]),
+        (
+            "capacity = \"2GiB\"\nblocks_per_plane = 64",
+            &["device.capacity = 2147483648", "utilisation of 32", "leave blocks_per_plane out"],
+        ),
+        (
+            "capacity = \"60MiB\"\nblocks_per_plane = 64\nspare = 0.1",
+            &["device.capacity", "14745 logical pages", "Lower capacity or spare"],
+        ),
+        ("pricing = \"free\"", &["device.pricing", "free", "parallel"]),
+        ("program_order = \"down\"", &["device.program_order", "down", "ascending"]),
+        ("blocks = 5", &["device.blocks", "unknown field", "blocks_per_plane"]),
+    ] {
+        refused(&text(device, WORKLOAD, FTL), parts);
+    }
+}
+
+#[test]
+fn workloads() {
+    let generated = |extra: &str| format!("{WORKLOAD}\n{extra}");
+    for (workload, parts) in [
+        (String::new(), &["exactly one of trace", "preset", "generator"] as &[_]),
+        (generated("preset = \"fin1\""), &["exactly one of trace"]),
+        ("preset = \"fin3\"".into(), &["fin3", "did you mean"]),
+        ("trace = \"no/such/file.csv\"".into(), &["no/such/file.csv", "cannot be opened"]),
+        (generated("format = \"msr\""), &["workload.format", "generated"]),
+        (generated("skip_bad = true"), &["workload.skip_bad"]),
+        (generated("format = \"excel\""), &["workload.format", "excel", "msr"]),
+        (generated("requests = 0"), &["workload.requests = 0", "at least 1"]),
+        (generated("requests = -5"), &["workload.requests", "-5"]),
+        (generated("speedup = 0"), &["workload.speedup = 0", "above 0"]),
+        (generated("speedup = inf"), &["workload.speedup"]),
+        (generated("speedup = 1e-300"), &["workload.speedup", "73 years"]),
+        (generated("addresses = \"fold\""), &["workload.addresses", "fold", "refuse"]),
+        (generated("align_offset = \"16EiB\""), &["workload.align_offset", "EiB"]),
+        (generated("align_offset = 18446744073709551615"), &["align_offset"]),
+        (
+            WORKLOAD.replace("8MiB", "8GiB"),
+            &["reaches byte", "14745 logical pages", "capacity = \"auto\"", "dense", "wrap"],
+        ),
+        (WORKLOAD.replace("requests = 100", "requests = 0"), &["workload: requests = 0"]),
+        (WORKLOAD.replace("write_share = 0.5", "write_share = 2"), &["write_share"]),
+        (WORKLOAD.replace("write_share", "writes"), &["workload.generator", "writes", "unknown field"]),
+    ] {
+        refused(&text(DEVICE, &workload, FTL), parts);
+    }
+    let wide = WORKLOAD.replace("requests = 100, span = \"8MiB\"", "requests = 20000, span = \"8GiB\"");
+    refused(
+        &text(DEVICE, &format!("{wide}\naddresses = \"dense\""), FTL),
+        &["dense", "different pages", "more capacity"],
+    );
+    let long =
+        WORKLOAD.replace("write_share", "sizes = \"80MiB\", write_share").replace("8MiB\", sizes", "160MiB\", sizes");
+    refused(&text(DEVICE, &format!("{long}\naddresses = \"wrap\""), FTL), &["wrap", "20480 pages", "overtake itself"]);
+    refused(
+        &text("capacity = \"auto\"", &format!("{WORKLOAD}\naddresses = \"wrap\""), FTL),
+        &["capacity = \"auto\"", "wrap"],
+    );
+}
+
+#[test]
+fn hosts_and_runs() {
+    for (workload, rest, parts) in [
+        (WORKLOAD, "[host]\nqueue_depth = 4", &["host.queue_depth = 4", "open loop", "loop = \"closed\""] as &[_]),
+        (WORKLOAD, "[host]\nloop = \"closed\"\nqueue_depth = 0", &["host.queue_depth = 0", "1 to 65536"]),
+        (WORKLOAD, "[host]\nloop = \"closed\"\nqueue_depth = 70000", &["host.queue_depth = 70000"]),
+        (WORKLOAD, "[host]\nloop = \"round\"", &["host.loop", "round", "closed"]),
+        (AT_ONCE, "", &["arrives at time 0", "poisson", "loop = \"closed\""]),
+        (WORKLOAD, "[run]\nsamples = 0", &["run.samples = 0", "1 to 100000"]),
+        (WORKLOAD, "[run]\nsamples = 100001", &["run.samples = 100001"]),
+        (WORKLOAD, "[run]\nprecondition = \"warm\"", &["run.precondition", "warm", "steady"]),
+        (WORKLOAD, "[run]\nverify = 1", &["run.verify"]),
+        (WORKLOAD, "[walk]\n", &["walk", "unknown field"]),
+    ] {
+        refused(&text(DEVICE, workload, &format!("{rest}\n{FTL}")), parts);
+    }
+    let fast = format!("{WORKLOAD}\nspeedup = 2.0");
+    refused(&text(DEVICE, &fast, &format!("[host]\nloop = \"closed\"\n{FTL}")), &["workload.speedup", "closed loop"]);
+}
+
+#[test]
+fn translation_layers() {
+    for (ftls, parts) in [
+        ("", &["ftl: none is given", "page, block, fast, dftl"] as &[_]),
+        ("[[ftl]]\nname = \"best\"", &["ftl.name", "best", "page, block, fast, dftl"]),
+        ("[[ftl]]\nlabel = \"x\"", &["ftl", "missing field `name`"]),
+        ("[[ftl]]\nname = \"dftl\"\ncmtt = \"64KiB\"", &["\"dftl\"", "cmtt", "it has", "cmt"]),
+        ("[[ftl]]\nname = \"dftl\"\ncmt = \"64KB\"", &["cmt = 64KB", "KiB"]),
+        ("[[ftl]]\nname = \"dftl\"\ncmt = \"1B\"", &["cmt", "1B"]),
+        ("[[ftl]]\nname = \"dftl\"\ncmt = [1]", &["ftl[0].cmt", "text, a number, true or false"]),
+        ("[[ftl]]\nname = \"fast\"\nlog_space = 0.5", &["\"fast\"", "116 log blocks", "reduce the log space"]),
+        ("[[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"page\"", &["\"page\"", "two runs have this label"]),
+        (
+            "[[ftl]]\nname = \"page\"\nlabel = \"a\"\n[[ftl]]\nname = \"dftl\"\nlabel = \"a\"",
+            &["\"a\"", "two runs have this label"],
+        ),
+    ] {
+        refused(&text(DEVICE, WORKLOAD, ftls), parts);
+    }
+}
+
+#[test]
+fn runs_of_one_scheme_are_labelled_by_their_settings() {
+    let two = "[[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"dftl\"\ncmt = \"16KiB\"\n[[ftl]]\nname = \"dftl\"\ncmt = \"32KiB\"";
+    let results = crate::results(&text(DEVICE, WORKLOAD, two));
+    let labels: Vec<_> = results.runs.iter().map(|run| run.label.as_str()).collect();
+    assert_eq!(labels, ["page", "dftl cmt=16KiB", "dftl cmt=32KiB"]);
+}
+
+#[test]
+fn text_that_is_no_study() {
+    let broken = parse_toml("[device\nspare = 0.1", "broken.toml").expect_err("not TOML").to_string();
+    assert!(broken.starts_with("broken.toml:") && broken.contains("line 1, column 8"), "{broken}");
+    let typed = parse_toml("\n\nname = 5", "typed.toml").expect_err("a number").to_string();
+    assert!(typed.contains("typed.toml, name") && typed.contains("line 3, column 8"), "{typed}");
+    let json = parse_json(r#"{"device": {"spare": 0.1, "plane": 2}}"#).expect_err("unknown key").to_string();
+    assert!(json.contains("device.plane") && json.contains("unknown field"), "{json}");
+    assert!(parse_json("{").is_err() && parse_json("").is_err() && parse_toml("\u{0}", "").is_err());
+}
+
+#[test]
+fn a_device_that_wears_out_is_no_bug() {
+    let text = text(
+        "blocks_per_plane = 32\nendurance = 2\nspare = 0.25",
+        r#"generator = { requests = 100000, span = "20MiB" }"#,
+        "[host]\nloop = \"closed\"\n[[ftl]]\nname = \"page\"",
+    );
+    let error = error(&text);
+    assert!(matches!(error, SimError::WornOut(_)), "{error}");
+    let message = error.to_string();
+    assert!(message.contains("wore out in request") && message.contains("device.endurance"), "{message}");
+}

@@ -1,0 +1,334 @@
+//! What runs measure, and that nothing but the study decides it.
+
+use std::time::{Duration, Instant};
+
+use sim::{Control, Results, check_study, parse_json, run_study};
+
+use crate::{operations, results, study};
+
+/// Two schemes under a mixed workload on a small device.
+const MIXED: &str = r#"
+    seed = 3
+    [device]
+    channels = 2
+    dies_per_channel = 2
+    blocks_per_plane = 64
+    spare = 0.15
+    [workload.generator]
+    requests = 20_000
+    span = "48MiB"
+    pattern = { zipf = { theta = 0.9 } }
+    write_share = 0.6
+    trim_share = 0.05
+    sizes = { uniform = { min = "1KiB", max = "40KiB", step = "1KiB" } }
+    arrivals = { poisson = { mean_gap = "2ms" } }
+    [run]
+    samples = 50
+    [[ftl]]
+    name = "page"
+    [[ftl]]
+    name = "dftl"
+    cmt = "16KiB"
+    [[ftl]]
+    name = "fast"
+    [[ftl]]
+    name = "block"
+"#;
+
+/// Results without what may differ between equal runs.
+fn timeless(mut results: Results) -> serde_json::Value {
+    for run in &mut results.runs {
+        (run.wall_s, run.measured_wall_s) = (0.0, 0.0);
+    }
+    serde_json::to_value(results).expect("plain data")
+}
+
+fn with_threads(threads: usize, text: &str) -> Results {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    pool.install(|| results(text))
+}
+
+#[test]
+fn results_depend_on_the_study_alone() {
+    let once = timeless(with_threads(1, MIXED));
+    assert_eq!(once, timeless(with_threads(1, MIXED)), "run twice");
+    assert_eq!(once, timeless(with_threads(2, MIXED)), "on two threads");
+    assert_eq!(once, timeless(with_threads(5, MIXED)), "on five threads");
+    let other = timeless(results(&MIXED.replace("seed = 3", "seed = 4")));
+    for (run, other) in once["runs"].as_array().expect("runs").iter().zip(other["runs"].as_array().expect("runs")) {
+        assert_ne!(run["event_hash"], other["event_hash"], "another seed is another workload");
+    }
+}
+
+#[test]
+fn a_verified_run_does_what_a_lean_one_does() {
+    let lean = results(MIXED);
+    let verified = results(&MIXED.replace("samples = 50", "samples = 50\nverify = true"));
+    for (lean, verified) in lean.runs.iter().zip(&verified.runs) {
+        assert_eq!((lean.verified, verified.verified), (None, Some(true)));
+        assert_eq!(lean.event_hash, verified.event_hash, "{}", lean.label);
+        assert_eq!(lean.operations, verified.operations);
+        assert_eq!(lean.response_ns, verified.response_ns);
+    }
+}
+
+#[test]
+fn totals_meet_from_every_side() {
+    let results = results(MIXED);
+    for run in &results.runs {
+        let total =
+            |op: &str| run.operations.iter().filter(|found| found.op == op).map(|found| found.count).sum::<u64>();
+        assert_eq!(run.host_pages_written, operations(run, "host", "program"), "{}", run.label);
+        assert_eq!(run.host_pages_written, results.workload.pages_written);
+        assert_eq!(run.host_pages_read, results.workload.pages_read);
+        assert_eq!(run.erases.total, total("erase"));
+        assert_eq!(run.erases.histogram.iter().map(|bin| bin.2).sum::<u64>(), 4 * 64);
+        let a = run.write_amplification.expect("the host writes");
+        assert!((a - total("program") as f64 / run.host_pages_written as f64).abs() < 1e-12);
+        let requests = run.requests;
+        assert_eq!(requests.read + requests.write + requests.trim + requests.flush, 20_000);
+        let classes = [&run.response_ns.read, &run.response_ns.write, &run.response_ns.all];
+        let [reads, writes, all] =
+            classes.map(|class| (class.count, class.mean.expect("some"), class.max.expect("some")));
+        assert_eq!((reads.0, writes.0, all.0), (requests.read, requests.write, requests.read + requests.write));
+        assert!(
+            (reads.0 as f64 * reads.1 + writes.0 as f64 * writes.1 - all.0 as f64 * all.1).abs() < 1.0 * all.0 as f64
+        );
+        assert_eq!(all.2, reads.2.max(writes.2));
+        let busy = run.utilisation.dies.expect("time passed");
+        assert!(busy > 0.0 && busy <= 1.0, "{busy}");
+    }
+    let hits = results.runs[1].mapping_hit_ratio.expect("dftl has a cache");
+    assert!(hits > 0.0 && hits < 1.0 && results.runs[0].mapping_hit_ratio.is_none());
+}
+
+#[test]
+fn partial_pages_are_read_before_they_are_written() {
+    let results = results(
+        r#"
+        [device]
+        blocks_per_plane = 64
+        [workload.generator]
+        requests = 1000
+        span = "4MiB"
+        unit = "1KiB"
+        sizes = "6KiB"
+        arrivals = { constant = { gap = "5ms" } }
+        [run]
+        precondition = "fill"
+        verify = true
+        [[ftl]]
+        name = "page"
+        "#,
+    );
+    // 6 KiB on 4 KiB pages: at an offset of 0 or 2 KiB two pages, one of them in part; at 1 KiB two, both in part; at 3 KiB three,
+    // the first and the last in part.
+    let (reads, written) =
+        (operations(&results.runs[0], "read_modify_write", "read"), results.runs[0].host_pages_written);
+    assert_eq!(operations(&results.runs[0], "host", "read"), 0);
+    assert!((written as f64 / 1000.0 - 2.25).abs() < 0.05, "{written}");
+    assert!((reads as f64 / 1000.0 - 1.5).abs() < 0.05, "{reads}");
+    let fact = &results.workload.facts[0];
+    assert!(fact.contains("1000 of 1000 writes cover pages of 4096 bytes in part"), "{fact}");
+    // The read (25 + 20 µs) and the program (20 + 200 µs) follow each other; the pages lie on different channels.
+    let median = results.runs[0].response_ns.write.p50.expect("writes");
+    assert!((265_000..265_300).contains(&median), "{median}");
+}
+
+#[test]
+fn the_time_series_covers_the_run() {
+    let results = results(MIXED);
+    for run in &results.runs {
+        let series = &run.series;
+        assert_eq!(series.request, (1..=50).map(|point| point * 400).collect::<Vec<_>>());
+        assert!(series.time_ns.is_sorted() && series.erases.is_sorted());
+        assert_eq!((series.time_ns.last(), series.erases.last()), (Some(&run.simulated_ns), Some(&run.erases.total)));
+        for columns in [series.mean_response_ns.len(), series.write_amplification.len(), series.mapping_hit_ratio.len()]
+        {
+            assert_eq!(columns, 50);
+        }
+        assert!(series.gauges.values().all(|values| values.len() == 50));
+    }
+    let few = crate::results(&MIXED.replace("20_000", "7"));
+    assert_eq!(few.runs[0].series.request, [1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn distributions_are_cumulative_and_short() {
+    for run in &results(MIXED).runs {
+        for (class, responses) in [(&run.cdf.all, run.response_ns.all), (&run.cdf.write, run.response_ns.write)] {
+            assert!(class.len() <= 300 && class.is_sorted_by(|a, b| a.0 <= b.0 && a.1 < b.1), "{}", run.label);
+            assert_eq!(class.last().map(|&(ns, share)| (Some(ns), share)), Some((responses.max, 1.0)));
+        }
+    }
+}
+
+#[test]
+fn filling_writes_every_page_once_and_is_not_measured() {
+    let text = MIXED.replace("samples = 50", "samples = 50\nprecondition = \"fill\"");
+    let results = results(&text);
+    let logical_pages = results.device.as_ref().expect("known").logical_bytes / 4096;
+    for run in &results.runs {
+        let fill = run.precondition.expect("prepared");
+        assert_eq!((fill.mode, fill.pages_written, fill.settled), ("fill", logical_pages, None));
+        assert!((1.0..1.01).contains(&fill.write_amplification), "{} {}", run.label, fill.write_amplification);
+        assert_eq!(operations(run, "precondition", "program"), 0);
+        assert_eq!(run.host_pages_written, results.workload.pages_written);
+    }
+}
+
+#[test]
+fn a_steady_device_shows_the_write_amplification_of_theory() {
+    let results = results(
+        r#"
+        [device]
+        channels = 1
+        dies_per_channel = 1
+        blocks_per_plane = 1024
+        spare = 0.2
+        [workload.generator]
+        requests = 200_000
+        span = "204MiB"
+        [host]
+        loop = "closed"
+        [run]
+        precondition = "steady"
+        [[ftl]]
+        name = "page"
+        streams = "shared"
+        "#,
+    );
+    let run = &results.runs[0];
+    let steady = run.precondition.expect("prepared");
+    assert_eq!((steady.mode, steady.settled), ("steady", Some(true)));
+    // Greedy, b = 64: 2.5993 at ρ = 0.8; one block of 1024 is kept free, so ρ is 0.8008 and A 2.607.
+    let a = run.write_amplification.expect("the host writes");
+    assert!((a / 2.607 - 1.0).abs() < 0.01, "{a}");
+    assert!((steady.write_amplification / 2.607 - 1.0).abs() < 0.02, "{steady:?}");
+}
+
+#[test]
+fn the_resolved_study_gives_the_same_results() {
+    let first = results(MIXED);
+    let again = parse_json(&first.study.to_string()).expect("a resolved study is a study");
+    let second = run_study(&again, &Control::new()).expect("and runs");
+    assert_eq!(timeless(first), timeless(second));
+    let checked = check_study(&study(MIXED), &Control::new()).expect("valid");
+    assert_eq!(check_study(&checked, &Control::new()).expect("valid"), checked);
+}
+
+#[test]
+fn capacity_scales_the_blocks_and_spare_is_kept() {
+    for (capacity, spare, blocks) in [("1GiB", "0.1", 1138), ("900MiB", "0.1", 1000), ("10MiB", "0.5", 20)] {
+        let text = format!(
+            "[device]\ncapacity = \"{capacity}\"\nspare = {spare}\n[workload]\npreset = \"fin1\"\nrequests = 10\naddresses = \"dense\"\n[[ftl]]\nname = \"block\""
+        );
+        let results = results(&text);
+        let device = results.device.expect("known");
+        assert_eq!(device.geometry.blocks_per_plane, blocks, "{capacity}");
+        assert!(
+            device.physical_bytes as f64 * (1.0 - spare.parse::<f64>().expect("a number"))
+                >= device.logical_bytes as f64
+        );
+    }
+}
+
+#[test]
+fn bad_blocks_are_drawn_by_the_seed_and_left_alone() {
+    let text = MIXED.replace("spare = 0.15", "spare = 0.2\nbad_blocks = 0.05").replace("samples = 50", "verify = true");
+    let results = results(&text);
+    assert_eq!(results.device.as_ref().expect("known").bad_blocks, 13);
+    for run in &results.runs {
+        assert_eq!(run.erases.histogram.iter().map(|bin| bin.2).sum::<u64>(), 4 * 64 - 13, "{}", run.label);
+    }
+}
+
+/// A workload that would take minutes.
+const ENDLESS: &str = r#"
+    [device]
+    blocks_per_plane = 64
+    [workload.generator]
+    requests = 50_000_000
+    span = "40MiB"
+    [host]
+    loop = "closed"
+    [[ftl]]
+    name = "page"
+    [[ftl]]
+    name = "dftl"
+"#;
+
+#[test]
+fn a_cancelled_study_stops_within_a_second() {
+    let control = Control::new();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run_study(&study(ENDLESS), &control));
+        while !control.progress().iter().any(|line| line.label == "workload" && line.done > 0) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let begun = Instant::now();
+        control.cancel();
+        let results = running.join().expect("no panic").expect("stopping is no error");
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        assert!(results.cancelled && results.runs.is_empty());
+    });
+}
+
+#[test]
+fn a_cancelled_study_keeps_the_runs_that_were_finished() {
+    let control = Control::new();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    let text = MIXED.replace("requests = 20_000", "requests = 300_000");
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| pool.install(|| run_study(&study(&text), &control)));
+        let first_is_done = || control.progress().iter().any(|line| line.label == "page" && line.done == 300_000);
+        while !first_is_done() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        while !control.progress().iter().any(|line| line.label == "dftl" && line.done > 0) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        control.cancel();
+        let results = running.join().expect("no panic").expect("stopping is no error");
+        assert!(results.cancelled);
+        assert_eq!(results.runs.iter().map(|run| run.label.as_str()).collect::<Vec<_>>(), ["page"]);
+    });
+}
+
+#[test]
+fn progress_ends_at_its_totals() {
+    let control = Control::new();
+    let text = MIXED.replace("samples = 50", "precondition = \"fill\"");
+    run_study(&study(&text), &control).expect("valid");
+    let lines = control.progress();
+    let labels: Vec<_> = lines.iter().map(|line| line.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "workload",
+            "page (precondition)",
+            "page",
+            "dftl (precondition)",
+            "dftl",
+            "fast (precondition)",
+            "fast",
+            "block (precondition)",
+            "block"
+        ]
+    );
+    assert!(lines.iter().all(|line| line.done == line.total && line.total > 0), "{lines:?}");
+}
+
+#[test]
+fn every_device_preset_runs_every_scheme() {
+    for preset in sim::PRESETS {
+        let text = format!(
+            "[device]\npreset = \"{}\"\n[workload]\npreset = \"fin1\"\nrequests = 300\naddresses = \"dense\"\n\
+             [[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"dftl\"\n[[ftl]]\nname = \"fast\"\n[[ftl]]\nname = \"block\"",
+            preset.name
+        );
+        let results = results(&text);
+        assert_eq!(results.runs.len(), 4, "{}", preset.name);
+        assert!(results.runs.iter().all(|run| run.response_ns.write.mean.expect("writes") > 0.0));
+    }
+}

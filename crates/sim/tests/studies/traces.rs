@@ -1,0 +1,117 @@
+//! Studies over trace files: small ones made here, and the real ones where they are at hand.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sim::{Control, Results, SimError, parse_toml, run_study};
+use tempfile::TempDir;
+
+/// A folder with an MSR trace of these lines, and the path of a study file beside it.
+fn folder(trace: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("trace.csv"), trace).expect("written");
+    let study = folder.path().join("study.toml");
+    (folder, study)
+}
+
+fn run_at(study: &Path, workload: &str) -> Result<Results, SimError> {
+    let text = format!(
+        "[device]\ncapacity = \"auto\"\n[workload]\ntrace = \"trace.csv\"\nformat = \"msr\"\n{workload}\n[run]\nverify = true\n[[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"fast\""
+    );
+    run_study(&parse_toml(&text, &study.to_string_lossy())?, &Control::new())
+}
+
+/// Writes and reads of 4 KiB at these pages, 1 ms apart, writes first.
+fn lines(pages: &[u64]) -> String {
+    let mut text = String::new();
+    for (index, page) in pages.iter().enumerate() {
+        let op = if index % 2 == 0 { "Write" } else { "Read" };
+        writeln!(text, "{},host,0,{op},{},4096,0", 10_000 * index as u64, page * 4096).expect("text");
+    }
+    text
+}
+
+#[test]
+fn a_trace_is_found_beside_the_study_and_sizes_the_device() {
+    let (_folder, study) = folder(&lines(&[5, 5, 99_999, 5]));
+    let results = run_at(&study, "").expect("runs");
+    assert_eq!((results.workload.name.as_str(), results.workload.format.as_str()), ("trace.csv", "msr"));
+    assert_eq!((results.workload.requests, results.workload.span_bytes), (4, 100_000 * 4096));
+    assert_eq!(results.workload.duration_ns, 3_000_000);
+    assert_eq!(results.device.expect("known").logical_bytes, 100_000 * 4096);
+    assert_eq!(results.runs[0].requests.read, 2);
+    assert_eq!(run_at(&study, "requests = 3").expect("runs").workload.requests, 3);
+}
+
+#[test]
+fn dense_addresses_are_numbered_by_first_touch_and_counted() {
+    let far = 1 << 45;
+    let (_folder, study) = folder(&lines(&[far, far, far + 7, far, 3, far + 7]));
+    let results = run_at(&study, "addresses = \"dense\"").expect("runs");
+    let facts = results.workload.facts.join("; ");
+    assert!(facts.contains("the 3 pages touched are numbered"), "{facts}");
+    assert!(matches!(run_at(&study, ""), Err(SimError::Study(_))), "as they are, they need a device of 2^45 pages");
+}
+
+#[test]
+fn wrapped_addresses_are_counted() {
+    let (_folder, study) = folder(&lines(&[1, 1, 1_000_001, 1_000_001]));
+    let text = "[device]\nblocks_per_plane = 64\n[workload]\ntrace = \"trace.csv\"\nformat = \"msr\"\naddresses = \"wrap\"\n[[ftl]]\nname = \"page\"";
+    let study = parse_toml(text, &study.to_string_lossy()).expect("valid");
+    let results = run_study(&study, &Control::new()).expect("runs");
+    let facts = results.workload.facts.join("; ");
+    assert!(facts.contains("spans 1000002 pages, folded modulo the device's 14745"), "{facts}");
+}
+
+#[test]
+fn speedup_and_alignment_change_what_they_say() {
+    let (_folder, study) = folder("0,host,0,Write,3584,4096,0\n40000,host,0,Write,7680,4096,0\n");
+    let results = run_at(&study, "speedup = 4.0\nalign_offset = 512").expect("runs");
+    assert_eq!(results.workload.duration_ns, 1_000_000);
+    assert_eq!(results.workload.pages_written, 2, "aligned, each write is one page");
+    let facts = results.workload.facts.join("; ");
+    assert!(facts.contains("4 times as fast") && facts.contains("512 bytes are added"), "{facts}");
+    assert_eq!(run_at(&study, "").expect("runs").workload.pages_written, 4);
+}
+
+#[test]
+fn a_bad_line_is_found_before_anything_is_simulated() {
+    let (_folder, study) = folder(&format!("{}nonsense\n", lines(&[1; 70])));
+    let error = run_at(&study, "").expect_err("a bad line").to_string();
+    assert!(error.contains("line 71") && error.contains("nonsense"), "{error}");
+    let results = run_at(&study, "skip_bad = true").expect("runs");
+    assert!(
+        results.workload.facts.iter().any(|fact| fact == "1 bad records were left out"),
+        "{:?}",
+        results.workload.facts
+    );
+}
+
+#[test]
+fn several_devices_ask_for_a_choice() {
+    let (_folder, study) = folder("0,host,0,Write,0,4096,0\n10,host,1,Write,0,4096,0\n");
+    let error = run_at(&study, "").expect_err("two devices").to_string();
+    assert!(error.contains("2 devices"), "{error}");
+    let results = run_at(&study, "trace_device = \"stacked\"").expect("runs");
+    assert!(results.workload.facts.iter().any(|fact| fact.contains("its 2 devices are laid out one after another")));
+}
+
+#[test]
+fn real_traces_run_verified() {
+    let folder = std::env::var_os("FTLKIT_TRACES")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"), PathBuf::from);
+    let trace = folder.join("msr-cambridge1-sample.csv");
+    if !trace.exists() {
+        println!("skipped: no traces at {}", folder.display());
+        return;
+    }
+    let text = format!(
+        "[device]\npages_per_block = 64\n[workload]\ntrace = {trace:?}\naddresses = \"dense\"\n[run]\nverify = true\n\
+         [[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"block\"\n[[ftl]]\nname = \"fast\"\n[[ftl]]\nname = \"dftl\""
+    );
+    let results =
+        run_study(&parse_toml(&text, "").expect("valid"), &Control::new()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(results.workload.requests, 1000);
+    assert!(results.runs.iter().all(|run| run.verified == Some(true)));
+}
