@@ -16,6 +16,12 @@ pub fn read(format: Option<Format>, bytes: &[u8]) {
     drain(bytes, &OpenOptions { time_backwards: TimeBackwards::Sort { window: 3 }, ..clamp });
 }
 
+/// Lets a panic be caught where the reader means to catch it. libFuzzer's own hook ends the process at any panic; without
+/// it, one that nobody catches still does, when it reaches the fuzzer's C code.
+pub fn let_panics_be_caught() {
+    std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
+}
+
 fn drain(bytes: &[u8], options: &OpenOptions) {
     let mut trace = match open_bytes("fuzz", bytes, options) {
         Ok(trace) => trace,

@@ -1,11 +1,12 @@
 //! One column of integers, whatever their width, a batch at a time.
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::page::PageReader;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::schema::types::ColumnDescriptor;
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 /// A row group's column.
 pub(super) struct Column {
@@ -46,7 +47,9 @@ pub(super) fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, file_length: u
 }
 
 impl Column {
-    pub(super) fn new(reader: ColumnReader, column: &ColumnDescriptor) -> Result<Self> {
+    /// The column that `pages` hold.
+    pub(super) fn new(pages: Box<dyn PageReader>, column: &ColumnDescPtr) -> Result<Self> {
+        let reader = get_column_reader(column.clone(), pages);
         if !matches!(reader, ColumnReader::Int32ColumnReader(_) | ColumnReader::Int64ColumnReader(_)) {
             return Err(ParquetError::General("a row group has another column type than the file".into()));
         }

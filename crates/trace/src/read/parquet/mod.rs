@@ -17,6 +17,7 @@
 
 mod chunk;
 mod column;
+mod pages;
 
 use std::path::PathBuf;
 
@@ -32,6 +33,7 @@ use crate::options::OpenOptions;
 use crate::record::{Op, Record};
 use chunk::Chunk;
 use column::Column;
+use pages::{CheckedPages, guarded};
 
 /// The columns, in the order in which they are written.
 pub(crate) const COLUMNS: [&str; 6] = ["time_ns", "op", "offset", "length", "device", "stream"];
@@ -85,7 +87,7 @@ impl ParquetSource {
         }
         let chunk = Chunk::of(origin)?;
         let length = chunk.len();
-        let file = SerializedFileReader::new(chunk).map_err(|error| damaged(&path, 0, &error))?;
+        let file = guarded(|| SerializedFileReader::new(chunk)).map_err(|error| damaged(&path, 0, &error))?;
         let mut source = Self {
             file,
             length,
@@ -178,8 +180,11 @@ impl ParquetSource {
         let schema = self.file.metadata().file_metadata().schema_descr_ptr();
         for (column, place) in self.columns.iter_mut().zip(self.places) {
             let Some(place) = place else { continue };
-            let reader = group.get_column_reader(place).map_err(|error| damaged(&error))?;
-            *column = Some(Column::new(reader, &schema.column(place)).map_err(|error| damaged(&error))?);
+            let opened = guarded(|| {
+                let pages = CheckedPages::new(group.get_column_page_reader(place)?);
+                Column::new(Box::new(pages), &schema.column(place))
+            });
+            *column = Some(opened.map_err(|error| damaged(&error))?);
         }
         self.groups += 1;
         Ok(())
@@ -188,7 +193,7 @@ impl ParquetSource {
     fn next_batch(&mut self) -> Result<(), TraceError> {
         let rows = self.left_in_group.min(BATCH);
         for column in self.columns.iter_mut().flatten() {
-            column.read(rows).map_err(|error| damaged(&self.path, self.row, &error))?;
+            guarded(|| column.read(rows)).map_err(|error| damaged(&self.path, self.row, &error))?;
         }
         self.left_in_group -= rows;
         self.left_in_batch = rows;
