@@ -19,7 +19,7 @@ use crate::study::{Addresses, WorkloadText};
 use crate::survey::{Survey, Surveyor};
 
 /// The latest arrival, in nanoseconds: 73 years, leaving room below 64 bits for the run itself.
-const LATEST_NS: f64 = 2_305_843_009_213_693_952.0;
+const LATEST_NS: u64 = 1 << 61;
 /// Requests between two reports.
 const REPORT_EVERY: u64 = 4096;
 
@@ -276,17 +276,18 @@ impl Stream {
             Records::Generated(generator) => generator.next(),
         };
         match next {
-            Some(record) if self.is_adjusted => self.adjust(record).map(Some),
+            Some(record) if self.is_adjusted || record.time_ns >= LATEST_NS => self.adjust(record).map(Some),
             next => Ok(next),
         }
     }
 
     fn adjust(&self, record: Record) -> Result<Record, SimError> {
         let arrival = record.time_ns as f64 / self.speedup;
-        if arrival > LATEST_NS {
+        if arrival >= LATEST_NS as f64 {
             return Err(SimError::study(format!(
-                "workload.speedup = {}: a request that arrives at {} ns would arrive after 73 years; use a larger one",
-                self.speedup, record.time_ns
+                "workload: a request arrives {} ns after the first, which at workload.speedup = {} is more than 73 years and beyond the \
+                 clock. If the trace is not that long, its times are in another unit (workload.time_unit); if it is, use a larger speedup",
+                record.time_ns, self.speedup
             )));
         }
         let offset = record

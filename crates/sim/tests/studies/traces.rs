@@ -89,6 +89,14 @@ fn a_bad_line_is_found_before_anything_is_simulated() {
 }
 
 #[test]
+fn a_trace_longer_than_the_clock_is_refused() {
+    let (_folder, study) = folder(&format!("0,host,0,Write,0,4096,0\n{},host,0,Write,0,4096,0\n", u64::MAX / 200));
+    let error = run_at(&study, "").expect_err("292 years").to_string();
+    assert!(error.contains("73 years") && error.contains("time_unit"), "{error}");
+    assert!(run_at(&study, "speedup = 1000000.0").is_ok());
+}
+
+#[test]
 fn several_devices_ask_for_a_choice() {
     let (_folder, study) = folder("0,host,0,Write,0,4096,0\n10,host,1,Write,0,4096,0\n");
     let error = run_at(&study, "").expect_err("two devices").to_string();
