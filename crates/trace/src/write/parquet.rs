@@ -128,7 +128,7 @@ impl Sink for ParquetSink {
 }
 
 /// Writes requests as they come to `path`; returns how many. Devices are called by their numbers; to keep their names, use
-/// [`convert`](super::convert). Nothing is left behind on an error.
+/// [`convert`](super::convert()). Nothing is left behind on an error.
 pub fn write_parquet(
     records: impl IntoIterator<Item = Result<Record, TraceError>>,
     path: &Path,
