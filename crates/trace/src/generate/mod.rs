@@ -3,7 +3,7 @@
 //! * [`GeneratorSpec`] says what is wanted: where requests go ([`Pattern`]), what they do, how long they are ([`Sizes`]), when
 //!   they arrive ([`Arrivals`]). It reads from TOML and JSON, and unknown keys are errors.
 //! * [`generate`] checks it and returns a [`Generator`], an iterator of [`crate::Record`]s.
-//! * [`presets`] lists ready descriptions that meet the figures which papers print for well-known traces.
+//! * [`presets()`] lists ready descriptions that meet the figures which papers print for well-known traces.
 //!
 //! A generator knows nothing of flash: its `unit` is an alignment, not a page. It models no feedback either: a request does
 //! not wait for an earlier one, which is the simulated host's business. Requests are independent draws within a phase, so
