@@ -5,33 +5,37 @@
 //! They are kept in order of time. Those that are over are dropped; when there are still too many, the shortest goes, since
 //! fewest operations fit in it.
 
-/// Gaps remembered for a die. What matters are the few long ones, in front of an operation at the end of a long chain;
-/// copies between two dies leave a short one a page, into which hardly anything fits. More would lengthen the search and
-/// change little; 32 dies' gaps fit the first-level cache.
+/// Gaps remembered for a die. What matters are the few long ones, in front of an operation at the end of a long chain.
+/// More would lengthen the search and change little.
 const REMEMBERED: usize = 32;
+
+/// Room for gaps: with twice as much as is used, dropping the earliest is a step forward, and gaps move only every so often.
+const ROOM: usize = 2 * REMEMBERED;
 
 /// Gaps of one die, ascending.
 #[derive(Clone, Copy)]
 pub(crate) struct Gaps {
-    list: [(u64, u64); REMEMBERED],
+    room: [(u64, u64); ROOM],
+    first: usize,
     len: usize,
 }
 
 impl Gaps {
     pub(crate) fn new() -> Self {
-        Self { list: [(0, 0); REMEMBERED], len: 0 }
+        Self { room: [(0, 0); ROOM], first: 0, len: 0 }
     }
 
     /// All, as start and end.
+    #[inline]
     pub(crate) fn list(&self) -> &[(u64, u64)] {
-        &self.list[..self.len]
+        &self.room[self.first..self.first + self.len]
     }
 
     /// Adds the latest gap, when nothing can begin before `now` any more.
     pub(crate) fn push(&mut self, gap: (u64, u64), now: u64) {
-        let over = self.list().iter().take_while(|(_, end)| *end <= now).count();
-        self.list.copy_within(over..self.len, 0);
-        self.len -= over;
+        while self.len > 0 && self.list()[0].1 <= now {
+            self.remove(0);
+        }
         self.insert(self.len, gap);
     }
 
@@ -47,38 +51,51 @@ impl Gaps {
 
     /// Takes `start..end` out of the gap at a position; what is left of it counts if it is at least `shortest` long.
     pub(crate) fn split(&mut self, position: usize, start: u64, end: u64, shortest: u64) {
-        let (from, until) = self.list[position];
-        self.remove(position);
-        if until - end >= shortest {
-            self.insert(position, (end, until));
-        }
-        if start - from >= shortest {
-            self.insert(position, (from, start));
+        let gap = &mut self.room[self.first + position];
+        let (before, after) = ((gap.0, start), (end, gap.1));
+        match (length(before) >= shortest, length(after) >= shortest) {
+            (false, false) => self.remove(position),
+            (true, false) => *gap = before,
+            (false, true) => *gap = after,
+            (true, true) => {
+                *gap = before;
+                self.insert(position + 1, after);
+            }
         }
     }
 
     fn remove(&mut self, position: usize) {
-        self.list.copy_within(position + 1..self.len, position);
+        if position == 0 {
+            self.first += 1;
+        } else {
+            self.room.copy_within(self.first + position + 1..self.first + self.len, self.first + position);
+        }
         self.len -= 1;
     }
 
     fn insert(&mut self, mut position: usize, gap: (u64, u64)) {
         if self.len == REMEMBERED {
             let shortest = self.shortest();
-            if length(gap) <= length(self.list[shortest]) {
+            if length(gap) <= length(self.list()[shortest]) {
                 return;
             }
             self.remove(shortest);
             position -= usize::from(shortest < position);
         }
-        self.list.copy_within(position..self.len, position + 1);
-        self.list[position] = gap;
+        if self.first + self.len == ROOM {
+            self.room.copy_within(self.first.., 0);
+            self.first = 0;
+        }
+        let at = self.first + position;
+        self.room.copy_within(at..self.first + self.len, at + 1);
+        self.room[at] = gap;
         self.len += 1;
     }
 
     /// The position of the shortest gap; of the latest, where several are.
     fn shortest(&self) -> usize {
-        (0..self.len).rev().min_by_key(|&position| length(self.list[position])).unwrap_or(0)
+        let list = self.list();
+        (0..list.len()).rev().min_by_key(|&position| length(list[position])).unwrap_or(0)
     }
 }
 

@@ -44,7 +44,7 @@ impl Latencies {
     /// One minute: far above any flash, far below what could overflow a 64-bit clock within a run.
     pub const MAX_NS: u64 = 60_000_000_000;
 
-    /// The shortest operation, but not less than one nanosecond: a shorter gap is none.
+    /// The shortest operation, but not less than one nanosecond.
     fn shortest(&self) -> u64 {
         (self.read_ns + self.transfer_ns).min(self.program_ns + self.transfer_ns).min(self.erase_ns).max(1)
     }
@@ -58,6 +58,10 @@ pub enum Model {
     /// One resource for everything.
     Serial,
 }
+
+/// The shortest gap that is remembered, in shortest operations. Into a shorter one hardly anything fits that is not ready
+/// just when it begins; and copies between two dies leave one of a single read on the target for every page.
+const WORTH_REMEMBERING: u64 = 2;
 
 /// Timelines of a device.
 pub struct Pricing {
@@ -85,9 +89,20 @@ struct Die {
 #[derive(Clone, Copy)]
 struct Place {
     start: u64,
-    /// When its transfer begins; none for an erase.
-    transfer: Option<u64>,
+    /// When its transfer begins; without meaning for an erase, which has none.
+    transfer: u64,
     end: u64,
+}
+
+impl Place {
+    /// Books the channel.
+    #[inline]
+    fn book(self, op: Op, channel: &mut Channel) -> Span {
+        if op != Op::Erase {
+            channel.book(self.transfer);
+        }
+        Span { start: Nanos(self.start), end: Nanos(self.end) }
+    }
 }
 
 impl Pricing {
@@ -147,10 +162,10 @@ impl Pricing {
             let (from, until) = gaps.list()[position];
             let place = place(&self.latencies, channel, op, from.max(at));
             if place.end <= until {
-                gaps.split(position, place.start, place.end, self.shortest_ns);
+                gaps.split(position, place.start, place.end, WORTH_REMEMBERING * self.shortest_ns);
                 die.last_gap_end = gaps.last_end();
                 die.busy_ns += place.end - place.start;
-                return Some(book(channel, place));
+                return Some(place.book(op, channel));
             }
         }
         None
@@ -158,28 +173,16 @@ impl Pricing {
 }
 
 /// Where an operation would lie that can begin at `from` on its die.
-#[inline]
+#[expect(clippy::inline_always, reason = "a call for every flash operation that hands a structure back in memory")]
+#[inline(always)]
 fn place(latencies: &Latencies, channel: &Channel, op: Op, from: u64) -> Place {
-    match op {
-        Op::Read => {
-            let transfer = channel.first_gap(from + latencies.read_ns);
-            Place { start: from, transfer: Some(transfer), end: transfer + latencies.transfer_ns }
-        }
-        Op::Program => {
-            let start = channel.first_gap(from);
-            Place { start, transfer: Some(start), end: start + latencies.transfer_ns + latencies.program_ns }
-        }
-        Op::Erase => Place { start: from, transfer: None, end: from + latencies.erase_ns },
+    if op == Op::Erase {
+        return Place { start: from, transfer: from, end: from + latencies.erase_ns };
     }
-}
-
-/// Books the channel for an operation.
-#[inline]
-fn book(channel: &mut Channel, place: Place) -> Span {
-    if let Some(transfer) = place.transfer {
-        channel.book(transfer);
-    }
-    Span { start: Nanos(place.start), end: Nanos(place.end) }
+    let (before, after) = if op == Op::Read { (latencies.read_ns, 0) } else { (0, latencies.program_ns) };
+    let transfer = channel.first_gap(from + before);
+    let start = if op == Op::Read { from } else { transfer };
+    Place { start, transfer, end: transfer + latencies.transfer_ns + after }
 }
 
 impl Timing for Pricing {
@@ -194,13 +197,13 @@ impl Timing for Pricing {
         let die = &mut self.dies[index];
         let channel = &mut self.channels[die.channel as usize];
         let place = place(&self.latencies, channel, op, die.free_at.max(at.0));
-        if place.start - die.free_at >= self.shortest_ns && place.start > self.now {
+        if place.start - die.free_at >= WORTH_REMEMBERING * self.shortest_ns && place.start > self.now {
             self.gaps[index].push((die.free_at, place.start), self.now);
             die.last_gap_end = self.gaps[index].last_end();
         }
         die.free_at = place.end;
         die.busy_ns += place.end - place.start;
-        book(channel, place)
+        place.book(op, channel)
     }
 
     #[inline]

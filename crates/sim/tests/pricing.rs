@@ -98,6 +98,9 @@ fn one_resource_costs_latency_plus_transfer_and_overlaps_nothing() {
     assert_eq!(pricing.channel_free_from(2, Nanos(0)), Nanos(2500));
 }
 
+/// Twice the shortest operation, a read.
+const SHORTEST_GAP_NS: u64 = 250;
+
 /// The rules of the header of `pricing.rs` with complete lists: all busy stretches of every die and channel.
 struct Lists {
     dies_per_channel: usize,
@@ -116,6 +119,7 @@ impl Lists {
             from = end;
         }
         gaps.push((from, u64::MAX));
+        gaps.retain(|&(from, until)| until - from >= SHORTEST_GAP_NS);
         for (from, until) in gaps {
             let from = from.max(at);
             let (start, transfer, end) = match op {
@@ -142,8 +146,12 @@ impl Lists {
         unreachable!("the last gap has no end")
     }
 
+    /// Forgets what is over, but for the last of it: it says where the gap behind it begins.
     fn forget_before(&mut self, now: u64) {
-        self.dies.iter_mut().chain(&mut self.channels).for_each(|busy| busy.retain(|&(_, end)| end > now));
+        for busy in self.dies.iter_mut().chain(&mut self.channels) {
+            let over = busy.iter().take_while(|&&(_, end)| end <= now).count();
+            busy.drain(..over.saturating_sub(1));
+        }
     }
 
     fn first_gap(&self, channel: usize, from: u64) -> u64 {
