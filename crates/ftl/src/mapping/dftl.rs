@@ -195,7 +195,7 @@ impl<D: Device> Ftl<D> for Dftl {
         if request.lpn.get() < self.table.logical_pages() {
             match foresight {
                 Foresight::Far => self.cache.prefetch_slot(request.lpn),
-                Foresight::Near => self.cache.prefetch_entry(request.lpn),
+                Foresight::Near => self.prefetch_entry(request.lpn),
             }
         }
     }
@@ -250,8 +250,19 @@ impl Dftl {
             if let Some(page) = self.table.location(self.table.page_of(lpn)) {
                 media.read(page)?;
             }
-            Ok(self.cache.insert(lpn, self.table.entry(lpn)))
+            let slot = self.cache.insert(lpn, self.table.entry(lpn));
+            self.cache.prefetch_victim();
+            Ok(slot)
         })
+    }
+
+    /// Asks for a cached entry, or for the one on flash that a miss will copy or an update change.
+    #[inline]
+    fn prefetch_entry(&self, lpn: Lpn) {
+        match self.cache.find(lpn) {
+            Some(slot) => self.cache.prefetch_entry(slot),
+            None => self.table.prefetch(lpn),
+        }
     }
 
     fn clean_victim<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
@@ -341,7 +352,7 @@ impl Dftl {
         self.space.list_valid(victim, &mut moving);
         let lpns = || moving.iter().filter_map(|&from| media.device().peek(from)).map(Lpn::new);
         lpns().for_each(|lpn| self.cache.prefetch_slot(lpn));
-        lpns().for_each(|lpn| self.cache.prefetch_entry(lpn));
+        lpns().for_each(|lpn| self.prefetch_entry(lpn));
         for &from in &moving {
             let page = media.read(from)?;
             let Some(to) = self.space.place_on(die, COLLECTED) else {

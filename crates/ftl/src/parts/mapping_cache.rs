@@ -64,13 +64,19 @@ impl MappingCache {
         prefetch(&self.slot_of, lpn.index());
     }
 
-    /// Asks for the memory that using or changing an entry touches, if it is cached.
+    /// Asks for the memory that using or changing a cached entry touches.
     #[inline]
-    pub fn prefetch_entry(&self, lpn: Lpn) {
-        if let Some(slot) = self.find(lpn) {
-            prefetch(&self.entries, slot.0 as usize);
-            self.recency.prefetch(slot.0);
-            self.dirty.prefetch(slot.0);
+    pub fn prefetch_entry(&self, slot: Slot) {
+        prefetch(&self.entries, slot.0 as usize);
+        self.recency.prefetch(slot.0);
+        self.dirty.prefetch(slot.0);
+    }
+
+    /// Asks for the memory of the entry that leaves next.
+    #[inline]
+    pub fn prefetch_victim(&self) {
+        if let Some(slot) = self.victim() {
+            self.prefetch_entry(slot);
         }
     }
 

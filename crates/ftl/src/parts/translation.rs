@@ -6,6 +6,7 @@
 
 use flash::{Lpn, Ppn};
 
+use crate::parts::prefetch::prefetch;
 use crate::{BrokenInvariant, Device, Layout, Media};
 
 /// GTD and the content of the translation pages.
@@ -57,6 +58,12 @@ impl TranslationTable {
     #[inline]
     pub fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         self.content[lpn.index()]
+    }
+
+    /// Asks for the memory of an entry.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.content, lpn.index());
     }
 
     /// An entry of a translation page that is being programmed.
