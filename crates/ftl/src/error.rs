@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flash::FlashError;
+use flash::{FlashError, MediaEvent};
 
 use crate::Cause;
 
@@ -39,6 +39,45 @@ impl fmt::Display for FtlError {
 }
 
 impl std::error::Error for FtlError {}
+
+impl FtlError {
+    /// Whether the power was cut.
+    pub fn is_power_cut(&self) -> bool {
+        matches!(self, Self::Flash { error, .. } if error.media_event() == Some(MediaEvent::PowerCut))
+    }
+}
+
+/// Why a scheme could not be brought back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecoverError {
+    /// It could not be built for this device or with these parameters.
+    Config(ConfigError),
+    /// An operation failed.
+    Ftl(FtlError),
+}
+
+impl fmt::Display for RecoverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Ftl(error) => write!(f, "recovery stopped: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RecoverError {}
+
+impl From<ConfigError> for RecoverError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<FtlError> for RecoverError {
+    fn from(error: FtlError) -> Self {
+        Self::Ftl(error)
+    }
+}
 
 /// A numbered invariant of a scheme does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ pub mod registry;
 mod scheme;
 mod timing;
 
-pub use error::{BrokenInvariant, ConfigError, FtlError};
+pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 pub use media::{Cause, Label, Media, Note, Tally};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use registry::Entry;

@@ -8,7 +8,7 @@
 //!
 //! Invariant: totals meet at both ends. What the causes add up to is what the flash counted, because there is no other way in.
 
-use flash::{FlashError, Lbn, Page, Pbn, Ppn, Role, Tag};
+use flash::{FlashError, Lbn, Page, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::{Device, FtlError, Nanos, Op};
 
@@ -30,11 +30,15 @@ pub enum Cause {
     Merge = 5,
     /// Preparing the device before measurement.
     Precondition = 6,
+    /// Finding out after a power cut what the flash holds, and putting it in order.
+    Recovery = 7,
+    /// Moving pages out of a block that fails.
+    Relocation = 8,
 }
 
 impl Cause {
     /// How many there are.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 9;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -45,6 +49,8 @@ impl Cause {
         Self::MappingCollection,
         Self::Merge,
         Self::Precondition,
+        Self::Recovery,
+        Self::Relocation,
     ];
 
     /// The name used in results.
@@ -57,6 +63,8 @@ impl Cause {
             Self::MappingCollection => "mapping_collection",
             Self::Merge => "merge",
             Self::Precondition => "precondition",
+            Self::Recovery => "recovery",
+            Self::Relocation => "relocation",
         }
     }
 }
@@ -165,10 +173,26 @@ impl Tally {
 pub struct Label {
     /// LPN, or translation page number for [`Role::Translation`].
     pub logical: u32,
+    /// Logical pages that the page speaks of: 1 but for [`Role::Trimmed`].
+    pub extent: u32,
     /// Use of the block.
     pub role: Role,
     /// Owning logical block, where the scheme has one.
     pub owner: Option<Lbn>,
+}
+
+impl Label {
+    /// A label without an owner.
+    #[inline]
+    pub fn new(logical: u32, role: Role) -> Self {
+        Self { logical, extent: 1, role, owner: None }
+    }
+
+    /// A label with an owner.
+    #[inline]
+    pub fn of(logical: u32, role: Role, owner: Lbn) -> Self {
+        Self { logical, extent: 1, role, owner: Some(owner) }
+    }
 }
 
 /// A device behind its door, with the cursor of the request that is being served.
@@ -210,11 +234,23 @@ impl<D: Device> Media<D> {
         }
     }
 
-    /// Programs a page.
+    /// Programs a page with new content.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, label: Label, data: D::Data) -> Result<(), FtlError> {
+        self.program_version(ppn, label, self.seq + 1, data)
+    }
+
+    /// Programs a page with the content, and so the version, of another.
+    #[inline]
+    pub fn program_copy(&mut self, ppn: Ppn, label: Label, page: Page<D::Data>) -> Result<(), FtlError> {
+        self.program_version(ppn, label, page.version, page.data)
+    }
+
+    #[inline]
+    fn program_version(&mut self, ppn: Ppn, label: Label, version: u64, data: D::Data) -> Result<(), FtlError> {
         self.seq += 1;
-        let tag = Tag { logical: label.logical, role: label.role, owner: label.owner, seq: self.seq };
+        let Label { logical, extent, role, owner } = label;
+        let tag = Tag { logical, extent, role, owner, seq: self.seq, version };
         match self.device.program(ppn, &tag, data) {
             Ok(()) => {
                 self.account(Op::Program, self.device.geometry().block_of(ppn), ppn.get());
@@ -240,7 +276,23 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn copy(&mut self, from: Ppn, to: Ppn, label: Label) -> Result<(), FtlError> {
         let page = self.read(from)?;
-        self.program(to, label, page.data)
+        self.program_copy(to, label, page)
+    }
+
+    /// Reads a page's tag, whatever state the page is in.
+    pub fn scan(&mut self, ppn: Ppn) -> Result<Scan, FtlError> {
+        match self.device.scan(ppn) {
+            Ok(scan) => {
+                self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get());
+                Ok(scan)
+            }
+            Err(error) => Err(self.stop(error)),
+        }
+    }
+
+    /// For recovery: programs from now on come after everything that the flash holds.
+    pub fn continue_after(&mut self, seq: u64) {
+        self.seq = self.seq.max(seq);
     }
 
     /// Does something for each item, all starting at the same moment; goes on when the last is done.

@@ -3,7 +3,7 @@
 use flash::{Flash, Geometry, Lbn, Lpn, Pbn, ProgramOrder};
 use serde::Serialize;
 
-use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, Values};
+use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, RecoverError, Values};
 
 /// A host request in pages. Whole, since many schemes classify by size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +114,10 @@ pub trait Scheme: Sized {
 
     /// Builds the scheme for an erased device.
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError>;
+
+    /// Builds the scheme for a device that it has used before, from the tags alone, after any power cut. May be cut itself
+    /// at any operation and started again.
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError>;
 }
 
 /// What a scheme may know of its device: shape, logical capacity and the blocks it can use.

@@ -40,11 +40,13 @@
 //! 3. `collect_translation`: translation pages are moved, the GTD is changed.
 //!
 //! ## Recover
-//! The newest sequence number of each LPN and of each translation page among all tags wins; the cache starts empty.
+//! 1. Of each LPN the highest version among all tags of data and trim pages wins. Translation pages are not needed for that,
+//!    and may be older than the data: their blocks are erased.
+//! 2. `rewrite_table` writes them anew; the cache starts empty.
 //!
 //! ## Invariants
 //! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
-//! - I2: there are as many valid pages as mapped LPNs and written translation pages together.
+//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
 //! - I3: free blocks are erased and hold nothing valid.
 //! - I4: each written translation page lies where the GTD says; unwritten ones map nothing.
 //! - I5: a clean cached entry says what its translation page says.
@@ -57,11 +59,13 @@ use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::mapping_cache::{MappingCache, Slot};
 use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::scan::Scanned;
 use crate::parts::translation::TranslationTable;
+use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
     BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
-    Media, Note, Parameter, Request, Scheme, Values,
+    Media, Note, Parameter, RecoverError, Request, Scheme, Values,
 };
 
 const HOST: Stream = 0;
@@ -76,6 +80,7 @@ const CMT_ENTRY_BYTES: u64 = 8;
 pub struct Dftl {
     cache: MappingCache,
     table: TranslationTable,
+    trims: Trims,
     space: PageSpace,
     aside: Option<Pbn>,
     moving: Vec<Ppn>,
@@ -142,6 +147,7 @@ impl Scheme for Dftl {
                 layout.logical_pages,
                 TranslationTable::entries_per_page(layout),
             ),
+            trims: Trims::default(),
             aside: roomiest.and_then(|die| space.set_aside(die)),
             space,
             moving: Vec::new(),
@@ -152,6 +158,25 @@ impl Scheme for Dftl {
                 .with("translation pages", 0, translation_pages * u64::from(layout.geometry.page_size_bytes())),
             table,
         })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut dftl = Self::format(layout, values)?;
+        let scanned = Scanned::of(media, layout)?;
+        let newest = scanned.newest(layout.logical_pages);
+        let kept = scanned.keep_one_copy(layout, &newest);
+        let stream = |role| if role == Role::Collected { COLLECTED } else { HOST };
+        dftl.space = dftl.space.recover(media, layout, kept.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
+        dftl.aside = None;
+        for (ppn, tag) in kept {
+            if tag.role == Role::Trimmed {
+                dftl.trims.found(&tag, ppn, &newest);
+            } else {
+                dftl.table.write_entry(Lpn::new(tag.logical), Some(ppn));
+            }
+        }
+        dftl.rewrite_table(media)?;
+        Ok(dftl)
     }
 }
 
@@ -171,7 +196,7 @@ impl<D: Device> Ftl<D> for Dftl {
         media.together(request.lpns(), |media, (i, lpn)| {
             let slot = self.lookup(media, lpn)?;
             let to = self.next_page(media, HOST)?;
-            media.program(to, Label { logical: lpn.get(), role: Role::Data, owner: None }, data[i].clone())?;
+            media.program(to, Label::new(lpn.get(), Role::Data), data[i].clone())?;
             self.remap(slot, Some(to));
             Ok(())
         })
@@ -182,12 +207,20 @@ impl<D: Device> Ftl<D> for Dftl {
             let slot = self.lookup(media, lpn)?;
             if self.cache.ppn(slot).is_some() {
                 self.remap(slot, None);
+                self.trims.trimmed(lpn);
             }
             Ok(())
         })
     }
 
-    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.trims.pending_runs() {
+            let to = self.next_page(media, HOST)?;
+            media.program(to, Trims::label(first, extent), D::Data::default())?;
+            for page in self.trims.wrote(first, extent, to) {
+                self.space.release(page);
+            }
+        }
         Ok(())
     }
 
@@ -222,8 +255,9 @@ impl<D: Device> Ftl<D> for Dftl {
             mapped += 1;
         }
         let (valid, written) = (self.space.valid_pages(), self.table.written().count() as u64);
-        BrokenInvariant::unless(valid == mapped + written, "I2", || {
-            format!("{valid} pages are valid, but {mapped} LPNs are mapped and {written} translation pages written")
+        let trims = self.trims.pages().count() as u64;
+        BrokenInvariant::unless(valid == mapped + written + trims, "I2", || {
+            format!("{valid} pages are valid, but {mapped} LPNs are mapped, {written} translation and {trims} trim pages needed")
         })?;
         self.space.check(media, "I3")?;
         self.table.check(media, "I4")
@@ -278,7 +312,7 @@ impl Dftl {
             Some(old) => media.read(old)?.data,
             None => D::Data::default(),
         };
-        media.program(to, Label { logical: page, role: Role::Translation, owner: None }, data)?;
+        media.program(to, Label::new(page, Role::Translation), data)?;
         if let Some(old) = self.table.relocate(page, to) {
             self.space.release(old);
         }
@@ -292,8 +326,13 @@ impl Dftl {
     }
 
     fn remap(&mut self, slot: Slot, to: Option<Ppn>) {
-        if let Some(old) = self.cache.ppn(slot) {
-            self.space.release(old);
+        match self.cache.ppn(slot) {
+            Some(old) => self.space.release(old),
+            None => {
+                if let Some(page) = self.trims.overwritten(self.cache.lpn(slot)) {
+                    self.space.release(page);
+                }
+            }
         }
         self.cache.set(slot, to);
     }
@@ -342,8 +381,13 @@ impl Dftl {
             let Some(to) = self.space.place_on(die, COLLECTED) else {
                 return Err(FtlError::OutOfSpace { wanted: "collected pages" });
             };
-            media.program(to, Label { logical: page.logical, role: Role::Collected, owner: None }, page.data)?;
+            if let Some(label) = self.trims.at(from) {
+                media.program_copy(to, label, page)?;
+                self.trims.moved(from, to);
+                continue;
+            }
             let lpn = Lpn::new(page.logical);
+            media.program_copy(to, Label::new(page.logical, Role::Collected), page)?;
             match self.cache.find(lpn) {
                 Some(slot) => self.cache.set(slot, Some(to)),
                 None => self.updates.push((self.table.page_of(lpn), lpn, to)),
@@ -393,12 +437,25 @@ impl Dftl {
             let Some(to) = self.space.place_on(die, TRANSLATION) else {
                 return Err(FtlError::OutOfSpace { wanted: "collected translation pages" });
             };
-            media.program(to, Label { logical: page.logical, role: Role::Translation, owner: None }, page.data)?;
-            self.table.relocate(page.logical, to);
+            let number = page.logical;
+            media.program_copy(to, Label::new(number, Role::Translation), page)?;
+            self.table.relocate(number, to);
         }
         self.moving = moving;
         media.erase(victim)?;
         self.space.reclaimed(victim);
+        Ok(())
+    }
+
+    /// Writes every translation page that maps something, for a table whose content is known but of which no page is left.
+    fn rewrite_table<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.restore_aside(media)?;
+        for page in 0..self.table.len() {
+            if self.table.location(page).is_none() && self.table.maps_something(page) {
+                let to = self.next_page(media, TRANSLATION)?;
+                self.write_translation(media, page, to, &[])?;
+            }
+        }
         Ok(())
     }
 

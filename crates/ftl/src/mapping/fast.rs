@@ -250,7 +250,7 @@ impl Fast {
         let ppn = self.data.geometry().page(sequential.block, sequential.filled);
         media.program(
             ppn,
-            Label { logical: lpn.get(), role: Role::SequentialLog, owner: Some(sequential.lbn) },
+            Label::of(lpn.get(), Role::SequentialLog, sequential.lbn),
             data,
         )?;
         sequential.filled += 1;

@@ -35,11 +35,14 @@
 //!    it, but the die is busy with it.
 //!
 //! ## Recover
-//! The newest sequence number of each LPN among all tags wins.
+//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run.
+//! 2. Blocks that hold nothing newest are erased; the others are closed as they are.
+//! 3. Trims are pending until a flush writes them down (`parts/trims.rs`); a cut before may bring the page back.
 //!
 //! ## Invariants
 //! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
-//! - I2: there are as many valid pages as mapped LPNs (so no page is mapped twice and none is lost).
+//! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is mapped twice and none
+//!   is lost).
 //! - I3: free blocks are erased and hold nothing valid.
 //!
 //! ## Costs
@@ -50,10 +53,12 @@ use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::page_space::{PageSpace, Stream};
 use crate::parts::prefetch::prefetch;
+use crate::parts::scan::Scanned;
+use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
     BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
-    Media, Note, Parameter, Request, Scheme, Values,
+    Media, Note, Parameter, RecoverError, Request, Scheme, Values,
 };
 
 const HOST: Stream = 0;
@@ -62,6 +67,7 @@ const COLLECTED: Stream = 1;
 /// Pure page-level mapping.
 pub struct Page {
     map: Vec<Option<Ppn>>,
+    trims: Trims,
     space: PageSpace,
     collected: Stream,
     moving: Vec<Ppn>,
@@ -100,10 +106,29 @@ impl Scheme for Page {
         PageSpace::require(layout, streams, threshold, u64::from(layout.logical_pages), "page")?;
         Ok(Self {
             map: vec![None; layout.logical_pages as usize],
+            trims: Trims::default(),
             space: PageSpace::new(layout, streams, Policy::from_values(values), threshold),
             collected: if streams == 2 { COLLECTED } else { HOST },
             moving: Vec::new(),
         })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut page = Self::format(layout, values)?;
+        let scanned = Scanned::of(media, layout)?;
+        let newest = scanned.newest(layout.logical_pages);
+        let kept = scanned.keep_one_copy(layout, &newest);
+        let collected = page.collected;
+        let stream = |role| if role == Role::Collected { collected } else { HOST };
+        page.space = page.space.recover(media, layout, kept.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
+        for (ppn, tag) in kept {
+            if tag.role == Role::Trimmed {
+                page.trims.found(&tag, ppn, &newest);
+            } else {
+                page.map[tag.logical as usize] = Some(ppn);
+            }
+        }
+        Ok(page)
     }
 }
 
@@ -121,7 +146,7 @@ impl<D: Device> Ftl<D> for Page {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             let to = self.next_page(media)?;
-            media.program(to, Label { logical: lpn.get(), role: Role::Data, owner: None }, data[i].clone())?;
+            media.program(to, Label::new(lpn.get(), Role::Data), data[i].clone())?;
             self.remap(lpn, Some(to));
             Ok(())
         })
@@ -134,7 +159,14 @@ impl<D: Device> Ftl<D> for Page {
         Ok(())
     }
 
-    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.trims.pending_runs() {
+            let to = self.next_page(media)?;
+            media.program(to, Trims::label(first, extent), D::Data::default())?;
+            for page in self.trims.wrote(first, extent, to) {
+                self.space.release(page);
+            }
+        }
         Ok(())
     }
 
@@ -158,9 +190,9 @@ impl<D: Device> Ftl<D> for Page {
             })?;
             mapped += 1;
         }
-        let valid = self.space.valid_pages();
-        BrokenInvariant::unless(mapped == valid, "I2", || {
-            format!("{mapped} LPNs are mapped but {valid} pages are valid")
+        let (valid, trims) = (self.space.valid_pages(), self.trims.pages().count() as u64);
+        BrokenInvariant::unless(mapped + trims == valid, "I2", || {
+            format!("{mapped} LPNs are mapped and {trims} trim pages are needed, but {valid} pages are valid")
         })?;
         self.space.check(media, "I3")
     }
@@ -172,8 +204,19 @@ impl<D: Device> Ftl<D> for Page {
 
 impl Page {
     fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
-        if let Some(old) = std::mem::replace(&mut self.map[lpn.index()], to) {
-            self.space.release(old);
+        match std::mem::replace(&mut self.map[lpn.index()], to) {
+            Some(old) => {
+                self.space.release(old);
+                if to.is_none() {
+                    self.trims.trimmed(lpn);
+                }
+            }
+            None if to.is_some() => {
+                if let Some(page) = self.trims.overwritten(lpn) {
+                    self.space.release(page);
+                }
+            }
+            None => {}
         }
     }
 
@@ -220,8 +263,14 @@ impl Page {
             let Some(to) = self.space.place_on(die, self.collected) else {
                 return Err(FtlError::OutOfSpace { wanted: "collected pages" });
             };
-            media.program(to, Label { logical: page.logical, role: Role::Collected, owner: None }, page.data)?;
-            self.map[page.logical as usize] = Some(to);
+            if let Some(label) = self.trims.at(from) {
+                media.program_copy(to, label, page)?;
+                self.trims.moved(from, to);
+                continue;
+            }
+            let logical = page.logical;
+            media.program_copy(to, Label::new(logical, Role::Collected), page)?;
+            self.map[logical as usize] = Some(to);
         }
         media.erase(victim)?;
         self.space.reclaimed(victim);

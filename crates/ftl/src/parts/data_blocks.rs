@@ -182,5 +182,5 @@ impl DataBlocks {
 
 /// The label of a page in a data block.
 pub fn data_label(lpn: Lpn, lbn: Lbn) -> Label {
-    Label { logical: lpn.get(), role: Role::Data, owner: Some(lbn) }
+    Label::of(lpn.get(), Role::Data, lbn)
 }

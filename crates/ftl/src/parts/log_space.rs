@@ -80,7 +80,7 @@ impl LogSpace {
             return Err(FtlError::OutOfSpace { wanted: "a log page" });
         };
         let ppn = self.geometry.page(tail, self.next_offset);
-        media.program(ppn, Label { logical: lpn.get(), role: Role::RandomLog, owner: Some(lbn) }, data)?;
+        media.program(ppn, Label::of(lpn.get(), Role::RandomLog, lbn), data)?;
         self.next_offset += 1;
         self.set_newest(lpn, Some(ppn));
         Ok(())

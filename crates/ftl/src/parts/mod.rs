@@ -11,3 +11,5 @@ pub mod pool;
 pub mod prefetch;
 pub mod translation;
 pub mod victims;
+pub mod scan;
+pub mod trims;

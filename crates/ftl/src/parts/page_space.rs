@@ -14,7 +14,7 @@ use flash::{Geometry, Pbn, Ppn};
 use crate::parts::ledger::Ledger;
 use crate::parts::pool::{FreePool, channels_first};
 use crate::parts::victims::{Policy, Victims};
-use crate::{BrokenInvariant, ConfigError, Device, Layout, Media};
+use crate::{BrokenInvariant, ConfigError, Device, FtlError, Layout, Media};
 
 /// Index of a stream of a space.
 pub type Stream = usize;
@@ -55,6 +55,33 @@ impl PageSpace {
             turns: vec![0; streams],
             threshold: threshold.max(1),
         }
+    }
+
+    /// The space of a device that was used before: these pages are valid, each with its block's stream; blocks without any
+    /// are erased, whatever they look like. Blocks with some are closed: their erased pages may be unstable.
+    pub fn recover<D: Device>(
+        mut self,
+        media: &mut Media<D>,
+        layout: &Layout,
+        valid: impl IntoIterator<Item = (Ppn, Stream)>,
+    ) -> Result<Self, FtlError> {
+        let mut used = vec![false; self.geometry.blocks() as usize];
+        for (ppn, stream) in valid {
+            let pbn = self.geometry.block_of(ppn);
+            self.ledger.validate(ppn, pbn);
+            self.stream_of[pbn.index()] = stream as u8;
+            used[pbn.index()] = true;
+        }
+        self.pool = FreePool::new(self.geometry, &[]);
+        for &pbn in &layout.good_blocks {
+            if used[pbn.index()] {
+                self.victims.close(pbn, self.ledger.valid_pages(pbn));
+            } else {
+                media.erase(pbn)?;
+                self.pool.put(pbn);
+            }
+        }
+        Ok(self)
     }
 
     /// Valid pages that a space is sure to hold: each die sets aside its free blocks and one open block a stream.

@@ -65,6 +65,23 @@ impl TranslationTable {
         self.content[lpn.index()] = ppn;
     }
 
+    /// Translation pages of the table.
+    pub fn len(&self) -> u32 {
+        self.directory.len() as u32
+    }
+
+    /// Whether the table has no page at all.
+    pub fn is_empty(&self) -> bool {
+        self.directory.is_empty()
+    }
+
+    /// Whether an entry of a translation page is mapped.
+    pub fn maps_something(&self, page: u32) -> bool {
+        let first = page as usize * self.entries_per_page as usize;
+        let end = (first + self.entries_per_page as usize).min(self.content.len());
+        self.content[first..end].iter().any(Option::is_some)
+    }
+
     /// Logical pages that the table maps.
     pub fn logical_pages(&self) -> u32 {
         self.content.len() as u32

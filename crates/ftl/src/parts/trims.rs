@@ -1,0 +1,169 @@
+//! Trims that survive a power cut.
+//!
+//! Recovery works from tags, and a trim leaves none: until something says otherwise, the page's last copy is still there to
+//! be found. So a trim is *pending* until a flush, which writes one page for each run of trimmed logical pages, tagged
+//! [`Role::Trimmed`] with the run's first page and extent. Such a page is needed as long as one of its logical pages has
+//! neither been written again nor trimmed by a later one; it is moved by collection like any other.
+//!
+//! There are never more of them than unmapped logical pages, so they fit where the data would.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flash::{Lpn, Ppn, Role, Tag};
+
+use crate::Label;
+use crate::parts::scan::Newest;
+
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    first: u32,
+    extent: u32,
+    page: Ppn,
+    /// Logical pages for which this is still the last word.
+    needed_by: u32,
+}
+
+/// Pending trims, and the pages that say what was trimmed.
+#[derive(Clone, Debug, Default)]
+pub struct Trims {
+    pending: BTreeSet<u32>,
+    written: BTreeMap<u32, Written>,
+    by_page: BTreeMap<Ppn, u32>,
+    /// The written trim that is the last word on a logical page.
+    of: BTreeMap<u32, u32>,
+    next: u32,
+}
+
+impl Trims {
+    /// A mapped page was trimmed.
+    pub fn trimmed(&mut self, lpn: Lpn) {
+        self.pending.insert(lpn.get());
+    }
+
+    /// An unmapped page was written; returns the trim page that is not needed any more, if that makes one so.
+    pub fn overwritten(&mut self, lpn: Lpn) -> Option<Ppn> {
+        self.pending.remove(&lpn.get());
+        if self.of.is_empty() { None } else { self.of.remove(&lpn.get()).and_then(|id| self.loses_one(id)) }
+    }
+
+    /// The runs of pending trims, each as (first page, pages).
+    pub fn pending_runs(&self) -> Vec<(u32, u32)> {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for &lpn in &self.pending {
+            match runs.last_mut() {
+                Some((first, pages)) if *first + *pages == lpn => *pages += 1,
+                _ => runs.push((lpn, 1)),
+            }
+        }
+        runs
+    }
+
+    /// The label of a trim page.
+    pub fn label(first: u32, extent: u32) -> Label {
+        Label { logical: first, extent, role: Role::Trimmed, owner: None }
+    }
+
+    /// A page now says that this run was trimmed; returns the trim pages that are not needed any more.
+    pub fn wrote(&mut self, first: u32, extent: u32, page: Ppn) -> Vec<Ppn> {
+        self.register(first, extent, page, |_| true)
+    }
+
+    /// Recovery found a trim page that is the last word on some logical page.
+    pub fn found(&mut self, tag: &Tag, page: Ppn, newest: &[Option<Newest>]) {
+        let last_word = |lpn: u32| newest.get(lpn as usize).copied().flatten().is_some_and(|found| found.version == tag.version);
+        self.register(tag.logical, tag.extent, page, last_word);
+    }
+
+    fn register(&mut self, first: u32, extent: u32, page: Ppn, last_word: impl Fn(u32) -> bool) -> Vec<Ppn> {
+        let id = self.next;
+        self.next += 1;
+        let mut superseded = Vec::new();
+        let mut needed_by = 0;
+        for lpn in (first..first + extent).filter(|&lpn| last_word(lpn)) {
+            self.pending.remove(&lpn);
+            needed_by += 1;
+            superseded.extend(self.of.insert(lpn, id).and_then(|old| self.loses_one(old)));
+        }
+        if needed_by == 0 {
+            superseded.push(page);
+        } else {
+            self.written.insert(id, Written { first, extent, page, needed_by });
+            self.by_page.insert(page, id);
+        }
+        superseded
+    }
+
+    /// The label of a trim page at this place, if there is one.
+    pub fn at(&self, page: Ppn) -> Option<Label> {
+        if self.by_page.is_empty() {
+            return None;
+        }
+        let written = self.written.get(self.by_page.get(&page)?)?;
+        Some(Self::label(written.first, written.extent))
+    }
+
+    /// A trim page was moved.
+    pub fn moved(&mut self, from: Ppn, to: Ppn) {
+        if let Some(id) = self.by_page.remove(&from) {
+            self.by_page.insert(to, id);
+            if let Some(written) = self.written.get_mut(&id) {
+                written.page = to;
+            }
+        }
+    }
+
+    /// Trim pages that are needed.
+    pub fn pages(&self) -> impl Iterator<Item = Ppn> + '_ {
+        self.by_page.keys().copied()
+    }
+
+    fn loses_one(&mut self, id: u32) -> Option<Ppn> {
+        let written = self.written.get_mut(&id)?;
+        written.needed_by -= 1;
+        if written.needed_by > 0 {
+            return None;
+        }
+        let page = written.page;
+        self.written.remove(&id);
+        self.by_page.remove(&page);
+        Some(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trim_page_is_needed_until_its_last_logical_page_is_written_or_trimmed_again() {
+        let mut trims = Trims::default();
+        for lpn in [3, 4, 5, 9] {
+            trims.trimmed(Lpn::new(lpn));
+        }
+        assert_eq!(trims.overwritten(Lpn::new(9)), None);
+        assert_eq!(trims.pending_runs(), [(3, 3)]);
+        assert!(trims.wrote(3, 3, Ppn::new(100)).is_empty());
+        assert!(trims.pending_runs().is_empty());
+        trims.moved(Ppn::new(100), Ppn::new(200));
+        assert_eq!(trims.at(Ppn::new(200)).map(|label| (label.logical, label.extent)), Some((3, 3)));
+        assert_eq!((trims.overwritten(Lpn::new(3)), trims.overwritten(Lpn::new(5))), (None, None));
+        assert_eq!(trims.wrote(4, 1, Ppn::new(300)), [Ppn::new(200)]);
+        assert_eq!(trims.pages().collect::<Vec<_>>(), [Ppn::new(300)]);
+        assert_eq!(trims.overwritten(Lpn::new(4)), Some(Ppn::new(300)));
+        assert_eq!(trims.pages().count(), 0);
+    }
+
+    #[test]
+    fn recovery_finds_for_which_pages_a_trim_page_is_the_last_word() {
+        let tag = Tag { logical: 2, extent: 3, role: Role::Trimmed, owner: None, seq: 9, version: 9 };
+        let mut newest = vec![None; 6];
+        newest[2] = Some(Newest { version: 9, page: None });
+        newest[3] = Some(Newest { version: 12, page: Some(Ppn::new(1)) });
+        newest[4] = Some(Newest { version: 9, page: None });
+        let mut trims = Trims::default();
+        trims.found(&tag, Ppn::new(50), &newest);
+        assert_eq!(trims.overwritten(Lpn::new(3)), None);
+        assert_eq!(trims.overwritten(Lpn::new(2)), None);
+        assert_eq!(trims.overwritten(Lpn::new(4)), Some(Ppn::new(50)));
+    }
+}
