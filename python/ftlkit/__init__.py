@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ftlkit._native import FtlBug, FtlkitError, UserError, __version__
 from ftlkit.api import (
+    check_study,
     compare,
     devices,
     run,
@@ -31,6 +32,7 @@ __all__ = [
     "Results",
     "UserError",
     "__version__",
+    "check_study",
     "compare",
     "devices",
     "load",

@@ -24,14 +24,14 @@ class Control:
     def progress(self) -> list[tuple[str, int, int]]:
         """(label, done, total) of every run; total is 0 while unknown."""
 
-def run_study(study_json: str, control: Control) -> str:
-    """Run a study (JSON) and return results (JSON); other threads go on meanwhile."""
+def run_study(study_json: str, control: Control, threads: int | None = None) -> str:
+    """Run a study (JSON) and return results (JSON). `threads`: runs at once; by default one a core."""
 
-def check_study(study_json: str) -> str:
-    """Check a study (JSON) without running it and return it with all defaults filled in."""
+def check_study(study_json: str, control: Control) -> str:
+    """Check a study (JSON), its workload included, and return it (JSON) with all defaults filled in."""
 
 def parse_study_toml(text: str, path: str) -> str:
-    """Turn a study file's text into JSON with the same checks of keys; errors name path and line."""
+    """Turn a study file's text into JSON; errors name path and line, relative trace paths are relative to it."""
 
 def schemes() -> str:
     """All translation layers (JSON)."""
@@ -42,11 +42,11 @@ def devices() -> str:
 def workload_presets() -> str:
     """All workload presets (JSON)."""
 
-def trace_info(path: str, options_json: str, control: Control) -> str:
-    """Statistics of a trace (JSON)."""
+def trace_info(workload_json: str, master_seed: int, control: Control) -> str:
+    """Statistics (JSON) of a workload, given as a `[workload]` table (JSON)."""
 
-def trace_convert(src: str, dst: str, options_json: str, control: Control) -> str:
-    """Write a trace as Parquet; return what was done (JSON)."""
+def trace_convert(source: str, target: str, options_json: str, control: Control) -> str:
+    """Convert a trace to Parquet or CSV, as the target's name says; return what was done (JSON)."""
 
-def trace_generate(spec_json: str, seed: int, dst: str, control: Control) -> str:
-    """Write a generated workload as Parquet; return what was done (JSON)."""
+def trace_generate(spec_json: str, master_seed: int, target: str, control: Control) -> str:
+    """Write a generated workload (JSON: a `generator` table) as Parquet; return what was done (JSON)."""

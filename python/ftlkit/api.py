@@ -14,7 +14,7 @@ from typing_extensions import Unpack
 
 from ftlkit import _native, study
 from ftlkit.engine import Interrupted, watched
-from ftlkit.outputs import check_writable, replacing
+from ftlkit.outputs import check_writable
 from ftlkit.progress import Silent, Watcher
 from ftlkit.results import Results
 
@@ -46,21 +46,39 @@ def compare(
     ftls: study.FtlChoice | Iterable[study.FtlChoice] = "page,block,fast,dftl",
     *,
     device: study.DeviceChoice | None = None,
+    threads: int | None = None,
     watcher: Watcher | None = None,
     **options: Unpack[study.Options],
 ) -> Results:
-    """Run several translation layers over one workload on all cores; the arguments are those of `run`."""
-    return run_study(study.build(workload, ftls, device, options), watcher=watcher)
+    """Run several translation layers over one workload, `threads` of them at once (by default one a core).
+
+    The other arguments are those of `run`. Results do not depend on `threads`.
+    """
+    return run_study(study.build(workload, ftls, device, options), threads=threads, watcher=watcher)
 
 
-def run_study(source: str | Path | Mapping[str, object], *, watcher: Watcher | None = None) -> Results:
+def run_study(
+    source: str | Path | Mapping[str, object], *, threads: int | None = None, watcher: Watcher | None = None
+) -> Results:
     """Run a study: a TOML file's path, or the same as a dict."""
-    document = study.load(Path(source)) if isinstance(source, (str, Path)) else dict(source)
-    text = json.dumps(document)
+    text = json.dumps(_document(source))
     try:
-        return Results(json.loads(watched(lambda control: _native.run_study(text, control), watcher or Silent())))
+        return Results(
+            json.loads(watched(lambda control: _native.run_study(text, control, threads), watcher or Silent()))
+        )
     except Interrupted as stop:
         raise Interrupted(Results(json.loads(stop.finished)) if stop.finished else None) from None
+
+
+def check_study(source: str | Path | Mapping[str, object], *, watcher: Watcher | None = None) -> Json:
+    """Check a study, its workload included, without running it; returns it with every key filled in."""
+    text = json.dumps(_document(source))
+    found: Json = json.loads(watched(lambda control: _native.check_study(text, control), watcher or Silent()))
+    return found
+
+
+def _document(source: str | Path | Mapping[str, object]) -> Json:
+    return study.load(Path(source)) if isinstance(source, (str, Path)) else dict(source)
 
 
 def schemes() -> list[Json]:
@@ -81,35 +99,39 @@ def workloads() -> list[Json]:
     return found
 
 
-def trace_info(path: str | Path, *, watcher: Watcher | None = None, **options: object) -> Json:
-    """Statistics of a trace, or of a workload preset's name; the options are the keys of a `[workload]` table."""
-    text = json.dumps(options)
-    found: Json = json.loads(watched(lambda control: _native.trace_info(str(path), text, control), watcher or Silent()))
+def trace_info(
+    workload: study.WorkloadChoice, *, watcher: Watcher | None = None, **options: Unpack[study.TraceOptions]
+) -> Json:
+    """Statistics of a workload: a preset's name, a trace's path, or a `[workload]` table."""
+    text, seed = json.dumps(study.workload(workload, options)), options.get("seed", 1)
+    found: Json = json.loads(
+        watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent())
+    )
     return found
 
 
-def trace_convert(src: str | Path, dst: str | Path, *, watcher: Watcher | None = None, **options: object) -> Json:
-    """Convert a trace to Parquet, the format that reads fastest; returns what was done."""
+def trace_convert(
+    source: str | Path, target: str | Path, *, watcher: Watcher | None = None, **options: Unpack[study.TraceOptions]
+) -> Json:
+    """Convert a trace to Parquet, which reads fastest, or to CSV, as `target` is named; returns what was done."""
+    check_writable([Path(target)])
     text = json.dumps(options)
-    check_writable([Path(dst)])
-    with replacing(Path(dst)) as temporary:
-        done: Json = json.loads(
-            watched(lambda control: _native.trace_convert(str(src), str(temporary), text, control), watcher or Silent())
-        )
+    done: Json = json.loads(
+        watched(lambda control: _native.trace_convert(str(source), str(target), text, control), watcher or Silent())
+    )
     return done
 
 
 def trace_generate(
-    spec: str | Mapping[str, object], dst: str | Path, *, seed: int = 1, watcher: Watcher | None = None
+    spec: str | Path | Mapping[str, object], target: str | Path, *, seed: int = 1, watcher: Watcher | None = None
 ) -> Json:
     """Write a generated workload as Parquet; returns what was done.
 
-    `spec` is a workload preset's name or a `generator` table.
+    `spec` is a workload preset's name, a TOML file, or a `generator` table.
     """
-    text = json.dumps(spec)
-    check_writable([Path(dst)])
-    with replacing(Path(dst)) as temporary:
-        done: Json = json.loads(
-            watched(lambda control: _native.trace_generate(text, seed, str(temporary), control), watcher or Silent())
-        )
+    check_writable([Path(target)])
+    text = json.dumps(study.generator(spec))
+    done: Json = json.loads(
+        watched(lambda control: _native.trace_generate(text, seed, str(target), control), watcher or Silent())
+    )
     return done

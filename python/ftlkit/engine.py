@@ -22,6 +22,13 @@ POLL_S = 0.1
 """How often the work is looked at. Shorter wakes the machine for nothing; longer makes Ctrl-C and bars feel stuck."""
 
 
+PATIENCE_S = 10.0
+"""How long cancelled work may take to hand over runs that are finished. A second Ctrl-C ends the wait."""
+
+BRIEF_S = 0.7
+"""How long it may take when nothing is finished: some work cannot stop at once and is then left behind."""
+
+
 class Interrupted(KeyboardInterrupt, Generic[T]):
     """Ctrl-C stopped the work; `finished` is what it returned of the part that was done, if it returned anything."""
 
@@ -58,6 +65,10 @@ class _Worker(threading.Thread, Generic[T]):
         return self._result[0] if self._result else None
 
 
+def _finished_any(control: Control) -> bool:
+    return any(0 < total <= done for _, done, total in control.progress())
+
+
 def watched(work: Callable[[Control], T], watcher: Watcher) -> T:
     """Do native work while `watcher` shows its progress.
 
@@ -74,6 +85,6 @@ def watched(work: Callable[[Control], T], watcher: Watcher) -> T:
         except KeyboardInterrupt:
             control.cancel()
             watcher.stopping()
-            worker.join()
+            worker.join(PATIENCE_S if _finished_any(control) else BRIEF_S)
             raise Interrupted(worker.taken_if_finished()) from None
     return worker.take()

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ftlkit._native import UserError, check_study, parse_study_toml, workload_presets
+from ftlkit._native import UserError, parse_study_toml, workload_presets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,35 +25,40 @@ if TYPE_CHECKING:
     DeviceChoice = str | Mapping[str, object]
 
 
-class Options(TypedDict, total=False):
+class TraceOptions(TypedDict, total=False):
+    """How a workload is read or generated."""
+
+    seed: int
+    """Every random choice derives from it."""
+    requests: int
+    """Take so many requests of a trace, or generate so many."""
+    format: str
+    """The trace's format instead of the one guessed from its content."""
+    time_unit: str
+    """Unit of the trace's time stamps where it is not the format's own: `ns`, `us`, `ms`, `s`."""
+    trace_device: str
+    """Which device of a trace of several, or `stacked`: each gets its own address range."""
+    time_backwards: str
+    """What to do when the trace's time runs backwards: `refuse`, `clamp` or `sort:N`."""
+    skip_bad: bool
+    """Leave out malformed records, and count them, instead of refusing them."""
+    blkparse_action: str
+    """Which action of a blkparse trace is a request: one letter."""
+    align_offset: int | str
+    """Bytes added to every address, for example 512 or `512B`."""
+
+
+class Options(TraceOptions, total=False):
     """What a comparison can set beside its workload, its device and its translation layers."""
 
     title: str
     """Shown above the results."""
-    seed: int
-    """Every random choice derives from it."""
     capacity: str
     """Logical bytes that the host sees, for example `8GiB`, or `auto`: sized to the workload's span."""
-    requests: int
-    """Stop after so many requests; generated workloads make so many."""
-    format: str
-    """The trace's format instead of the one guessed from its content."""
-    time_unit: str
-    """Unit of the trace's time stamps where its format leaves it open: `ns`, `us`, `ms`, `s`."""
-    trace_device: str
-    """Which device of a trace of several, or `stacked`: each gets its own address range."""
     addresses: str
     """What to do with addresses beyond the device: `refuse`, `dense` or `wrap`."""
-    time_backwards: str
-    """What to do when the trace's time runs backwards."""
-    skip_bad: bool
-    """Count malformed lines instead of refusing them."""
     speedup: float
     """Divide the gaps between arrivals by this."""
-    align_offset: int | str
-    """Bytes added to every address, for example 512 or `512B`."""
-    blkparse_action: str
-    """Which action of a blkparse trace is a request: one letter."""
     loop: str
     """`open`: requests come at the trace's times; `closed`: as soon as one of `queue_depth` is done."""
     queue_depth: int
@@ -63,36 +68,35 @@ class Options(TypedDict, total=False):
     samples: int
     """Points of the time series."""
     verify: bool
-    """Check every read against an oracle and the scheme's invariants."""
-    threads: int
-    """Runs at once; results do not depend on it."""
+    """Check every read against an oracle, and the scheme's invariants."""
     settings: Sequence[str]
     """`SCHEME.KEY=VALUE` or `SECTION.KEY=VALUE`, as after `--set`."""
 
 
 SECTIONS = ("device", "workload", "host", "run")
 
+_TRACE_KEYS = tuple(key for key in TraceOptions.__annotations__ if key != "seed")
+
 _PLACES: dict[str, tuple[str, str]] = {
     "capacity": ("device", "capacity"),
-    **{
-        key: ("workload", key)
-        for key in (
-            "requests", "format", "time_unit", "trace_device", "addresses", "time_backwards", "skip_bad", "speedup",
-            "align_offset", "blkparse_action",
-        )
-    },
+    **{key: ("workload", key) for key in (*_TRACE_KEYS, "addresses", "speedup")},
     "loop": ("host", "loop"),
     "queue_depth": ("host", "queue_depth"),
-    **{key: ("run", key) for key in ("precondition", "samples", "verify", "threads")},
-}  # fmt: skip
+    **{key: ("run", key) for key in ("precondition", "samples", "verify")},
+}
 
 
 def build(
     workload: WorkloadChoice, ftls: FtlChoice | Iterable[FtlChoice], device: DeviceChoice | None, options: Options
 ) -> Json:
-    """The study that runs `ftls` over `workload` on `device`."""
-    study: Json = {"workload": _workload(workload), "ftl": _ftls(ftls)}
-    if device is not None:
+    """The study that runs `ftls` over `workload` on `device`.
+
+    Without a device the default one is given the workload's span as its capacity, so that any trace fits.
+    """
+    study: Json = {"workload": source(workload), "ftl": _ftls(ftls)}
+    if device is None:
+        study["device"] = {"capacity": "auto"}
+    else:
         study["device"] = {"preset": device} if isinstance(device, str) else dict(device)
     if "title" in options:
         study["name"] = options["title"]
@@ -102,29 +106,54 @@ def build(
     for key, (section, name) in _PLACES.items():
         if key in given:
             study.setdefault(section, {})[name] = given[key]
-    for setting in options.get("settings", ()):
+    settings = options.get("settings", ())
+    for setting in settings:
         _apply(setting, study)
+    _refuse_twice(settings)
     return study
 
 
 def load(path: Path) -> Json:
     """The study of a TOML file; relative trace paths in it become relative to the file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UserError(f"cannot read the study {path}: {reason}. Give the path of a TOML study file.") from None
-    study: Json = json.loads(parse_study_toml(text, str(path)))
+    study: Json = json.loads(parse_study_toml(_text(path, "study"), str(path)))
     return study
 
 
-def resolved(study: Json) -> Json:
-    """The study with every default filled in; raises `UserError` when it cannot be run."""
-    document: Json = json.loads(check_study(json.dumps(study)))
-    return document
+def _text(path: Path, what: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UserError(f"cannot read the {what} {path}: {reason}. Give the path of a TOML file.") from None
 
 
-def _workload(choice: WorkloadChoice) -> Json:
+def workload(choice: WorkloadChoice, options: TraceOptions) -> Json:
+    """The `[workload]` table of a preset's name, a path or a table, read or generated with `options`."""
+    given: Mapping[str, Any] = options
+    return source(choice) | {key: given[key] for key in _TRACE_KEYS if key in given}
+
+
+def generator(choice: str | Path | Mapping[str, object]) -> Json:
+    """The `generator` table of a preset's name, of a TOML file, or as given."""
+    if isinstance(choice, Mapping):
+        return dict(choice)
+    presets = {preset["name"]: preset["generator"] for preset in json.loads(workload_presets())}
+    if str(choice) in presets:
+        table: Json = presets[str(choice)]
+        return table
+    path = Path(choice)
+    if path.suffix == ".toml":
+        # Read as part of a study, so that its keys are checked in the same words.
+        text = f"[workload.generator]\n{_text(path, 'generator')}"
+        found: Json = json.loads(parse_study_toml(text, str(path)))["workload"]["generator"]
+        return found
+    raise UserError(
+        f"{choice} is neither a workload preset ({', '.join(presets)}) nor a generator file, whose name ends in .toml."
+    )
+
+
+def source(choice: WorkloadChoice) -> Json:
+    """Where the requests come from: a trace's path, a preset's name, or a table as given."""
     if isinstance(choice, Path):
         return {"trace": str(choice)}
     if not isinstance(choice, str):
@@ -193,6 +222,13 @@ def _apply(setting: str, study: Json) -> None:
     for entry in entries:
         # Set for all of a name, kept where one of several was given its own value.
         entry.setdefault(key, value.strip())
+
+
+def _refuse_twice(settings: Sequence[str]) -> None:
+    places = [setting.partition("=")[0].strip() for setting in settings]
+    for place in places:
+        if places.count(place) > 1:
+            raise UserError(f"--set {place} was given twice: which value is meant? Give it once.")
 
 
 def _number(text: str) -> object:

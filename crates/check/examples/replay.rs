@@ -25,7 +25,11 @@ fn main() -> ExitCode {
 fn report(case: &Case, shrinks: bool) -> ExitCode {
     match run_case(case) {
         Ok(outcome) => {
-            println!("passes: {outcome:?}");
+            println!(
+                "passes: {} flash operations, event hash {:#018x}",
+                outcome.flash_operations(),
+                outcome.event_hash
+            );
             ExitCode::SUCCESS
         }
         Err(failure) => {

@@ -110,7 +110,7 @@ impl Campaign {
 
     fn capacity(&self, sweep: &mut Sweep, settings: &Settings, device: &DeviceSpec) -> Option<u32> {
         let build = |layout: &ftl::Layout| create(self.scheme, settings, layout);
-        let capacity = geometries::largest_capacity(device, build).ok().flatten();
+        let capacity = geometries::largest_capacity(device, build);
         sweep.refused += u32::from(capacity.is_none());
         capacity
     }
@@ -159,6 +159,15 @@ pub struct Summary {
     pub failures: Vec<Failure>,
 }
 
+impl Extend<Sweep> for Sweep {
+    fn extend<I: IntoIterator<Item = Self>>(&mut self, sweeps: I) {
+        for sweep in sweeps {
+            self.cases.extend(sweep.cases);
+            self.refused += sweep.refused;
+        }
+    }
+}
+
 impl Sweep {
     /// Runs all cases.
     pub fn run(&self) -> Summary {
@@ -168,7 +177,7 @@ impl Sweep {
             match run_case(case) {
                 Ok(outcome) => {
                     summary.pages_written += outcome.pages_written;
-                    summary.flash_operations += outcome.flash_operations;
+                    summary.flash_operations += outcome.flash_operations();
                 }
                 Err(failure) => summary.failures.push(failure),
             }

@@ -4,6 +4,8 @@
 //! arithmetic gets wrong: counts of one, counts that are no powers of two, blocks that share a machine word of a bitmap or
 //! straddle several, dies without a single good block, a translation table of several pages.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use flash::ProgramOrder;
 use ftl::{ConfigError, Layout};
 
@@ -38,29 +40,31 @@ pub fn all() -> Vec<DeviceSpec> {
     ]
 }
 
-/// The most logical pages with which `build` accepts a device; none if it takes no number at all.
+/// The most logical pages with which `build` accepts a device; none if it takes no number at all, or if no such device can
+/// be.
 ///
 /// Found by bisection, since a scheme that accepts some number of pages accepts every smaller one; the suite tests that,
-/// too ([`accepts`]).
+/// too, with [`accepts`].
 pub fn largest_capacity(
     device: &DeviceSpec,
     build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>,
-) -> Result<Option<u32>, String> {
-    let (mut accepted, mut refused) = (0, device.geometry()?.pages() + 1);
+) -> Option<u32> {
+    let (mut accepted, mut refused) = (0, device.geometry().ok()?.pages() + 1);
     while refused - accepted > 1 {
         let middle = accepted + (refused - accepted) / 2;
-        if accepts(device, middle, &build)?.is_ok() { accepted = middle } else { refused = middle }
+        if accepts(device, middle, &build).is_ok() { accepted = middle } else { refused = middle }
     }
-    Ok((accepted > 0).then_some(accepted))
+    (accepted > 0).then_some(accepted)
 }
 
-/// Whether `build` accepts a device with so many logical pages, or why it refuses. An impossible device is an error in
-/// words.
+/// Whether `build` accepts a device with so many logical pages, or why not.
+///
+/// A scheme that panics instead of answering counts as accepting: a run of the case then says so with its replay line.
 pub fn accepts(
     device: &DeviceSpec,
     logical_pages: u32,
     build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>,
-) -> Result<Result<(), ConfigError>, String> {
-    let chip = device.chip(u32::MAX)?;
-    Ok(build(&Layout::of(&chip, logical_pages, 0)).map(|_| ()))
+) -> Result<(), ConfigError> {
+    let layout = Layout::of(&device.chip(u32::MAX).map_err(ConfigError)?, logical_pages, 0);
+    catch_unwind(AssertUnwindSafe(|| build(&layout).map(|_| ()))).unwrap_or(Ok(()))
 }

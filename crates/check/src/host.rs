@@ -140,8 +140,7 @@ impl Host {
         out.resize(extent.pages as usize, UNFILLED);
         let written = lpns(extent).filter(|&lpn| self.oracle.expected(lpn) != 0).count() as u64;
         let expected = Expected { programs: 0, reads: written };
-        let served = self.try_serve(|scheme, media, at| scheme.read(media, &request(extent, at), &mut out));
-        let before = served?;
+        let before = self.try_serve(|scheme, media, at| scheme.read(media, &request(extent, at), &mut out))?;
         for (lpn, &got) in lpns(extent).zip(&out) {
             self.oracle.compare(lpn, got).map_err(Fault::WrongContent)?;
         }

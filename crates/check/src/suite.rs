@@ -11,8 +11,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use flash::{Flash, Operations};
-use ftl::{ConfigError, Layout, Media, Timed, Untimed, registry};
+use ftl::{ConfigError, Layout, Media, Op, Tally, Timed, Untimed, registry};
 
 use crate::canary;
 use crate::case::Case;
@@ -27,10 +26,17 @@ use crate::variants::Settings;
 pub struct Outcome {
     /// Hash of every flash operation of one run.
     pub event_hash: u64,
-    /// Flash operations of one run.
-    pub flash_operations: u64,
+    /// Operations by cause, and events, of one run.
+    pub tally: Tally,
     /// Host pages written in one run.
     pub pages_written: u64,
+}
+
+impl Outcome {
+    /// Flash operations of one run.
+    pub fn flash_operations(&self) -> u64 {
+        Op::ALL.iter().map(|&op| self.tally.total(op)).sum()
+    }
 }
 
 /// Runs a case of a registered scheme, or of the canary.
@@ -47,15 +53,18 @@ pub fn create(scheme: &str, settings: &Settings, layout: &Layout) -> Result<Chec
 pub fn run_with(case: &Case, build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>) -> Result<Outcome, Failure> {
     case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
     let mut hashes = Vec::new();
-    let outcome = guarded(case, &build, &mut |step, hash| {
-        debug_assert_eq!(step, hashes.len());
+    let outcome = guarded(case, &build, &mut |_, hash| {
         hashes.push(hash);
         Ok(())
     })?;
-    guarded(case, &build, &mut |step, hash| match hashes.get(step) {
+    let repeated = guarded(case, &build, &mut |step, hash| match hashes.get(step) {
         Some(&first) if first == hash => Ok(()),
         _ => Err(Fault::Unrepeatable("a second run with the same seed does other flash operations up to here".into())),
     })?;
+    if outcome != repeated {
+        let message = "a second run with the same seed ends with other operations or counts".into();
+        return Err(Failure::new(case, Place::Aftermath("the end"), Fault::Unrepeatable(message)));
+    }
     Ok(outcome)
 }
 
@@ -98,7 +107,7 @@ fn endurance(case: &Case) -> u32 {
     u32::try_from(4 * (workload + around) + 64).unwrap_or(u32::MAX)
 }
 
-/// Rounds of forgetting and refilling everything: two find a block lost on the way, the third a block lost in the second.
+/// Rounds of forgetting, refilling and overwriting everything: one for each way of writing that [`Run::refill`] knows.
 const REFILLS: u32 = 3;
 
 struct Run<'a> {
@@ -116,20 +125,12 @@ impl Run<'_> {
         self.workload()?;
         self.aftermath()?;
         let media = self.host.media();
-        let Operations { reads, programs, erases } = media.device().operations();
-        Ok(Outcome {
-            event_hash: media.event_hash(),
-            flash_operations: reads + programs + erases,
-            pages_written: self.host.pages_written(),
-        })
+        let (event_hash, tally) = (media.event_hash(), *media.tally());
+        Ok(Outcome { event_hash, tally, pages_written: self.host.pages_written() })
     }
 
     fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
         self.host.apply(operation)?;
-        self.watch_step()
-    }
-
-    fn watch_step(&mut self) -> Result<(), Fault> {
         (self.watch)(self.step, self.host.media().event_hash())?;
         self.step += 1;
         Ok(())

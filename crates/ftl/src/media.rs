@@ -352,10 +352,11 @@ impl<D: Device> Media<D> {
         self.hash
     }
 
-    /// For the shell: sets the cursor to the moment a request begins.
+    /// For the shell: sets the cursor to the moment a request begins. Requests begin in order of time.
     #[inline]
     pub fn begin(&mut self, at: Nanos) {
         self.cursor = at;
+        self.device.begin(at);
     }
 
     /// For the shell: when the request's last operation was done.

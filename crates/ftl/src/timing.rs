@@ -85,6 +85,10 @@ pub trait Timing {
     /// The first moment from `at` on at which a channel could begin to move a page.
     fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos;
 
+    /// Nothing that is performed from now on may begin before `at`.
+    #[inline]
+    fn begin(&mut self, _at: Nanos) {}
+
     /// Forgets everything performed: all resources are idle at time zero.
     fn reset(&mut self);
 }
@@ -132,6 +136,11 @@ impl<C, T: Timing> Timing for Timed<C, T> {
     #[inline]
     fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span {
         self.timing.perform(op, die, at)
+    }
+
+    #[inline]
+    fn begin(&mut self, at: Nanos) {
+        self.timing.begin(at);
     }
 
     fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {

@@ -6,13 +6,17 @@ use std::collections::HashMap;
 /// trace with many devices but one whose device column is read wrongly, and its table of names would fill the memory.
 const MAX_DEVICES: usize = 1 << 20;
 
+/// Answers remembered. Requests to one device come in runs and most traces have few devices, so nearly every request finds
+/// its device here and is spared the hash map.
+const RECENT: usize = 64;
+
 /// The table of device names.
 #[derive(Debug, Default)]
 pub(crate) struct Devices {
     names: Vec<String>,
     // Looked up, never iterated: the order of a hash map must not reach a result.
     numbers: HashMap<Box<[u8]>, u32>,
-    last: Option<(Box<[u8]>, u32)>,
+    recent: Vec<Option<(Box<[u8]>, u32)>>,
 }
 
 impl Devices {
@@ -24,9 +28,8 @@ impl Devices {
     /// The number of the device that the trace writes as `key`. A new one is named by `name`. None when there are too many.
     #[inline]
     pub(crate) fn number(&mut self, key: &[u8], name: impl FnOnce(&[u8]) -> String) -> Option<u32> {
-        // Requests to one device come in runs, so the last answer is tried first.
-        match &self.last {
-            Some((last, number)) if **last == *key => Some(*number),
+        match self.recent.get(slot(key)) {
+            Some(Some((recent, number))) if **recent == *key => Some(*number),
             _ => self.search(key, name),
         }
     }
@@ -43,12 +46,13 @@ impl Devices {
             self.numbers.insert(key.into(), number);
             number
         };
-        match &mut self.last {
-            Some((last, remembered)) if last.len() == key.len() => {
-                last.copy_from_slice(key);
+        self.recent.resize(RECENT, None);
+        match &mut self.recent[slot(key)] {
+            Some((recent, remembered)) if recent.len() == key.len() => {
+                recent.copy_from_slice(key);
                 *remembered = number;
             }
-            last => *last = Some((key.into(), number)),
+            other => *other = Some((key.into(), number)),
         }
         Some(number)
     }
@@ -56,6 +60,16 @@ impl Devices {
     /// The names, by number.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
+    }
+}
+
+/// Where the answer for `key` is remembered. Names differ in their last characters first.
+#[inline]
+fn slot(key: &[u8]) -> usize {
+    match key {
+        [.., second, last] => usize::from(*second).wrapping_mul(10).wrapping_add(usize::from(*last)) % RECENT,
+        [last] => usize::from(*last) % RECENT,
+        [] => 0,
     }
 }
 
@@ -75,6 +89,19 @@ mod tests {
             [&b"b"[..], b"a", b"a", b"b", b"ccc", b"a"].iter().map(|key| devices.number(key, plain)).collect();
         assert_eq!(numbers, [0, 1, 1, 0, 2, 1].map(Some));
         assert_eq!(devices.names(), ["b", "a", "ccc"]);
+    }
+
+    #[test]
+    fn names_that_share_a_slot_or_are_empty_stay_apart() {
+        let mut devices = Devices::default();
+        let keys: Vec<String> = (0..500).map(|n| format!("{}", n * 7 % 500)).chain([String::new()]).collect();
+        for _ in 0..3 {
+            for key in &keys {
+                let number = devices.number(key.as_bytes(), plain).unwrap();
+                assert_eq!(devices.names()[number as usize], *key);
+            }
+        }
+        assert_eq!(devices.names().len(), 501);
     }
 
     #[test]

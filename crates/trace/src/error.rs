@@ -187,8 +187,8 @@ pub enum TraceError {
     },
     /// Several devices, and no choice among them.
     #[error(
-        "{}: holds requests to {} devices: {}. Pick one (--device NAME), or lay them out one after another \
-         (--device stacked); folding them together would invent overwrites", path.display(), devices.len(), list_devices(devices)
+        "{}: holds requests to {} devices: {}. Pick one (--trace-device NAME), or lay them out one after another \
+         (--trace-device stacked); folding them together would invent overwrites", path.display(), devices.len(), list_devices(devices)
     )]
     SeveralDevices {
         /// The trace.
@@ -197,7 +197,7 @@ pub enum TraceError {
         devices: Vec<(String, u64)>,
     },
     /// The named device is not in the trace.
-    #[error("{}: has no device {name:?}. It has: {}. Pick one of these (--device NAME)", path.display(), list_devices(devices))]
+    #[error("{}: has no device {name:?}. It has: {}. Pick one of these (--trace-device NAME)", path.display(), list_devices(devices))]
     NoSuchDevice {
         /// The trace.
         path: PathBuf,
@@ -207,7 +207,7 @@ pub enum TraceError {
         devices: Vec<(String, u64)>,
     },
     /// The devices, one after another, do not fit a 64-bit address space.
-    #[error("{}: its {devices} devices laid one after another reach beyond 2^64 bytes. Pick one (--device NAME)", path.display())]
+    #[error("{}: its {devices} devices laid one after another reach beyond 2^64 bytes. Pick one (--trace-device NAME)", path.display())]
     TooWide {
         /// The trace.
         path: PathBuf,

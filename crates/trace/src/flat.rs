@@ -279,7 +279,11 @@ mod tests {
     #[test]
     fn several_devices_without_a_choice_are_refused_and_listed() {
         let error = flat(TEXT, &DeviceChoice::Only).unwrap_err().to_string();
-        for part in ["3 devices: b (2 requests), a (2 requests), c (1 requests)", "--device NAME", "--device stacked"] {
+        for part in [
+            "3 devices: b (2 requests), a (2 requests), c (1 requests)",
+            "--trace-device NAME",
+            "--trace-device stacked",
+        ] {
             assert!(error.contains(part), "{error}");
         }
     }

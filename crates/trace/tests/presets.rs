@@ -8,7 +8,7 @@ use std::path::Path;
 
 use trace::generate::{GeneratorSpec, Preset, SpecError, generate, preset, presets};
 use trace::units::Bytes;
-use trace::{Op, Record};
+use trace::{Op, Record, Statistics};
 
 const KIB: f64 = 1024.0;
 
@@ -92,6 +92,29 @@ fn every_preset_meets_its_published_figures_for_several_seeds() {
             check("writes to one page, %", published.one_page_write_percent, one_page);
             let long = figures.percent_of_writes(figures.long_writes);
             check("writes over 64 KiB, %", published.over_64_kib_write_percent, long);
+        }
+    }
+}
+
+/// `trace info` shows what is counted here: the crate's own statistics agree to the last request.
+#[test]
+fn the_statistics_show_the_same_figures() {
+    for preset in presets() {
+        let spec = GeneratorSpec { requests: 50_000, ..preset.spec() };
+        let figures = Figures::of(generate(&spec, 4).unwrap());
+        let shown = Statistics::of(generate(&spec, 4).unwrap().map(Ok)).unwrap().total;
+        let sizes = shown.sizes.expect("50 000 requests have sizes");
+        for (what, shown, counted) in [
+            ("mean request", shown.mean_size_kb, figures.mean_request_kib()),
+            ("writes", shown.write_percent, figures.percent(figures.writes)),
+            ("sequential", shown.sequential_percent, figures.percent(figures.sequential)),
+            ("mean gap", shown.mean_gap_ms, figures.mean_gap_ms()),
+            ("small", Some(sizes.small_percent), figures.percent(figures.classes[0])),
+            ("medium", Some(sizes.medium_percent), figures.percent(figures.classes[1])),
+            ("large", Some(sizes.large_percent), figures.percent(figures.classes[2])),
+        ] {
+            let shown = shown.unwrap_or(f64::NAN);
+            assert!((shown - counted).abs() <= 1e-9 * counted, "{}: {what} {shown}, counted {counted}", preset.name);
         }
     }
 }

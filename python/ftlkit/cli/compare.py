@@ -55,11 +55,12 @@ def run(
     json: options.JsonFile = None,
     csv: options.CsvFile = None,
     parquet: options.ParquetFile = None,
+    threads: options.Threads = None,
 ) -> None:
     """Run a study file: one device, one workload, any number of translation layers."""
     outputs = Outputs(report, json, csv, parquet)
     outputs.check()
-    _run(study.load(path), outputs)
+    _run(study.load(path), outputs, threads)
 
 
 def compare(
@@ -117,10 +118,9 @@ def compare(
         samples=samples,
         seed=seed,
         verify=verify,
-        threads=threads,
         title=title,
     )
-    _run(study.build(workload, ftl, device, chosen), outputs)
+    _run(study.build(workload, ftl, device, chosen), outputs, threads)
 
 
 def report(
@@ -135,9 +135,9 @@ def report(
     say(f"wrote {out}")
 
 
-def _run(document: Json, outputs: Outputs) -> None:
+def _run(document: Json, outputs: Outputs, threads: int | None) -> None:
     try:
-        found = api.run_study(document, watcher=watcher(ERR))
+        found = api.run_study(document, threads=threads, watcher=watcher(ERR))
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.labels:
             raise

@@ -73,7 +73,7 @@ Device = Annotated[
 ]
 Capacity = Annotated[
     str | None,
-    typer.Option(help="Logical size, for example 8GiB, or auto: the workload's span.", rich_help_panel=_DEVICE),
+    typer.Option(help="Logical size, for example 8GiB, or auto: the workload's span (the default without --device).", rich_help_panel=_DEVICE),
 ]
 Loop = Annotated[
     str | None,
@@ -91,7 +91,7 @@ Samples = Annotated[int | None, typer.Option(help="Points of the time series.", 
 Seed = Annotated[int | None, typer.Option(help="Every random choice derives from it.", rich_help_panel=_DEVICE)]
 Verify = Annotated[bool, typer.Option("--verify", help="Check every read against an oracle.", rich_help_panel=_DEVICE)]
 Threads = Annotated[
-    int | None, typer.Option(help="Runs at once; results do not depend on it.", rich_help_panel=_DEVICE)
+    int | None, typer.Option(min=1, help="Runs at once; results do not depend on it.", rich_help_panel=_DEVICE)
 ]
 Setting = Annotated[
     list[str] | None,

@@ -1,5 +1,186 @@
-"""`ftlkit trace info | convert | generate`."""
+"""`ftlkit trace info | convert | generate`: what a trace is like, and traces of our own format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
+
+from ftlkit import api, study, units
+from ftlkit.cli import options
+from ftlkit.cli.shell import ERR, OUT, say
+from ftlkit.progress import watcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ftlkit.document import Json
 
 app = typer.Typer(help="Look into traces, convert and generate them.", no_args_is_help=True)
+
+DEVICES_SHOWN = 12
+"""Rows of the table of devices; a trace may have thousands, and --json holds them all."""
+
+
+@app.command()
+def info(
+    workload: Annotated[str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")],
+    format_: options.Format = None,
+    time_unit: options.TimeUnit = None,
+    trace_device: options.TraceDevice = None,
+    time_backwards: options.TimeBackwards = None,
+    skip_bad: options.SkipBad = False,
+    blkparse_action: options.BlkparseAction = None,
+    align_offset: options.AlignOffset = None,
+    requests: options.Requests = None,
+    seed: options.Seed = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say what a workload is like: requests, shares, sizes, gaps, footprint, overwrites, span, alignment."""
+    chosen: study.TraceOptions = options.given(
+        format=format_,
+        time_unit=time_unit,
+        trace_device=trace_device,
+        time_backwards=time_backwards,
+        skip_bad=skip_bad,
+        blkparse_action=blkparse_action,
+        align_offset=align_offset,
+        requests=requests,
+        seed=seed,
+    )
+    found = api.trace_info(workload, watcher=watcher(ERR), **chosen)
+    if as_json:
+        OUT.file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    else:
+        _show(found)
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; the name ends in .parquet or .csv.")],
+    format_: options.Format = None,
+    time_unit: options.TimeUnit = None,
+    time_backwards: options.TimeBackwards = None,
+    skip_bad: options.SkipBad = False,
+    blkparse_action: options.BlkparseAction = None,
+    align_offset: options.AlignOffset = None,
+) -> None:
+    """Convert a trace of any format to Parquet, which reads fastest, or to CSV."""
+    chosen: study.TraceOptions = options.given(
+        format=format_,
+        time_unit=time_unit,
+        time_backwards=time_backwards,
+        skip_bad=skip_bad,
+        blkparse_action=blkparse_action,
+        align_offset=align_offset,
+    )
+    done = api.trace_convert(source, out, watcher=watcher(ERR), **chosen)
+    say(f"read {source} as {done['format']}: {', '.join(_counted(done))}")
+    say(f"wrote {out}")
+
+
+@app.command()
+def generate(
+    spec: Annotated[
+        str, typer.Argument(metavar="PRESET|SPEC.toml", help="A workload preset, or a TOML file with generator keys.")
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT.parquet", help="Where to write.")],
+    requests: options.Requests = None,
+    seed: options.Seed = None,
+) -> None:
+    """Write a generated workload as a trace."""
+    table = study.generator(spec)
+    if requests is not None:
+        table["requests"] = requests
+    done = api.trace_generate(table, out, seed=1 if seed is None else seed, watcher=watcher(ERR))
+    say(f"wrote {out}: {units.count(done['requests'])} requests")
+
+
+def _counted(done: Json) -> Iterator[str]:
+    """What was read and what was done to it; nothing is left out or changed without being named here."""
+    yield f"{units.count(done['requests'])} requests"
+    words = (("skipped", "malformed left out"), ("clamped", "held at the latest time"), ("sorted", "put in order"))
+    for key, text in words:
+        if done[key]:
+            yield f"{units.count(done[key])} {text}"
+    for kind, number in done["left_out"].items():
+        yield f"{units.count(number)} {kind} left out"
+
+
+def _show(found: Json) -> None:
+    total = found["statistics"]["total"]
+    OUT.print(Text(found["name"], style="bold"))
+    OUT.print(f"read as {found['format']}, times in {found['time_unit']}; {', '.join(_counted(found))}", highlight=False)
+    table = Table.grid(padding=(0, 2))
+    for name, text in _lines(total, found["statistics"]["gaps"]):
+        table.add_row(name, Text(text))
+    OUT.print(table)
+    if len(found["statistics"]["devices"]) > 1:
+        _devices(found["statistics"]["devices"])
+
+
+def _percent(value: float | None) -> str:
+    return units.share(None if value is None else value / 100)
+
+
+def _kb(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f} KB"
+
+
+def _lines(profile: Json, gaps: Json | None) -> Iterator[tuple[str, str]]:
+    kinds = ", ".join(f"{units.count(profile[kind])} {kind}" for kind in ("reads", "writes", "trims", "flushes"))
+    yield "requests", f"{units.count(profile['requests'])} ({kinds})"
+    yield "writes", _percent(profile["write_percent"])
+    yield "sequential", f"{_percent(profile['sequential_percent'])}; writes {_percent(profile['sequential_write_percent'])}"
+    sizes = [_kb(profile[key]) for key in ("mean_size_kb", "mean_read_size_kb", "mean_write_size_kb")]
+    yield "mean size", f"{sizes[0]} (reads {sizes[1]}, writes {sizes[2]})"
+    if profile["sizes"]:
+        classes = [_percent(profile["sizes"][f"{key}_percent"]) for key in ("small", "medium", "large")]
+        yield "sizes", f"{classes[0]} up to 4 KB, {classes[1]} below 16 KB, {classes[2]} larger"
+    if gaps:
+        yield "gaps", f"mean {_ms(profile['mean_gap_ms'])}, median {_ms(gaps['p50_ms'])}, p99 {_ms(gaps['p99_ms'])}"
+    yield "duration", f"{profile['duration_s']:,.1f} s"
+    footprint = profile["footprint"]
+    touched = units.size(4096 * footprint["touched_pages"])
+    pages = f"{units.count(footprint['read_pages'])} read, {units.count(footprint['written_pages'])} written"
+    yield "footprint", f"{touched} in pages of 4 KiB ({pages})"
+    yield "overwrites", f"each written page {units.plain(profile['overwrite_factor'])} times"
+    yield "span", f"{profile['span_gb']:,.2f} GB"
+    if profile["alignment"]:
+        yield "alignment", _alignment(profile["alignment"])
+
+
+def _ms(value: float | None) -> str:
+    return units.duration(None if value is None else value * 1e6)
+
+
+def _alignment(alignment: Json) -> str:
+    text = f"{_percent(alignment['aligned_percent'])} on 4 KiB pages"
+    if alignment["best_shift_bytes"]:
+        shift, better = alignment["best_shift_bytes"], _percent(alignment["best_shift_percent"])
+        text += f"; with --align-offset {shift} {better}"
+    return text
+
+
+def _devices(devices: list[Json]) -> None:
+    columns: tuple[tuple[str, Callable[[Json], str]], ...] = (
+        ("requests", lambda each: units.count(each["requests"])),
+        ("writes", lambda each: _percent(each["write_percent"])),
+        ("mean size", lambda each: _kb(each["mean_size_kb"])),
+        ("span", lambda each: f"{each['span_gb']:,.2f} GB"),
+    )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("device")
+    for name, _ in columns:
+        table.add_column(name, justify="right")
+    for device in devices[:DEVICES_SHOWN]:
+        table.add_row(Text(device["device"]), *(text(device) for _, text in columns))
+    OUT.print()
+    OUT.print(table)
+    if len(devices) > DEVICES_SHOWN:
+        OUT.print(f"and {len(devices) - DEVICES_SHOWN} devices more; --json shows all", highlight=False)

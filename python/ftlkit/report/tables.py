@@ -79,17 +79,18 @@ def runs(results: Results) -> Json:
     return {"columns": COLUMNS, "rows": rows}
 
 
-def _best(column: Column, found: list[Run]) -> float | None:
+def _best(column: Column, found: list[Run]) -> str | None:
+    """The best value as it is shown: values that look alike are equally good, and where all do, none is best."""
     values = [value for run in found if (value := column.value(run)) is not None]
-    if column.best is None or len(set(values)) < 2:
+    if column.best is None or len({column.text(value) for value in values}) < 2:
         return None
-    return column.best(values)
+    return column.text(column.best(values))
 
 
-def _cell(column: Column, run: Run, best: float | None) -> Json:
+def _cell(column: Column, run: Run, best: str | None) -> Json:
     value = column.value(run)
     cell: dict[str, Any] = {"text": column.text(value), "sort": "" if value is None else repr(value)}
-    cell["best"] = best is not None and value == best
+    cell["best"] = best is not None and cell["text"] == best
     merges = run["merges"]
     cell["detail"] = (
         f"{merges['switch']:,} switch, {merges['partial']:,} partial, {merges['full']:,} full"

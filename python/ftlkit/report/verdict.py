@@ -103,13 +103,13 @@ def _own_work(run: Run) -> str:
     if not total:
         return f"{run['label']} did no flash operation."
     text = (
-        f"{run['label']} spends {units.share(times.get('host', 0) / total)} of its flash time on the host's own pages"
+        f"{run['label']} spends {units.share(times.get('host', 0) / total)} of its flash time on host pages"
     )
     rest = {cause: time for cause, time in times.items() if cause != "host"}
     largest = max(rest, key=lambda cause: rest[cause], default=None)
     if largest is None or rest[largest] < 0.01 * total:
         return f"{text}: there is hardly any overhead to save."
-    return f"{text}; {_described(run, largest)} takes {units.share(rest[largest] / total)}."
+    return f"{text}; {units.share(rest[largest] / total)} goes to {_described(run, largest)}."
 
 
 def _excess(run: Run, leader: Run) -> str:
@@ -151,22 +151,38 @@ def cause_name(cause: str) -> str:
 
 
 def _described(run: Run, cause: str) -> str:
-    """A cause in words, with its counts a page that the host asked for."""
+    """A cause in words, with its counts: pages by what the host asked for, erases, and how long one piece of it takes."""
     counts = {each["op"]: each["count"] for each in run["operations"] if each["cause"] == cause}
-    written = run["host_pages_written"]
-    parts = []
-    if written and counts.get("program"):
-        verb = {"merge": "copied", "collection": "copied"}.get(cause, "programmed")
-        parts.append(f"{units.digits(counts['program'] / written)} pages {verb} for each page that the host writes")
-    elif counts.get("read"):
-        served = sum(run["requests"].get(kind, 0) for kind in ("read", "write"))
-        parts.append(f"{units.digits(counts['read'] / max(served, 1))} pages read a request")
-    if counts.get("erase"):
-        parts.append(f"{units.count(counts['erase'])} erases")
+    parts = [_pages(run, cause, counts)]
+    pieces = _pieces(run, cause, counts)
+    if pieces:
+        each = units.duration(_time_by_cause(run)[cause] / pieces[0])
+        parts.append(f"{units.count(pieces[0])} {pieces[1]} of {each}")
     ratio = run["mapping_hit_ratio"]
-    if cause.startswith("mapping") and ratio is not None:
+    if cause == "mapping" and ratio is not None:
         parts.append(f"hit ratio {units.share(ratio)}")
-    return f"{cause_name(cause)} ({', '.join(parts)})" if parts else cause_name(cause)
+    known = [part for part in parts if part]
+    return f"{cause_name(cause)} ({', '.join(known)})" if known else cause_name(cause)
+
+
+def _pages(run: Run, cause: str, counts: dict[str, int]) -> str:
+    """The pages that a cause reads or programs, whichever are more."""
+    read, programmed, written = counts.get("read", 0), counts.get("program", 0), run["host_pages_written"]
+    if written and programmed and 2 * programmed >= read:
+        verb = "copied" if cause in ("merge", "collection") else "programmed"
+        return f"{units.digits(programmed / written)} pages {verb} for each page that the host writes"
+    served = run["requests"]["read"] + run["requests"]["write"]
+    return f"{units.digits(read / served)} pages read for each request" if read and served else ""
+
+
+def _pieces(run: Run, cause: str, counts: dict[str, int]) -> tuple[int, str] | None:
+    """How often the work that a cause stands for was done; a request that meets one waits for it."""
+    merges = run["merges"]["partial"] + run["merges"]["full"]
+    if cause == "merge" and merges:
+        return merges, "merges"
+    if cause in ("collection", "mapping_collection") and counts.get("erase"):
+        return counts["erase"], "collections"
+    return None
 
 
 def _ram(run: Run) -> int:

@@ -354,8 +354,13 @@ impl Dftl {
     }
 
     fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+        // Moving a data block also writes translation pages, so a policy that keeps choosing full blocks (fifo does) may
+        // spend as much as it gains for ever. After a turn of the whole die it has had its chance, and the best block goes.
+        let mut choices = self.space.blocks_per_die();
         while self.space.is_short(die) {
-            let Some(victim) = self.space.take_victim(die) else { break };
+            let victim = if choices > 0 { self.space.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
+            let Some(victim) = victim else { break };
+            choices = choices.saturating_sub(1);
             media.detached(|media| self.collect(media, die, victim))?;
         }
         Ok(())

@@ -120,6 +120,11 @@ impl PageSpace {
         self.order.len() as u32
     }
 
+    /// Erase blocks of one die, bad ones included.
+    pub fn blocks_per_die(&self) -> u32 {
+        self.geometry.blocks_per_die()
+    }
+
     /// The next die in turn for a stream.
     #[inline]
     pub fn take_turn(&mut self, stream: Stream) -> u32 {
@@ -210,9 +215,18 @@ impl PageSpace {
     /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains anything. Looks at every
     /// block: for emergencies.
     pub fn take_fewest_valid(&mut self, stream: Stream) -> Option<Pbn> {
+        self.take_fewest(|space, pbn| space.stream_of(pbn) == stream)
+    }
+
+    /// Takes the closed block of a die with the fewest valid pages, as [`take_fewest_valid`](Self::take_fewest_valid) does.
+    pub fn take_fewest_valid_on(&mut self, die: u32) -> Option<Pbn> {
+        self.take_fewest(|space, pbn| space.die_of(pbn) == die)
+    }
+
+    fn take_fewest(&mut self, among: impl Fn(&Self, Pbn) -> bool) -> Option<Pbn> {
         let block = (0..self.geometry.blocks())
             .map(Pbn::new)
-            .filter(|&pbn| self.stream_of(pbn) == stream && self.victims.contains(pbn))
+            .filter(|&pbn| self.victims.contains(pbn) && among(self, pbn))
             .min_by_key(|&pbn| self.ledger.valid_pages(pbn))?;
         if self.ledger.valid_pages(block) == self.geometry.pages_per_block() {
             return None;

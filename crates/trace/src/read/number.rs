@@ -12,25 +12,38 @@ const DECIMAL: &str = "a decimal number from 0 to 2^64-1 nanoseconds";
 /// What was expected where something else was found.
 pub(super) type Expected = &'static str;
 
+/// How many digits cannot overflow.
+const SAFE_DIGITS: usize = 19;
+
 /// Digits up to the first other byte: their value and how many there are. None if there is none or they overflow.
 #[inline]
 pub(super) fn digits(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0_u64;
     let mut count = 0;
-    for &byte in bytes {
+    for &byte in bytes.iter().take(SAFE_DIGITS) {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             break;
         }
-        // Nineteen digits cannot overflow, so only the twentieth and later ones are checked.
-        value = if count < 19 {
-            value * 10 + u64::from(digit)
-        } else {
-            value.checked_mul(10)?.checked_add(u64::from(digit))?
-        };
+        value = value * 10 + u64::from(digit);
         count += 1;
     }
-    (count > 0).then_some((value, count))
+    match count {
+        0 => None,
+        SAFE_DIGITS => more_digits(bytes, value),
+        _ => Some((value, count)),
+    }
+}
+
+/// The digits behind the first [`SAFE_DIGITS`], checked for overflow.
+#[cold]
+fn more_digits(bytes: &[u8], mut value: u64) -> Option<(u64, usize)> {
+    let mut count = SAFE_DIGITS;
+    while let Some(digit) = bytes.get(count).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit <= 9) {
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+        count += 1;
+    }
+    Some((value, count))
 }
 
 /// All of `bytes` as a whole number.

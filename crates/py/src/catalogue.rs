@@ -1,0 +1,61 @@
+//! What there is: translation layers, devices, workloads.
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::error::{Failure, json as to_json};
+
+/// All translation layers, as JSON: name, family, source, parameters, story.
+#[pyfunction]
+fn schemes() -> PyResult<String> {
+    let all: Result<Vec<Value>, Failure> = ftl::registry::ENTRIES
+        .iter()
+        .map(|entry| Ok(with(to_value(entry)?, [("story", json!(entry.story()))])))
+        .collect();
+    Ok(to_json(&all?)?)
+}
+
+/// All device presets, as JSON: name, source, description and every key.
+#[pyfunction]
+fn devices() -> PyResult<String> {
+    let all: Result<Vec<Value>, Failure> = sim::PRESETS
+        .iter()
+        .map(|preset| {
+            let words = [("name", json!(preset.name)), ("source", json!(preset.source)), ("description", json!(preset.description))];
+            Ok(with(to_value(&preset.text())?, words))
+        })
+        .collect();
+    Ok(to_json(&all?)?)
+}
+
+/// All workload presets, as JSON: name, source, description and the generator's keys.
+#[pyfunction]
+fn workload_presets() -> PyResult<String> {
+    let all: Result<Vec<Value>, Failure> = trace::generate::presets()
+        .iter()
+        .map(|preset| {
+            let words = [("name", json!(preset.name)), ("source", json!(preset.source)), ("description", json!(preset.description))];
+            Ok(with(json!({ "generator": to_value(&preset.spec())? }), words))
+        })
+        .collect();
+    Ok(to_json(&all?)?)
+}
+
+fn to_value(value: &impl serde::Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(value).map_err(|error| Failure::Bug(format!("a list cannot be written as JSON: {error}")))
+}
+
+fn with<const N: usize>(mut value: Value, words: [(&str, Value); N]) -> Value {
+    if let Value::Object(map) = &mut value {
+        map.retain(|key, value| key != "preset" && !value.is_null());
+        map.extend(words.map(|(key, word)| (key.to_owned(), word)));
+    }
+    value
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(devices, module)?)?;
+    module.add_function(wrap_pyfunction!(workload_presets, module)?)
+}

@@ -1,0 +1,45 @@
+//! Studies: from text to results.
+
+use pyo3::prelude::*;
+
+use crate::control::Control;
+use crate::error::{Failure, json};
+
+/// Runs a study (JSON) and returns results (JSON). `threads` is the number of runs at once; none: one a core.
+#[pyfunction]
+#[pyo3(signature = (study_json, control, threads = None))]
+fn run_study(py: Python<'_>, study_json: &str, control: &Control, threads: Option<usize>) -> PyResult<String> {
+    let control = control.study();
+    let run = || -> Result<String, Failure> {
+        let study = sim::parse_json(study_json)?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+        let pool = pool.map_err(|error| Failure::User(format!("cannot start the threads asked for: {error}; ask for fewer (--threads)")))?;
+        json(&pool.install(|| sim::run_study(&study, &control))?)
+    };
+    Ok(py.detach(run)?)
+}
+
+/// Checks a study (JSON), its workload included, and returns it (JSON) with every key filled in.
+#[pyfunction]
+fn check_study(py: Python<'_>, study_json: &str, control: &Control) -> PyResult<String> {
+    let control = control.study();
+    let check = || -> Result<String, Failure> {
+        let study = sim::check_study(&sim::parse_json(study_json)?, &control)?;
+        json(&study.to_json())
+    };
+    Ok(py.detach(check)?)
+}
+
+/// Turns a study file's text into JSON. `path` names it in errors, and relative trace paths are relative to it.
+#[pyfunction]
+fn parse_study_toml(text: &str, path: &str) -> PyResult<String> {
+    let study = sim::parse_toml(text, path).map_err(Failure::from)?;
+    Ok(json(&study.to_json())?)
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(run_study, module)?)?;
+    module.add_function(wrap_pyfunction!(check_study, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_study_toml, module)?)
+}

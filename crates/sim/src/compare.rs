@@ -1,0 +1,131 @@
+//! A study from text to results: checked, surveyed, then all runs side by side.
+//!
+//! Runs share nothing but the control, so the threads that carry them can only change how long a study takes. Results come
+//! in the order of the study; so does the error, if there is one: a run that fails stops the ones after it, never those
+//! before it. This is the only place that looks at a wall clock, to say how long each run took.
+
+use std::sync::atomic::AtomicUsize;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::control::{Control, Order};
+use crate::error::{Fault, FtlBug, SimError, Stage};
+use crate::experiment::{Experiment, Plan, Unready};
+use crate::precondition::effort;
+use crate::result::{Results, RunResult, WorkloadFacts};
+use crate::run::{Halt, run};
+use crate::study::{Precondition, Study};
+
+/// Version of ftlkit, as results carry it.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Runs a study. When it is cancelled through `control`, the results hold the runs that were finished.
+///
+/// # Errors
+/// What the user can mend, or a bug of a translation layer; see [`SimError::is_bug`].
+pub fn run_study(study: &Study, control: &Control) -> Result<Results, SimError> {
+    let experiment = match prepare(study, control) {
+        Ok(experiment) => experiment,
+        Err(Unready::Input(error)) => return Err(error),
+        Err(Unready::Stopped) => return Ok(nothing(study)),
+    };
+    announce(&experiment, control);
+    let first_failed = AtomicUsize::new(usize::MAX);
+    let outcomes: Vec<_> = experiment
+        .plans
+        .par_iter()
+        .with_max_len(1)
+        .enumerate()
+        .map(|(index, plan)| run_one(&experiment, plan, control, Order { index, first_failed: &first_failed }))
+        .collect();
+    let mut runs = Vec::with_capacity(outcomes.len());
+    for (outcome, plan) in outcomes.into_iter().zip(&experiment.plans) {
+        match outcome {
+            Ok(result) => runs.push(result),
+            Err(Halt::Stopped) => {}
+            Err(Halt::Input(error)) => return Err(error),
+            Err(Halt::Fault(stage, fault)) => return Err(blame(&experiment, plan, stage, fault)),
+        }
+    }
+    Ok(Results {
+        ftlkit: VERSION,
+        study: experiment.resolved().to_json(),
+        cancelled: runs.len() < experiment.plans.len(),
+        workload: experiment.survey.facts.clone(),
+        device: Some(experiment.device_facts()),
+        runs,
+    })
+}
+
+/// Checks a study as [`run_study`] would, its workload included, and returns it with every key filled in.
+pub fn check_study(study: &Study, control: &Control) -> Result<Study, SimError> {
+    match prepare(study, control) {
+        Ok(experiment) => Ok(experiment.resolved()),
+        Err(Unready::Input(error)) => Err(error),
+        Err(Unready::Stopped) => Err(SimError::study("the check was stopped before the workload was read to its end")),
+    }
+}
+
+fn prepare(study: &Study, control: &Control) -> Result<Experiment, Unready> {
+    control.announce([("workload".to_owned(), study.workload.requests.unwrap_or(0))]);
+    Experiment::check(study, control)
+}
+
+/// The results of a study that was stopped before it began.
+fn nothing(study: &Study) -> Results {
+    Results {
+        ftlkit: VERSION,
+        study: study.to_json(),
+        cancelled: true,
+        workload: WorkloadFacts::default(),
+        device: None,
+        runs: Vec::new(),
+    }
+}
+
+/// The lines of progress of the runs, behind that of the workload: for each a line of its preparation, where there is one,
+/// and a line of its own.
+fn announce(experiment: &Experiment, control: &Control) {
+    let requests = experiment.survey.facts.requests;
+    let pages = experiment.device.geometry.pages();
+    let preparation = effort(experiment.precondition, experiment.device.logical_pages, pages);
+    let prepares = experiment.precondition != Precondition::None;
+    let lines = experiment.plans.iter().flat_map(|plan| {
+        let before = prepares.then(|| (format!("{} (precondition)", plan.label), preparation));
+        before.into_iter().chain([(plan.label.clone(), requests)])
+    });
+    control.announce([("workload".to_owned(), requests)].into_iter().chain(lines));
+    control.complete(0);
+}
+
+fn run_one(experiment: &Experiment, plan: &Plan, control: &Control, order: Order) -> Result<RunResult, Halt> {
+    let begun = Instant::now();
+    let prepares = experiment.precondition != Precondition::None;
+    let measuring = if prepares { 2 * order.index + 2 } else { order.index + 1 };
+    // Without preparation its reporter has nothing to report.
+    let preparing = control.reporter(measuring - usize::from(prepares), order);
+    let outcome = run(experiment, plan, &preparing, &control.reporter(measuring, order));
+    if matches!(outcome, Err(Halt::Fault(..) | Halt::Input(_))) {
+        order.fail();
+    }
+    outcome.map(|result| RunResult { wall_s: begun.elapsed().as_secs_f64(), ..result })
+}
+
+/// The error that a fault of a translation layer is to its user.
+fn blame(experiment: &Experiment, plan: &Plan, stage: Stage, fault: Fault) -> SimError {
+    if fault.is_wear() {
+        return SimError::WornOut(format!(
+            "ftl \"{}\": the device wore out in {stage}: {fault}. Raise device.endurance, or make the workload shorter",
+            plan.label
+        ));
+    }
+    SimError::Bug(Box::new(FtlBug {
+        label: plan.label.clone(),
+        ftl: plan.entry.name.into(),
+        seed: experiment.seed,
+        geometry: experiment.device.geometry.to_string(),
+        stage,
+        fault,
+    }))
+}

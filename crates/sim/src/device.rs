@@ -1,0 +1,277 @@
+//! How a study's `[device]` table becomes a geometry with a logical capacity.
+//!
+//! Three keys are tied together: `blocks_per_plane` gives the physical pages, `spare` the share of them that the host does
+//! not see, `capacity` what it sees. With `capacity` alone the blocks are scaled to it; with `blocks_per_plane` alone the
+//! capacity follows; with both, both hold, and a `spare` beside them is a lower bound. The utilisation ρ of theory is
+//! logical pages ÷ physical pages. Bad blocks come out of the spare.
+//!
+//! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span is counted in pages of
+//! this device: a [`Draft`] knows the page size, the [`Device`] everything.
+
+use flash::{ChipOptions, Geometry, Pbn, Shape};
+use ftl::Layout;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use trace::generate::seed;
+
+use crate::preset::{DEFAULT_PRESET, Keys, preset};
+use crate::study::{Capacity, Count, DeviceText, PricingText};
+use crate::{Latencies, Model, Pricing, SimError};
+
+/// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks open or free beside the
+/// data; with 128 blocks and a spare of 6 %, the lowest of the presets, it has seven. With fewer a tiny trace is refused.
+const SMALLEST_AUTO_BLOCKS: u64 = 128;
+
+/// The most dies whose timelines one run keeps: 256 times those of today's largest drives.
+const MAX_DIES: u64 = 65_536;
+
+/// A checked device.
+#[derive(Clone, Debug)]
+pub(crate) struct Device {
+    pub(crate) geometry: Geometry,
+    pub(crate) logical_pages: u32,
+    pub(crate) latencies: Latencies,
+    pub(crate) model: Model,
+    pub(crate) chip: ChipOptions,
+    /// Seed of the translation layers' own randomness.
+    seed: u64,
+    /// Every key with its value.
+    pub(crate) keys: DeviceText,
+}
+
+impl Device {
+    /// Logical pages ÷ physical pages: ρ.
+    pub(crate) fn utilisation(&self) -> f64 {
+        f64::from(self.logical_pages) / f64::from(self.geometry.pages())
+    }
+
+    /// Logical bytes.
+    pub(crate) fn logical_bytes(&self) -> u64 {
+        u64::from(self.logical_pages) * u64::from(self.geometry.page_size_bytes())
+    }
+
+    /// What a translation layer may know of the device.
+    pub(crate) fn layout(&self) -> Layout {
+        let mut bad = self.chip.bad_blocks.iter().peekable();
+        let mut good_blocks = Vec::with_capacity(self.geometry.blocks() as usize - self.chip.bad_blocks.len());
+        for pbn in (0..self.geometry.blocks()).map(Pbn::new) {
+            if bad.next_if(|&&next| next == pbn).is_none() {
+                good_blocks.push(pbn);
+            }
+        }
+        Layout {
+            geometry: self.geometry,
+            logical_pages: self.logical_pages,
+            good_blocks,
+            program_order: self.chip.program_order,
+            seed: self.seed,
+        }
+    }
+
+    /// Idle timelines.
+    pub(crate) fn pricing(&self) -> Pricing {
+        let shape = self.geometry.shape();
+        Pricing::new(self.model, shape.channels, shape.dies_per_channel, self.latencies)
+    }
+}
+
+/// A device of which all but the capacity is known.
+pub(crate) struct Draft {
+    /// The preset's keys under the study's.
+    keys: Keys,
+    /// What the study itself said.
+    asked: DeviceText,
+}
+
+impl Draft {
+    /// Lays a study's keys over its preset's and checks what can be checked without a capacity.
+    pub(crate) fn of(asked: &DeviceText) -> Result<Self, SimError> {
+        let keys = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?.keys.under(asked)?;
+        let draft = Self { keys, asked: asked.clone() };
+        draft.check_shares()?;
+        geometry(keys.shape)?;
+        Ok(draft)
+    }
+
+    /// Bytes of a page, a valid size.
+    pub(crate) fn page_size_bytes(&self) -> u32 {
+        self.keys.shape.page_size_bytes
+    }
+
+    /// Whether the capacity is the workload's span.
+    pub(crate) fn wants_span(&self) -> bool {
+        self.asked.capacity == Some(Capacity::Auto)
+    }
+
+    /// The whole device, for a workload that spans so many pages.
+    pub(crate) fn resolve(&self, span_pages: u64, seed: u64) -> Result<Device, SimError> {
+        let asked_pages = match self.asked.capacity {
+            Some(Capacity::Bytes(0)) => {
+                return Err(SimError::study("device.capacity = 0: the host must see at least one page; give for example \"8GiB\", or \"auto\""));
+            }
+            Some(Capacity::Bytes(bytes)) => Some(bytes.div_ceil(u64::from(self.keys.shape.page_size_bytes))),
+            Some(Capacity::Auto) => Some(span_pages.max(self.smallest_auto())),
+            None => None,
+        };
+        let mut shape = self.keys.shape;
+        if let (Some(pages), None) = (asked_pages, self.asked.blocks_per_plane) {
+            shape.blocks_per_plane = self.scale(pages)?;
+        }
+        let geometry = geometry(shape)?;
+        let limit = exported(u64::from(geometry.pages()), self.keys.spare);
+        let logical_pages = asked_pages.unwrap_or(limit);
+        self.check_capacity(&geometry, logical_pages, limit)?;
+        self.finish(geometry, logical_pages as u32, seed)
+    }
+
+    fn finish(&self, geometry: Geometry, logical_pages: u32, seed: u64) -> Result<Device, SimError> {
+        let share = self.keys.bad_blocks;
+        let bad_blocks = bad_blocks(geometry.blocks(), (f64::from(geometry.blocks()) * share).round() as u32, seed);
+        let good_pages = u64::from(geometry.pages()) - bad_blocks.len() as u64 * u64::from(geometry.pages_per_block());
+        if u64::from(logical_pages) >= good_pages {
+            return Err(SimError::study(format!(
+                "device.bad_blocks = {share}: leaves {good_pages} good pages for {logical_pages} logical ones. Bad blocks come out of the \
+                 spare: lower bad_blocks or raise spare"
+            )));
+        }
+        let mut keys = DeviceText { preset: Some(self.preset_name().into()), ..self.keys.text() };
+        keys.capacity = Some(Capacity::Bytes(u64::from(logical_pages) * u64::from(geometry.page_size_bytes())));
+        keys.blocks_per_plane = Some(Count(geometry.shape().blocks_per_plane));
+        if self.spare_follows() {
+            keys.spare = Some(1.0 - f64::from(logical_pages) / f64::from(geometry.pages()));
+        }
+        Ok(Device {
+            geometry,
+            logical_pages,
+            latencies: self.keys.latencies,
+            model: match self.keys.pricing {
+                PricingText::Parallel => Model::Parallel,
+                PricingText::Serial => Model::Serial,
+            },
+            chip: ChipOptions {
+                program_order: self.keys.program_order,
+                endurance: Some(self.keys.endurance),
+                bad_blocks,
+            },
+            seed: seed::derive(seed, "ftl"),
+            keys,
+        })
+    }
+
+    fn preset_name(&self) -> &str {
+        self.asked.preset.as_deref().unwrap_or(DEFAULT_PRESET)
+    }
+
+    /// Whether the study gives both ends, capacity and blocks, and leaves the spare to what is between them.
+    fn spare_follows(&self) -> bool {
+        self.asked.spare.is_none() && self.asked.blocks_per_plane.is_some() && self.asked.capacity.is_some()
+    }
+
+    fn check_shares(&self) -> Result<(), SimError> {
+        let Keys { spare, bad_blocks, endurance, .. } = self.keys;
+        if !(spare > 0.0 && spare < 1.0) {
+            return Err(SimError::study(format!(
+                "device.spare = {spare}: must be above 0 and below 1. It is the share of physical pages that the host does not see \
+                 (utilisation is 1 − spare); without any, no page could be rewritten. 0.07 is usual"
+            )));
+        }
+        if !(0.0..spare).contains(&bad_blocks) {
+            return Err(SimError::study(format!(
+                "device.bad_blocks = {bad_blocks}: must be 0 or more and below spare ({spare}), out of which bad blocks come; lower it or raise spare"
+            )));
+        }
+        if endurance == 0 {
+            return Err(SimError::study(
+                "device.endurance = 0: a block must survive at least one erase; 3000 (TLC) to 100000 (SLC) are usual",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The least that `capacity = "auto"` gives, so that a small trace meets a device on which every scheme can work.
+    fn smallest_auto(&self) -> u64 {
+        let shape = self.keys.shape;
+        let rows = u64::from(shape.channels) * u64::from(shape.dies_per_channel) * u64::from(shape.planes_per_die);
+        let pages = rows.saturating_mul(u64::from(shape.pages_per_block)).saturating_mul(SMALLEST_AUTO_BLOCKS);
+        if self.asked.blocks_per_plane.is_some() { 1 } else { exported(pages, self.keys.spare).max(1) }
+    }
+
+    /// The fewest blocks per plane that export so many pages beside the spare.
+    fn scale(&self, logical_pages: u64) -> Result<u32, SimError> {
+        let shape = self.keys.shape;
+        let per_row = [shape.channels, shape.dies_per_channel, shape.planes_per_die, shape.pages_per_block]
+            .into_iter()
+            .map(u64::from)
+            .product::<u64>();
+        let wanted = logical_pages as f64 / (1.0 - self.keys.spare);
+        if wanted >= f64::from(Geometry::MAX_PAGES) {
+            return Err(SimError::study(format!(
+                "device.capacity: {logical_pages} logical pages of {} bytes with spare {} need {wanted:.0} physical pages, but page numbers are \
+                 32 bits (at most {}). Use larger pages or a smaller capacity; where the workload touches little of its address range, \
+                 workload.addresses = \"dense\" makes the range small",
+                self.keys.shape.page_size_bytes,
+                self.keys.spare,
+                Geometry::MAX_PAGES
+            )));
+        }
+        let mut blocks = (wanted / per_row as f64).floor().max(1.0) as u32;
+        while exported(u64::from(blocks) * per_row, self.keys.spare) < logical_pages {
+            blocks += 1;
+        }
+        Ok(blocks)
+    }
+
+    fn check_capacity(&self, geometry: &Geometry, logical_pages: u64, limit: u64) -> Result<(), SimError> {
+        let (pages, page_bytes) = (u64::from(geometry.pages()), u64::from(self.keys.shape.page_size_bytes));
+        if logical_pages == 0 {
+            return Err(SimError::study(format!(
+                "device.spare = {}: of {pages} physical pages not one is left for the host; lower spare or give the device more blocks",
+                self.keys.spare
+            )));
+        }
+        let limit = if self.spare_follows() { pages - 1 } else { limit };
+        if logical_pages > limit {
+            return Err(SimError::study(format!(
+                "device.capacity = {} bytes: {logical_pages} logical pages on {pages} physical ones are a utilisation of {:.3}, but at most {limit} \
+                 logical pages ({} bytes) are possible here. Lower capacity or spare, raise blocks_per_plane, or leave blocks_per_plane out \
+                 so that it is scaled",
+                logical_pages * page_bytes,
+                logical_pages as f64 / pages as f64,
+                limit * page_bytes
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Pages that the host sees of so many physical ones. The small addend undoes the rounding of, say, 100 × (1 − 0.1).
+fn exported(pages: u64, spare: f64) -> u64 {
+    (pages as f64 * (1.0 - spare) + 1e-3).floor() as u64
+}
+
+fn geometry(shape: Shape) -> Result<Geometry, SimError> {
+    let dies = u64::from(shape.channels) * u64::from(shape.dies_per_channel);
+    if dies > MAX_DIES {
+        return Err(SimError::study(format!(
+            "device.channels × device.dies_per_channel = {dies}: at most {MAX_DIES} dies are simulated; use fewer, with more blocks each"
+        )));
+    }
+    Geometry::new(shape).map_err(|error| SimError::study(format!("device: {error}")))
+}
+
+/// So many different blocks, drawn by the seed called `bad blocks`, in address order.
+fn bad_blocks(blocks: u32, count: u32, seed: u64) -> Vec<Pbn> {
+    if count == 0 {
+        return Vec::new();
+    }
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed::derive(seed, "bad blocks"));
+    let mut numbers: Vec<u32> = (0..blocks).collect();
+    for drawn in 0..count {
+        let left = u128::from(blocks - drawn);
+        let other = drawn + ((u128::from(random.next_u64()) * left) >> 64) as u32;
+        numbers.swap(drawn as usize, other as usize);
+    }
+    let mut drawn: Vec<_> = numbers[..count as usize].iter().copied().map(Pbn::new).collect();
+    drawn.sort_unstable();
+    drawn
+}

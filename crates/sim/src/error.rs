@@ -1,0 +1,163 @@
+//! Why there is no result, kept apart by who has to act: the user, or whoever wrote the scheme.
+//!
+//! Everything a user can mend is a paragraph with the key, the value, the limit and the next step. A bug of a translation
+//! layer comes with all that replays it: label, seed, geometry and the number of the request.
+
+use std::fmt;
+
+use flash::{FlashError, Lpn, Rule};
+use ftl::{BrokenInvariant, FtlError};
+
+/// Why a study gave no results.
+#[derive(Debug)]
+pub enum SimError {
+    /// The study cannot be run as written.
+    Study(String),
+    /// The workload cannot be read or made.
+    Workload(String),
+    /// The simulated device reached the end of its life.
+    WornOut(String),
+    /// A translation layer did what it must not.
+    Bug(Box<FtlBug>),
+}
+
+impl SimError {
+    /// A study error.
+    pub(crate) fn study(message: impl Into<String>) -> Self {
+        Self::Study(message.into())
+    }
+
+    /// Whether this is a bug of a translation layer and not the user's to mend.
+    pub fn is_bug(&self) -> bool {
+        matches!(self, Self::Bug(_))
+    }
+}
+
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Study(message) | Self::Workload(message) | Self::WornOut(message) => f.write_str(message),
+            Self::Bug(bug) => bug.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SimError {}
+
+impl From<trace::TraceError> for SimError {
+    fn from(error: trace::TraceError) -> Self {
+        Self::Workload(error.to_string())
+    }
+}
+
+impl From<trace::generate::SpecError> for SimError {
+    fn from(error: trace::generate::SpecError) -> Self {
+        Self::Workload(error.to_string())
+    }
+}
+
+/// A bug of a translation layer, with what replays it.
+#[derive(Clone, Debug)]
+pub struct FtlBug {
+    /// Label of the run.
+    pub label: String,
+    /// Name of the scheme.
+    pub ftl: String,
+    /// Seed of the study.
+    pub seed: u64,
+    /// Geometry, as [`flash::Geometry`] prints it.
+    pub geometry: String,
+    /// Where in the run.
+    pub stage: Stage,
+    /// What happened.
+    pub fault: Fault,
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Preparing the device; so many pages had been written.
+    Precondition(u64),
+    /// Serving the workload; the request's number, counted from 1.
+    Request(u64),
+    /// Reading everything back and checking at the end.
+    Verification,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Precondition(pages) => write!(f, "preconditioning, after {pages} pages"),
+            Self::Request(number) => write!(f, "request {number}"),
+            Self::Verification => f.write_str("the verification at the end"),
+        }
+    }
+}
+
+/// What a translation layer did wrong.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// It failed or broke a rule of the flash.
+    Ftl(FtlError),
+    /// It returned something other than the last write.
+    Mismatch {
+        /// The page.
+        lpn: Lpn,
+        /// The oracle's words.
+        found: String,
+    },
+    /// One of its numbered invariants does not hold.
+    Invariant(BrokenInvariant),
+    /// What the causes add up to is not what the flash counted.
+    Totals {
+        /// Reads, programs and erases by cause.
+        caused: [u64; 3],
+        /// Reads, programs and erases as the chip counted them.
+        counted: [u64; 3],
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ftl(error) => error.fmt(f),
+            Self::Mismatch { lpn, found } => write!(f, "{lpn} does not hold its last write: {found}"),
+            Self::Invariant(broken) => broken.fmt(f),
+            Self::Totals { caused, counted } => write!(
+                f,
+                "its causes add up to {caused:?} reads, programs and erases, but the flash counted {counted:?}"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for FtlBug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a bug in {} (run \"{}\", seed {}, geometry {}), found in {}: {}. The results of this scheme cannot be trusted; \
+             please report it with the study, which replays it",
+            self.ftl, self.label, self.seed, self.geometry, self.stage, self.fault
+        )
+    }
+}
+
+impl Fault {
+    /// Whether the fault is a block erased past its endurance: the device's end of life and no bug.
+    pub(crate) fn is_wear(&self) -> bool {
+        let Self::Ftl(FtlError::Flash { error: FlashError::Violation(violation), .. }) = self else { return false };
+        violation.rule == Rule::WithinEndurance
+    }
+}
+
+impl From<FtlError> for Fault {
+    fn from(error: FtlError) -> Self {
+        Self::Ftl(error)
+    }
+}
+
+impl From<BrokenInvariant> for Fault {
+    fn from(broken: BrokenInvariant) -> Self {
+        Self::Invariant(broken)
+    }
+}

@@ -1,0 +1,275 @@
+//! A study, checked: every key by itself, and every relation between keys, before anything is simulated.
+//!
+//! All relations are in [`Experiment::check`], so that one page tells what can be combined with what. A checked experiment
+//! runs without further questions about its input; what can still stop it is a trace that changes meanwhile, or a bug.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use flash::Lean;
+use ftl::{Entry, registry};
+
+use crate::SimError;
+use crate::control::{Control, Order, Stopped};
+use crate::device::{Device, Draft};
+use crate::paging::{Pager, Placement};
+use crate::result::DeviceFacts;
+use crate::run::Simulated;
+use crate::study::{Addresses, Count, FtlText, HostText, LoopText, Precondition, RunText, Setting, Study};
+use crate::survey::Survey;
+use crate::workload::Workload;
+
+/// The most requests that a closed loop keeps outstanding: what NVMe allows in one queue.
+const MAX_QUEUE_DEPTH: u32 = 65_536;
+/// The most points of a time series; more than a chart can show, few enough to store.
+const MAX_SAMPLES: u32 = 100_000;
+
+/// A checked study.
+#[derive(Clone, Debug)]
+pub(crate) struct Experiment {
+    pub(crate) name: Option<String>,
+    pub(crate) seed: u64,
+    pub(crate) device: Device,
+    pub(crate) workload: Workload,
+    pub(crate) survey: Survey,
+    /// Outstanding requests of a closed loop; none for an open one.
+    pub(crate) queue_depth: Option<u32>,
+    pub(crate) precondition: Precondition,
+    pub(crate) samples: u32,
+    pub(crate) verify: bool,
+    pub(crate) plans: Vec<Plan>,
+}
+
+/// One translation layer to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) label: String,
+    pub(crate) entry: &'static Entry,
+    /// What the study sets.
+    pub(crate) settings: BTreeMap<String, String>,
+}
+
+impl Plan {
+    /// Every parameter with its value, as a user would write it.
+    pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
+        let value = |name: &str, default: &str| self.settings.get(name).cloned().unwrap_or_else(|| default.into());
+        self.entry.parameters.iter().map(|p| (p.name.to_owned(), value(p.name, p.default))).collect()
+    }
+}
+
+/// Why there is no experiment.
+#[derive(Debug)]
+pub(crate) enum Unready {
+    /// It was asked to stop.
+    Stopped,
+    /// The workload or the study is at fault.
+    Input(SimError),
+}
+
+impl From<Stopped> for Unready {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<SimError> for Unready {
+    fn from(error: SimError) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl Experiment {
+    /// Checks a study. Reads its workload once, and reports that as the first line of progress.
+    pub(crate) fn check(study: &Study, control: &Control) -> Result<Self, Unready> {
+        let seed = study.seed.unwrap_or(1);
+        let draft = Draft::of(&study.device)?;
+        let workload = Workload::of(&study.workload, seed)?;
+        let queue_depth = queue_depth(&study.host, &study.workload, &workload)?;
+        let samples = samples(&study.run)?;
+        let plans = plans(&study.ftl)?;
+        if draft.wants_span() && workload.addresses == Addresses::Wrap {
+            return Err(Unready::Input(SimError::study(
+                "device.capacity = \"auto\" takes the workload's span, but workload.addresses = \"wrap\" folds the workload into the device: \
+                 one of them must give a size. Set capacity, or leave addresses out",
+            )));
+        }
+        let none_failed = AtomicUsize::new(usize::MAX);
+        let reporter = control.reporter(0, Order { index: 0, first_failed: &none_failed });
+        let survey = workload.survey(draft.page_size_bytes(), &reporter)?;
+        let device = draft.resolve(survey.span_pages, seed)?;
+        let mut experiment = Self {
+            name: study.name.clone(),
+            seed,
+            device,
+            workload,
+            survey,
+            queue_depth,
+            precondition: study.run.precondition.unwrap_or_default(),
+            samples,
+            verify: study.run.verify.unwrap_or(false),
+            plans,
+        };
+        experiment.check_fit()?;
+        experiment.check_plans()?;
+        Ok(experiment)
+    }
+
+    /// Splits the workload's records into pages of the device.
+    pub(crate) fn pager(&self) -> Pager {
+        let placement = match (self.workload.addresses, &self.survey.touched) {
+            (Addresses::Dense, Some(touched)) => Placement::Dense(Arc::clone(touched)),
+            (Addresses::Wrap, _) => Placement::Wrapped,
+            _ => Placement::Direct,
+        };
+        Pager::new(self.device.geometry.page_size_bytes(), self.device.logical_pages, placement)
+    }
+
+    /// The study with every key filled in.
+    pub(crate) fn resolved(&self) -> Study {
+        let ftl = |plan: &Plan| FtlText {
+            name: plan.entry.name.into(),
+            label: Some(plan.label.clone()),
+            settings: plan.parameters().into_iter().map(|(name, value)| (name, Setting(value))).collect(),
+        };
+        Study {
+            name: self.name.clone(),
+            seed: Some(self.seed),
+            device: self.device.keys.clone(),
+            workload: self.workload.text(),
+            host: HostText {
+                pace: Some(if self.queue_depth.is_some() { LoopText::Closed } else { LoopText::Open }),
+                queue_depth: self.queue_depth.map(Count),
+            },
+            run: RunText {
+                precondition: Some(self.precondition),
+                samples: Some(Count(self.samples)),
+                verify: Some(self.verify),
+            },
+            ftl: self.plans.iter().map(ftl).collect(),
+        }
+    }
+
+    /// The device, for results.
+    pub(crate) fn device_facts(&self) -> DeviceFacts {
+        let Device { geometry, latencies, chip, keys, .. } = &self.device;
+        DeviceFacts {
+            preset: keys.preset.clone().unwrap_or_default(),
+            geometry: geometry.shape(),
+            physical_bytes: geometry.bytes(),
+            logical_bytes: self.device.logical_bytes(),
+            spare: 1.0 - self.device.utilisation(),
+            utilisation: self.device.utilisation(),
+            bad_blocks: chip.bad_blocks.len() as u64,
+            latencies: *latencies,
+        }
+    }
+
+    /// Whether the workload fits the device.
+    fn check_fit(&mut self) -> Result<(), SimError> {
+        let (capacity, Survey { span_pages, longest_pages, .. }) = (u64::from(self.device.logical_pages), &self.survey);
+        let page_bytes = self.device.geometry.page_size_bytes();
+        let has = format!("the device has {capacity} logical pages of {page_bytes} bytes ({} bytes)", self.device.logical_bytes());
+        match self.workload.addresses {
+            Addresses::Refuse if *span_pages > capacity => {
+                let (number, record) = self.survey.highest.expect("a workload that spans pages has a highest request");
+                Err(SimError::study(format!(
+                    "workload: request {number} reaches byte {}, but {has}. Give the device that capacity (capacity = \"auto\" does), or choose \
+                     how to place addresses: workload.addresses = \"dense\" numbers the pages touched in order of first touch, \"wrap\" takes \
+                     addresses modulo the capacity",
+                    record.end()
+                )))
+            }
+            Addresses::Dense if *span_pages > capacity => Err(SimError::study(format!(
+                "workload.addresses = \"dense\": the workload touches {span_pages} different pages, but {has}. Give the device more capacity \
+                 (capacity = \"auto\" fits it), or take fewer requests (workload.requests)"
+            ))),
+            Addresses::Wrap if *longest_pages > capacity => Err(SimError::study(format!(
+                "workload.addresses = \"wrap\": the longest request has {longest_pages} pages, but {has}, so it would overtake itself. Give the \
+                 device more capacity"
+            ))),
+            Addresses::Wrap if *span_pages > capacity => {
+                self.survey.facts.facts.push(format!(
+                    "addresses are wrapped: the workload spans {span_pages} pages, folded modulo the device's {capacity}; this invents overwrites"
+                ));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether every translation layer can be built on the device: each is built once, empty, and let go.
+    fn check_plans(&self) -> Result<(), SimError> {
+        let layout = self.device.layout();
+        self.plans.iter().try_for_each(|plan| {
+            registry::create::<Simulated<Lean>>(plan.entry.name, &plan.settings, &layout)
+                .map(drop)
+                .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))
+        })
+    }
+}
+
+fn queue_depth(host: &HostText, text: &crate::study::WorkloadText, workload: &Workload) -> Result<Option<u32>, SimError> {
+    match (host.pace.unwrap_or_default(), host.queue_depth) {
+        (LoopText::Open, Some(Count(depth))) => Err(SimError::study(format!(
+            "host.queue_depth = {depth}: an open loop has no queue depth, requests begin when they arrive. Set host.loop = \"closed\", or leave \
+             queue_depth out"
+        ))),
+        (LoopText::Open, None) if workload.arrives_at_once() => Err(SimError::study(
+            "host.loop = \"open\": every request of this workload arrives at time 0, so response times would only measure its length. Give the \
+             generator arrivals, such as { poisson = { mean_gap = \"100us\" } }, or set host.loop = \"closed\"",
+        )),
+        (LoopText::Open, None) => Ok(None),
+        (LoopText::Closed, depth) => {
+            let depth = depth.map_or(32, |count| count.0);
+            if depth == 0 || depth > MAX_QUEUE_DEPTH {
+                return Err(SimError::study(format!(
+                    "host.queue_depth = {depth}: must be from 1 to {MAX_QUEUE_DEPTH}; 1 is a host that waits for every request, 32 a busy one"
+                )));
+            }
+            if text.speedup.is_some_and(|speedup| speedup != 1.0) {
+                return Err(SimError::study(
+                    "workload.speedup: a closed loop does not follow arrivals, so it changes nothing; leave it out, or set host.loop = \"open\"",
+                ));
+            }
+            Ok(Some(depth))
+        }
+    }
+}
+
+fn samples(run: &RunText) -> Result<u32, SimError> {
+    let samples = run.samples.map_or(200, |count| count.0);
+    if samples == 0 || samples > MAX_SAMPLES {
+        return Err(SimError::study(format!(
+            "run.samples = {samples}: must be from 1 to {MAX_SAMPLES} points of the time series; 200 draw a smooth line"
+        )));
+    }
+    Ok(samples)
+}
+
+fn plans(texts: &[FtlText]) -> Result<Vec<Plan>, SimError> {
+    if texts.is_empty() {
+        let known: Vec<_> = registry::ENTRIES.iter().map(|entry| entry.name).collect();
+        return Err(SimError::study(format!("ftl: none is given; add at least one [[ftl]] table with a name, one of {}", known.join(", "))));
+    }
+    let mut plans: Vec<Plan> = Vec::with_capacity(texts.len());
+    for text in texts {
+        let entry = registry::entry(&text.name).map_err(|error| SimError::study(format!("ftl.name: {error}")))?;
+        let settings: BTreeMap<_, _> = text.settings.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
+        let alone = texts.iter().filter(|other| other.name == text.name && other.label.is_none()).count() == 1;
+        let label = text.label.clone().unwrap_or_else(|| if alone { text.name.clone() } else { described(text) });
+        if plans.iter().any(|plan| plan.label == label) {
+            return Err(SimError::study(format!(
+                "ftl \"{label}\": two runs have this label, so their results could not be told apart; give each a label of its own"
+            )));
+        }
+        plans.push(Plan { label, entry, settings });
+    }
+    Ok(plans)
+}
+
+/// A label for one of several runs of a scheme: its name and what the study sets.
+fn described(text: &FtlText) -> String {
+    let settings = text.settings.iter().map(|(name, value)| format!(" {name}={}", value.0));
+    std::iter::once(text.name.clone()).chain(settings).collect()
+}

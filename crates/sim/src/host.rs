@@ -1,0 +1,251 @@
+//! The host side of a run: requests become calls of the translation layer, and a pace says when each begins.
+//!
+//! The driver is written once for both kinds of run. A *lean* run keeps no data and is watched by [`Nobody`]; a *verified* run
+//! writes a stamp into every page and is watched by the [`check::Oracle`], which compares each read with the last write.
+//! What the watcher of a lean run does is nothing, and costs nothing.
+//!
+//! A request's pages in several extents start together. The rest of a partly written page is read before the write, under
+//! its own cause; a page that was never written has no rest, and the translation layer answers without a flash operation.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use check::{Oracle, Stamp};
+use flash::Lpn;
+use ftl::{Cause, Device, Ftl, Media, Nanos, Request};
+use trace::Op;
+
+use crate::error::Fault;
+use crate::paging::{Extent, PageRequest};
+
+/// Who knows what pages should hold.
+pub(crate) trait Witness<D> {
+    /// What to write into a page.
+    fn stamp(&mut self, lpn: Lpn) -> D;
+    /// Compares what was read with what was last written.
+    fn compare(&self, lpn: Lpn, got: &D) -> Result<(), Fault>;
+    /// A page is forgotten.
+    fn trim(&mut self, lpn: Lpn);
+}
+
+/// Watches nothing: pages hold nothing in a lean run.
+pub(crate) struct Nobody;
+
+impl Witness<()> for Nobody {
+    #[inline]
+    fn stamp(&mut self, _lpn: Lpn) {}
+    #[inline]
+    fn compare(&self, _lpn: Lpn, (): &()) -> Result<(), Fault> {
+        Ok(())
+    }
+    #[inline]
+    fn trim(&mut self, _lpn: Lpn) {}
+}
+
+impl Witness<Stamp> for Oracle {
+    fn stamp(&mut self, lpn: Lpn) -> Stamp {
+        self.stamp_for_write(lpn)
+    }
+
+    fn compare(&self, lpn: Lpn, got: &Stamp) -> Result<(), Fault> {
+        Oracle::compare(self, lpn, *got).map_err(|mismatch| Fault::Mismatch { lpn, found: mismatch.to_string() })
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        Oracle::trim(self, lpn);
+    }
+}
+
+/// A translation layer on its device, served as a host would.
+pub(crate) struct Host<D: Device, W> {
+    media: Media<D>,
+    server: Server<D, W>,
+}
+
+impl<D: Device, W: Witness<D::Data>> Host<D, W> {
+    pub(crate) fn new(media: Media<D>, ftl: Box<dyn Ftl<D>>, witness: W) -> Self {
+        Self { media, server: Server { ftl, witness, pages: Vec::new() } }
+    }
+
+    /// The device behind its door, to look at.
+    pub(crate) fn media(&self) -> &Media<D> {
+        &self.media
+    }
+
+    /// The translation layer, to look at.
+    pub(crate) fn ftl(&self) -> &dyn Ftl<D> {
+        &*self.server.ftl
+    }
+
+    /// Starts the clock anew with idle resources.
+    pub(crate) fn restart(&mut self) {
+        self.media.restart();
+    }
+
+    /// Serves a request that begins at a moment; returns when its last page is done.
+    pub(crate) fn serve(&mut self, request: &PageRequest, at: Nanos) -> Result<Nanos, Fault> {
+        let Self { media, server } = self;
+        media.begin(at);
+        let of = |&extent: &Extent| request_of(extent, at, request.temperature);
+        match request.op {
+            Op::Read => media.together(request.extents.iter().map(of), |media, extent| server.read(media, &extent))?,
+            Op::Write => {
+                if request.partial_first || request.partial_last {
+                    media.because(Cause::ReadModifyWrite, |media| {
+                        media.together(partial_pages(request).map(|page| of(&page)), |media, page| server.read(media, &page))
+                    })?;
+                }
+                media.together(request.extents.iter().map(of), |media, extent| server.write(media, &extent))?;
+            }
+            Op::Trim => media.together(request.extents.iter().map(of), |media, extent| server.trim(media, &extent))?,
+            Op::Flush => server.ftl.flush(media)?,
+        }
+        Ok(media.now())
+    }
+
+    /// Offers the time from `from` to `until` for background work.
+    pub(crate) fn idle(&mut self, from: Nanos, until: Nanos) -> Result<(), Fault> {
+        self.media.begin(from);
+        Ok(self.server.ftl.idle(&mut self.media, until - from)?)
+    }
+
+    /// Writes neighbouring pages under a cause, when what was asked before is done.
+    pub(crate) fn write_because(&mut self, cause: Cause, extent: Extent) -> Result<(), Fault> {
+        let Self { media, server } = self;
+        let request = request_of(extent, media.now(), 0);
+        media.begin(request.arrival);
+        media.because(cause, |media| server.write(media, &request))
+    }
+
+    /// Reads neighbouring pages and compares them, when what was asked before is done.
+    pub(crate) fn read_back(&mut self, extent: Extent) -> Result<(), Fault> {
+        let request = request_of(extent, self.media.now(), 0);
+        self.server.read(&mut self.media, &request)
+    }
+}
+
+/// What of a host does not depend on the clock.
+struct Server<D: Device, W> {
+    ftl: Box<dyn Ftl<D>>,
+    witness: W,
+    /// Data of the request in hand; reused, so that nothing is allocated per request.
+    pages: Vec<D::Data>,
+}
+
+impl<D: Device, W: Witness<D::Data>> Server<D, W> {
+    fn read(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), Fault> {
+        self.pages.clear();
+        self.pages.resize(request.pages as usize, D::Data::default());
+        self.ftl.read(media, request, &mut self.pages)?;
+        request.lpns().try_for_each(|(index, lpn)| self.witness.compare(lpn, &self.pages[index]))
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), Fault> {
+        self.pages.clear();
+        self.pages.extend(request.lpns().map(|(_, lpn)| self.witness.stamp(lpn)));
+        Ok(self.ftl.write(media, request, &self.pages)?)
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), Fault> {
+        request.lpns().for_each(|(_, lpn)| self.witness.trim(lpn));
+        Ok(self.ftl.trim(media, request)?)
+    }
+}
+
+fn request_of(extent: Extent, arrival: Nanos, temperature: u8) -> Request {
+    Request { lpn: extent.lpn, pages: extent.pages, arrival, temperature }
+}
+
+/// The pages that a write covers in part: at most its first and its last.
+fn partial_pages(request: &PageRequest) -> impl Iterator<Item = Extent> {
+    let first = request.extents.first().filter(|_| request.partial_first).map(|extent| extent.lpn);
+    let last = request.extents.last().filter(|_| request.partial_last);
+    let last = last.map(|extent| Lpn::new(extent.lpn.get() + extent.pages - 1));
+    first.into_iter().chain(last).map(|lpn| Extent { lpn, pages: 1 })
+}
+
+/// When requests begin.
+pub(crate) enum Pace {
+    /// When they arrive.
+    Open {
+        /// When everything begun so far is done.
+        done: Nanos,
+    },
+    /// When the earliest of the outstanding ones completes.
+    Closed {
+        /// Requests that the host keeps outstanding.
+        depth: usize,
+        /// When they complete.
+        outstanding: BinaryHeap<Reverse<u64>>,
+    },
+}
+
+impl Pace {
+    /// A host that follows arrivals.
+    pub(crate) fn open() -> Self {
+        Self::Open { done: Nanos::ZERO }
+    }
+
+    /// A host that keeps `depth` requests outstanding.
+    pub(crate) fn closed(depth: usize) -> Self {
+        Self::Closed { depth, outstanding: BinaryHeap::with_capacity(depth) }
+    }
+
+    /// When the next request begins, which arrives at `arrival`.
+    #[inline]
+    pub(crate) fn begin(&mut self, arrival: Nanos) -> Nanos {
+        match self {
+            Self::Open { .. } => arrival,
+            Self::Closed { depth, outstanding } if outstanding.len() < *depth => Nanos::ZERO,
+            Self::Closed { outstanding, .. } => Nanos(outstanding.pop().map_or(0, |Reverse(done)| done)),
+        }
+    }
+
+    /// A request completes at `done`.
+    #[inline]
+    pub(crate) fn complete(&mut self, done: Nanos) {
+        match self {
+            Self::Open { done: latest } => *latest = (*latest).max(done),
+            Self::Closed { outstanding, .. } => outstanding.push(Reverse(done.0)),
+        }
+    }
+
+    /// From when on the device has nothing to do before `next` begins; none when it has. A closed loop leaves no gaps.
+    #[inline]
+    pub(crate) fn idle_before(&self, next: Nanos) -> Option<Nanos> {
+        match self {
+            Self::Open { done } if *done < next => Some(*done),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_loop_begins_a_request_when_the_earliest_outstanding_one_completes() {
+        let mut pace = Pace::closed(2);
+        let mut begins = Vec::new();
+        for service in [50, 10, 10, 10, 10, 5] {
+            let begin = pace.begin(Nanos(999));
+            begins.push(begin.0);
+            pace.complete(begin + Nanos(service));
+        }
+        // 0 |=================== 50 ==================|
+        // 0 |= 10 =|= 10 =|= 10 =|= 10 =|5|
+        assert_eq!(begins, [0, 0, 10, 20, 30, 40]);
+        assert_eq!(pace.idle_before(Nanos(1 << 40)), None);
+    }
+
+    #[test]
+    fn an_open_loop_is_idle_between_the_last_completion_and_the_next_arrival() {
+        let mut pace = Pace::open();
+        assert_eq!(pace.idle_before(Nanos(0)), None);
+        pace.complete(Nanos(100));
+        pace.complete(Nanos(70));
+        assert_eq!((pace.idle_before(Nanos(100)), pace.idle_before(Nanos(101))), (None, Some(Nanos(100))));
+        assert_eq!(pace.begin(Nanos(101)), Nanos(101));
+    }
+}

@@ -1,0 +1,41 @@
+//! Simulation: a study goes in, results come out.
+//!
+//! ```text
+//! study (text) ── experiment (checked) ──┬── run: host → translation layer → flash, priced ──┐
+//!                  workload, surveyed    ├── run …                                           ├── results
+//!                  device, resolved      └── run …                                           ┘
+//! ```
+//!
+//! Invariant: a result depends on its study alone. The wall clock is read only to say how long a run took, threads only carry
+//! whole runs, and every source of randomness has a seed derived from the study's by name.
+
+mod channel;
+mod compare;
+mod control;
+mod device;
+mod error;
+mod experiment;
+mod gaps;
+mod host;
+mod metrics;
+mod paging;
+mod precondition;
+mod preset;
+mod pricing;
+mod result;
+mod run;
+pub mod study;
+mod survey;
+mod wear;
+mod workload;
+
+pub use compare::{check_study, run_study};
+pub use control::{Control, Progress};
+pub use error::{Fault, FtlBug, SimError, Stage};
+pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
+pub use pricing::{Latencies, Model, Pricing};
+pub use result::{
+    Classes, DeviceFacts, Erases, FootprintFacts, Merges, OperationCount, PreconditionFacts, RequestCounts, Responses, Results,
+    RunResult, Series, Utilisation, WorkloadFacts,
+};
+pub use study::{Study, parse_json, parse_toml};

@@ -1,0 +1,232 @@
+//! What a run measures while it goes: response times, host pages, and the time series.
+//!
+//! Response times go into HDR histograms of three significant digits, so memory does not grow with the run; means and maxima
+//! are exact. The class *all* is reads and writes together; trims and flushes are counted but not timed, since mixing
+//! metadata operations in would shift every percentile.
+
+use ftl::{Nanos, Note, Op, Tally};
+use hdrhistogram::Histogram;
+use trace::Op as HostOp;
+
+use crate::paging::PageRequest;
+use crate::result::{Responses, Series};
+
+/// The longest response that a histogram tells apart, 146 years; longer ones count as this.
+const LONGEST_NS: u64 = 1 << 62;
+
+/// Significant decimal digits of percentiles.
+const DIGITS: u8 = 3;
+
+/// Response times of one class.
+#[derive(Clone)]
+pub(crate) struct Latency {
+    histogram: Histogram<u64>,
+    sum_ns: u128,
+    max_ns: u64,
+}
+
+impl Latency {
+    pub(crate) fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("constant bounds are valid");
+        Self { histogram, sum_ns: 0, max_ns: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, response_ns: u64) {
+        self.histogram.saturating_record(response_ns);
+        self.sum_ns += u128::from(response_ns);
+        self.max_ns = self.max_ns.max(response_ns);
+    }
+
+    /// Both classes as one.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.histogram.add(&other.histogram).expect("equal bounds");
+        both.sum_ns += other.sum_ns;
+        both.max_ns = both.max_ns.max(other.max_ns);
+        both
+    }
+
+    /// Mean, percentiles and maximum; none but the count of an empty class.
+    pub(crate) fn responses(&self) -> Responses {
+        let count = self.histogram.len();
+        let known = count > 0;
+        let quantile = |q| known.then(|| self.histogram.value_at_quantile(q).min(self.max_ns));
+        Responses {
+            mean: known.then(|| self.sum_ns as f64 / count as f64),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p99_9: quantile(0.999),
+            p99_99: quantile(0.9999),
+            max: known.then_some(self.max_ns),
+            count,
+        }
+    }
+
+    /// The distribution as (response in nanoseconds, share of requests at or below it), at most 300 points: even steps up to
+    /// 97.5 %, then steps that shrink with what is left, so that the tail keeps its shape on a logarithmic axis.
+    pub(crate) fn cdf(&self) -> Vec<(u64, f64)> {
+        let (count, mut seen, mut next) = (self.histogram.len() as f64, 0, 0.0);
+        let mut points = Vec::new();
+        for bucket in self.histogram.iter_recorded() {
+            seen += bucket.count_since_last_iteration();
+            let share = seen as f64 / count;
+            if share >= next || seen == self.histogram.len() {
+                points.push((bucket.value_iterated_to().min(self.max_ns), share));
+                next = share + 0.005_f64.min((1.0 - share) * 0.2);
+            }
+        }
+        points
+    }
+}
+
+/// Host pages and bytes asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    /// Requests by kind, indexed by [`trace::Op`].
+    pub(crate) requests: [u64; 4],
+    pub(crate) pages_read: u64,
+    pub(crate) pages_written: u64,
+    pub(crate) pages_trimmed: u64,
+    /// Bytes of reads and writes.
+    pub(crate) bytes: u64,
+}
+
+impl Asked {
+    #[inline]
+    pub(crate) fn add(&mut self, request: &PageRequest) {
+        self.requests[request.op as usize] += 1;
+        let pages = request.pages();
+        match request.op {
+            HostOp::Read => self.pages_read += pages,
+            HostOp::Write => self.pages_written += pages,
+            HostOp::Trim => self.pages_trimmed += pages,
+            HostOp::Flush => return,
+        }
+        if request.op != HostOp::Trim {
+            self.bytes += u64::from(request.bytes);
+        }
+    }
+}
+
+/// Everything that a run measures at its requests.
+pub(crate) struct Metrics {
+    pub(crate) reads: Latency,
+    pub(crate) writes: Latency,
+    pub(crate) asked: Asked,
+    /// When the last request was done.
+    pub(crate) end: Nanos,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        Self { reads: Latency::new(), writes: Latency::new(), asked: Asked::default(), end: Nanos::ZERO }
+    }
+
+    /// A request that began at `begin` is done at `done`.
+    #[inline]
+    pub(crate) fn record(&mut self, request: &PageRequest, begin: Nanos, done: Nanos) {
+        self.asked.add(request);
+        self.end = self.end.max(done);
+        match request.op {
+            HostOp::Read => self.reads.record((done - begin).0),
+            HostOp::Write => self.writes.record((done - begin).0),
+            HostOp::Trim | HostOp::Flush => {}
+        }
+    }
+
+    fn sum_ns(&self) -> u128 {
+        self.reads.sum_ns + self.writes.sum_ns
+    }
+
+    fn timed(&self) -> u64 {
+        self.reads.histogram.len() + self.writes.histogram.len()
+    }
+}
+
+/// Programs ÷ host pages written; none where the host wrote nothing.
+pub(crate) fn write_amplification(programs: u64, pages_written: u64) -> Option<f64> {
+    (pages_written > 0).then(|| programs as f64 / pages_written as f64)
+}
+
+/// Hits ÷ look-ups of the mapping cache; none where a scheme has none.
+pub(crate) fn mapping_hit_ratio(tally: &Tally) -> Option<f64> {
+    let (hits, misses) = (tally.note(Note::MappingHit), tally.note(Note::MappingMiss));
+    (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
+}
+
+/// The time series: a point each time so many requests are done. Each point describes the interval that it ends.
+pub(crate) struct Sampler {
+    /// Requests of the whole run.
+    requests: u64,
+    points: u64,
+    taken: u64,
+    due: u64,
+    /// The counts when measurement began.
+    first: Tally,
+    /// The counts at the last point.
+    last: Tally,
+    last_sum_ns: u128,
+    last_timed: u64,
+    last_written: u64,
+    series: Series,
+}
+
+impl Sampler {
+    /// A sampler of `points` points over `requests` requests (fewer, if there are fewer requests).
+    pub(crate) fn new(requests: u64, points: u32, tally: Tally) -> Self {
+        let points = u64::from(points).min(requests).max(1);
+        let mut sampler = Self {
+            requests,
+            points,
+            taken: 0,
+            due: 0,
+            first: tally,
+            last: tally,
+            last_sum_ns: 0,
+            last_timed: 0,
+            last_written: 0,
+            series: Series::default(),
+        };
+        sampler.schedule();
+        sampler
+    }
+
+    /// The number of requests after which the next point is taken.
+    #[inline]
+    pub(crate) fn due(&self) -> u64 {
+        self.due
+    }
+
+    fn schedule(&mut self) {
+        let share = u128::from(self.requests) * u128::from(self.taken + 1) / u128::from(self.points);
+        self.due = if self.taken < self.points { share as u64 } else { u64::MAX };
+    }
+
+    /// Takes the point that is due.
+    pub(crate) fn take(&mut self, metrics: &Metrics, tally: &Tally, gauges: Vec<ftl::Gauge>) {
+        let interval = tally.since(&self.last);
+        let timed = metrics.timed() - self.last_timed;
+        let written = metrics.asked.pages_written - self.last_written;
+        let series = &mut self.series;
+        series.request.push(self.due);
+        series.time_ns.push(metrics.end.0);
+        series.mean_response_ns.push((timed > 0).then(|| (metrics.sum_ns() - self.last_sum_ns) as f64 / timed as f64));
+        series.write_amplification.push(write_amplification(interval.total(Op::Program), written));
+        series.erases.push(tally.since(&self.first).total(Op::Erase));
+        series.mapping_hit_ratio.push(mapping_hit_ratio(&interval));
+        for gauge in gauges {
+            series.gauges.entry(gauge.name).or_default().push(gauge.value);
+        }
+        (self.last, self.last_sum_ns, self.last_timed) = (*tally, metrics.sum_ns(), metrics.timed());
+        self.last_written = metrics.asked.pages_written;
+        self.taken += 1;
+        self.schedule();
+    }
+
+    /// The series.
+    pub(crate) fn finish(self) -> Series {
+        self.series
+    }
+}

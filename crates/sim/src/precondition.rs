@@ -1,0 +1,146 @@
+//! Bringing a device into a state worth measuring, before the clock of the measurement starts.
+//!
+//! *Fill* writes every logical page once, in order, a block's worth a request. *Steady* goes on with uniform random
+//! overwrites of single pages over the whole logical space until write amplification settles: the flash programs of two
+//! successive windows, each of half the physical pages, ask for host pages that differ by less than 1 %. It does not look
+//! for that before the physical pages have been programmed twice over, since the first windows only use up the spare, and
+//! gives up after twenty times, since some devices never settle; the results say which it was.
+//!
+//! Limits: the whole logical space is touched whatever the workload touches. Overwriting at random is the usual worst case,
+//! not the state that the workload itself would lead to; for that, run the workload longer.
+
+use ftl::{Cause, Device, Op};
+use flash::Lpn;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use trace::generate::seed;
+
+use crate::control::Reporter;
+use crate::error::Stage;
+use crate::host::{Host, Witness};
+use crate::paging::Extent;
+use crate::result::PreconditionFacts;
+use crate::run::Halt;
+use crate::study::Precondition;
+
+/// Share of the physical pages that a window programs.
+const WINDOW: f64 = 0.5;
+/// Physical pages programmed, in multiples of the device, before windows are compared.
+const SETTLE_AFTER: f64 = 2.0;
+/// Physical pages programmed, in multiples of the device, after which it has to do.
+const GIVE_UP_AFTER: f64 = 20.0;
+/// How close two successive windows have to be.
+const SETTLED: f64 = 0.01;
+/// Overwrites between two looks at the counts.
+const STRIDE: u64 = 1024;
+
+/// Prepares the device; returns what was done.
+pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(
+    host: &mut Host<D, W>,
+    mode: Precondition,
+    logical_pages: u32,
+    master_seed: u64,
+    reporter: &Reporter,
+) -> Result<Option<PreconditionFacts>, Halt> {
+    let mut preparation = Preparation { host, logical_pages, written: 0, reporter };
+    match mode {
+        Precondition::None => Ok(None),
+        Precondition::Fill => {
+            let write_amplification = preparation.fill()?;
+            Ok(Some(PreconditionFacts {
+                mode: "fill",
+                pages_written: preparation.written,
+                write_amplification,
+                settled: None,
+            }))
+        }
+        Precondition::Steady => {
+            preparation.fill()?;
+            let (write_amplification, settled) = preparation.overwrite(master_seed)?;
+            Ok(Some(PreconditionFacts {
+                mode: "steady",
+                pages_written: preparation.written,
+                write_amplification,
+                settled: Some(settled),
+            }))
+        }
+    }
+}
+
+/// Pages of progress that a preparation may take, for its progress line.
+pub(crate) fn effort(mode: Precondition, logical_pages: u32, physical_pages: u32) -> u64 {
+    match mode {
+        Precondition::None => 0,
+        Precondition::Fill => u64::from(logical_pages),
+        Precondition::Steady => u64::from(logical_pages) + (GIVE_UP_AFTER * f64::from(physical_pages)) as u64,
+    }
+}
+
+struct Preparation<'a, D: Device, W> {
+    host: &'a mut Host<D, W>,
+    logical_pages: u32,
+    /// Host pages written so far.
+    written: u64,
+    reporter: &'a Reporter<'a>,
+}
+
+impl<D: Device, W: Witness<D::Data>> Preparation<'_, D, W> {
+    /// Writes every page once, in order; returns the write amplification of that.
+    fn fill(&mut self) -> Result<f64, Halt> {
+        let at_once = self.host.media().device().geometry().pages_per_block();
+        let mut first = 0;
+        while first < self.logical_pages {
+            let pages = at_once.min(self.logical_pages - first);
+            self.write(Extent { lpn: Lpn::new(first), pages })?;
+            first += pages;
+            self.reporter.report(self.written)?;
+        }
+        Ok(self.programs() as f64 / self.written as f64)
+    }
+
+    /// Overwrites at random until write amplification settles; returns that of the last window and whether it settled.
+    fn overwrite(&mut self, master_seed: u64) -> Result<(f64, bool), Halt> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed::derive(master_seed, "precondition"));
+        let physical = f64::from(self.host.media().device().geometry().pages());
+        let (begun, filled) = (self.programs(), self.written);
+        let mut window = Window { programs: begun, written: filled };
+        let mut before: Option<f64> = None;
+        loop {
+            for _ in 0..STRIDE {
+                let lpn = ((u128::from(random.next_u64()) * u128::from(self.logical_pages)) >> 64) as u32;
+                self.write(Extent { lpn: Lpn::new(lpn), pages: 1 })?;
+            }
+            let now = Window { programs: self.programs(), written: self.written };
+            self.reporter.report(filled + now.programs - begun)?;
+            if ((now.programs - window.programs) as f64) < WINDOW * physical {
+                continue;
+            }
+            let here = (now.programs - window.programs) as f64 / (now.written - window.written) as f64;
+            let (programmed, last) = ((now.programs - begun) as f64 / physical, before.replace(here));
+            let settled = programmed >= SETTLE_AFTER && last.is_some_and(|last| (here / last - 1.0).abs() < SETTLED);
+            if settled || programmed >= GIVE_UP_AFTER {
+                return Ok((here, settled));
+            }
+            window = now;
+        }
+    }
+
+    fn write(&mut self, extent: Extent) -> Result<(), Halt> {
+        self.host
+            .write_because(Cause::Precondition, extent)
+            .map_err(|fault| Halt::Fault(Stage::Precondition(self.written), fault))?;
+        self.written += u64::from(extent.pages);
+        Ok(())
+    }
+
+    fn programs(&self) -> u64 {
+        self.host.media().tally().total(Op::Program)
+    }
+}
+
+/// Counts at the beginning of a window.
+#[derive(Clone, Copy)]
+struct Window {
+    programs: u64,
+    written: u64,
+}

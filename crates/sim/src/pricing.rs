@@ -1,0 +1,226 @@
+//! What an operation costs: a timeline per die and per channel.
+//!
+//! ```text
+//! read     die   |== sense ==|.. wait ..|= transfer =|        program  die   |= transfer =|===== program =====|
+//!          chan                         |= transfer =|                 chan  |= transfer =|
+//! erase    die   |====== erase ======|
+//! ```
+//!
+//! A die is held from the start of an operation to its end (its register holds the page while it waits for the channel).
+//! An operation begins when it is ready and its die and channel are free, first come first served *in virtual time*. The order in which
+//! operations are priced is another one: a collection is priced to its end, far into the future, before the next host request,
+//! which arrives long before. If a resource kept only when it is next free, that request would wait for all of
+//! it, even on dies that the collection touches once at its end. So each resource also remembers its gaps, and an
+//! operation takes the first one that it fits in: [`Gaps`] of a die, a [`Channel`]'s calendar.
+//!
+//! With [`Model::Serial`] there is one resource: an operation costs latency plus transfer and nothing overlaps, as in the
+//! FlashSim family of simulators.
+//!
+//! Limits: planes do not work in parallel, and there is no copy-back, cache mode or suspension. What was promised is never
+//! moved: an operation that is ready a little earlier but priced later goes behind it if the gap before it is too short. And
+//! in a gap, a page may be read before the copy that a collection makes of it is done; a real device would read it at its old
+//! place, at the same cost. An operation costs O(1) and allocates nothing.
+
+use ftl::{Nanos, Op, Span, Timing};
+use serde::Serialize;
+
+use crate::channel::Channel;
+use crate::gaps::Gaps;
+
+/// What operations take, in nanoseconds, each at most [`Latencies::MAX_NS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Latencies {
+    /// Sensing a page (tR).
+    pub read_ns: u64,
+    /// Programming a page (tPROG).
+    pub program_ns: u64,
+    /// Erasing a block (tBERS).
+    pub erase_ns: u64,
+    /// Moving one page over the channel, command included.
+    pub transfer_ns: u64,
+}
+
+impl Latencies {
+    /// One minute: far above any flash, far below what could overflow a 64-bit clock within a run.
+    pub const MAX_NS: u64 = 60_000_000_000;
+
+    /// The shortest operation, but not less than one nanosecond: a shorter gap is none.
+    fn shortest(&self) -> u64 {
+        (self.read_ns + self.transfer_ns).min(self.program_ns + self.transfer_ns).min(self.erase_ns).max(1)
+    }
+}
+
+/// Which resources there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Dies and channels, each on its own timeline.
+    Parallel,
+    /// One resource for everything.
+    Serial,
+}
+
+/// Timelines of a device.
+pub struct Pricing {
+    latencies: Latencies,
+    shortest_ns: u64,
+    /// All bits for parallel dies, none where everything is one resource.
+    die_mask: usize,
+    dies: Box<[Die]>,
+    gaps: Box<[Gaps]>,
+    channels: Box<[Channel]>,
+    /// Nothing begins before this any more.
+    now: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Die {
+    free_at: u64,
+    /// End of the latest gap, 0 for none: what most operations need to know of the gaps.
+    last_gap_end: u64,
+    busy_ns: u64,
+    channel: u32,
+}
+
+/// Where an operation would lie.
+#[derive(Clone, Copy)]
+struct Place {
+    start: u64,
+    /// When its transfer begins; none for an erase.
+    transfer: Option<u64>,
+    end: u64,
+}
+
+impl Pricing {
+    /// Idle timelines at time zero, for `channels` × `dies_per_channel` dies.
+    pub fn new(model: Model, channels: u32, dies_per_channel: u32, latencies: Latencies) -> Self {
+        let Latencies { read_ns, program_ns, erase_ns, transfer_ns } = latencies;
+        match model {
+            Model::Parallel => Self::with(latencies, channels, dies_per_channel),
+            Model::Serial => {
+                let (read_ns, program_ns) = (read_ns + transfer_ns, program_ns + transfer_ns);
+                let whole = Latencies { read_ns, program_ns, erase_ns, transfer_ns: 0 };
+                Self { die_mask: 0, ..Self::with(whole, 1, 1) }
+            }
+        }
+    }
+
+    fn with(latencies: Latencies, channels: u32, dies_per_channel: u32) -> Self {
+        let dies = channels * dies_per_channel;
+        Self {
+            latencies,
+            shortest_ns: latencies.shortest(),
+            die_mask: usize::MAX,
+            dies: (0..dies).map(|die| Die { channel: die / dies_per_channel, ..Die::default() }).collect(),
+            gaps: (0..dies).map(|_| Gaps::new()).collect(),
+            channels: (0..channels).map(|_| Channel::new(latencies.transfer_ns)).collect(),
+            now: 0,
+        }
+    }
+
+    /// Whether channels are resources of their own.
+    pub fn has_channels(&self) -> bool {
+        self.die_mask != 0
+    }
+
+    /// Time for which each die was held, in nanoseconds. With [`Model::Serial`] the one resource.
+    pub fn die_busy_ns(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.dies.iter().map(|die| die.busy_ns)
+    }
+
+    /// Time for which each channel moved data, in nanoseconds; zero with [`Model::Serial`], which has no channels.
+    pub fn channel_busy_ns(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.channels.iter().map(Channel::busy_ns)
+    }
+
+    /// When the last operation is done.
+    pub fn idle_at(&self) -> Nanos {
+        Nanos(self.dies.iter().map(|die| die.free_at).max().unwrap_or(0))
+    }
+
+    /// Puts an operation into a gap of its die, if it fits one.
+    #[cold]
+    #[inline(never)]
+    fn fill_gap(&mut self, op: Op, index: usize, at: u64) -> Option<Span> {
+        let (die, gaps) = (&mut self.dies[index], &mut self.gaps[index]);
+        let channel = &mut self.channels[die.channel as usize];
+        for position in gaps.first_ending_at(at + self.shortest_ns)..gaps.list().len() {
+            let (from, until) = gaps.list()[position];
+            let place = place(&self.latencies, channel, op, from.max(at));
+            if place.end <= until {
+                gaps.split(position, place.start, place.end, self.shortest_ns);
+                die.last_gap_end = gaps.last_end();
+                die.busy_ns += place.end - place.start;
+                return Some(book(channel, place));
+            }
+        }
+        None
+    }
+}
+
+/// Where an operation would lie that can begin at `from` on its die.
+#[inline]
+fn place(latencies: &Latencies, channel: &Channel, op: Op, from: u64) -> Place {
+    match op {
+        Op::Read => {
+            let transfer = channel.first_gap(from + latencies.read_ns);
+            Place { start: from, transfer: Some(transfer), end: transfer + latencies.transfer_ns }
+        }
+        Op::Program => {
+            let start = channel.first_gap(from);
+            Place { start, transfer: Some(start), end: start + latencies.transfer_ns + latencies.program_ns }
+        }
+        Op::Erase => Place { start: from, transfer: None, end: from + latencies.erase_ns },
+    }
+}
+
+/// Books the channel for an operation.
+#[inline]
+fn book(channel: &mut Channel, place: Place) -> Span {
+    if let Some(transfer) = place.transfer {
+        channel.book(transfer);
+    }
+    Span { start: Nanos(place.start), end: Nanos(place.end) }
+}
+
+impl Timing for Pricing {
+    #[inline]
+    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span {
+        let index = die as usize & self.die_mask;
+        if at.0 + self.shortest_ns <= self.dies[index].last_gap_end
+            && let Some(span) = self.fill_gap(op, index, at.0)
+        {
+            return span;
+        }
+        let die = &mut self.dies[index];
+        let channel = &mut self.channels[die.channel as usize];
+        let place = place(&self.latencies, channel, op, die.free_at.max(at.0));
+        if place.start - die.free_at >= self.shortest_ns && place.start > self.now {
+            self.gaps[index].push((die.free_at, place.start), self.now);
+            die.last_gap_end = self.gaps[index].last_end();
+        }
+        die.free_at = place.end;
+        die.busy_ns += place.end - place.start;
+        book(channel, place)
+    }
+
+    #[inline]
+    fn begin(&mut self, at: Nanos) {
+        self.now = at.0;
+    }
+
+    fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
+        if !self.has_channels() {
+            return Nanos(self.dies[0].free_at.max(at.0));
+        }
+        Nanos(self.channels[channel as usize].first_gap(at.0))
+    }
+
+    fn reset(&mut self) {
+        for die in &mut self.dies {
+            *die = Die { channel: die.channel, ..Die::default() };
+        }
+        self.gaps.fill(Gaps::new());
+        self.channels.iter_mut().for_each(Channel::clear);
+        self.now = 0;
+    }
+}

@@ -1,0 +1,287 @@
+//! Results as they leave the simulator: plain data that serialises to the JSON from which every table and figure is made.
+//!
+//! Times are virtual nanoseconds, except `wall_s`, the only value that differs between equal runs. What does not exist (the
+//! mean response of no request, the hit ratio of a scheme without a mapping cache) is null, never zero.
+
+use std::collections::BTreeMap;
+
+use flash::Shape;
+use ftl::{Footprint, Structure};
+use serde::Serialize;
+
+use crate::Latencies;
+
+/// The results of a study.
+#[derive(Clone, Debug, Serialize)]
+pub struct Results {
+    /// Version of ftlkit.
+    pub ftlkit: &'static str,
+    /// The resolved study; run again, it gives these results.
+    pub study: serde_json::Value,
+    /// Whether the study was stopped; `runs` then holds those that were finished.
+    pub cancelled: bool,
+    /// The workload, as it was surveyed.
+    pub workload: WorkloadFacts,
+    /// The device; null if the study was stopped before it was known.
+    pub device: Option<DeviceFacts>,
+    /// The runs, in the order of the study.
+    pub runs: Vec<RunResult>,
+}
+
+/// What a workload asks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WorkloadFacts {
+    /// File name, preset or `generated`.
+    pub name: String,
+    /// Trace format, or `generated`.
+    pub format: String,
+    /// What was done to it, in sentences: records left out, addresses changed, arrivals scaled …
+    pub facts: Vec<String>,
+    /// Requests.
+    pub requests: u64,
+    /// Pages that reads touch.
+    pub pages_read: u64,
+    /// Pages that writes touch.
+    pub pages_written: u64,
+    /// Pages that trims cover whole.
+    pub pages_trimmed: u64,
+    /// Arrival of the last request, after speed-up.
+    pub duration_ns: u64,
+    /// One past the highest byte touched.
+    pub span_bytes: u64,
+}
+
+/// The simulated device.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceFacts {
+    /// The preset that it started from.
+    pub preset: String,
+    /// Its shape.
+    pub geometry: Shape,
+    /// Data bytes of all pages.
+    pub physical_bytes: u64,
+    /// Bytes that the host sees.
+    pub logical_bytes: u64,
+    /// Share of physical pages that the host does not see.
+    pub spare: f64,
+    /// Logical ÷ physical pages (ρ).
+    pub utilisation: f64,
+    /// Blocks bad from the factory.
+    pub bad_blocks: u64,
+    /// What operations take.
+    pub latencies: Latencies,
+}
+
+/// One run of one translation layer.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// What the study calls it.
+    pub label: String,
+    /// The scheme.
+    pub ftl: String,
+    /// How it maps.
+    pub family: String,
+    /// Every parameter with its value.
+    pub parameters: BTreeMap<String, String>,
+    /// The study's seed.
+    pub seed: u64,
+    /// True for a run that passed the oracle; null for one that was not asked to.
+    pub verified: Option<bool>,
+    /// Hash of every flash operation with its address, cause and completion, in hexadecimal: equal runs have equal hashes.
+    pub event_hash: String,
+    /// Requests by kind.
+    pub requests: RequestCounts,
+    /// When the last request was done.
+    pub simulated_ns: u64,
+    /// Seconds that the simulation took.
+    pub wall_s: f64,
+    /// Response times by class.
+    pub response_ns: Classes<Responses>,
+    /// Distributions by class: (response in nanoseconds, share of requests at or below it), at most 300 points.
+    pub cdf: Classes<Vec<(u64, f64)>>,
+    /// Reads and writes per second of virtual time.
+    pub iops: Option<f64>,
+    /// Bytes read and written per second of virtual time.
+    pub throughput_bytes_per_s: Option<f64>,
+    /// Pages that host reads touch.
+    pub host_pages_read: u64,
+    /// Pages that host writes touch.
+    pub host_pages_written: u64,
+    /// Flash programs ÷ host pages written.
+    pub write_amplification: Option<f64>,
+    /// Flash operations by cause and kind; those that occur.
+    pub operations: Vec<OperationCount>,
+    /// Events inside the scheme, by name; all of them.
+    pub notes: BTreeMap<&'static str, u64>,
+    /// Hits ÷ look-ups of the mapping cache.
+    pub mapping_hit_ratio: Option<f64>,
+    /// Merges by kind.
+    pub merges: Merges,
+    /// Erases of good blocks during measurement.
+    pub erases: Erases,
+    /// Memory of the mapping.
+    pub footprint: FootprintFacts,
+    /// Busy shares.
+    pub utilisation: Utilisation,
+    /// The scheme's gauges at the end.
+    pub gauges: BTreeMap<&'static str, f64>,
+    /// The run over time.
+    pub series: Series,
+    /// How the device was prepared; null if it was not.
+    pub precondition: Option<PreconditionFacts>,
+}
+
+/// Requests by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RequestCounts {
+    /// Reads.
+    pub read: u64,
+    /// Writes.
+    pub write: u64,
+    /// Trims.
+    pub trim: u64,
+    /// Flushes.
+    pub flush: u64,
+}
+
+/// Something for reads and writes together, for reads, and for writes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Classes<T> {
+    /// Reads and writes.
+    pub all: T,
+    /// Reads.
+    pub read: T,
+    /// Writes.
+    pub write: T,
+}
+
+impl<T> Classes<T> {
+    /// The same classes of something else.
+    pub(crate) fn map<U>(&self, mut each: impl FnMut(&T) -> U) -> Classes<U> {
+        Classes { all: each(&self.all), read: each(&self.read), write: each(&self.write) }
+    }
+}
+
+/// Response times of one class in nanoseconds; null where it has no request. Percentiles have three significant digits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Responses {
+    /// Mean, exact.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th percentile.
+    pub p90: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// 99.9th percentile.
+    pub p99_9: Option<u64>,
+    /// 99.99th percentile.
+    pub p99_99: Option<u64>,
+    /// Maximum, exact.
+    pub max: Option<u64>,
+    /// Requests.
+    pub count: u64,
+}
+
+/// Operations of one kind done for one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OperationCount {
+    /// The cause.
+    pub cause: &'static str,
+    /// `read`, `program` or `erase`.
+    pub op: &'static str,
+    /// How many.
+    pub count: u64,
+    /// Their service times, summed, in nanoseconds.
+    pub time_ns: u64,
+}
+
+/// Merges by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Merges {
+    /// A log block became a data block as it was.
+    pub switch: u64,
+    /// A log block was completed with copies.
+    pub partial: u64,
+    /// A logical block was gathered into a fresh block.
+    pub full: u64,
+}
+
+/// Erases of good blocks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Erases {
+    /// Of all blocks.
+    pub total: u64,
+    /// Per block.
+    pub mean: f64,
+    /// Standard deviation over blocks.
+    pub std: f64,
+    /// Of the least erased block.
+    pub min: u32,
+    /// Of the most erased block.
+    pub max: u32,
+    /// (lowest count, highest count, blocks), at most 40 bins, in order, without gaps between counts.
+    pub histogram: Vec<(u32, u32, u64)>,
+}
+
+/// Memory of a mapping.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FootprintFacts {
+    /// RAM over all structures.
+    pub ram_bytes: u64,
+    /// Flash over all structures.
+    pub flash_bytes: u64,
+    /// The structures.
+    pub structures: Vec<Structure>,
+}
+
+impl From<Footprint> for FootprintFacts {
+    fn from(footprint: Footprint) -> Self {
+        Self {
+            ram_bytes: footprint.ram_bytes(),
+            flash_bytes: footprint.flash_bytes(),
+            structures: footprint.structures,
+        }
+    }
+}
+
+/// Mean busy shares, from the first request to the last operation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Utilisation {
+    /// Of dies; with serial pricing of the one resource.
+    pub dies: Option<f64>,
+    /// Of channels; null with serial pricing.
+    pub channels: Option<f64>,
+}
+
+/// The run over time; one element a point, each about the interval that the point ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// Requests done so far.
+    pub request: Vec<u64>,
+    /// Completion of the last of them.
+    pub time_ns: Vec<u64>,
+    /// Mean response of the interval's reads and writes.
+    pub mean_response_ns: Vec<Option<f64>>,
+    /// Write amplification of the interval.
+    pub write_amplification: Vec<Option<f64>>,
+    /// Erases so far.
+    pub erases: Vec<u64>,
+    /// Hit ratio of the mapping cache in the interval.
+    pub mapping_hit_ratio: Vec<Option<f64>>,
+    /// The scheme's gauges at the point.
+    pub gauges: BTreeMap<&'static str, Vec<f64>>,
+}
+
+/// How a device was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PreconditionFacts {
+    /// `fill` or `steady`.
+    pub mode: &'static str,
+    /// Host pages written.
+    pub pages_written: u64,
+    /// Of the last window of overwrites, or of the fill.
+    pub write_amplification: f64,
+    /// Whether write amplification settled; null for a fill.
+    pub settled: Option<bool>,
+}

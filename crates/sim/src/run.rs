@@ -1,0 +1,243 @@
+//! One run: a translation layer on a fresh device, prepared, measured, and, if asked, verified.
+//!
+//! ```text
+//! create ── precondition ── restart the clock ── requests … ── results ── (read everything back, check invariants) ── totals
+//! ```
+//!
+//! A run shares nothing with the runs beside it: it opens the workload itself and reads it as a stream. Whether lean or
+//! verified, it issues the same flash operations at the same times, so both have the same event hash.
+//!
+//! The totals are compared in every run, because that costs nothing. Reading back and checking the numbered invariants take
+//! time proportional to the device, so they belong to verified runs.
+
+
+use check::Oracle;
+use flash::{Chip, Flash, Full, Lean, Lpn, Pbn, Store};
+use ftl::{Cause, Media, Nanos, Note, Op, Tally, Timed, registry};
+
+use crate::control::{Reporter, Stopped};
+use crate::error::{Fault, Stage};
+use crate::experiment::{Experiment, Plan};
+use crate::host::{Host, Nobody, Pace, Witness};
+use crate::metrics::{Metrics, Sampler, mapping_hit_ratio, write_amplification};
+use crate::paging::{Extent, PageRequest};
+use crate::precondition::prepare;
+use crate::result::{
+    Classes, Merges, OperationCount, PreconditionFacts, RequestCounts, RunResult, Series, Utilisation,
+};
+use crate::wear::erases;
+use crate::{Pricing, SimError};
+
+/// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
+const REPORT_EVERY: u64 = 1024;
+/// Pages that are read back at once.
+const READ_BACK_PAGES: u32 = 64;
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// It was asked to stop.
+    Stopped,
+    /// The workload or the study is at fault.
+    Input(SimError),
+    /// The translation layer failed, and where.
+    Fault(Stage, Fault),
+}
+
+impl From<Stopped> for Halt {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<SimError> for Halt {
+    fn from(error: SimError) -> Self {
+        Self::Input(error)
+    }
+}
+
+/// A chip with prices.
+pub(crate) type Simulated<S> = Timed<Chip<S>, Pricing>;
+
+/// Runs one translation layer of an experiment. `preparing` and `measuring` are told how far it is.
+pub(crate) fn run(
+    experiment: &Experiment,
+    plan: &Plan,
+    preparing: &Reporter,
+    measuring: &Reporter,
+) -> Result<RunResult, Halt> {
+    if experiment.verify {
+        let oracle = Oracle::new(experiment.device.logical_pages);
+        Run::<Full<u64>, _>::new(experiment, plan, oracle)?.finish(preparing, measuring)
+    } else {
+        Run::<Lean, _>::new(experiment, plan, Nobody)?.finish(preparing, measuring)
+    }
+}
+
+struct Run<'a, S: Store, W> {
+    experiment: &'a Experiment,
+    plan: &'a Plan,
+    host: Host<Simulated<S>, W>,
+    metrics: Metrics,
+}
+
+impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
+    fn new(experiment: &'a Experiment, plan: &'a Plan, witness: W) -> Result<Self, Halt> {
+        let device = &experiment.device;
+        let ftl = registry::create(plan.entry.name, &plan.settings, &device.layout())
+            .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
+        let chip = Chip::new(device.geometry, &device.chip);
+        let media = Media::new(Timed { chip, timing: device.pricing() });
+        Ok(Self { experiment, plan, host: Host::new(media, ftl, witness), metrics: Metrics::new() })
+    }
+
+    fn finish(mut self, preparing: &Reporter, measuring: &Reporter) -> Result<RunResult, Halt> {
+        let Experiment { device, precondition, seed, .. } = self.experiment;
+        let prepared = prepare(&mut self.host, *precondition, device.logical_pages, *seed, preparing)?;
+        self.host.restart();
+        let before = Before { tally: *self.host.media().tally(), erases: self.erase_counts() };
+        let series = self.measure(&before.tally, measuring)?;
+        let result = self.result(&before, prepared, series.finish());
+        if self.experiment.verify {
+            self.verify()?;
+        }
+        self.compare_totals()?;
+        Ok(result)
+    }
+
+    /// Serves the whole workload.
+    fn measure(&mut self, before: &Tally, reporter: &Reporter) -> Result<Sampler, Halt> {
+        let Experiment { workload, survey, samples, queue_depth, .. } = self.experiment;
+        let mut requests = workload.open(self.experiment.pager())?;
+        let mut pace = queue_depth.map_or_else(Pace::open, |depth| Pace::closed(depth as usize));
+        let mut sampler = Sampler::new(survey.facts.requests, *samples, *before);
+        let mut request = PageRequest::new();
+        let mut number = 0;
+        while requests.next(&mut request)? {
+            number += 1;
+            self.serve(&request, &mut pace).map_err(|fault| Halt::Fault(Stage::Request(number), fault))?;
+            if number == sampler.due() {
+                sampler.take(&self.metrics, self.host.media().tally(), self.host.ftl().gauges());
+            }
+            if number % REPORT_EVERY == 0 {
+                reporter.report(number)?;
+            }
+        }
+        reporter.report(number)?;
+        Ok(sampler)
+    }
+
+    #[inline]
+    fn serve(&mut self, request: &PageRequest, pace: &mut Pace) -> Result<(), Fault> {
+        let begin = pace.begin(Nanos(request.arrival_ns));
+        if let Some(idle_from) = pace.idle_before(begin) {
+            self.host.idle(idle_from, begin)?;
+        }
+        let done = self.host.serve(request, begin)?;
+        pace.complete(done);
+        self.metrics.record(request, begin, done);
+        Ok(())
+    }
+
+    /// Reads everything back and checks the scheme's invariants.
+    fn verify(&mut self) -> Result<(), Halt> {
+        let at_end = |fault| Halt::Fault(Stage::Verification, fault);
+        self.host.ftl().check(self.host.media()).map_err(|broken| at_end(broken.into()))?;
+        let logical_pages = self.experiment.device.logical_pages;
+        for first in (0..logical_pages).step_by(READ_BACK_PAGES as usize) {
+            let pages = READ_BACK_PAGES.min(logical_pages - first);
+            self.host.read_back(Extent { lpn: Lpn::new(first), pages }).map_err(at_end)?;
+        }
+        self.host.ftl().check(self.host.media()).map_err(|broken| at_end(broken.into()))
+    }
+
+    /// What the causes add up to is what the flash counted.
+    fn compare_totals(&self) -> Result<(), Halt> {
+        let media = self.host.media();
+        let counted = media.device().operations();
+        let counted = [counted.reads, counted.programs, counted.erases];
+        let caused = Op::ALL.map(|op| media.tally().total(op));
+        if caused == counted { Ok(()) } else { Err(Halt::Fault(Stage::Verification, Fault::Totals { caused, counted })) }
+    }
+
+    fn erase_counts(&self) -> Vec<u32> {
+        let chip = &self.host.media().device().chip;
+        let good = |pbn: &Pbn| !chip.is_bad(*pbn);
+        (0..chip.geometry().blocks()).map(Pbn::new).filter(good).map(|pbn| chip.erase_count(pbn)).collect()
+    }
+
+    fn result(&self, before: &Before, prepared: Option<PreconditionFacts>, series: Series) -> RunResult {
+        let Self { experiment, plan, host, metrics } = self;
+        let tally = host.media().tally().since(&before.tally);
+        let asked = metrics.asked;
+        let seconds = metrics.end.0 as f64 / 1e9;
+        let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
+        let all = metrics.reads.with(&metrics.writes);
+        let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
+        let [read, write, trim, flush] = asked.requests;
+        RunResult {
+            label: plan.label.clone(),
+            ftl: plan.entry.name.into(),
+            family: plan.entry.family.into(),
+            parameters: plan.parameters(),
+            seed: experiment.seed,
+            verified: experiment.verify.then_some(true),
+            event_hash: format!("{:016x}", host.media().event_hash()),
+            requests: RequestCounts { read, write, trim, flush },
+            simulated_ns: metrics.end.0,
+            wall_s: 0.0,
+            response_ns: classes.map(|class| class.responses()),
+            cdf: classes.map(|class| class.cdf()),
+            iops: per_second(read + write),
+            throughput_bytes_per_s: per_second(asked.bytes),
+            host_pages_read: asked.pages_read,
+            host_pages_written: asked.pages_written,
+            write_amplification: write_amplification(tally.total(Op::Program), asked.pages_written),
+            operations: operations(&tally),
+            notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).collect(),
+            mapping_hit_ratio: mapping_hit_ratio(&tally),
+            merges: Merges {
+                switch: tally.note(Note::SwitchMerge),
+                partial: tally.note(Note::PartialMerge),
+                full: tally.note(Note::FullMerge),
+            },
+            erases: erases(&before.erases, &self.erase_counts()),
+            footprint: host.ftl().footprint().into(),
+            utilisation: utilisation(&host.media().device().timing, metrics.end),
+            gauges: host.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
+            series,
+            precondition: prepared,
+        }
+    }
+}
+
+/// The state of the device when measurement began.
+struct Before {
+    tally: Tally,
+    erases: Vec<u32>,
+}
+
+fn operations(tally: &Tally) -> Vec<OperationCount> {
+    let every = Cause::ALL.iter().flat_map(|&cause| Op::ALL.iter().map(move |&op| (cause, op)));
+    every
+        .map(|(cause, op)| OperationCount {
+            cause: cause.name(),
+            op: op.name(),
+            count: tally.count(cause, op),
+            time_ns: tally.time_ns(cause, op),
+        })
+        .filter(|operation| operation.count > 0)
+        .collect()
+}
+
+fn utilisation(pricing: &Pricing, end: Nanos) -> Utilisation {
+    let elapsed = end.max(pricing.idle_at()).0 as f64;
+    let mean = |busy: &mut dyn ExactSizeIterator<Item = u64>| {
+        let resources = busy.len() as f64;
+        (elapsed > 0.0).then(|| busy.map(|ns| ns as f64).sum::<f64>() / (resources * elapsed))
+    };
+    Utilisation {
+        dies: mean(&mut pricing.die_busy_ns()),
+        channels: if pricing.has_channels() { mean(&mut pricing.channel_busy_ns()) } else { None },
+    }
+}

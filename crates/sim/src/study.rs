@@ -1,0 +1,355 @@
+//! A study as text: what a TOML file or a Python caller says, before anything of it is believed.
+//!
+//! Unknown keys, impossible units and values of the wrong kind are refused here, with the path of the key. Ranges and
+//! relations are refused in [`crate::experiment`]. The same types, with every key filled in, are the resolved study that
+//! goes into the results, so that a result can be run again as it stands. `docs/study.md` describes every key.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use flash::ProgramOrder;
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Deserialize as DeserializeDerive, Serialize, Serializer};
+use trace::generate::GeneratorSpec;
+use trace::units::{Bytes, Nanoseconds, parse_bytes};
+use trace::{DeviceChoice, Format, TimeBackwards, TimeUnit};
+
+use crate::SimError;
+
+/// A whole study: one device, one workload, one host, any number of translation layers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields, default)]
+pub struct Study {
+    /// What to call it.
+    pub name: Option<String>,
+    /// Master seed, from which every consumer of randomness gets its own by name. Default 1.
+    pub seed: Option<u64>,
+    /// The flash.
+    pub device: DeviceText,
+    /// What the host asks.
+    pub workload: WorkloadText,
+    /// How the host asks.
+    pub host: HostText,
+    /// How a run goes.
+    pub run: RunText,
+    /// The translation layers to compare; at least one.
+    pub ftl: Vec<FtlText>,
+}
+
+/// The `[device]` table: a preset and what differs from it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields, default)]
+pub struct DeviceText {
+    /// Name of a device preset. Default `slc-small`.
+    pub preset: Option<String>,
+    /// Logical bytes that the host sees, or `auto`: the workload's span, but at least what 128 blocks a plane export.
+    pub capacity: Option<Capacity>,
+    /// Share of the physical pages that the host does not see, above 0 and below 1.
+    pub spare: Option<f64>,
+    /// Independent buses, 1 or more.
+    pub channels: Option<Count>,
+    /// Dies on each, 1 or more.
+    pub dies_per_channel: Option<Count>,
+    /// Planes of each die, 1 or more.
+    pub planes_per_die: Option<Count>,
+    /// Erase blocks of each plane, 1 or more.
+    pub blocks_per_plane: Option<Count>,
+    /// Pages of an erase block, 1 or more.
+    pub pages_per_block: Option<Count>,
+    /// Data bytes of a page, a multiple of 512 B up to 1 MiB.
+    pub page_size: Option<Bytes>,
+    /// Sensing a page.
+    pub read_latency: Option<Nanoseconds>,
+    /// Programming a page.
+    pub program_latency: Option<Nanoseconds>,
+    /// Erasing a block.
+    pub erase_latency: Option<Nanoseconds>,
+    /// Moving one page over the channel.
+    pub transfer_latency: Option<Nanoseconds>,
+    /// Whether operations overlap.
+    pub pricing: Option<PricingText>,
+    /// In which order the pages of a block may be programmed.
+    pub program_order: Option<ProgramOrder>,
+    /// Erases that a block survives, 1 or more.
+    pub endurance: Option<Count>,
+    /// Share of blocks that are bad from the factory, 0 or more and below `spare`.
+    pub bad_blocks: Option<f64>,
+}
+
+/// The `[workload]` table: exactly one of `trace`, `preset` and `generator`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkloadText {
+    /// Path of a trace file. In a study file relative to the file, otherwise to the working folder.
+    pub trace: Option<String>,
+    /// Name of a workload preset.
+    pub preset: Option<String>,
+    /// Description of a generated workload.
+    pub generator: Option<GeneratorSpec>,
+    /// The trace's format; guessed when not given.
+    pub format: Option<Format>,
+    /// Unit of the trace's times; the format's own when not given.
+    pub time_unit: Option<TimeUnit>,
+    /// Whether unusable records are left out and counted.
+    pub skip_bad: Option<bool>,
+    /// Which of the trace's devices: a name, or `stacked`.
+    pub trace_device: Option<DeviceChoice>,
+    /// What to do when time goes backwards: `refuse`, `clamp` or `sort:N`.
+    pub time_backwards: Option<TimeBackwards>,
+    /// Which action of a blkparse trace is a request: one letter.
+    pub blkparse_action: Option<char>,
+    /// Requests to take from a trace, or to generate; 1 or more.
+    pub requests: Option<u64>,
+    /// What to do with addresses beyond the device.
+    pub addresses: Option<Addresses>,
+    /// Factor by which arrivals come faster, above 0.
+    pub speedup: Option<f64>,
+    /// Bytes added to every address.
+    pub align_offset: Option<Bytes>,
+}
+
+/// The `[host]` table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostText {
+    /// Whether arrivals or completions set the pace.
+    #[serde(rename = "loop")]
+    pub pace: Option<LoopText>,
+    /// Outstanding requests of a closed loop, 1 to 65 536.
+    pub queue_depth: Option<Count>,
+}
+
+/// The `[run]` table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunText {
+    /// How the device is prepared.
+    pub precondition: Option<Precondition>,
+    /// Points of the time series, 1 to 100 000.
+    pub samples: Option<Count>,
+    /// Whether to run under the oracle.
+    pub verify: Option<bool>,
+}
+
+/// One `[[ftl]]` table: a scheme, what to call it, and its parameters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
+pub struct FtlText {
+    /// Name in the registry.
+    pub name: String,
+    /// Name in results; the scheme's name when not given.
+    pub label: Option<String>,
+    /// The scheme's parameters.
+    #[serde(flatten)]
+    pub settings: BTreeMap<String, Setting>,
+}
+
+/// Whether operations overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, DeserializeDerive)]
+#[serde(rename_all = "snake_case")]
+pub enum PricingText {
+    /// Dies and channels work side by side.
+    Parallel,
+    /// One resource, no overlap.
+    Serial,
+}
+
+/// What to do with addresses beyond the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, DeserializeDerive)]
+#[serde(rename_all = "snake_case")]
+pub enum Addresses {
+    /// Stop with an error.
+    #[default]
+    Refuse,
+    /// Number the touched pages in order of first touch.
+    Dense,
+    /// Take them modulo the logical capacity.
+    Wrap,
+}
+
+/// Who sets the pace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, DeserializeDerive)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopText {
+    /// Requests begin when the workload says.
+    #[default]
+    Open,
+    /// Requests begin when an earlier one completes.
+    Closed,
+}
+
+/// How a device is prepared before measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, DeserializeDerive)]
+#[serde(rename_all = "snake_case")]
+pub enum Precondition {
+    /// Not at all: erased.
+    #[default]
+    None,
+    /// Every logical page written once, in order.
+    Fill,
+    /// Filled, then overwritten at random until write amplification settles.
+    Steady,
+}
+
+/// A number of things, 0 to 4 294 967 295; which of these make sense depends on the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Count(pub u32);
+
+/// Logical bytes, or `auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capacity {
+    /// So many.
+    Bytes(u64),
+    /// As many as the workload spans.
+    Auto,
+}
+
+/// The text of one scheme parameter; numbers and switches may be written bare.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Setting(pub String);
+
+impl Serialize for Capacity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bytes(bytes) => serializer.serialize_u64(*bytes),
+            Self::Auto => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+struct CountVisitor;
+
+impl Visitor<'_> for CountVisitor {
+    type Value = Count;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from 0 to {}", u32::MAX)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Count, E> {
+        u32::try_from(number).map(Count).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Count, E> {
+        u32::try_from(number).map(Count).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+struct CapacityVisitor;
+
+impl Visitor<'_> for CapacityVisitor {
+    type Value = Capacity;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size such as \"8GiB\", or \"auto\"")
+    }
+
+    fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<Capacity, E> {
+        Ok(Capacity::Bytes(bytes))
+    }
+
+    fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<Capacity, E> {
+        u64::try_from(bytes).map(Capacity::Bytes).map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Capacity, E> {
+        if text == "auto" {
+            return Ok(Capacity::Auto);
+        }
+        parse_bytes("", text).map(|bytes| Capacity::Bytes(bytes.0)).map_err(|error| E::custom(format!("{error}; or \"auto\"")))
+    }
+}
+
+impl<'de> Deserialize<'de> for Capacity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CapacityVisitor)
+    }
+}
+
+struct SettingVisitor;
+
+impl Visitor<'_> for SettingVisitor {
+    type Value = Setting;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a parameter's value: text, a number, true or false")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Setting, E> {
+        Ok(Setting(text.to_owned()))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Setting, E> {
+        Ok(Setting(number.to_string()))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Setting, E> {
+        Ok(Setting(number.to_string()))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Setting, E> {
+        Ok(Setting(number.to_string()))
+    }
+
+    fn visit_bool<E: de::Error>(self, switch: bool) -> Result<Setting, E> {
+        Ok(Setting(switch.to_string()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SettingVisitor)
+    }
+}
+
+/// Reads a study from the text of a TOML file. `path` is what errors call it, and what a relative trace path is relative to;
+/// empty for text that is not from a file.
+pub fn parse_toml(text: &str, path: &str) -> Result<Study, SimError> {
+    let shown = if path.is_empty() { "the study" } else { path };
+    let document = toml::Deserializer::parse(text).map_err(|error| SimError::study(format!("{shown}: {error}")))?;
+    let mut study: Study = serde_path_to_error::deserialize(document).map_err(|error| {
+        let (key, error) = (error.path().to_string(), error.into_inner());
+        // The parser's own text starts with the line and column and shows the line.
+        SimError::study(format!("{shown}, {key}: {}. docs/study.md lists all keys and what they may be", error.to_string().trim_end()))
+    })?;
+    if let (Some(trace), Some(folder)) = (&mut study.workload.trace, Path::new(path).parent()) {
+        *trace = folder.join(&*trace).to_string_lossy().into_owned();
+    }
+    Ok(study)
+}
+
+/// Reads a study from JSON.
+pub fn parse_json(text: &str) -> Result<Study, SimError> {
+    let mut document = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut document).map_err(|error| {
+        SimError::study(format!("study, {}: {}. docs/study.md lists all keys and what they may be", error.path(), error.inner()))
+    })
+}
+
+impl Study {
+    /// The study as JSON, without the keys that are not set.
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        drop_nulls(&mut value);
+        value
+    }
+}
+
+fn drop_nulls(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(drop_nulls);
+        }
+        serde_json::Value::Array(values) => values.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}

@@ -1,0 +1,283 @@
+//! The workload of a study: where requests come from, and one survey of them before anything is simulated.
+//!
+//! Every run opens the workload anew and reads it as a stream, so memory does not grow with a trace and runs share nothing.
+//! The survey reads it once beforehand. It finds what would otherwise stop a run after hours (a malformed line, an address
+//! beyond the device), counts what was left out or changed, and knows how many requests there are, which `capacity = "auto"`, the dense
+//! numbering and the time series all ask for.
+
+use std::path::PathBuf;
+
+use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern, seed};
+use trace::units::Bytes;
+use trace::{DeviceChoice, Facts, FlatRecords, FlatTrace, OpenOptions, Record};
+
+use crate::SimError;
+use crate::control::Reporter;
+use crate::experiment::Unready;
+use crate::paging::{PageRequest, Pager};
+use crate::survey::{Survey, Surveyor};
+use crate::study::{Addresses, WorkloadText};
+
+/// The latest arrival, in nanoseconds: 73 years, leaving room below 64 bits for the run itself.
+const LATEST_NS: f64 = 2_305_843_009_213_693_952.0;
+/// Requests between two reports.
+const REPORT_EVERY: u64 = 4096;
+
+/// A workload whose keys are checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Workload {
+    source: Source,
+    limit: Option<u64>,
+    pub(crate) addresses: Addresses,
+    pub(crate) speedup: f64,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Trace { path: PathBuf, options: Box<OpenOptions>, device: DeviceChoice, trace: FlatTrace },
+    Generated { preset: Option<String>, spec: Box<GeneratorSpec>, shift_bytes: u64, seed: u64 },
+}
+
+impl Workload {
+    /// Checks the keys of a `[workload]` table.
+    pub(crate) fn of(text: &WorkloadText, master_seed: u64) -> Result<Self, SimError> {
+        let speedup = text.speedup.unwrap_or(1.0);
+        if !(speedup > 0.0 && speedup.is_finite()) {
+            return Err(SimError::study(format!(
+                "workload.speedup = {speedup}: must be above 0; 2 makes requests arrive twice as fast, 0.5 half as fast"
+            )));
+        }
+        if text.requests == Some(0) {
+            return Err(SimError::study("workload.requests = 0: must be at least 1; leave it out to take all"));
+        }
+        Ok(Self {
+            source: Source::of(text, seed::derive(master_seed, "workload"))?,
+            limit: text.requests,
+            addresses: text.addresses.unwrap_or_default(),
+            speedup,
+        })
+    }
+
+    /// Whether every request arrives at once, so that an open loop would measure a queue as long as the workload.
+    pub(crate) fn arrives_at_once(&self) -> bool {
+        matches!(&self.source, Source::Generated { spec, .. } if spec.arrivals == Arrivals::AtOnce
+            && !matches!(spec.pattern, Pattern::Phases(_)))
+    }
+
+    /// The table with every key that applies filled in.
+    pub(crate) fn text(&self) -> WorkloadText {
+        let common = WorkloadText {
+            requests: self.limit,
+            addresses: Some(self.addresses),
+            speedup: Some(self.speedup),
+            ..WorkloadText::default()
+        };
+        match &self.source {
+            Source::Trace { path, options, device, trace } => WorkloadText {
+                trace: Some(path.to_string_lossy().into_owned()),
+                format: Some(trace.facts().format),
+                time_unit: Some(trace.facts().time_unit),
+                skip_bad: Some(options.skip_bad),
+                trace_device: (*device != DeviceChoice::Only).then(|| device.clone()),
+                time_backwards: Some(options.time_backwards),
+                blkparse_action: Some(options.blkparse_action),
+                align_offset: Some(Bytes(options.shift_bytes)),
+                ..common
+            },
+            Source::Generated { preset, spec, shift_bytes, .. } => WorkloadText {
+                preset: preset.clone(),
+                generator: preset.is_none().then(|| (**spec).clone()),
+                align_offset: Some(Bytes(*shift_bytes)),
+                ..common
+            },
+        }
+    }
+
+    /// Opens the workload for a run.
+    pub(crate) fn open(&self, pager: Pager) -> Result<Requests, SimError> {
+        Ok(Requests { stream: self.stream()?, pager })
+    }
+
+    /// Reads the workload once, in pages of so many bytes.
+    pub(crate) fn survey(&self, page_size_bytes: u32, reporter: &Reporter) -> Result<Survey, Unready> {
+        let mut stream = self.stream()?;
+        let mut surveyor = Surveyor::new(u64::from(page_size_bytes), self.addresses == Addresses::Dense);
+        while let Some(record) = stream.next()? {
+            surveyor.add(&record)?;
+            if surveyor.requests() % REPORT_EVERY == 0 {
+                reporter.report(surveyor.requests())?;
+            }
+        }
+        reporter.total(surveyor.requests());
+        reporter.report(surveyor.requests())?;
+        let mut survey = match &self.source {
+            Source::Trace { trace, .. } => {
+                let facts = trace.facts();
+                surveyor.finish(&facts.name, facts.format.name(), reading(facts))
+            }
+            Source::Generated { preset, .. } => surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new()),
+        };
+        if self.speedup != 1.0 {
+            survey.facts.facts.push(format!("arrivals are {} times as fast as in the workload", self.speedup));
+        }
+        Ok(survey)
+    }
+
+    fn stream(&self) -> Result<Stream, SimError> {
+        let (records, shift_bytes) = match &self.source {
+            Source::Trace { trace, .. } => (Records::Trace(Box::new(trace.records()?)), 0),
+            Source::Generated { spec, shift_bytes, seed, .. } => {
+                (Records::Generated(Box::new(generate::generate(spec, *seed)?)), *shift_bytes)
+            }
+        };
+        Ok(Stream { records, left: self.limit.unwrap_or(u64::MAX), speedup: self.speedup, shift_bytes })
+    }
+}
+
+impl Source {
+    fn of(text: &WorkloadText, seed: u64) -> Result<Self, SimError> {
+        let shift_bytes = text.align_offset.map_or(0, |bytes| bytes.0);
+        match (&text.trace, &text.preset, &text.generator) {
+            (Some(path), None, None) => {
+                let (path, options) = (PathBuf::from(path), Box::new(options_of(text, shift_bytes)));
+                let device = text.trace_device.clone().unwrap_or_default();
+                let trace = FlatTrace::open(&path, &options, &device)?;
+                Ok(Self::Trace { path, options, device, trace })
+            }
+            (None, Some(preset), None) => {
+                refuse_trace_keys(text)?;
+                let spec = limited(generate::preset(preset)?, text.requests);
+                Ok(Self::Generated { preset: Some(preset.clone()), spec, shift_bytes, seed })
+            }
+            (None, None, Some(spec)) => {
+                refuse_trace_keys(text)?;
+                Ok(Self::Generated { preset: None, spec: limited(spec.clone(), text.requests), shift_bytes, seed })
+            }
+            _ => Err(SimError::study(
+                "workload: exactly one of trace (a file), preset (a name such as fin1) and generator (a table) says what the host asks; \
+                 give one of them",
+            )),
+        }
+    }
+}
+
+fn limited(spec: GeneratorSpec, requests: Option<u64>) -> Box<GeneratorSpec> {
+    Box::new(GeneratorSpec { requests: requests.unwrap_or(spec.requests), ..spec })
+}
+
+fn options_of(text: &WorkloadText, shift_bytes: u64) -> OpenOptions {
+    let default = OpenOptions::default();
+    OpenOptions {
+        format: text.format,
+        skip_bad: text.skip_bad.unwrap_or(default.skip_bad),
+        time_unit: text.time_unit,
+        blkparse_action: text.blkparse_action.unwrap_or(default.blkparse_action),
+        time_backwards: text.time_backwards.unwrap_or(default.time_backwards),
+        shift_bytes,
+    }
+}
+
+fn refuse_trace_keys(text: &WorkloadText) -> Result<(), SimError> {
+    let given = [
+        ("format", text.format.is_some()),
+        ("time_unit", text.time_unit.is_some()),
+        ("skip_bad", text.skip_bad.is_some()),
+        ("trace_device", text.trace_device.is_some()),
+        ("time_backwards", text.time_backwards.is_some()),
+        ("blkparse_action", text.blkparse_action.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((key, _)) => Err(SimError::study(format!(
+            "workload.{key}: says how a trace file is read, but this workload is generated; leave it out, or give workload.trace"
+        ))),
+    }
+}
+
+/// What was done to a trace when it was read, in sentences.
+fn reading(facts: &Facts) -> Vec<String> {
+    let mut sentences = vec![format!("read as {}, times in {}", facts.format.name(), facts.time_unit.name())];
+    let mut count = |count: u64, what: &str| {
+        if count > 0 {
+            sentences.push(format!("{count} {what}"));
+        }
+    };
+    count(facts.skipped, "bad records were left out");
+    count(facts.clamped, "requests went back in time and were held at the latest time seen");
+    count(facts.sorted, "requests stood behind later ones and were put in order");
+    count(facts.unchosen, "requests to other devices of the trace were left out");
+    for (kind, left_out) in &facts.left_out {
+        count(*left_out, &format!("records that are no requests were left out: {kind}"));
+    }
+    let used = facts.devices.iter().filter(|device| device.base_byte.is_some()).count();
+    if used > 1 {
+        sentences.push(format!("its {used} devices are laid out one after another"));
+    }
+    if facts.shift_bytes > 0 {
+        sentences.push(format!("{} bytes are added to every address", facts.shift_bytes));
+    }
+    sentences
+}
+
+/// Requests of a workload, in pages.
+pub(crate) struct Requests {
+    stream: Stream,
+    pager: Pager,
+}
+
+impl Requests {
+    /// Fills in the next request; false when there is none.
+    #[inline]
+    pub(crate) fn next(&mut self, into: &mut PageRequest) -> Result<bool, SimError> {
+        let Some(record) = self.stream.next()? else { return Ok(false) };
+        into.arrival_ns = record.time_ns;
+        self.pager.split(&record, into)?;
+        Ok(true)
+    }
+}
+
+/// Records of a workload, with arrivals as the study wants them.
+struct Stream {
+    records: Records,
+    left: u64,
+    speedup: f64,
+    shift_bytes: u64,
+}
+
+enum Records {
+    Trace(Box<FlatRecords>),
+    Generated(Box<Generator>),
+}
+
+impl Stream {
+    #[inline]
+    fn next(&mut self) -> Result<Option<Record>, SimError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let next = match &mut self.records {
+            Records::Trace(trace) => trace.next().transpose()?,
+            Records::Generated(generator) => generator.next(),
+        };
+        match next {
+            Some(record) if self.speedup != 1.0 || self.shift_bytes != 0 => self.adjust(record).map(Some),
+            next => Ok(next),
+        }
+    }
+
+    fn adjust(&self, record: Record) -> Result<Record, SimError> {
+        let arrival = record.time_ns as f64 / self.speedup;
+        if arrival > LATEST_NS {
+            return Err(SimError::study(format!(
+                "workload.speedup = {}: a request that arrives at {} ns would arrive after 73 years; use a larger one",
+                self.speedup, record.time_ns
+            )));
+        }
+        let offset = record.offset.checked_add(self.shift_bytes).filter(|offset| offset.checked_add(u64::from(record.length)).is_some());
+        let offset = offset.ok_or_else(|| {
+            SimError::study(format!("workload.align_offset = {}: moves a request beyond 2^64 bytes; use a smaller one", self.shift_bytes))
+        })?;
+        Ok(Record { time_ns: arrival as u64, offset, ..record })
+    }
+}

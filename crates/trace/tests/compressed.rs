@@ -1,0 +1,78 @@
+//! Compressed traces are read as they are, whatever they are called, and several members in a row are one trace.
+
+use std::io::Write;
+
+use proptest::prelude::*;
+use trace::{Format, OpenOptions, open_bytes};
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn bzip2(text: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn xz(text: &[u8]) -> Vec<u8> {
+    let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(text: &[u8]) -> Vec<u8> {
+    zstd::encode_all(text, 3).unwrap()
+}
+
+const ENCODERS: [fn(&[u8]) -> Vec<u8>; 4] = [gzip, bzip2, xz, zstd];
+
+fn text(from: u64, to: u64) -> Vec<u8> {
+    let mut text = String::new();
+    for n in from..to {
+        text.push_str(&format!("{n},R,{},4096,{n}\n", n * 4096));
+    }
+    text.into_bytes()
+}
+
+fn requests(bytes: Vec<u8>) -> usize {
+    let trace = open_bytes("trace", bytes, &OpenOptions::default()).unwrap();
+    assert_eq!(trace.format, Format::Alibaba);
+    trace.map(Result::unwrap).count()
+}
+
+#[test]
+fn every_compression_is_read_by_its_magic() {
+    for encode in ENCODERS {
+        assert_eq!(requests(encode(&text(0, 50_000))), 50_000);
+    }
+}
+
+#[test]
+fn several_members_are_one_trace() {
+    for encode in ENCODERS {
+        // The cut is in the middle of a line, as a size-limited rotation would make it.
+        let whole = text(0, 20_000);
+        let (head, tail) = whole.split_at(whole.len() / 2 + 3);
+        assert_eq!(requests([encode(head), encode(tail)].concat()), 20_000);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damage_to_a_stream_is_an_error_or_harmless_but_never_a_panic(
+        which in 0..4_usize, at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>()
+    ) {
+        let mut bytes = ENCODERS[which](&text(0, 3000));
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        bytes.truncate(cut.index(bytes.len()) + 1);
+        if let Ok(trace) = open_bytes("trace", bytes, &OpenOptions::with_format(Format::Alibaba)) {
+            prop_assert!(trace.filter(Result::is_ok).count() <= 3000);
+        }
+    }
+}

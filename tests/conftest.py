@@ -1,0 +1,84 @@
+"""What the tests share: ways to call the command, small real results, and traces to break."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+import ftlkit as fk
+from ftlkit.cli import app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typer.testing import Result
+
+LINES = 200
+"""Requests of the small traces."""
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
+    """Call the command inside this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def invoke(*arguments: object) -> Result:
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return invoke
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Start the command as a process of its own, in an empty folder."""
+
+    def process(*arguments: object, **environment: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "ftlkit", *(str(argument) for argument in arguments)],
+            cwd=tmp_path,
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return process
+
+
+@pytest.fixture(scope="session")
+def results() -> fk.Results:
+    """A small comparison that was really run, under the oracle."""
+    return fk.compare("fin1", requests=2_000, addresses="dense", precondition="fill", verify=True)
+
+
+@pytest.fixture
+def msr(tmp_path: Path) -> Path:
+    """A small trace in the MSR Cambridge format: 4 KiB requests to the first MiB, one a millisecond, every third a read."""
+    return write_msr(tmp_path / "small.csv", LINES)
+
+
+def write_msr(path: Path, lines: int, replaced: dict[int, str] | None = None) -> Path:
+    """Write an MSR trace; `replaced` gives other text for lines by their number, from 1."""
+    start = 128_166_372_000_000_000
+    rows = [
+        f"{start + 10_000 * i},host,0,{'Read' if i % 3 == 0 else 'Write'},{i * 7919 % 256 * 4096},4096,500" for i in range(lines)
+    ]
+    for number, text in (replaced or {}).items():
+        rows[number - 1] = text
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def traces() -> Path | None:
+    """The folder of real traces, where there is one."""
+    named = os.environ.get("FTLKIT_TRACES")
+    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "traces"
+    return folder if folder.is_dir() else None

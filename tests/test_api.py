@@ -1,0 +1,158 @@
+"""The Python API: what it runs, what it returns, and that the same study gives the same results."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import ftlkit as fk
+from ftlkit import study
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_runs_have_the_documented_columns(results: fk.Results) -> None:
+    assert results.runs.columns == list(fk.RUN_COLUMNS)
+    assert results.runs["label"].to_list() == ["page", "block", "fast", "dftl"] == results.labels
+    assert results.runs["verified"].all()
+    assert all(results.runs["requests"] == 2_000)
+    assert all(results.runs["response_mean_ns"] > 0)
+
+
+def test_operations_add_up_to_what_the_runs_say(results: fk.Results) -> None:
+    measured = results.operations.filter(pl.col("cause") != "precondition")
+    programs = measured.filter(pl.col("op") == "program").group_by("label").agg(pl.col("count").sum())
+    joined = results.runs.join(programs, on="label")
+    amplification = joined["count"] / joined["host_pages_written"]
+    assert amplification.to_list() == pytest.approx(joined["write_amplification"].to_list())
+
+
+def test_frames_hold_what_they_describe(results: fk.Results) -> None:
+    ends = results.cdf.filter(pl.col("requests") == "all").group_by("label").agg(pl.col("share").max())
+    assert ends["share"].to_list() == pytest.approx([1.0] * 4)
+    assert set(results.series["label"]) == set(results.labels)
+    assert results.series.group_by("label").agg(pl.col("request").max())["request"].to_list() == [2_000] * 4
+    blocks = results.erases.group_by("label").agg(pl.col("blocks").sum())["blocks"]
+    assert blocks.n_unique() == 1
+
+
+def test_one_thread_or_many_and_again_give_the_same_events() -> None:
+    hashes = [
+        fk.compare("fin1", requests=3_000, addresses="dense", threads=threads).runs["event_hash"].to_list()
+        for threads in (1, 2, 4, 1)
+    ]
+    assert hashes[0] == hashes[1] == hashes[2] == hashes[3]
+    assert len(set(hashes[0])) == 4
+
+
+def test_another_seed_gives_other_events() -> None:
+    hashes = {fk.run(workload="fin1", requests=1_000, seed=seed).runs["event_hash"][0] for seed in (1, 2)}
+    assert len(hashes) == 2
+
+
+def test_a_trace_path_a_table_and_a_study_file_run_alike(msr: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(f'[device]\ncapacity = "auto"\n[workload]\ntrace = "{msr.name}"\n[[ftl]]\nname = "page"\n')
+    found = [
+        fk.run(workload=msr),
+        fk.run(workload=str(msr), ftl={"name": "page"}),
+        fk.run(workload={"trace": str(msr)}, device={"capacity": "auto"}),
+        fk.run_study(tmp_path / "s.toml"),
+    ]
+    assert len({each.runs["event_hash"][0] for each in found}) == 1
+    assert found[0].runs["requests"][0] == 200
+
+
+def test_the_resolved_study_of_results_runs_again_to_the_same_events(results: fk.Results) -> None:
+    again = fk.run_study(results.document["study"])
+    assert again.runs["event_hash"].to_list() == results.runs["event_hash"].to_list()
+
+
+def test_parameters_of_one_of_several(tmp_path: Path) -> None:
+    found = fk.compare("fin1", "dftl,dftl:cmt=128KiB", requests=500, settings=["dftl.cmt=96KiB"])
+    assert found.labels == ["dftl", "dftl cmt=128KiB"]
+    assert found.runs["parameters"].str.extract("cmt=([^ ]+)").to_list() == ["96KiB", "128KiB"]
+    ram = found.runs["ram_bytes"].to_list()
+    assert ram[0] < ram[1]
+
+
+def test_check_study_fills_in_what_was_left_out() -> None:
+    checked = fk.check_study(
+        {"device": {"capacity": "auto"}, "workload": {"preset": "fin1", "requests": 10}, "ftl": [{"name": "dftl"}]}
+    )
+    assert checked["seed"] == 1
+    assert checked["device"]["page_size"] == 4096
+    assert "cmt" in checked["ftl"][0]
+
+
+def test_wrong_types_are_user_errors() -> None:
+    with pytest.raises(fk.UserError, match=r"workload\.requests"):
+        fk.run(workload={"preset": "fin1", "requests": "many"})
+    with pytest.raises(fk.UserError, match="at least one"):
+        fk.compare("fin1", [])
+
+
+def test_saved_results_load_to_the_same(results: fk.Results, tmp_path: Path) -> None:
+    results.save(tmp_path / "r.json")
+    loaded = fk.load(tmp_path / "r.json")
+    assert loaded.document == results.document
+    assert loaded.runs.equals(results.runs)
+    results.save(tmp_path / "r.csv")
+    results.save(tmp_path / "r.parquet")
+    assert pl.read_parquet(tmp_path / "r.parquet").equals(results.runs)
+    assert pl.read_csv(tmp_path / "r.csv").columns == results.runs.columns
+    with pytest.raises(fk.UserError, match=r"\.json"):
+        results.save(tmp_path / "r.xlsx")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.json", "r.parquet"]
+
+
+def test_catalogues_are_whole() -> None:
+    assert [scheme["name"] for scheme in fk.schemes()][:4] == ["page", "block", "fast", "dftl"]
+    for scheme in fk.schemes():
+        assert scheme["story"]
+        assert all(parameter["meaning"] and parameter["source"] for parameter in scheme["parameters"])
+    assert {"slc-small", "tlc-nvme"} <= {device["name"] for device in fk.devices()}
+    assert all(device["read_latency"] for device in fk.devices())
+    assert {"fin1", "fin2", "web_0"} <= {workload["name"] for workload in fk.workloads()}
+
+
+def test_traces_are_generated_converted_and_described(msr: Path, tmp_path: Path) -> None:
+    converted, generated = tmp_path / "c.parquet", tmp_path / "g.parquet"
+    assert fk.trace_convert(msr, converted)["requests"] == 200
+    assert fk.trace_info(converted)["statistics"]["total"] == fk.trace_info(msr)["statistics"]["total"]
+    table = {"requests": 1_000, "span": "1MiB", "pattern": "sequential", "write_share": 1.0}
+    assert fk.trace_generate(table, generated)["requests"] == 1_000
+    total = fk.trace_info(generated)["statistics"]["total"]
+    assert (total["writes"], total["sequential_percent"] > 99) == (1_000, True)
+
+
+def test_a_generated_trace_is_what_a_study_generates(tmp_path: Path) -> None:
+    preset = next(each for each in fk.workloads() if each["name"] == "fin1")
+    fk.trace_generate(preset["generator"] | {"requests": 500}, tmp_path / "g.parquet", seed=3)
+    written = fk.run(workload=tmp_path / "g.parquet")
+    direct = fk.run(workload="fin1", requests=500, seed=3)
+    assert written.runs["event_hash"][0] == direct.runs["event_hash"][0]
+
+
+def test_trace_info_takes_one_device_of_several(tmp_path: Path) -> None:
+    rows = [f"{128_166_372_000_000_000 + i},h,{i % 2},Write,{i * 4096},4096,1" for i in range(10)]
+    (tmp_path / "two.csv").write_text("\n".join(rows))
+    both, one = fk.trace_info(tmp_path / "two.csv"), fk.trace_info(tmp_path / "two.csv", trace_device="h_1")
+    assert [each["device"] for each in both["statistics"]["devices"]] == ["h_0", "h_1"]
+    assert one["statistics"]["total"]["requests"] == 5
+    with pytest.raises(fk.UserError, match="h_0, h_1"):
+        fk.trace_info(tmp_path / "two.csv", trace_device="h_2")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("device.channels=2", 2), ("device.spare=0.2", 0.2), ("run.verify=true", True), ("device.capacity=8GiB", "8GiB")],
+)
+def test_settings_of_sections_are_read_as_toml_would(setting: str, value: object) -> None:
+    section, key = setting.partition("=")[0].split(".")
+    built = study.build("fin1", "page", None, {"settings": [setting]})
+    assert built[section][key] == value
+    assert json.loads(json.dumps(built)) == built

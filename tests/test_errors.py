@@ -1,0 +1,167 @@
+"""Bad input: one paragraph that names the thing and the next step, exit code 2, no traceback, nothing left behind."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import LINES, write_msr
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+START = 128_166_372_000_000_000
+
+
+@dataclass(frozen=True)
+class Bad:
+    """One way to go wrong: the files it needs, the arguments, and words that the message must hold."""
+
+    name: str
+    arguments: str
+    words: tuple[str, ...]
+    make: Callable[[Path], object] = lambda folder: None
+
+
+def _vscsi(folder: Path) -> None:
+    record = struct.pack("<IIIHHQQ", 1, 4096, 1, 0x2A, 1 << 8, 8, 1_000_000)
+    (folder / "cut.vscsi").write_bytes(record * 50 + record[:13])
+
+
+def _gzip(folder: Path) -> None:
+    whole = gzip.compress(write_msr(folder / "whole.csv", 5000).read_bytes())
+    (folder / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
+
+
+def _line(number: int, text: str, lines: int = LINES) -> Callable[[Path], object]:
+    return lambda folder: write_msr(folder / "t.csv", lines, {number: text})
+
+
+def _toml(text: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / "s.toml").write_text(text)
+
+
+def _good(folder: Path) -> None:
+    write_msr(folder / "t.csv", LINES)
+
+
+COMPARE = "compare t.csv --ftl page --report r.html --json r.json"
+STUDY = '[workload]\npreset = "fin1"\nrequests = 1000\n[[ftl]]\nname = "page"\n'
+
+BAD = [
+    Bad("missing file", "compare nosuch.csv", ("nosuch.csv", "no such file")),
+    Bad("missing study", "run nosuch.toml", ("nosuch.toml", "No such file")),
+    Bad("misspelled preset", "compare fin11", ("fin11", "fin1")),
+    Bad("empty file", COMPARE, ("t.csv", "empty"), lambda folder: (folder / "t.csv").touch()),
+    Bad(
+        "binary garbage",
+        COMPARE,
+        ("t.csv", "--format"),
+        lambda folder: (folder / "t.csv").write_bytes(bytes(i * 197 % 251 for i in range(9999))),
+    ),
+    Bad("wrong format forced", f"{COMPARE} --format blkparse", ("line 1", "blkparse"), _good),
+    Bad("unknown format", f"{COMPARE} --format tape", ("tape", "msr"), _good),
+    Bad("malformed line", COMPARE, ("line 70000", "t.csv"), _line(70_000, "what,is,this", 70_010)),
+    Bad("truncated vscsi", "compare cut.vscsi --ftl page --report r.html", ("cut.vscsi", "13"), _vscsi),
+    Bad("truncated gzip", "compare cut.csv.gz --ftl page --report r.html", ("cut.csv.gz",), _gzip),
+    Bad("negative number", COMPARE, ("line 9", "-4096"), _line(9, f"{START + 90_000},host,0,Write,-4096,4096,5")),
+    Bad(
+        "overflowing number",
+        COMPARE,
+        ("line 9", "99999999999999999999999"),
+        _line(9, f"{START + 90_000},host,0,Write,99999999999999999999999,4096,5"),
+    ),
+    Bad("no length", COMPARE, ("line 9",), _line(9, f"{START + 90_000},host,0,Write,4096,0,5")),
+    Bad("time backwards", COMPARE, ("line 9", "--time-backwards"), _line(9, f"{START - 90_000},host,0,Write,4096,4096,5")),
+    Bad(
+        "address beyond the device",
+        f"{COMPARE} --device slc-small",
+        ("request 9", "capacity", "dense", "wrap"),
+        _line(9, f"{START + 90_000},host,0,Write,{1 << 40},4096,5"),
+    ),
+    Bad(
+        "several devices",
+        COMPARE,
+        ("--trace-device", "stacked"),
+        _line(9, f"{START + 90_000},host,7,Write,4096,4096,5"),
+    ),
+    Bad("device that is not there", f"{COMPARE} --trace-device 7", ("7",), _good),
+    Bad("unknown scheme", "compare fin1 --ftl page,pagee --json r.json", ("pagee", "page, block, fast, dftl")),
+    Bad("no scheme", "compare fin1 --ftl , --json r.json", ("at least one",)),
+    Bad("unknown parameter", "compare fin1 --ftl dftl --set dftl.cmtt=1KiB", ("cmtt", "cmt")),
+    Bad("setting of nobody", "compare fin1 --ftl page --set dftl.cmt=1KiB", ("dftl", "page")),
+    Bad("setting without value", "compare fin1 --set dftl.cmt", ("dftl.cmt", "VALUE")),
+    Bad("setting twice", "compare fin1 --ftl dftl --set dftl.cmt=64KiB --set dftl.cmt=128KiB", ("dftl.cmt", "twice")),
+    Bad("unknown unit", "compare fin1 --ftl dftl --set dftl.cmt=64KB", ("64KB", "KiB")),
+    Bad("unknown duration", "compare fin1 --ftl page --set device.read_latency=25parsec", ("read_latency", "25parsec")),
+    Bad("unknown device", "compare fin1 --ftl page --device floppy", ("floppy", "slc-small")),
+    Bad("unknown key", "run s.toml --json r.json", ("s.toml", "capcity"), _toml(f'[device]\ncapcity = "1GiB"\n{STUDY}')),
+    Bad("broken TOML", "run s.toml --json r.json", ("s.toml", "line 1"), _toml("[device")),
+    Bad("study without scheme", "run s.toml --json r.json", ("ftl",), _toml('[workload]\npreset = "fin1"\n')),
+    Bad("no blocks", "compare fin1 --ftl page --device slc-small --set device.blocks_per_plane=0", ("blocks_per_plane", "0")),
+    Bad("no spare", "compare fin1 --ftl page --set device.spare=0", ("spare",)),
+    Bad("all spare", "compare fin1 --ftl page --set device.spare=1", ("spare",)),
+    Bad("log space larger than the spare", "compare fin1 --ftl fast --set fast.log_space=0.5", ("fast", "log space")),
+    Bad("CMT too small", "compare fin1 --ftl dftl --set dftl.cmt=1", ("cmt", "1")),
+    Bad("no requests", "compare fin1 --ftl page --requests 0", ("requests", "0")),
+    Bad("report into a missing folder", "compare fin1 --report no/r.html", ("no/r.html", "does not exist")),
+    Bad("report onto a folder", "compare fin1 --report d", ("d", "folder"), lambda folder: (folder / "d").mkdir()),
+    Bad("two outputs in one", "compare fin1 --json r.json --parquet r.json", ("r.json", "two outputs")),
+    Bad("wrong suffix", "compare fin1 --csv r.txt", ("r.txt", ".csv")),
+    Bad("report from nothing", "report nosuch.json", ("nosuch.json",)),
+    Bad("report from garbage", "report t.csv", ("t.csv", "JSON"), _good),
+    Bad(
+        "report from other JSON",
+        "report s.toml",
+        ("s.toml", "no ftlkit results"),
+        lambda folder: (folder / "s.toml").write_text("[1, 2]"),
+    ),
+    Bad("unknown scheme shown", "schemes pge", ("pge", "page")),
+    Bad("info on nothing", "trace info nosuch", ("nosuch",)),
+    Bad("conversion to nothing known", "trace convert t.csv t.xyz", ("t.xyz", ".parquet"), _good),
+    Bad("conversion onto itself", "trace convert t.csv t.csv", ("t.csv",), _good),
+    Bad("conversion of a broken trace", "trace convert t.csv o.parquet", ("line 9",), _line(9, "what")),
+    Bad("generation of nothing", "trace generate nosuch o.parquet", ("nosuch", "fin1")),
+]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
+def test_bad_input_ends_in_one_paragraph(bad: Bad, call: Callable[..., Result], tmp_path: Path) -> None:
+    bad.make(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    result = call(*bad.arguments.split())
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stderr.startswith("Error: "), result.stderr
+    assert "Traceback" not in result.output
+    for word in bad.words:
+        assert word in result.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_usage_errors_have_the_same_exit_code(call: Callable[..., Result]) -> None:
+    assert call("compare").exit_code == 2
+    assert call("compare", "fin1", "--frobnicate").exit_code == 2
+    assert call("compare", "fin1", "--threads", "0").exit_code == 2
+
+
+def test_unwritable_folder_is_found_before_the_work(call: Callable[..., Result]) -> None:
+    """Even for root, to whom permission bits say nothing, a file system that takes no files is found beforehand."""
+    result = call("compare", "fin1", "--requests", 10**9, "--report", "/proc/r.html")
+    assert result.exit_code == 2
+    assert "/proc/r.html" in result.stderr
+
+
+def test_a_process_says_the_same(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process = start("compare", "nosuch.csv")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,68 @@
+"""The compiled module, its stub and the package agree: every native name is typed, and every one is used."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import ftlkit
+from ftlkit import _native
+
+PACKAGE = Path(ftlkit.__file__).parent
+
+
+def native_names() -> set[str]:
+    """What the compiled module offers."""
+    return {name for name in dir(_native) if not name.startswith("_") or name == "__version__"}
+
+
+def stub() -> ast.Module:
+    """The stub, parsed."""
+    return ast.parse((PACKAGE / "_native.pyi").read_text(encoding="utf-8"))
+
+
+def defined(body: list[ast.stmt]) -> set[str]:
+    """Names that statements define."""
+    functions = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    return functions | {node.target.id for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+
+
+def used() -> set[str]:
+    """Native names that the package imports or reaches through the module."""
+    names: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "ftlkit._native":
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "_native":
+                names.add(node.attr)
+    return names
+
+
+def test_every_native_name_is_typed_and_nothing_else_is() -> None:
+    assert defined(stub().body) == native_names()
+
+
+def test_every_native_name_is_used_by_the_package() -> None:
+    assert native_names() <= used()
+
+
+def test_methods_and_arguments_are_those_of_the_stub() -> None:
+    for node in stub().body:
+        if isinstance(node, ast.ClassDef) and node.name == "Control":
+            methods = {name for name in dir(_native.Control) if not name.startswith("__")}
+            assert defined(node.body) - {"__new__"} == methods
+        if isinstance(node, ast.FunctionDef):
+            signature = getattr(_native, node.name).__text_signature__
+            assert [argument.arg for argument in node.args.args] == [
+                part.partition("=")[0].strip() for part in signature.strip("()").split(",") if part
+            ]
+
+
+def test_every_native_name_is_documented() -> None:
+    assert all(getattr(_native, name).__doc__ for name in native_names())
+
+
+def test_errors_have_one_base() -> None:
+    assert issubclass(_native.UserError, _native.FtlkitError)
+    assert issubclass(_native.FtlBug, _native.FtlkitError)
