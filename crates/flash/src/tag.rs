@@ -31,6 +31,13 @@ pub enum Role {
     Lost = 6,
 }
 
+impl Role {
+    /// Whether the logical number of such a page is a translation page number and not an LPN.
+    pub fn is_translation(self) -> bool {
+        self == Self::Translation
+    }
+}
+
 /// The OOB content of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag {

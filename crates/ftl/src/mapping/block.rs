@@ -31,7 +31,9 @@
 //!    have all been trimmed is erased at once.
 //!
 //! ## Recover
-//! Of the blocks that claim a logical block, the one that was completed last; its erased pages read as unwritten.
+//! 1. Of two blocks that claim a logical block, the later one wins if it has everything that the earlier one has; else its
+//!    rewrite was cut, was never acknowledged, and is given up. All other blocks are erased.
+//! 2. A flush rewrites blocks with trimmed pages, so that recovery finds no trace of them.
 //!
 //! ## Invariants
 //! - I1: a current page carries its LPN at its own offset of its mapped block.
@@ -41,17 +43,23 @@
 //! ## Costs
 //! Rewriting one page of a full block: b programs, b − 1 reads, 1 erase, so A = b.
 
-use flash::{Lbn, Pbn};
+use std::collections::BTreeSet;
 
-use crate::parts::data_blocks::DataBlocks;
+use flash::{Lbn, Lpn, Pbn};
+
+use crate::parts::block_recovery::{Claim, Claims};
+use crate::parts::data_blocks::{DataBlocks, data_label};
+use crate::parts::scan::Scanned;
+use crate::parts::trims::Trims;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Layout, Media, Note, Request, Scheme,
-    Values,
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Layout, Media, Note, RecoverError,
+    Request, Scheme, Values,
 };
 
 /// Pure block-level mapping.
 pub struct Block {
     data: DataBlocks,
+    trims: Trims,
     good_blocks: usize,
     logical_blocks: u32,
 }
@@ -69,9 +77,30 @@ impl Scheme for Block {
         DataBlocks::require(layout, "block", 1, "one to copy into")?;
         Ok(Self {
             data: DataBlocks::new(layout),
+            trims: Trims::default(),
             good_blocks: layout.good_blocks.len(),
             logical_blocks: layout.logical_blocks(),
         })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut block = Self::format(layout, values)?;
+        let scanned = Scanned::of(media, layout)?;
+        block.data.nothing_free();
+        let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
+        for (lbn, claims) in Claims::of(&scanned, layout).by_block {
+            // A rewrite that did not finish was never acknowledged: the block before it is the truth until the new one has
+            // everything.
+            let finished = |home: Claim, later: Claim| if later.covers(&home, &|_, _| true) { later } else { home };
+            if let Some(home) = claims.into_iter().reduce(finished) {
+                free.remove(&home.block);
+                block.data.adopt(lbn, home.block, home.pages.keys().map(|&lpn| Lpn::new(lpn)));
+            }
+        }
+        for pbn in free {
+            block.data.retire(media, pbn)?;
+        }
+        Ok(block)
     }
 }
 
@@ -96,7 +125,11 @@ impl<D: Device> Ftl<D> for Block {
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
         for run in request.block_runs(self.data.geometry()) {
             for offset in run.first..run.first + run.pages {
-                self.data.set_current(self.data.geometry().logical_page(run.lbn, offset), false);
+                let lpn = self.data.geometry().logical_page(run.lbn, offset);
+                if self.data.is_current(lpn) {
+                    self.data.set_current(lpn, false);
+                    self.trims.trimmed(lpn);
+                }
             }
             if self.data.pages_of(run.lbn).all(|(_, lpn)| !self.data.is_current(lpn))
                 && let Some(pbn) = self.data.remap(run.lbn, None)
@@ -107,7 +140,16 @@ impl<D: Device> Ftl<D> for Block {
         Ok(())
     }
 
-    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.trims.pending_runs() {
+            for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
+                // Only a block without the trimmed pages makes recovery forget them.
+                if let Some(old) = self.data.block(run.lbn) {
+                    media.because(Cause::Merge, |media| self.rewrite(media, old, run.lbn, 0, &[]))?;
+                }
+            }
+            self.trims.settled(first, extent);
+        }
         Ok(())
     }
 
@@ -158,6 +200,7 @@ impl Block {
         for (offset, datum) in (first..).zip(data) {
             let lpn = self.data.geometry().logical_page(lbn, offset);
             self.data.program(media, pbn, lpn, datum.clone())?;
+            self.trims.overwritten(lpn);
         }
         Ok(())
     }
@@ -175,9 +218,9 @@ impl Block {
         for (offset, lpn) in self.data.pages_of(lbn) {
             if let Some(datum) = offset.checked_sub(first).and_then(|i| data.get(i as usize)) {
                 media.because(Cause::Host, |media| self.data.program(media, new, lpn, datum.clone()))?;
+                self.trims.overwritten(lpn);
             } else if let Some(from) = self.data.newest(lpn) {
-                let page = media.read(from)?;
-                self.data.program(media, new, lpn, page.data)?;
+                media.copy(from, self.data.geometry().page(new, offset), data_label(lpn, lbn))?;
             }
         }
         self.data.remap(lbn, Some(new));
@@ -189,7 +232,7 @@ impl Block {
 mod tests {
     use super::*;
     use crate::mapping::testing::{device, layout};
-    use flash::{Flash, Lpn};
+    use flash::Flash;
 
     #[test]
     fn rewriting_one_page_of_a_full_block_costs_the_whole_block_and_one_erase() {

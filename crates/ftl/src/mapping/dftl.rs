@@ -257,7 +257,9 @@ impl<D: Device> Ftl<D> for Dftl {
         let (valid, written) = (self.space.valid_pages(), self.table.written().count() as u64);
         let trims = self.trims.pages().count() as u64;
         BrokenInvariant::unless(valid == mapped + written + trims, "I2", || {
-            format!("{valid} pages are valid, but {mapped} LPNs are mapped, {written} translation and {trims} trim pages needed")
+            format!(
+                "{valid} pages are valid, but {mapped} LPNs are mapped, {written} translation and {trims} trim pages needed"
+            )
         })?;
         self.space.check(media, "I3")?;
         self.table.check(media, "I4")

@@ -40,8 +40,12 @@
 //! 2. `merge_sequential`: switch or partial merge.
 //!
 //! ## Recover
-//! Data and log blocks are told apart by role and logical block in the tags; of several copies of a page the one with the
-//! highest sequence number is the newest.
+//! 1. Data and log blocks are told apart by role and logical block in the tags; of several copies of a page the one with the
+//!    highest version is the newest.
+//! 2. Of the blocks that claim a logical block, those are erased whose needed pages are all in others (an interrupted merge).
+//!    If several remain (a data block and a sequential log block), `settle` merges them.
+//! 3. Log blocks keep their order and are not filled further.
+//! 4. A flush makes trims last: `write_trims_down`.
 //!
 //! ## Invariants
 //! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.
@@ -53,14 +57,19 @@
 //! Uniform one-page updates of D full data blocks with L random log blocks of b pages:
 //! A = 1 + bD / (D + R), R = (L − ½) b + D (1 − e^(−(L − ½)/D)).
 
+use std::collections::BTreeSet;
+
 use flash::{Lbn, Lpn, Pbn, Role};
 
+use crate::parts::block_recovery::{Claim, Claims, needed, separate};
 use crate::parts::data_blocks::DataBlocks;
 use crate::parts::log_space::LogSpace;
 use crate::parts::merge;
+use crate::parts::scan::{Newest, Scanned};
+use crate::parts::trims::Trims;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Gauge, Kind, Label, Layout, Media,
-    Parameter, Request, Scheme, Values,
+    Parameter, RecoverError, Request, Scheme, Values,
 };
 
 /// The sequential log block: pages `0..filled` of a logical block, in place.
@@ -75,6 +84,7 @@ struct Sequential {
 pub struct Fast {
     data: DataBlocks,
     log: LogSpace,
+    trims: Trims,
     sequential: Option<Sequential>,
     takes_sequential: bool,
     good_blocks: usize,
@@ -130,6 +140,7 @@ impl Scheme for Fast {
         Ok(Self {
             data: DataBlocks::new(layout),
             log: LogSpace::new(layout, blocks - u32::from(sequential)),
+            trims: Trims::default(),
             sequential: None,
             takes_sequential: sequential,
             good_blocks: layout.good_blocks.len(),
@@ -139,6 +150,40 @@ impl Scheme for Fast {
                 0,
             ),
         })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut fast = Self::format(layout, values)?;
+        let scanned = Scanned::of(media, layout)?;
+        let newest = scanned.newest(layout.logical_pages);
+        let Claims { by_block, log } = Claims::of(&scanned, layout);
+        fast.data.nothing_free();
+        fast.log.adopt(&log);
+        let mut in_log = vec![false; layout.logical_pages as usize];
+        for (lpn, ppn) in scanned.newest_in_log(&newest) {
+            fast.log.set_newest(lpn, Some(ppn));
+            in_log[lpn.index()] = true;
+        }
+        let needed = needed(&newest, &in_log);
+        let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
+        for pbn in &log {
+            free.remove(pbn);
+        }
+        let mut homes = Vec::new();
+        for (lbn, claims) in by_block {
+            let (kept, _) = separate(claims, &needed);
+            for claim in &kept {
+                free.remove(&claim.block);
+            }
+            homes.push((lbn, kept));
+        }
+        for pbn in free {
+            fast.data.retire(media, pbn)?;
+        }
+        for (lbn, claims) in homes {
+            fast.settle(media, lbn, &claims, &newest)?;
+        }
+        Ok(fast)
     }
 }
 
@@ -164,16 +209,19 @@ impl<D: Device> Ftl<D> for Fast {
         for run in request.block_runs(self.data.geometry()) {
             for offset in run.first..run.first + run.pages {
                 let lpn = self.data.geometry().logical_page(run.lbn, offset);
-                self.log.set_newest(lpn, None);
-                self.data.set_current(lpn, false);
+                if merge::newest(&self.data, &self.log, lpn).is_some() {
+                    self.log.set_newest(lpn, None);
+                    self.data.set_current(lpn, false);
+                    self.trims.trimmed(lpn);
+                }
             }
             media.because(Cause::Collection, |media| self.retire_if_empty(media, run.lbn))?;
         }
         Ok(())
     }
 
-    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
-        Ok(())
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        media.because(Cause::Merge, |media| self.write_trims_down(media))
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -210,6 +258,7 @@ impl Fast {
         if let Some(home) = self.home(media, lbn, offset)? {
             self.data.program(media, home, lpn, data)?;
             self.log.set_newest(lpn, None);
+            self.trims.overwritten(lpn);
             return Ok(());
         }
         if self.takes_sequential && offset == 0 {
@@ -225,6 +274,7 @@ impl Fast {
             }
         }
         self.data.set_current(lpn, false);
+        self.trims.overwritten(lpn);
         Ok(())
     }
 
@@ -248,11 +298,7 @@ impl Fast {
     fn append_sequential<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
         let Some(sequential) = &mut self.sequential else { return Ok(()) };
         let ppn = self.data.geometry().page(sequential.block, sequential.filled);
-        media.program(
-            ppn,
-            Label::of(lpn.get(), Role::SequentialLog, sequential.lbn),
-            data,
-        )?;
+        media.program(ppn, Label::of(lpn.get(), Role::SequentialLog, sequential.lbn), data)?;
         sequential.filled += 1;
         self.log.set_newest(lpn, Some(ppn));
         Ok(())
@@ -299,6 +345,49 @@ impl Fast {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Makes pending trims survive a power cut: full merges leave the trimmed pages behind, and a page of the log says which
+    /// copies in older log blocks are void.
+    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.trims.pending_runs() {
+            for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
+                if self.data.block(run.lbn).is_some() {
+                    merge::full(media, &mut self.data, &mut self.log, run.lbn)?;
+                    self.drop_sequential(media, run.lbn)?;
+                }
+            }
+            self.make_room(media)?;
+            self.log.append_trim(media, first, extent)?;
+            self.trims.settled(first, extent);
+        }
+        Ok(())
+    }
+
+    /// Makes one home of the blocks that claim a logical block, of which each holds something that the others do not.
+    fn settle<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lbn: Lbn,
+        claims: &[Claim],
+        newest: &[Option<Newest>],
+    ) -> Result<(), FtlError> {
+        let newest_at = |lpn: u32, version: u64| newest[lpn as usize].is_some_and(|found| found.version == version);
+        let Some((home, others)) = claims.split_first() else { return Ok(()) };
+        let current =
+            home.pages.iter().filter(|&(&lpn, &(_, version))| newest_at(lpn, version)).map(|(&lpn, _)| Lpn::new(lpn));
+        self.data.adopt(lbn, home.block, current.filter(|&lpn| self.log.newest(lpn).is_none()).collect::<Vec<_>>());
+        if others.is_empty() {
+            return Ok(());
+        }
+        for (&lpn, &(ppn, version)) in others.iter().flat_map(|claim| &claim.pages) {
+            let lpn_ = Lpn::new(lpn);
+            if newest_at(lpn, version) && merge::newest(&self.data, &self.log, lpn_).is_none() {
+                self.log.set_newest(lpn_, Some(ppn));
+            }
+        }
+        merge::full(media, &mut self.data, &mut self.log, lbn)?;
+        others.iter().try_for_each(|claim| self.data.retire(media, claim.block))
     }
 
     fn retire_if_empty<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn) -> Result<(), FtlError> {

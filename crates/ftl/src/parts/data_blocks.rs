@@ -16,6 +16,8 @@ pub struct DataBlocks {
     map: Vec<Option<Pbn>>,
     current: Vec<u64>,
     pool: FreePool,
+    /// Blocks that recovery found: their erased pages may be unstable.
+    sealed: Vec<bool>,
     order: ProgramOrder,
 }
 
@@ -28,7 +30,22 @@ impl DataBlocks {
             map: vec![None; layout.logical_blocks() as usize],
             current: vec![0; (layout.logical_pages as usize).div_ceil(64)],
             pool: FreePool::new(layout.geometry, &layout.good_blocks),
+            sealed: vec![false; layout.geometry.blocks() as usize],
             order: layout.program_order,
+        }
+    }
+
+    /// For recovery: no block is free, until [`retire`](Self::retire) makes it so.
+    pub fn nothing_free(&mut self) {
+        self.pool = FreePool::new(self.geometry, &[]);
+    }
+
+    /// For recovery: a block is a logical block's home, and holds the newest copy of these pages.
+    pub fn adopt(&mut self, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
+        self.map[lbn.index()] = Some(pbn);
+        self.sealed[pbn.index()] = true;
+        for lpn in current {
+            self.set_current(lpn, true);
         }
     }
 
@@ -109,6 +126,9 @@ impl DataBlocks {
     /// Whether a page of a block can be programmed in its place.
     #[inline]
     pub fn fits_in_place<D: Device>(&self, media: &Media<D>, pbn: Pbn, offset: u32) -> bool {
+        if self.sealed[pbn.index()] {
+            return false;
+        }
         match self.order {
             ProgramOrder::Ascending => offset >= media.device().next_page(pbn),
             ProgramOrder::Strict => offset == media.device().next_page(pbn),
@@ -138,6 +158,7 @@ impl DataBlocks {
     /// Erases a block and returns it to the free ones.
     pub fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
         media.erase(pbn)?;
+        self.sealed[pbn.index()] = false;
         self.pool.put(pbn);
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role};
 
+use crate::parts::trims::Trims;
 use crate::{BrokenInvariant, Device, FtlError, Label, Layout, Media};
 
 /// The log map and the queue of log blocks shared by all logical blocks.
@@ -54,13 +55,33 @@ impl LogSpace {
 
     /// Whether another log block would exceed the log space.
     pub fn is_full(&self) -> bool {
-        self.blocks.len() == self.limit
+        self.blocks.len() >= self.limit
     }
 
     /// Adds an erased block at the end.
     pub fn push(&mut self, pbn: Pbn) {
         self.blocks.push_back(pbn);
         self.next_offset = 0;
+    }
+
+    /// For recovery: these blocks, first to last, are in the log and are not filled further.
+    pub fn adopt(&mut self, blocks: &[Pbn]) {
+        self.blocks.extend(blocks);
+        self.next_offset = self.geometry.pages_per_block();
+    }
+
+    /// Says in the last log block, which has room, that a run of logical pages was trimmed. No copy older than that is in the
+    /// log any more when the block leaves, since blocks leave in the order in which they came.
+    pub fn append_trim<D: Device>(&mut self, media: &mut Media<D>, first: u32, extent: u32) -> Result<(), FtlError> {
+        let ppn = self.next_page()?;
+        media.program(ppn, Trims::label(first, extent), D::Data::default())?;
+        self.next_offset += 1;
+        Ok(())
+    }
+
+    fn next_page(&self) -> Result<Ppn, FtlError> {
+        let tail = self.blocks.back().ok_or(FtlError::OutOfSpace { wanted: "a log page" })?;
+        Ok(self.geometry.page(*tail, self.next_offset))
     }
 
     /// Takes the block that came first.
@@ -76,10 +97,7 @@ impl LogSpace {
         lbn: Lbn,
         data: D::Data,
     ) -> Result<(), FtlError> {
-        let Some(&tail) = self.blocks.back() else {
-            return Err(FtlError::OutOfSpace { wanted: "a log page" });
-        };
-        let ppn = self.geometry.page(tail, self.next_offset);
+        let ppn = self.next_page()?;
         media.program(ppn, Label::of(lpn.get(), Role::RandomLog, lbn), data)?;
         self.next_offset += 1;
         self.set_newest(lpn, Some(ppn));

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flash::{Pbn, Ppn, Role, Scan, Tag};
+use flash::{Lpn, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::{Device, FtlError, Layout, Media};
 
@@ -53,6 +53,15 @@ impl Scanned {
             }
         }
         newest
+    }
+
+    /// Where the newest content of logical pages lies in shared log blocks.
+    pub fn newest_in_log(&self, newest: &[Option<Newest>]) -> Vec<(Lpn, Ppn)> {
+        let in_log = self.pages.iter().filter(|(_, tag)| tag.role == Role::RandomLog);
+        in_log
+            .filter(|(_, tag)| Self::holds_newest(tag, newest))
+            .map(|(ppn, tag)| (Lpn::new(tag.logical), *ppn))
+            .collect()
     }
 
     /// For each page, whether it holds the newest content of a logical page that it speaks of.

@@ -58,6 +58,13 @@ impl Trims {
         runs
     }
 
+    /// A run of pending trims survives a power cut by other means.
+    pub fn settled(&mut self, first: u32, extent: u32) {
+        for lpn in first..first + extent {
+            self.pending.remove(&lpn);
+        }
+    }
+
     /// The label of a trim page.
     pub fn label(first: u32, extent: u32) -> Label {
         Label { logical: first, extent, role: Role::Trimmed, owner: None }
@@ -70,7 +77,8 @@ impl Trims {
 
     /// Recovery found a trim page that is the last word on some logical page.
     pub fn found(&mut self, tag: &Tag, page: Ppn, newest: &[Option<Newest>]) {
-        let last_word = |lpn: u32| newest.get(lpn as usize).copied().flatten().is_some_and(|found| found.version == tag.version);
+        let last_word =
+            |lpn: u32| newest.get(lpn as usize).copied().flatten().is_some_and(|found| found.version == tag.version);
         self.register(tag.logical, tag.extent, page, last_word);
     }
 
