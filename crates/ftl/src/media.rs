@@ -89,11 +89,15 @@ pub enum Note {
     FullMerge = 6,
     /// A block was collected.
     Collection = 7,
+    /// A block failed and was marked bad.
+    BadBlock = 8,
+    /// A page that had to be moved could not be read: its logical page is lost until it is written again.
+    LostPage = 9,
 }
 
 impl Note {
     /// How many there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -105,6 +109,8 @@ impl Note {
         Self::PartialMerge,
         Self::FullMerge,
         Self::Collection,
+        Self::BadBlock,
+        Self::LostPage,
     ];
 
     /// The name used in results.
@@ -118,6 +124,8 @@ impl Note {
             Self::PartialMerge => "partial_merges",
             Self::FullMerge => "full_merges",
             Self::Collection => "collections",
+            Self::BadBlock => "bad_blocks",
+            Self::LostPage => "lost_pages",
         }
     }
 }
@@ -195,6 +203,28 @@ impl Label {
     }
 }
 
+impl From<Tag> for Label {
+    fn from(Tag { logical, extent, role, owner, .. }: Tag) -> Self {
+        Self { logical, extent, role, owner }
+    }
+}
+
+/// What to program into a page.
+#[derive(Clone, Debug)]
+pub enum Content<D> {
+    /// Something new.
+    New(D),
+    /// What another page holds: the same version.
+    Copy(Page<D>),
+}
+
+impl<D: Default> Content<D> {
+    /// No data, of a certain version.
+    pub fn empty(logical: u32, version: u64) -> Self {
+        Self::Copy(Page { logical, version, data: D::default() })
+    }
+}
+
 /// A device behind its door, with the cursor of the request that is being served.
 pub struct Media<D> {
     device: D,
@@ -231,6 +261,40 @@ impl<D: Device> Media<D> {
                 Ok(page)
             }
             Err(error) => Err(self.stop(error)),
+        }
+    }
+
+    /// Marks a block bad for good.
+    pub fn retire(&mut self, pbn: Pbn) {
+        self.note(Note::BadBlock);
+        self.device.mark_bad(pbn);
+    }
+
+    /// Reads a page in order to move it; none if it cannot be read.
+    #[inline]
+    pub fn read_to_move(&mut self, ppn: Ppn) -> Result<Option<Page<D::Data>>, FtlError> {
+        match self.read(ppn) {
+            Ok(page) => Ok(Some(page)),
+            Err(error) if error.is_uncorrectable() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads a page in order to copy it under a role. One that cannot be read becomes a lost page.
+    pub fn lift(&mut self, ppn: Ppn, role: Role) -> Result<(Role, Content<D::Data>), FtlError> {
+        if let Some(page) = self.read_to_move(ppn)? {
+            return Ok((role, Content::Copy(page)));
+        }
+        self.note(Note::LostPage);
+        Ok((Role::Lost, Content::New(D::Data::default())))
+    }
+
+    /// Programs a page.
+    #[inline]
+    pub fn put(&mut self, ppn: Ppn, label: Label, content: Content<D::Data>) -> Result<(), FtlError> {
+        match content {
+            Content::New(data) => self.program(ppn, label, data),
+            Content::Copy(page) => self.program_copy(ppn, label, page),
         }
     }
 
@@ -288,6 +352,11 @@ impl<D: Device> Media<D> {
             }
             Err(error) => Err(self.stop(error)),
         }
+    }
+
+    /// The sequence number of the last program: the version of what it wrote, if that was new.
+    pub fn last_version(&self) -> u64 {
+        self.seq
     }
 
     /// For recovery: programs from now on come after everything that the flash holds.

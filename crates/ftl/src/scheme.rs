@@ -92,6 +92,11 @@ pub trait Ftl<D: Device> {
     /// Memory that the mapping takes, structure by structure.
     fn footprint(&self) -> Footprint;
 
+    /// Blocks that may fail before the device becomes read-only; none for a scheme that cannot do without any block.
+    fn spares(&self) -> Spares {
+        Spares::default()
+    }
+
     /// Numbers of the scheme's own, sampled into the time series.
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
@@ -105,6 +110,28 @@ pub enum Foresight {
     Far,
     /// For the second time: that has arrived, so ask for what it points to.
     Near,
+}
+
+/// How far a device is from being read-only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spares {
+    /// Blocks that could fail when the device was new.
+    pub total: u32,
+    /// Blocks that have failed since.
+    pub used: u32,
+}
+
+impl Spares {
+    /// A block has failed.
+    pub fn use_one(&mut self) {
+        self.used += 1;
+    }
+
+    /// Refuses to write when more blocks have failed than may.
+    #[inline]
+    pub fn admit(&self) -> Result<(), FtlError> {
+        if self.used <= self.total { Ok(()) } else { Err(FtlError::ReadOnly { spares: self.total }) }
+    }
 }
 
 /// How the registry builds a scheme.

@@ -45,15 +45,15 @@
 
 use std::collections::BTreeSet;
 
-use flash::{Lbn, Lpn, Pbn};
+use flash::{Lbn, Lpn, Pbn, Role};
 
 use crate::parts::block_recovery::{Claim, Claims};
 use crate::parts::data_blocks::{DataBlocks, data_label};
 use crate::parts::scan::Scanned;
 use crate::parts::trims::Trims;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Layout, Media, Note, RecoverError,
-    Request, Scheme, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Label, Layout, Media, Note,
+    RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// Pure block-level mapping.
@@ -74,9 +74,9 @@ impl Scheme for Block {
     };
 
     fn format(layout: &Layout, _values: &Values) -> Result<Self, ConfigError> {
-        DataBlocks::require(layout, "block", 1, "one to copy into")?;
+        let spares = DataBlocks::require(layout, "block", 1, "one to copy into")?;
         Ok(Self {
-            data: DataBlocks::new(layout),
+            data: DataBlocks::new(layout, spares),
             trims: Trims::default(),
             good_blocks: layout.good_blocks.len(),
             logical_blocks: layout.logical_blocks(),
@@ -116,6 +116,7 @@ impl<D: Device> Ftl<D> for Block {
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.data.spares().admit()?;
         let runs = request.block_runs(self.data.geometry());
         media.together(runs, |media, run| {
             self.write_run(media, run.lbn, run.first, &data[run.position..run.position + run.pages as usize])
@@ -141,6 +142,9 @@ impl<D: Device> Ftl<D> for Block {
     }
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if !self.trims.pending_runs().is_empty() {
+            self.data.spares().admit()?;
+        }
         for (first, extent) in self.trims.pending_runs() {
             for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
                 // Only a block without the trimmed pages makes recovery forget them.
@@ -159,6 +163,10 @@ impl<D: Device> Ftl<D> for Block {
         BrokenInvariant::unless(known == self.good_blocks, "I3", || {
             format!("{known} blocks are mapped or free, but the device has {} good ones", self.good_blocks)
         })
+    }
+
+    fn spares(&self) -> Spares {
+        self.data.spares()
     }
 
     fn footprint(&self) -> Footprint {
@@ -192,14 +200,20 @@ impl Block {
     fn append<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        pbn: Pbn,
+        mut home: Pbn,
         lbn: Lbn,
         first: u32,
         data: &[D::Data],
     ) -> Result<(), FtlError> {
         for (offset, datum) in (first..).zip(data) {
             let lpn = self.data.geometry().logical_page(lbn, offset);
-            self.data.program(media, pbn, lpn, datum.clone())?;
+            let content = Content::New(datum.clone());
+            let block = self.data.program(media, home, offset, data_label(lpn, lbn), &content, &current_at(lbn))?;
+            if block != home {
+                self.data.remap(lbn, Some(block));
+                home = block;
+            }
+            self.data.set_current(lpn, true);
             self.trims.overwritten(lpn);
         }
         Ok(())
@@ -214,18 +228,33 @@ impl Block {
         data: &[D::Data],
     ) -> Result<(), FtlError> {
         media.note(Note::FullMerge);
-        let new = self.data.take_free("rewriting a block")?;
+        let mut new = self.data.take_free("rewriting a block")?;
+        let mut written = Vec::new();
         for (offset, lpn) in self.data.pages_of(lbn) {
-            if let Some(datum) = offset.checked_sub(first).and_then(|i| data.get(i as usize)) {
-                media.because(Cause::Host, |media| self.data.program(media, new, lpn, datum.clone()))?;
-                self.trims.overwritten(lpn);
-            } else if let Some(from) = self.data.newest(lpn) {
-                media.copy(from, self.data.geometry().page(new, offset), data_label(lpn, lbn))?;
-            }
+            let datum = offset.checked_sub(first).and_then(|i| data.get(i as usize));
+            let (cause, (role, content)) = match (datum, self.data.newest(lpn)) {
+                (Some(datum), _) => (Cause::Host, (Role::Data, Content::New(datum.clone()))),
+                (None, Some(from)) => (Cause::Merge, media.lift(from, Role::Data)?),
+                (None, None) => continue,
+            };
+            let label = Label::of(lpn.get(), role, lbn);
+            let filled = |data: &DataBlocks, offset| Some(data.geometry().logical_page(lbn, offset));
+            new = media.because(cause, |media| self.data.program(media, new, offset, label, &content, &filled))?;
+            written.push(lpn);
+        }
+        // Only now, so that a rewrite that fails half way changes nothing.
+        for lpn in written {
+            self.data.set_current(lpn, true);
+            self.trims.overwritten(lpn);
         }
         self.data.remap(lbn, Some(new));
         self.data.retire(media, old)
     }
+}
+
+/// Which logical page's newest copy an offset of a data block holds.
+fn current_at(lbn: Lbn) -> impl Fn(&DataBlocks, u32) -> Option<Lpn> {
+    move |data, offset| Some(data.geometry().logical_page(lbn, offset)).filter(|&lpn| data.is_current(lpn))
 }
 
 #[cfg(test)]

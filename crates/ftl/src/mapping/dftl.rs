@@ -18,6 +18,7 @@
 //! ## Departures
 //! - Whenever a translation page is written, for whatever reason, all changed cached entries of it are written with it.
 //! - Victims of garbage collection are chosen among data and translation blocks alike, by the same policy.
+//! - A translation page that cannot be read is rebuilt from the mirror, without the scan that a controller would need.
 //! - One block is set aside for translation pages that a collection has to write when no die can lend one; it is
 //!   replaced by collecting translation blocks, which never needs mapping updates itself.
 //!
@@ -58,14 +59,14 @@
 use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::mapping_cache::{MappingCache, Slot};
-use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::page_space::{Needs, PageSpace, Stream};
 use crate::parts::scan::Scanned;
 use crate::parts::translation::TranslationTable;
 use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
-    Media, Note, Parameter, RecoverError, Request, Scheme, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
+    Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 const HOST: Stream = 0;
@@ -134,10 +135,10 @@ impl Scheme for Dftl {
         let pages_per_block = u64::from(layout.geometry.pages_per_block());
         let translation_pages = u64::from(TranslationTable::pages(layout));
         let valid = u64::from(layout.logical_pages) + translation_pages + pages_per_block;
-        PageSpace::require(layout, STREAMS, threshold, valid, "dftl")?;
+        let needs = Needs { streams: STREAMS, policy: Policy::from_values(values), threshold, valid };
         let entries = (values.integer("cmt") / CMT_ENTRY_BYTES) as usize;
         let protected = if values.word("cmt_policy") == "lru" { 0.0 } else { values.ratio("protected") };
-        let mut space = PageSpace::new(layout, STREAMS, Policy::from_values(values), threshold);
+        let mut space = PageSpace::format(layout, "dftl", needs)?;
         let roomiest = (0..space.dies()).max_by_key(|&die| space.free_on(die));
         let table = TranslationTable::new(layout);
         Ok(Self {
@@ -195,8 +196,7 @@ impl<D: Device> Ftl<D> for Dftl {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             let slot = self.lookup(media, lpn)?;
-            let to = self.next_page(media, HOST)?;
-            media.program(to, Label::new(lpn.get(), Role::Data), data[i].clone())?;
+            let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
             self.remap(slot, Some(to));
             Ok(())
         })
@@ -215,9 +215,8 @@ impl<D: Device> Ftl<D> for Dftl {
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         for (first, extent) in self.trims.pending_runs() {
-            let to = self.next_page(media, HOST)?;
-            media.program(to, Trims::label(first, extent), D::Data::default())?;
-            for page in self.trims.wrote(first, extent, to) {
+            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
+            for page in self.trims.wrote(first, extent, to, media.last_version()) {
                 self.space.release(page);
             }
         }
@@ -265,6 +264,10 @@ impl<D: Device> Ftl<D> for Dftl {
         self.table.check(media, "I4")
     }
 
+    fn spares(&self) -> Spares {
+        self.space.spares()
+    }
+
     fn footprint(&self) -> Footprint {
         self.footprint.clone()
     }
@@ -284,7 +287,7 @@ impl Dftl {
                 self.clean_victim(media)?;
             }
             if let Some(page) = self.table.location(self.table.page_of(lpn)) {
-                media.read(page)?;
+                media.read_to_move(page)?;
             }
             Ok(self.cache.insert(lpn, self.table.entry(lpn)))
         })
@@ -298,23 +301,28 @@ impl Dftl {
         }
         media.note(Note::DirtyEviction);
         let page = self.table.page_of(self.cache.lpn(victim));
-        let to = self.next_page(media, TRANSLATION)?;
-        self.write_translation(media, page, to, &[])
+        self.write_translation(media, page, &[], Self::next_translation_die)
     }
 
-    /// Writes a translation page with these updates and all changed cached entries.
+    /// Writes a translation page with these updates and all changed cached entries, on the die that `place` finds. A page that
+    /// cannot be read is written from the mirror.
     fn write_translation<D: Device>(
         &mut self,
         media: &mut Media<D>,
         page: u32,
-        to: Ppn,
         updates: &[(u32, Lpn, Ppn)],
+        mut place: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
     ) -> Result<(), FtlError> {
-        let data = match self.table.location(page) {
-            Some(old) => media.read(old)?.data,
-            None => D::Data::default(),
+        let to = loop {
+            let die = place(self, media)?;
+            // Only now, since finding the place may have moved the page.
+            let old = self.table.location(page).map(|old| media.read_to_move(old)).transpose()?.flatten();
+            let content = Content::New(old.map(|old| old.data).unwrap_or_default());
+            let label = Label::new(page, Role::Translation);
+            if let Some(to) = self.space.program(media, die, TRANSLATION, label, content)? {
+                break to;
+            }
         };
-        media.program(to, Label::new(page, Role::Translation), data)?;
         if let Some(old) = self.table.relocate(page, to) {
             self.space.release(old);
         }
@@ -339,7 +347,24 @@ impl Dftl {
         self.cache.set(slot, to);
     }
 
-    fn next_page<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<Ppn, FtlError> {
+    /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
+    #[inline]
+    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
+        loop {
+            let die = self.next_die(media, HOST)?;
+            if let Some(to) = self.space.program(media, die, HOST, label, Content::New(data.clone()))? {
+                return Ok(to);
+            }
+        }
+    }
+
+    fn next_translation_die<D: Device>(&mut self, media: &mut Media<D>) -> Result<u32, FtlError> {
+        self.next_die(media, TRANSLATION)
+    }
+
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
+        self.empty_failing(media)?;
+        self.space.spares().admit()?;
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(stream);
             if !self.space.has_room(die, stream) {
@@ -348,11 +373,19 @@ impl Dftl {
                     continue;
                 }
             }
-            if let Some(ppn) = self.space.place_on(die, stream) {
-                return Ok(ppn);
-            }
+            return Ok(die);
         }
-        Err(FtlError::OutOfSpace { wanted: "a page" })
+        Err(self.space.out_of_space("a page"))
+    }
+
+    /// Empties blocks in which a page could not be programmed, and marks them bad.
+    #[inline]
+    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        while let Some(block) = self.space.take_failing() {
+            let die = self.space.die_of(block);
+            media.detached(|media| media.because(Cause::Relocation, |media| self.collect(media, die, block, true)))?;
+        }
+        Ok(())
     }
 
     fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
@@ -363,48 +396,69 @@ impl Dftl {
             let victim = if choices > 0 { self.space.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
             let Some(victim) = victim else { break };
             choices = choices.saturating_sub(1);
-            media.detached(|media| self.collect(media, die, victim))?;
+            media.detached(|media| self.collect(media, die, victim, false))?;
         }
         Ok(())
     }
 
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
         media.note(Note::Collection);
         if self.space.stream_of(victim) == TRANSLATION {
-            return media.because(Cause::MappingCollection, |media| self.collect_translation(media, die, victim));
+            return media
+                .because(Cause::MappingCollection, |media| self.collect_translation(media, die, victim, fails));
         }
-        media.because(Cause::Collection, |media| self.collect_data(media, die, victim))?;
+        media.because(Cause::Collection, |media| self.collect_data(media, die, victim, fails))?;
         media.because(Cause::MappingCollection, |media| self.restore_aside(media))
     }
 
-    fn collect_data<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+    fn collect_data<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        victim: Pbn,
+        fails: bool,
+    ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         let lpns = || moving.iter().filter_map(|&from| media.device().peek(from)).map(Lpn::new);
         lpns().for_each(|lpn| self.cache.prefetch_slot(lpn));
         lpns().for_each(|lpn| self.cache.prefetch_entry(lpn));
-        for &from in &moving {
-            let page = media.read(from)?;
-            let Some(to) = self.space.place_on(die, COLLECTED) else {
-                return Err(FtlError::OutOfSpace { wanted: "collected pages" });
-            };
-            if let Some(label) = self.trims.at(from) {
-                media.program_copy(to, label, page)?;
-                self.trims.moved(from, to);
-                continue;
-            }
-            let lpn = Lpn::new(page.logical);
-            media.program_copy(to, Label::new(page.logical, Role::Collected), page)?;
-            match self.cache.find(lpn) {
-                Some(slot) => self.cache.set(slot, Some(to)),
-                None => self.updates.push((self.table.page_of(lpn), lpn, to)),
-            }
-        }
+        let moved = moving.iter().try_for_each(|&from| self.move_page(media, die, from));
         self.moving = moving;
-        media.because(Cause::MappingCollection, |media| self.update_translations(media))?;
-        media.erase(victim)?;
-        self.space.reclaimed(victim);
+        // What was moved is mapped there even if something failed on the way.
+        let updated = media.because(Cause::MappingCollection, |media| self.update_translations(media));
+        moved.and(updated)?;
+        self.space.reclaim(media, victim, fails)
+    }
+
+    #[inline]
+    fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        if let Some((label, version)) = self.trims.at(from) {
+            let content = Content::empty(label.logical, version);
+            let to = self.space.program_moved(media, die, COLLECTED, label, &content)?;
+            self.trims.moved(from, to);
+            return Ok(());
+        }
+        let (logical, role, content) = match media.read_to_move(from)? {
+            Some(page) => (page.logical, Role::Collected, Content::Copy(page)),
+            None => (self.lose(media, from), Role::Lost, Content::New(D::Data::default())),
+        };
+        let to = self.space.program_moved(media, die, COLLECTED, Label::new(logical, role), &content)?;
+        let lpn = Lpn::new(logical);
+        match self.cache.find(lpn) {
+            Some(slot) => self.cache.set(slot, Some(to)),
+            None => self.updates.push((self.table.page_of(lpn), lpn, to)),
+        }
         Ok(())
+    }
+
+    /// The logical page that an unreadable page held: the whole map must be searched, since the tag is gone.
+    #[cold]
+    fn lose<D: Device>(&self, media: &mut Media<D>, ppn: Ppn) -> u32 {
+        media.note(Note::LostPage);
+        let entry = |lpn: Lpn| self.cache.find(lpn).map_or_else(|| self.table.entry(lpn), |slot| self.cache.ppn(slot));
+        let lpn = (0..self.table.logical_pages()).find(|&lpn| entry(Lpn::new(lpn)) == Some(ppn));
+        lpn.unwrap_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"))
     }
 
     /// Rewrites each translation page that the pending updates concern, once.
@@ -412,45 +466,48 @@ impl Dftl {
         let mut updates = std::mem::take(&mut self.updates);
         updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
         for group in updates.chunk_by(|a, b| a.0 == b.0) {
-            let to = self.place_translation()?;
-            self.write_translation(media, group[0].0, to, group)?;
+            self.write_translation(media, group[0].0, group, |dftl, _| dftl.die_for_translation())?;
         }
         updates.clear();
         self.updates = updates;
         Ok(())
     }
 
-    /// A place for a translation page in the middle of a collection, when nothing else may be collected.
-    fn place_translation(&mut self) -> Result<Ppn, FtlError> {
+    /// A die for a translation page in the middle of a collection, when nothing else may be collected.
+    fn die_for_translation(&mut self) -> Result<u32, FtlError> {
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(TRANSLATION);
-            if (self.space.has_room(die, TRANSLATION) || self.space.can_lend(die))
-                && let Some(ppn) = self.space.place_on(die, TRANSLATION)
-            {
-                return Ok(ppn);
+            if self.space.has_room(die, TRANSLATION) || self.space.can_lend(die) {
+                return Ok(die);
             }
         }
         let opened = self.aside.take().map(|block| self.space.open_block(block, TRANSLATION));
-        opened
-            .and_then(|die| self.space.place_on(die, TRANSLATION))
-            .ok_or(FtlError::OutOfSpace { wanted: "translation pages" })
+        opened.ok_or_else(|| self.space.out_of_space("translation pages"))
     }
 
-    fn collect_translation<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+    fn collect_translation<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        victim: Pbn,
+        fails: bool,
+    ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        for &from in &moving {
-            let page = media.read(from)?;
-            let Some(to) = self.space.place_on(die, TRANSLATION) else {
-                return Err(FtlError::OutOfSpace { wanted: "collected translation pages" });
-            };
-            let number = page.logical;
-            media.program_copy(to, Label::new(number, Role::Translation), page)?;
-            self.table.relocate(number, to);
-        }
+        let moved = moving.iter().try_for_each(|&from| self.move_translation(media, die, from));
         self.moving = moving;
-        media.erase(victim)?;
-        self.space.reclaimed(victim);
+        moved?;
+        self.space.reclaim(media, victim, fails)
+    }
+
+    fn move_translation<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        let (page, content) = match media.read_to_move(from)? {
+            Some(page) => (page.logical, Content::Copy(page)),
+            None => (self.table.page_at(from), Content::New(D::Data::default())),
+        };
+        let label = Label::new(page, Role::Translation);
+        let to = self.space.program_moved(media, die, TRANSLATION, label, &content)?;
+        self.table.relocate(page, to);
         Ok(())
     }
 
@@ -459,8 +516,7 @@ impl Dftl {
         self.restore_aside(media)?;
         for page in 0..self.table.len() {
             if self.table.location(page).is_none() && self.table.maps_something(page) {
-                let to = self.next_page(media, TRANSLATION)?;
-                self.write_translation(media, page, to, &[])?;
+                self.write_translation(media, page, &[], Self::next_translation_die)?;
             }
         }
         Ok(())
@@ -475,7 +531,7 @@ impl Dftl {
             }
             let Some(victim) = self.space.take_fewest_valid(TRANSLATION) else { break };
             let die = self.space.die_of(victim);
-            self.collect_translation(media, die, victim)?;
+            self.collect_translation(media, die, victim, false)?;
         }
         Ok(())
     }

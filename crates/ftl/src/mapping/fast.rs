@@ -62,14 +62,14 @@ use std::collections::BTreeSet;
 use flash::{Lbn, Lpn, Pbn, Role};
 
 use crate::parts::block_recovery::{Claim, Claims, needed, separate};
-use crate::parts::data_blocks::DataBlocks;
+use crate::parts::data_blocks::{DataBlocks, data_label};
 use crate::parts::log_space::LogSpace;
 use crate::parts::merge;
 use crate::parts::scan::{Newest, Scanned};
 use crate::parts::trims::Trims;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Gauge, Kind, Label, Layout, Media,
-    Parameter, RecoverError, Request, Scheme, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Gauge, Kind, Label, Layout,
+    Media, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// The sequential log block: pages `0..filled` of a logical block, in place.
@@ -135,10 +135,10 @@ impl Scheme for Fast {
             given => given,
         };
         let needs = format!("{blocks} log blocks and one to merge into");
-        DataBlocks::require(layout, "fast", blocks.saturating_add(1), &needs)?;
+        let spares = DataBlocks::require(layout, "fast", blocks.saturating_add(1), &needs)?;
         let log_pages = u64::from(blocks) * u64::from(layout.geometry.pages_per_block());
         Ok(Self {
-            data: DataBlocks::new(layout),
+            data: DataBlocks::new(layout, spares),
             log: LogSpace::new(layout, blocks - u32::from(sequential)),
             trims: Trims::default(),
             sequential: None,
@@ -199,6 +199,7 @@ impl<D: Device> Ftl<D> for Fast {
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.data.spares().admit()?;
         for (i, lpn) in request.lpns() {
             self.write_page(media, lpn, data[i].clone())?;
         }
@@ -221,6 +222,10 @@ impl<D: Device> Ftl<D> for Fast {
     }
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if self.trims.pending_runs().is_empty() {
+            return Ok(());
+        }
+        self.data.spares().admit()?;
         media.because(Cause::Merge, |media| self.write_trims_down(media))
     }
 
@@ -242,6 +247,10 @@ impl<D: Device> Ftl<D> for Fast {
         })
     }
 
+    fn spares(&self) -> Spares {
+        self.data.spares()
+    }
+
     fn footprint(&self) -> Footprint {
         self.footprint.clone()
     }
@@ -256,7 +265,16 @@ impl Fast {
     fn write_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
         let (lbn, offset) = self.data.geometry().split_logical(lpn);
         if let Some(home) = self.home(media, lbn, offset)? {
-            self.data.program(media, home, lpn, data)?;
+            let log = &self.log;
+            let current = |data: &DataBlocks, offset| {
+                let lpn = data.geometry().logical_page(lbn, offset);
+                (data.is_current(lpn) && log.newest(lpn).is_none()).then_some(lpn)
+            };
+            let block = self.data.program(media, home, offset, data_label(lpn, lbn), &Content::New(data), &current)?;
+            if block != home {
+                self.data.remap(lbn, Some(block));
+            }
+            self.data.set_current(lpn, true);
             self.log.set_newest(lpn, None);
             self.trims.overwritten(lpn);
             return Ok(());
@@ -270,7 +288,9 @@ impl Fast {
             }
             _ => {
                 self.make_room(media)?;
-                self.log.append(media, lpn, lbn, data)?;
+                let label = Label::of(lpn.get(), Role::RandomLog, lbn);
+                let at = self.log.append(media, &mut self.data, label, data)?;
+                self.log.set_newest(lpn, Some(at));
             }
         }
         self.data.set_current(lpn, false);
@@ -296,17 +316,28 @@ impl Fast {
     }
 
     fn append_sequential<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
-        let Some(sequential) = &mut self.sequential else { return Ok(()) };
-        let ppn = self.data.geometry().page(sequential.block, sequential.filled);
-        media.program(ppn, Label::of(lpn.get(), Role::SequentialLog, sequential.lbn), data)?;
-        sequential.filled += 1;
-        self.log.set_newest(lpn, Some(ppn));
+        let Some(Sequential { block, lbn, filled }) = self.sequential else { return Ok(()) };
+        let log = &self.log;
+        let newest = |data: &DataBlocks, offset| {
+            let lpn = data.geometry().logical_page(lbn, offset);
+            (log.newest(lpn) == Some(data.geometry().page(block, offset))).then_some(lpn)
+        };
+        let label = Label::of(lpn.get(), Role::SequentialLog, lbn);
+        let to = self.data.program(media, block, filled, label, &Content::New(data), &newest)?;
+        if to != block {
+            self.log.move_block(block, to);
+        }
+        self.sequential = Some(Sequential { block: to, lbn, filled: filled + 1 });
+        self.log.set_newest(lpn, Some(self.data.geometry().page(to, filled)));
         Ok(())
     }
 
     fn merge_sequential<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        let Some(Sequential { block, lbn, filled }) = self.sequential.take() else { return Ok(()) };
-        media.because(Cause::Merge, |media| merge::in_place(media, &mut self.data, &mut self.log, block, lbn, filled))
+        let Some(Sequential { block, lbn, filled }) = self.sequential else { return Ok(()) };
+        media
+            .because(Cause::Merge, |media| merge::in_place(media, &mut self.data, &mut self.log, block, lbn, filled))?;
+        self.sequential = None;
+        Ok(())
     }
 
     fn make_room<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
@@ -316,7 +347,9 @@ impl Fast {
         if self.log.is_full()
             && let Some(victim) = self.log.pop()
         {
-            media.because(Cause::Merge, |media| self.merge_victim(media, victim))?;
+            media
+                .because(Cause::Merge, |media| self.merge_victim(media, victim))
+                .inspect_err(|_| self.log.push_front(victim))?;
         }
         let block = self.data.take_free("a log block")?;
         self.log.push(block);
@@ -358,7 +391,7 @@ impl Fast {
                 }
             }
             self.make_room(media)?;
-            self.log.append_trim(media, first, extent)?;
+            self.log.append(media, &mut self.data, Trims::label(first, extent), D::Data::default())?;
             self.trims.settled(first, extent);
         }
         Ok(())

@@ -26,7 +26,8 @@
 //! 1. Pages of a request are looked up and read together; unmapped pages cost nothing.
 //!
 //! ## Write
-//! 1. `next_page`: the next die in turn, collecting there first when it is short of free blocks.
+//! 1. `append`: the next die in turn, collecting there first when it is short of free blocks. A page that fails is tried
+//!    again elsewhere; its block is emptied before the next write and marked bad (`empty_failing`).
 //! 2. Program, release the old page, map the new one.
 //!
 //! ## Reclaim
@@ -51,14 +52,14 @@
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
-use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::page_space::{Needs, PageSpace, Stream};
 use crate::parts::prefetch::prefetch;
 use crate::parts::scan::Scanned;
 use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
-    Media, Note, Parameter, RecoverError, Request, Scheme, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
+    Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 const HOST: Stream = 0;
@@ -103,11 +104,12 @@ impl Scheme for Page {
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let threshold = values.integer("gc_threshold") as usize;
         let streams = if values.word("streams") == "separate" { 2 } else { 1 };
-        PageSpace::require(layout, streams, threshold, u64::from(layout.logical_pages), "page")?;
+        let needs =
+            Needs { streams, policy: Policy::from_values(values), threshold, valid: u64::from(layout.logical_pages) };
         Ok(Self {
             map: vec![None; layout.logical_pages as usize],
             trims: Trims::default(),
-            space: PageSpace::new(layout, streams, Policy::from_values(values), threshold),
+            space: PageSpace::format(layout, "page", needs)?,
             collected: if streams == 2 { COLLECTED } else { HOST },
             moving: Vec::new(),
         })
@@ -145,8 +147,7 @@ impl<D: Device> Ftl<D> for Page {
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
-            let to = self.next_page(media)?;
-            media.program(to, Label::new(lpn.get(), Role::Data), data[i].clone())?;
+            let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
             self.remap(lpn, Some(to));
             Ok(())
         })
@@ -161,9 +162,8 @@ impl<D: Device> Ftl<D> for Page {
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         for (first, extent) in self.trims.pending_runs() {
-            let to = self.next_page(media)?;
-            media.program(to, Trims::label(first, extent), D::Data::default())?;
-            for page in self.trims.wrote(first, extent, to) {
+            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
+            for page in self.trims.wrote(first, extent, to, media.last_version()) {
                 self.space.release(page);
             }
         }
@@ -197,6 +197,10 @@ impl<D: Device> Ftl<D> for Page {
         self.space.check(media, "I3")
     }
 
+    fn spares(&self) -> Spares {
+        self.space.spares()
+    }
+
     fn footprint(&self) -> Footprint {
         Footprint::default().with("page map", 4 * self.map.len() as u64, 0)
     }
@@ -220,18 +224,29 @@ impl Page {
         }
     }
 
-    fn next_page<D: Device>(&mut self, media: &mut Media<D>) -> Result<Ppn, FtlError> {
+    /// Programs a page on the next die in turn that has a place for it; a page that fails is tried again elsewhere.
+    #[inline]
+    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
+        loop {
+            let die = self.next_die(media)?;
+            if let Some(to) = self.space.program(media, die, HOST, label, Content::New(data.clone()))? {
+                return Ok(to);
+            }
+        }
+    }
+
+    #[inline]
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>) -> Result<u32, FtlError> {
+        self.empty_failing(media)?;
+        self.space.spares().admit()?;
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(HOST);
             self.reclaim(media, die)?;
-            if self.is_starved(die) {
-                continue;
-            }
-            if let Some(ppn) = self.space.place_on(die, HOST) {
-                return Ok(ppn);
+            if !self.is_starved(die) {
+                return Ok(die);
             }
         }
-        Err(FtlError::OutOfSpace { wanted: "a host write" })
+        Err(self.space.out_of_space("a host write"))
     }
 
     /// Whether a die has neither an open block with room (collecting into a shared stream may leave one) nor a free block
@@ -245,35 +260,59 @@ impl Page {
     fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
         while self.is_starved(die) {
             let Some(victim) = self.space.take_victim(die) else { break };
-            media.detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim)))?;
+            media
+                .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;
         }
         Ok(())
     }
 
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+    /// Empties blocks in which a page could not be programmed, and marks them bad.
+    #[inline]
+    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        while let Some(block) = self.space.take_failing() {
+            let die = self.space.die_of(block);
+            media.detached(|media| media.because(Cause::Relocation, |media| self.collect(media, die, block, true)))?;
+        }
+        Ok(())
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
         media.note(Note::Collection);
-        self.space.list_valid(victim, &mut self.moving);
-        for &from in &self.moving {
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut moving);
+        for &from in &moving {
             if let Some(lpn) = media.device().peek(from) {
                 prefetch(&self.map, lpn as usize);
             }
         }
-        for &from in &self.moving {
-            let page = media.read(from)?;
-            let Some(to) = self.space.place_on(die, self.collected) else {
-                return Err(FtlError::OutOfSpace { wanted: "collected pages" });
-            };
-            if let Some(label) = self.trims.at(from) {
-                media.program_copy(to, label, page)?;
-                self.trims.moved(from, to);
-                continue;
-            }
-            let logical = page.logical;
-            media.program_copy(to, Label::new(logical, Role::Collected), page)?;
-            self.map[logical as usize] = Some(to);
+        let moved = moving.iter().try_for_each(|&from| self.move_page(media, die, from));
+        self.moving = moving;
+        moved?;
+        self.space.reclaim(media, victim, fails)
+    }
+
+    #[inline]
+    fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        if let Some((label, version)) = self.trims.at(from) {
+            let content = Content::empty(label.logical, version);
+            let to = self.space.program_moved(media, die, self.collected, label, &content)?;
+            self.trims.moved(from, to);
+            return Ok(());
         }
-        media.erase(victim)?;
-        self.space.reclaimed(victim);
+        let (logical, role, content) = match media.read_to_move(from)? {
+            Some(page) => (page.logical, Role::Collected, Content::Copy(page)),
+            None => (self.lose(media, from), Role::Lost, Content::New(D::Data::default())),
+        };
+        let to = self.space.program_moved(media, die, self.collected, Label::new(logical, role), &content)?;
+        self.map[logical as usize] = Some(to);
         Ok(())
+    }
+
+    /// The logical page that an unreadable page held: the map must be searched, since the tag is gone.
+    #[cold]
+    fn lose<D: Device>(&self, media: &mut Media<D>, ppn: Ppn) -> u32 {
+        media.note(Note::LostPage);
+        let lpn = self.map.iter().position(|&entry| entry == Some(ppn));
+        lpn.map_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"), |lpn| lpn as u32)
     }
 }

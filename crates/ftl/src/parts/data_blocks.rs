@@ -3,10 +3,10 @@
 //! Block-mapped and log-buffer schemes share this: the map, which of its pages are current (hold the newest copy and have
 //! not been trimmed), the free blocks, and the question whether a page can still be programmed in its place.
 
-use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role};
+use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 
 use crate::parts::pool::FreePool;
-use crate::{BrokenInvariant, ConfigError, Device, FtlError, Label, Layout, Media};
+use crate::{BrokenInvariant, Cause, ConfigError, Content, Device, FtlError, Label, Layout, Media, Note, Spares};
 
 /// The block map, the current pages in the mapped blocks, and the free blocks.
 #[derive(Clone, Debug)]
@@ -19,11 +19,12 @@ pub struct DataBlocks {
     /// Blocks that recovery found: their erased pages may be unstable.
     sealed: Vec<bool>,
     order: ProgramOrder,
+    spares: Spares,
 }
 
 impl DataBlocks {
-    /// An empty map.
-    pub fn new(layout: &Layout) -> Self {
+    /// An empty map on a device of which these blocks may fail.
+    pub fn new(layout: &Layout, spares: Spares) -> Self {
         Self {
             geometry: layout.geometry,
             logical_pages: layout.logical_pages,
@@ -32,6 +33,7 @@ impl DataBlocks {
             pool: FreePool::new(layout.geometry, &layout.good_blocks),
             sealed: vec![false; layout.geometry.blocks() as usize],
             order: layout.program_order,
+            spares,
         }
     }
 
@@ -49,8 +51,9 @@ impl DataBlocks {
         }
     }
 
-    /// Refuses a device on which pages cannot keep their offsets, or one with fewer than `extra` blocks beside the data.
-    pub fn require(layout: &Layout, scheme: &str, extra: u32, what: &str) -> Result<(), ConfigError> {
+    /// Refuses a device on which pages cannot keep their offsets, or one with fewer than `extra` blocks beside the data;
+    /// otherwise tells how many blocks may fail.
+    pub fn require(layout: &Layout, scheme: &str, extra: u32, what: &str) -> Result<Spares, ConfigError> {
         if layout.program_order == ProgramOrder::Strict {
             return Err(ConfigError(format!(
                 "{scheme} leaves gaps in blocks, which program_order = strict forbids; use ascending or any, or a page-mapped scheme"
@@ -64,7 +67,12 @@ impl DataBlocks {
                 layout.spare_blocks()
             )));
         }
-        Ok(())
+        Ok(Spares { total: layout.spare_blocks() - extra, used: 0 })
+    }
+
+    /// How far the device is from being read-only.
+    pub fn spares(&self) -> Spares {
+        self.spares
     }
 
     /// The shape of the device.
@@ -136,30 +144,79 @@ impl DataBlocks {
         }
     }
 
-    /// Programs a page in its place in a block that is, or is about to become, its logical block's data block.
+    /// Programs a page at an offset of a block. If that fails, the block is replaced: the returned one holds whatever the
+    /// given one held, and this page. `needed` tells which logical page's newest copy an offset of the block holds, if any.
     pub fn program<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        pbn: Pbn,
-        lpn: Lpn,
-        data: D::Data,
-    ) -> Result<(), FtlError> {
-        let (lbn, offset) = self.geometry.split_logical(lpn);
-        media.program(self.geometry.page(pbn, offset), data_label(lpn, lbn), data)?;
-        self.set_current(lpn, true);
-        Ok(())
+        mut pbn: Pbn,
+        offset: u32,
+        label: Label,
+        content: &Content<D::Data>,
+        needed: &dyn Fn(&Self, u32) -> Option<Lpn>,
+    ) -> Result<Pbn, FtlError> {
+        loop {
+            match media.put(self.geometry.page(pbn, offset), label, content.clone()) {
+                Ok(()) => return Ok(pbn),
+                Err(error) if error.is_program_failure() => {
+                    pbn = media.because(Cause::Relocation, |media| self.replace(media, pbn, offset, needed))?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Copies the pages before an offset of a failing block into a free one, and marks the failing one bad.
+    fn replace<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        failing: Pbn,
+        before: u32,
+        needed: &dyn Fn(&Self, u32) -> Option<Lpn>,
+    ) -> Result<Pbn, FtlError> {
+        self.spares.use_one();
+        media.retire(failing);
+        let mut to = self.take_free("replacing a failing block")?;
+        for offset in 0..before {
+            let from = self.geometry.page(failing, offset);
+            let (label, content) = match (media.scan(from)?, needed(self, offset)) {
+                (Scan::Programmed(tag), _) if tag.role != Role::Lost => {
+                    let page = media.read_to_move(from)?;
+                    (Label::from(tag), page.map_or(Content::empty(tag.logical, tag.version), Content::Copy))
+                }
+                (Scan::Programmed(tag), _) => (Label::from(tag), Content::empty(tag.logical, tag.version)),
+                (Scan::Unreadable, Some(lpn)) => {
+                    media.note(Note::LostPage);
+                    (Label::new(lpn.get(), Role::Lost), Content::New(D::Data::default()))
+                }
+                (Scan::Erased | Scan::Unreadable, _) => continue,
+            };
+            to = self.program(media, to, offset, label, &content, needed)?;
+        }
+        Ok(to)
     }
 
     /// Takes a free block.
     pub fn take_free(&mut self, wanted: &'static str) -> Result<Pbn, FtlError> {
-        self.pool.take().ok_or(FtlError::OutOfSpace { wanted })
+        let none = if self.spares.used == 0 {
+            FtlError::OutOfSpace { wanted }
+        } else {
+            FtlError::ReadOnly { spares: self.spares.total }
+        };
+        self.pool.take().ok_or(none)
     }
 
-    /// Erases a block and returns it to the free ones.
+    /// Erases a block and returns it to the free ones; marks it bad if that fails.
     pub fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
-        media.erase(pbn)?;
         self.sealed[pbn.index()] = false;
-        self.pool.put(pbn);
+        match media.erase(pbn) {
+            Ok(()) => self.pool.put(pbn),
+            Err(error) if error.is_erase_failure() => {
+                media.retire(pbn);
+                self.spares.use_one();
+            }
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 

@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
-use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role};
+use flash::{Geometry, Lpn, Pbn, Ppn};
 
-use crate::parts::trims::Trims;
-use crate::{BrokenInvariant, Device, FtlError, Label, Layout, Media};
+use crate::parts::data_blocks::DataBlocks;
+use crate::{BrokenInvariant, Content, Device, FtlError, Label, Layout, Media};
 
 /// The log map and the queue of log blocks shared by all logical blocks.
 #[derive(Clone, Debug)]
@@ -70,38 +70,54 @@ impl LogSpace {
         self.next_offset = self.geometry.pages_per_block();
     }
 
-    /// Says in the last log block, which has room, that a run of logical pages was trimmed. No copy older than that is in the
-    /// log any more when the block leaves, since blocks leave in the order in which they came.
-    pub fn append_trim<D: Device>(&mut self, media: &mut Media<D>, first: u32, extent: u32) -> Result<(), FtlError> {
-        let ppn = self.next_page()?;
-        media.program(ppn, Trims::label(first, extent), D::Data::default())?;
-        self.next_offset += 1;
-        Ok(())
-    }
-
-    fn next_page(&self) -> Result<Ppn, FtlError> {
-        let tail = self.blocks.back().ok_or(FtlError::OutOfSpace { wanted: "a log page" })?;
-        Ok(self.geometry.page(*tail, self.next_offset))
-    }
-
     /// Takes the block that came first.
     pub fn pop(&mut self) -> Option<Pbn> {
         self.blocks.pop_front()
     }
 
-    /// Appends a page to the last log block, which has room.
+    /// Appends a page to the last log block, which has room. If that fails, a free block takes the log block's place.
     pub fn append<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        lpn: Lpn,
-        lbn: Lbn,
-        data: D::Data,
-    ) -> Result<(), FtlError> {
-        let ppn = self.next_page()?;
-        media.program(ppn, Label::of(lpn.get(), Role::RandomLog, lbn), data)?;
+        data: &mut DataBlocks,
+        label: Label,
+        content: D::Data,
+    ) -> Result<Ppn, FtlError> {
+        let Some(&tail) = self.blocks.back() else { return Err(FtlError::OutOfSpace { wanted: "a log page" }) };
+        let offset = self.next_offset;
+        let content = Content::New(content);
+        let held = |_: &DataBlocks, offset: u32| self.lpn_at(self.geometry.page(tail, offset));
+        let block = data.program(media, tail, offset, label, &content, &held)?;
+        if block != tail {
+            self.move_block(tail, block);
+        }
         self.next_offset += 1;
-        self.set_newest(lpn, Some(ppn));
-        Ok(())
+        Ok(self.geometry.page(block, offset))
+    }
+
+    /// The logical page whose newest copy lies at a place, found by searching the map.
+    fn lpn_at(&self, ppn: Ppn) -> Option<Lpn> {
+        self.map.iter().position(|&at| at == Some(ppn)).map(Lpn::at)
+    }
+
+    /// What one block held, another one holds now, at the same offsets.
+    pub fn move_block(&mut self, from: Pbn, to: Pbn) {
+        for at in self.map.iter_mut().flatten() {
+            let (block, offset) = self.geometry.split(*at);
+            if block == from {
+                *at = self.geometry.page(to, offset);
+            }
+        }
+        for block in &mut self.blocks {
+            if *block == from {
+                *block = to;
+            }
+        }
+    }
+
+    /// Puts the block that came first back, after a merge of it failed.
+    pub fn push_front(&mut self, pbn: Pbn) {
+        self.blocks.push_front(pbn);
     }
 
     /// The logical pages whose newest copy lies in a log block, in page order. Read from the page table of the log in RAM.

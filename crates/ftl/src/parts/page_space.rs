@@ -14,10 +14,23 @@ use flash::{Geometry, Pbn, Ppn};
 use crate::parts::ledger::Ledger;
 use crate::parts::pool::{FreePool, channels_first};
 use crate::parts::victims::{Policy, Victims};
-use crate::{BrokenInvariant, ConfigError, Device, FtlError, Layout, Media};
+use crate::{BrokenInvariant, ConfigError, Content, Device, FtlError, Label, Layout, Media, Spares};
 
 /// Index of a stream of a space.
 pub type Stream = usize;
+
+/// What a scheme asks of its space.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// Streams.
+    pub streams: usize,
+    /// Victims.
+    pub policy: Policy,
+    /// Free blocks of a die at or below which it collects, at least 1.
+    pub threshold: usize,
+    /// The most pages that are ever valid at once.
+    pub valid: u64,
+}
 
 /// An open block: its next page and the first page after it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,13 +51,19 @@ pub struct PageSpace {
     order: Vec<u32>,
     turns: Vec<usize>,
     threshold: usize,
+    /// Blocks with a page that could not be programmed, to be emptied and marked bad.
+    failing: Vec<Pbn>,
+    spares: Spares,
 }
 
 impl PageSpace {
-    /// An erased space. A die reclaims blocks until more than `threshold` (at least 1) are free before it opens one.
-    pub fn new(layout: &Layout, streams: usize, policy: Policy, threshold: usize) -> Self {
+    /// An erased space for up to `valid` valid pages. A die reclaims blocks until more than `threshold` (at least 1) are
+    /// free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
+    pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<Self, ConfigError> {
+        let Needs { streams, policy, threshold, valid } = needs;
+        let spares = Self::require(layout, streams, threshold, valid, scheme)?;
         let geometry = layout.geometry;
-        Self {
+        Ok(Self {
             geometry,
             pool: FreePool::new(geometry, &layout.good_blocks),
             ledger: Ledger::new(geometry),
@@ -54,7 +73,9 @@ impl PageSpace {
             order: channels_first(&geometry),
             turns: vec![0; streams],
             threshold: threshold.max(1),
-        }
+            failing: Vec::new(),
+            spares,
+        })
     }
 
     /// The space of a device that was used before: these pages are valid, each with its block's stream; blocks without any
@@ -77,8 +98,7 @@ impl PageSpace {
             if used[pbn.index()] {
                 self.victims.close(pbn, self.ledger.valid_pages(pbn));
             } else {
-                media.erase(pbn)?;
-                self.pool.put(pbn);
+                self.reclaim(media, pbn, false)?;
             }
         }
         Ok(self)
@@ -95,17 +115,18 @@ impl PageSpace {
         usable * u64::from(layout.geometry.pages_per_block())
     }
 
-    /// Refuses a layout whose valid pages might not fit, saying how much to spare.
-    pub fn require(
+    /// Refuses a layout whose valid pages might not fit; otherwise tells how many blocks may fail.
+    fn require(
         layout: &Layout,
         streams: usize,
         threshold: usize,
         valid: u64,
         scheme: &str,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<Spares, ConfigError> {
         let capacity = Self::capacity_pages(layout, streams, threshold);
         if valid <= capacity {
-            return Ok(());
+            let total = (capacity - valid) / u64::from(layout.geometry.pages_per_block());
+            return Ok(Spares { total: total as u32, used: 0 });
         }
         let good = layout.good_blocks.len() as u64 * u64::from(layout.geometry.pages_per_block());
         Err(ConfigError(format!(
@@ -246,10 +267,93 @@ impl PageSpace {
         self.stream_of[pbn.index()] as usize
     }
 
-    /// A victim's pages have all been placed elsewhere and it has been erased; returns it to the pool.
-    pub fn reclaimed(&mut self, pbn: Pbn) {
+    /// Programs a page of a stream on a die, opening any free block there. None if the page failed: then its block takes no
+    /// more pages and waits to be emptied.
+    #[inline]
+    pub fn program<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        stream: Stream,
+        label: Label,
+        content: Content<D::Data>,
+    ) -> Result<Option<Ppn>, FtlError> {
+        let Some(to) = self.place_on(die, stream) else { return Err(FtlError::OutOfSpace { wanted: "a page" }) };
+        match media.put(to, label, content) {
+            Ok(()) => Ok(Some(to)),
+            Err(error) if error.is_program_failure() => {
+                self.give_up(to, stream);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Programs a page that has to be moved off a die: there if possible, else where there is room.
+    pub fn program_moved<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        stream: Stream,
+        label: Label,
+        content: &Content<D::Data>,
+    ) -> Result<Ppn, FtlError> {
+        loop {
+            let has_place = |die: u32| self.has_room(die, stream) || self.pool.len_on(die) > 0;
+            let refuge = if has_place(die) { Some(die) } else { (0..self.dies()).find(|&die| has_place(die)) };
+            let Some(refuge) = refuge else { return Err(self.out_of_space("a page that has to be moved")) };
+            if let Some(to) = self.program(media, refuge, stream, label, content.clone())? {
+                return Ok(to);
+            }
+        }
+    }
+
+    #[cold]
+    fn give_up(&mut self, ppn: Ppn, stream: Stream) {
+        let pbn = self.ledger.invalidate(ppn);
+        if self.victims.contains(pbn) {
+            self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
+            self.victims.remove(pbn, self.ledger.valid_pages(pbn));
+        } else {
+            self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize] = Open::default();
+        }
+        self.failing.push(pbn);
+    }
+
+    /// Takes a block that waits to be emptied because a page of it failed.
+    #[inline]
+    pub fn take_failing(&mut self) -> Option<Pbn> {
+        self.failing.pop()
+    }
+
+    /// Nothing could be placed: because too many blocks have failed, or because of a bug.
+    pub fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
+        if self.spares.used == 0 && self.failing.is_empty() {
+            return FtlError::OutOfSpace { wanted };
+        }
+        self.spares.used = self.spares.used.max(self.spares.total + 1);
+        FtlError::ReadOnly { spares: self.spares.total }
+    }
+
+    /// How far the device is from being read-only.
+    #[inline]
+    pub fn spares(&self) -> Spares {
+        self.spares
+    }
+
+    /// A victim's pages have all been placed elsewhere: erases it and returns it to the pool; marks it bad if that fails, or
+    /// if it was emptied because it fails.
+    pub fn reclaim<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn, fails: bool) -> Result<(), FtlError> {
         self.ledger.clear_block(pbn);
-        self.pool.put(pbn);
+        match if fails { Ok(false) } else { media.erase(pbn).map(|()| true) } {
+            Ok(true) => self.pool.put(pbn),
+            Err(error) if !error.is_erase_failure() => return Err(error),
+            Ok(false) | Err(_) => {
+                media.retire(pbn);
+                self.spares.use_one();
+            }
+        }
+        Ok(())
     }
 
     /// Takes a free block out of the pool, for a scheme that keeps one aside.

@@ -75,6 +75,12 @@ impl TranslationTable {
         self.directory.is_empty()
     }
 
+    /// The translation page that lies at a place, found by searching the directory.
+    pub fn page_at(&self, ppn: Ppn) -> u32 {
+        let page = self.directory.iter().position(|&at| at == Some(ppn));
+        page.map_or_else(|| unreachable!("{ppn} is valid, so the directory knows it"), |page| page as u32)
+    }
+
     /// Whether an entry of a translation page is mapped.
     pub fn maps_something(&self, page: u32) -> bool {
         let first = page as usize * self.entries_per_page as usize;

@@ -19,6 +19,7 @@ struct Written {
     first: u32,
     extent: u32,
     page: Ppn,
+    version: u64,
     /// Logical pages for which this is still the last word.
     needed_by: u32,
 }
@@ -71,18 +72,24 @@ impl Trims {
     }
 
     /// A page now says that this run was trimmed; returns the trim pages that are not needed any more.
-    pub fn wrote(&mut self, first: u32, extent: u32, page: Ppn) -> Vec<Ppn> {
-        self.register(first, extent, page, |_| true)
+    pub fn wrote(&mut self, first: u32, extent: u32, page: Ppn, version: u64) -> Vec<Ppn> {
+        self.register((first, extent), page, version, |_| true)
     }
 
     /// Recovery found a trim page that is the last word on some logical page.
     pub fn found(&mut self, tag: &Tag, page: Ppn, newest: &[Option<Newest>]) {
         let last_word =
             |lpn: u32| newest.get(lpn as usize).copied().flatten().is_some_and(|found| found.version == tag.version);
-        self.register(tag.logical, tag.extent, page, last_word);
+        self.register((tag.logical, tag.extent), page, tag.version, last_word);
     }
 
-    fn register(&mut self, first: u32, extent: u32, page: Ppn, last_word: impl Fn(u32) -> bool) -> Vec<Ppn> {
+    fn register(
+        &mut self,
+        (first, extent): (u32, u32),
+        page: Ppn,
+        version: u64,
+        last_word: impl Fn(u32) -> bool,
+    ) -> Vec<Ppn> {
         let id = self.next;
         self.next += 1;
         let mut superseded = Vec::new();
@@ -95,19 +102,19 @@ impl Trims {
         if needed_by == 0 {
             superseded.push(page);
         } else {
-            self.written.insert(id, Written { first, extent, page, needed_by });
+            self.written.insert(id, Written { first, extent, page, version, needed_by });
             self.by_page.insert(page, id);
         }
         superseded
     }
 
-    /// The label of a trim page at this place, if there is one.
-    pub fn at(&self, page: Ppn) -> Option<Label> {
+    /// Label and version of a trim page at this place, if there is one.
+    pub fn at(&self, page: Ppn) -> Option<(Label, u64)> {
         if self.by_page.is_empty() {
             return None;
         }
         let written = self.written.get(self.by_page.get(&page)?)?;
-        Some(Self::label(written.first, written.extent))
+        Some((Self::label(written.first, written.extent), written.version))
     }
 
     /// A trim page was moved.
@@ -150,12 +157,15 @@ mod tests {
         }
         assert_eq!(trims.overwritten(Lpn::new(9)), None);
         assert_eq!(trims.pending_runs(), [(3, 3)]);
-        assert!(trims.wrote(3, 3, Ppn::new(100)).is_empty());
+        assert!(trims.wrote(3, 3, Ppn::new(100), 1).is_empty());
         assert!(trims.pending_runs().is_empty());
         trims.moved(Ppn::new(100), Ppn::new(200));
-        assert_eq!(trims.at(Ppn::new(200)).map(|label| (label.logical, label.extent)), Some((3, 3)));
+        assert_eq!(
+            trims.at(Ppn::new(200)).map(|(label, version)| (label.logical, label.extent, version)),
+            Some((3, 3, 1))
+        );
         assert_eq!((trims.overwritten(Lpn::new(3)), trims.overwritten(Lpn::new(5))), (None, None));
-        assert_eq!(trims.wrote(4, 1, Ppn::new(300)), [Ppn::new(200)]);
+        assert_eq!(trims.wrote(4, 1, Ppn::new(300), 2), [Ppn::new(200)]);
         assert_eq!(trims.pages().collect::<Vec<_>>(), [Ppn::new(300)]);
         assert_eq!(trims.overwritten(Lpn::new(4)), Some(Ppn::new(300)));
         assert_eq!(trims.pages().count(), 0);
