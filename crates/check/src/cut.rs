@@ -37,7 +37,9 @@ impl FromStr for Cut {
             Some(Self { operation: operation.parse().ok()?, tear: *tear })
         });
         parsed.ok_or_else(|| {
-            format!("cut {text}: write the operation's number and before, unseen, torn or after, for example cut=12:torn")
+            format!(
+                "cut {text}: write the operation's number and before, unseen, torn or after, for example cut=12:torn"
+            )
         })
     }
 }

@@ -99,13 +99,17 @@ impl Failure {
     pub fn promise(&self) -> Option<Promise> {
         let is_after_cut = matches!(self.place, Place::AfterCut(..));
         match &self.fault {
-            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. }) if is_after_cut => {
+            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. })
+                if is_after_cut =>
+            {
                 Some(Promise::SurvivesPowerCuts)
             }
             Fault::Stopped(FtlError::Flash { error: FlashError::Media(_), .. }) if is_after_cut => {
                 Some(Promise::SurvivesPowerCuts)
             }
-            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. }) => Some(Promise::ReadsReturnLastWrite),
+            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {
+                Some(Promise::ReadsReturnLastWrite)
+            }
             Fault::Stopped(FtlError::Flash { .. }) => Some(Promise::RefereeNeverComplains),
             Fault::Invariant(_) => Some(Promise::OwnInvariants),
             Fault::Accounts(_) => Some(Promise::CountsAddUp),

@@ -7,7 +7,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use flash::{Chip, FaultPlan, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag, Tear};
+use flash::{
+    Chip, FaultPlan, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag,
+    Tear,
+};
 use ftl::{Timed, Untimed};
 
 use crate::Stamp;

@@ -174,8 +174,11 @@ impl Session {
     /// Compares what was charged since the power came on with what the flash counted.
     fn audit(&self) -> Result<(), Fault> {
         let (now, then) = (self.media.device().operations(), self.at_power_on);
-        let counted =
-            [(Op::Read, now.reads - then.reads), (Op::Program, now.programs - then.programs), (Op::Erase, now.erases - then.erases)];
+        let counted = [
+            (Op::Read, now.reads - then.reads),
+            (Op::Program, now.programs - then.programs),
+            (Op::Erase, now.erases - then.erases),
+        ];
         for (op, counted) in counted {
             let charged = self.media.tally().total(op);
             if charged != counted {

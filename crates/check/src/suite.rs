@@ -15,9 +15,9 @@ use ftl::{ConfigError, Layout, Media, Op, Tally, Timed, Untimed};
 
 use crate::case::Case;
 use crate::dice::derive;
+use crate::explorer;
 use crate::failure::{Failure, Fault, Place};
 use crate::host::{CheckedFtl, Host};
-use crate::explorer;
 use crate::operation::{Extent, Operation};
 use crate::session::create;
 

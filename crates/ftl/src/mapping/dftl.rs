@@ -167,9 +167,9 @@ impl Scheme for Dftl {
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
         let stream = |role| if role == Role::Collected { COLLECTED } else { HOST };
-        dftl.space = dftl.space.recover(media, layout, kept.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
+        dftl.space = dftl.space.recover(media, layout, kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
         dftl.aside = None;
-        for (ppn, tag) in kept {
+        for (ppn, tag) in kept.pages {
             if tag.role == Role::Trimmed {
                 dftl.trims.found(&tag, ppn, &newest);
             } else {
@@ -177,6 +177,10 @@ impl Scheme for Dftl {
             }
         }
         dftl.rewrite_table(media)?;
+        for lpn in kept.contradicted {
+            dftl.trim(media, &Request::new(lpn, 1))?;
+        }
+        dftl.flush(media)?;
         Ok(dftl)
     }
 }
@@ -205,9 +209,9 @@ impl<D: Device> Ftl<D> for Dftl {
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (_, lpn)| {
             let slot = self.lookup(media, lpn)?;
-            if self.cache.ppn(slot).is_some() {
+            if let Some(old) = self.cache.ppn(slot) {
                 self.remap(slot, None);
-                self.trims.trimmed(lpn);
+                self.trims.trimmed_at(lpn, old);
             }
             Ok(())
         })
@@ -428,7 +432,20 @@ impl Dftl {
         // What was moved is mapped there even if something failed on the way.
         let updated = media.because(Cause::MappingCollection, |media| self.update_translations(media));
         moved.and(updated)?;
+        self.replace_vanishing(media, die, victim)?;
         self.space.reclaim(media, victim, fails)
+    }
+
+    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back (`parts/trims.rs`).
+    fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+        for (copy, lpn) in self.trims.about_to_vanish(self.space.page_indices(victim)) {
+            let version = media.read_to_move(copy)?.map(|page| page.version);
+            let content =
+                version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
+            let to = self.space.program_moved(media, die, COLLECTED, Trims::label(lpn.get(), 1), &content)?;
+            self.trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
+        }
+        Ok(())
     }
 
     #[inline]

@@ -122,14 +122,18 @@ impl Scheme for Page {
         let kept = scanned.keep_one_copy(layout, &newest);
         let collected = page.collected;
         let stream = |role| if role == Role::Collected { collected } else { HOST };
-        page.space = page.space.recover(media, layout, kept.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
-        for (ppn, tag) in kept {
+        page.space = page.space.recover(media, layout, kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
+        for (ppn, tag) in kept.pages {
             if tag.role == Role::Trimmed {
                 page.trims.found(&tag, ppn, &newest);
             } else {
                 page.map[tag.logical as usize] = Some(ppn);
             }
         }
+        for lpn in kept.contradicted {
+            page.remap(lpn, None);
+        }
+        page.flush(media)?;
         Ok(page)
     }
 }
@@ -212,7 +216,7 @@ impl Page {
             Some(old) => {
                 self.space.release(old);
                 if to.is_none() {
-                    self.trims.trimmed(lpn);
+                    self.trims.trimmed_at(lpn, old);
                 }
             }
             None if to.is_some() => {
@@ -288,7 +292,20 @@ impl Page {
         let moved = moving.iter().try_for_each(|&from| self.move_page(media, die, from));
         self.moving = moving;
         moved?;
+        self.replace_vanishing(media, die, victim)?;
         self.space.reclaim(media, victim, fails)
+    }
+
+    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back (`parts/trims.rs`).
+    fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+        for (copy, lpn) in self.trims.about_to_vanish(self.space.page_indices(victim)) {
+            let version = media.read_to_move(copy)?.map(|page| page.version);
+            let content =
+                version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
+            let to = self.space.program_moved(media, die, self.collected, Trims::label(lpn.get(), 1), &content)?;
+            self.trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
+        }
+        Ok(())
     }
 
     #[inline]

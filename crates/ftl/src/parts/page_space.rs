@@ -9,6 +9,8 @@
 //! returns one. As long as the valid pages fit into [`PageSpace::capacity_pages`], some die has either room in an open block
 //! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number.
 
+use std::ops::Range;
+
 use flash::{Geometry, Pbn, Ppn};
 
 use crate::parts::ledger::Ledger;
@@ -260,6 +262,11 @@ impl PageSpace {
     pub fn list_valid(&self, pbn: Pbn, into: &mut Vec<Ppn>) {
         into.clear();
         self.ledger.list_valid(pbn, into);
+    }
+
+    /// The pages of a block, as indices.
+    pub fn page_indices(&self, pbn: Pbn) -> Range<usize> {
+        self.geometry.page_indices(pbn)
     }
 
     /// The stream whose content a block holds.

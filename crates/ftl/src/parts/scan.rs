@@ -4,7 +4,7 @@
 //! a power cut; in particular a page that reads as erased may be unstable, so blocks that recovery keeps are never
 //! programmed further, and blocks that it does not need are erased before use.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use flash::{Lpn, Pbn, Ppn, Role, Scan, Tag};
 
@@ -23,6 +23,15 @@ pub struct Newest {
     pub version: u64,
     /// A page that holds it; none if it was trimmed.
     pub page: Option<Ppn>,
+}
+
+/// What recovery builds a page map from.
+pub struct Kept {
+    /// One page for each newest content, data before trims.
+    pub pages: Vec<(Ppn, Tag)>,
+    /// Logical pages of which both the last copy and the trim page that was to replace it are kept (`trims.rs`): the trim
+    /// was never flushed, so either is right, but the one that is shown must last. To be trimmed and flushed.
+    pub contradicted: Vec<Lpn>,
 }
 
 impl Scanned {
@@ -71,10 +80,10 @@ impl Scanned {
         covered.iter().flatten().any(|found| found.version == tag.version)
     }
 
-    /// One page for each newest content of host data and trims, in address order. Where a cut left a page in two places, a
-    /// block is given up whose needed pages all lie elsewhere too: so a collection that was cut does not cost its die the
-    /// free block that the next collection needs.
-    pub fn keep_one_copy(&self, layout: &Layout, newest: &[Option<Newest>]) -> Vec<(Ppn, Tag)> {
+    /// One page for each newest content of host data and trims. Where a cut left a page in two places, a block is given up
+    /// whose needed pages all lie elsewhere too: so a collection that was cut does not cost its die the free block that the
+    /// next collection needs.
+    pub fn keep_one_copy(&self, layout: &Layout, newest: &[Option<Newest>]) -> Kept {
         let needed = |tag: &Tag| !tag.role.is_translation() && Self::holds_newest(tag, newest);
         let mut copies: BTreeMap<u64, u32> = BTreeMap::new();
         for (_, tag) in self.pages.iter().filter(|(_, tag)| needed(tag)) {
@@ -92,9 +101,19 @@ impl Scanned {
                 kept.extend(pages);
             }
         }
-        let mut seen = BTreeSet::new();
-        kept.retain(|(_, tag)| seen.insert(tag.version));
-        kept
+        // Data before trims.
+        kept.sort_by_key(|(ppn, tag)| (tag.role == Role::Trimmed, *ppn));
+        let (mut seen, mut contradicted) = (BTreeMap::new(), Vec::new());
+        kept.retain(|(_, tag)| match seen.insert(tag.version, tag.role) {
+            None => true,
+            Some(role) => {
+                if tag.role == Role::Trimmed && role != Role::Trimmed {
+                    contradicted.push(Lpn::new(tag.logical));
+                }
+                false
+            }
+        });
+        Kept { pages: kept, contradicted }
     }
 
     /// The tags of each block, as slices in address order.

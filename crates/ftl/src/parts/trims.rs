@@ -5,9 +5,17 @@
 //! [`Role::Trimmed`] with the run's first page and extent. Such a page is needed as long as one of its logical pages has
 //! neither been written again nor trimmed by a later one; it is moved by collection like any other.
 //!
+//! Under a page map older copies of a page lie about in any order. If the last copy of a page whose trim is pending were
+//! simply erased, the next older one would come back, perhaps one from before an earlier trim that was flushed. So when its
+//! block is collected ([`Trims::about_to_vanish`]) a page takes its place that is no data but has its version
+//! ([`Trims::replaced`]): as long as both are there they say equally much, and recovery may take the one or the other; so a
+//! collection that is cut can be undone or completed, as with any copy. The trim stays pending: a flush gives it a version of
+//! its own, and so does recovery if it has to keep both.
+//!
 //! There are never more of them than unmapped logical pages, so they fit where the data would.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use flash::{Lpn, Ppn, Role, Tag};
 
@@ -27,7 +35,10 @@ struct Written {
 /// Pending trims, and the pages that say what was trimmed.
 #[derive(Clone, Debug, Default)]
 pub struct Trims {
-    pending: BTreeSet<u32>,
+    /// Logical pages, each with its last copy where older ones may outlive it.
+    pending: BTreeMap<u32, Option<Ppn>>,
+    /// The logical page of each such copy.
+    last_copies: BTreeMap<Ppn, u32>,
     written: BTreeMap<u32, Written>,
     by_page: BTreeMap<Ppn, u32>,
     /// The written trim that is the last word on a logical page.
@@ -36,21 +47,48 @@ pub struct Trims {
 }
 
 impl Trims {
-    /// A mapped page was trimmed.
+    /// A mapped page was trimmed, in a scheme whose older copies of a page never outlive a durable trim.
     pub fn trimmed(&mut self, lpn: Lpn) {
-        self.pending.insert(lpn.get());
+        self.pending.insert(lpn.get(), None);
+    }
+
+    /// A mapped page was trimmed whose last copy lies here.
+    pub fn trimmed_at(&mut self, lpn: Lpn, last_copy: Ppn) {
+        self.pending.insert(lpn.get(), Some(last_copy));
+        self.last_copies.insert(last_copy, lpn.get());
+    }
+
+    /// The pending trims whose last copies lie in these physical pages: what has to be replaced before the block is erased.
+    pub fn about_to_vanish(&self, pages: Range<usize>) -> Vec<(Ppn, Lpn)> {
+        if self.last_copies.is_empty() {
+            return Vec::new();
+        }
+        let vanishing = self.last_copies.range(Ppn::at(pages.start)..Ppn::at(pages.end));
+        vanishing.map(|(&copy, &lpn)| (copy, Lpn::new(lpn))).collect()
+    }
+
+    /// A page without data, with the version of the last copy of a page whose trim is pending, takes the place of that copy.
+    pub fn replaced(&mut self, lpn: Lpn, page: Ppn, version: u64) {
+        self.register((lpn.get(), 1), page, version, |_| true);
+        self.pending.insert(lpn.get(), None);
+    }
+
+    fn is_settled(&mut self, lpn: u32) {
+        if let Some(Some(copy)) = self.pending.remove(&lpn) {
+            self.last_copies.remove(&copy);
+        }
     }
 
     /// An unmapped page was written; returns the trim page that is not needed any more, if that makes one so.
     pub fn overwritten(&mut self, lpn: Lpn) -> Option<Ppn> {
-        self.pending.remove(&lpn.get());
+        self.is_settled(lpn.get());
         if self.of.is_empty() { None } else { self.of.remove(&lpn.get()).and_then(|id| self.loses_one(id)) }
     }
 
     /// The runs of pending trims, each as (first page, pages).
     pub fn pending_runs(&self) -> Vec<(u32, u32)> {
         let mut runs: Vec<(u32, u32)> = Vec::new();
-        for &lpn in &self.pending {
+        for &lpn in self.pending.keys() {
             match runs.last_mut() {
                 Some((first, pages)) if *first + *pages == lpn => *pages += 1,
                 _ => runs.push((lpn, 1)),
@@ -62,7 +100,7 @@ impl Trims {
     /// A run of pending trims survives a power cut by other means.
     pub fn settled(&mut self, first: u32, extent: u32) {
         for lpn in first..first + extent {
-            self.pending.remove(&lpn);
+            self.is_settled(lpn);
         }
     }
 
@@ -95,7 +133,7 @@ impl Trims {
         let mut superseded = Vec::new();
         let mut needed_by = 0;
         for lpn in (first..first + extent).filter(|&lpn| last_word(lpn)) {
-            self.pending.remove(&lpn);
+            self.is_settled(lpn);
             needed_by += 1;
             superseded.extend(self.of.insert(lpn, id).and_then(|old| self.loses_one(old)));
         }
@@ -169,6 +207,23 @@ mod tests {
         assert_eq!(trims.pages().collect::<Vec<_>>(), [Ppn::new(300)]);
         assert_eq!(trims.overwritten(Lpn::new(4)), Some(Ppn::new(300)));
         assert_eq!(trims.pages().count(), 0);
+    }
+
+    #[test]
+    fn the_last_copy_of_a_pending_trim_is_replaced_and_the_trim_stays_pending() {
+        let mut trims = Trims::default();
+        for (lpn, copy) in [(5, 13), (3, 12), (9, 16), (6, 14)] {
+            trims.trimmed_at(Lpn::new(lpn), Ppn::new(copy));
+        }
+        trims.overwritten(Lpn::new(6));
+        assert_eq!(trims.about_to_vanish(12..16), [(Ppn::new(12), Lpn::new(3)), (Ppn::new(13), Lpn::new(5))]);
+        trims.replaced(Lpn::new(3), Ppn::new(30), 7);
+        trims.replaced(Lpn::new(5), Ppn::new(31), 8);
+        assert!(trims.about_to_vanish(12..16).is_empty());
+        assert_eq!(trims.at(Ppn::new(31)).map(|(_, version)| version), Some(8));
+        assert_eq!(trims.pending_runs(), [(3, 1), (5, 1), (9, 1)]);
+        assert_eq!(trims.wrote(3, 1, Ppn::new(40), 50), [Ppn::new(30)]);
+        assert_eq!(trims.overwritten(Lpn::new(5)), Some(Ppn::new(31)));
     }
 
     #[test]
