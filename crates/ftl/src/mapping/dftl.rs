@@ -169,7 +169,7 @@ impl Scheme for Dftl {
         let stream = |role| if role == Role::Collected { COLLECTED } else { HOST };
         dftl.space = dftl.space.recover(media, layout, kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
         dftl.aside = None;
-        for (ppn, tag) in kept.pages {
+        for &(ppn, tag) in &kept.pages {
             if tag.role == Role::Trimmed {
                 dftl.trims.found(&tag, ppn, &newest);
             } else {
@@ -177,6 +177,9 @@ impl Scheme for Dftl {
             }
         }
         dftl.rewrite_table(media)?;
+        for &lpn in &kept.outdated {
+            dftl.trims.guard(lpn);
+        }
         for lpn in kept.contradicted {
             dftl.trim(media, &Request::new(lpn, 1))?;
         }

@@ -123,12 +123,15 @@ impl Scheme for Page {
         let collected = page.collected;
         let stream = |role| if role == Role::Collected { collected } else { HOST };
         page.space = page.space.recover(media, layout, kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
-        for (ppn, tag) in kept.pages {
+        for &(ppn, tag) in &kept.pages {
             if tag.role == Role::Trimmed {
                 page.trims.found(&tag, ppn, &newest);
             } else {
                 page.map[tag.logical as usize] = Some(ppn);
             }
+        }
+        for &lpn in &kept.outdated {
+            page.trims.guard(lpn);
         }
         for lpn in kept.contradicted {
             page.remap(lpn, None);

@@ -32,6 +32,8 @@ pub struct Kept {
     /// Logical pages of which both the last copy and the trim page that was to replace it are kept (`trims.rs`): the trim
     /// was never flushed, so either is right, but the one that is shown must last. To be trimmed and flushed.
     pub contradicted: Vec<Lpn>,
+    /// Logical pages of which older copies lie about.
+    pub outdated: Vec<Lpn>,
 }
 
 impl Scanned {
@@ -113,7 +115,16 @@ impl Scanned {
                 false
             }
         });
-        Kept { pages: kept, contradicted }
+        Kept { pages: kept, contradicted, outdated: self.outdated(newest) }
+    }
+
+    /// Logical pages of which data older than the newest content lies about.
+    fn outdated(&self, newest: &[Option<Newest>]) -> Vec<Lpn> {
+        let data = self.pages.iter().filter(|(_, tag)| !tag.role.is_translation() && tag.role != Role::Trimmed);
+        let old = data.filter(|(_, tag)| {
+            newest.get(tag.logical as usize).copied().flatten().is_some_and(|found| found.version > tag.version)
+        });
+        old.map(|(_, tag)| Lpn::new(tag.logical)).collect()
     }
 
     /// The tags of each block, as slices in address order.

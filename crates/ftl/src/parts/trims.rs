@@ -6,15 +6,15 @@
 //! neither been written again nor trimmed by a later one; it is moved by collection like any other.
 //!
 //! Under a page map older copies of a page lie about in any order. If the last copy of a page whose trim is pending were
-//! simply erased, the next older one would come back, perhaps one from before an earlier trim that was flushed. So when its
-//! block is collected ([`Trims::about_to_vanish`]) a page takes its place that is no data but has its version
+//! simply erased, the next older one would come back, perhaps one from before an earlier trim that was flushed. So for a
+//! logical page that has had such a trim, or of which recovery found older copies ([`Trims::guard`]), when its block is collected ([`Trims::about_to_vanish`]) a page takes its place that is no data but has its version
 //! ([`Trims::replaced`]): as long as both are there they say equally much, and recovery may take the one or the other; so a
 //! collection that is cut can be undone or completed, as with any copy. The trim stays pending: a flush gives it a version of
 //! its own, and so does recovery if it has to keep both.
 //!
 //! There are never more of them than unmapped logical pages, so they fit where the data would.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use flash::{Lpn, Ppn, Role, Tag};
@@ -43,6 +43,8 @@ pub struct Trims {
     by_page: BTreeMap<Ppn, u32>,
     /// The written trim that is the last word on a logical page.
     of: BTreeMap<u32, u32>,
+    /// Logical pages written again after a trim that was written down: copies from before it may still lie about.
+    guarded: BTreeSet<u32>,
     next: u32,
 }
 
@@ -54,6 +56,9 @@ impl Trims {
 
     /// A mapped page was trimmed whose last copy lies here.
     pub fn trimmed_at(&mut self, lpn: Lpn, last_copy: Ppn) {
+        if !self.guarded.contains(&lpn.get()) {
+            return self.trimmed(lpn);
+        }
         self.pending.insert(lpn.get(), Some(last_copy));
         self.last_copies.insert(last_copy, lpn.get());
     }
@@ -82,7 +87,12 @@ impl Trims {
     /// An unmapped page was written; returns the trim page that is not needed any more, if that makes one so.
     pub fn overwritten(&mut self, lpn: Lpn) -> Option<Ppn> {
         self.is_settled(lpn.get());
-        if self.of.is_empty() { None } else { self.of.remove(&lpn.get()).and_then(|id| self.loses_one(id)) }
+        if self.of.is_empty() {
+            return None;
+        }
+        let id = self.of.remove(&lpn.get())?;
+        self.guarded.insert(lpn.get());
+        self.loses_one(id)
     }
 
     /// The runs of pending trims, each as (first page, pages).
@@ -112,6 +122,11 @@ impl Trims {
     /// A page now says that this run was trimmed; returns the trim pages that are not needed any more.
     pub fn wrote(&mut self, first: u32, extent: u32, page: Ppn, version: u64) -> Vec<Ppn> {
         self.register((first, extent), page, version, |_| true)
+    }
+
+    /// Recovery found older copies of this logical page, perhaps from before a trim that was flushed.
+    pub fn guard(&mut self, lpn: Lpn) {
+        self.guarded.insert(lpn.get());
     }
 
     /// Recovery found a trim page that is the last word on some logical page.
@@ -213,6 +228,7 @@ mod tests {
     fn the_last_copy_of_a_pending_trim_is_replaced_and_the_trim_stays_pending() {
         let mut trims = Trims::default();
         for (lpn, copy) in [(5, 13), (3, 12), (9, 16), (6, 14)] {
+            trims.guard(Lpn::new(lpn));
             trims.trimmed_at(Lpn::new(lpn), Ppn::new(copy));
         }
         trims.overwritten(Lpn::new(6));
