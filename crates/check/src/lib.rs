@@ -20,6 +20,7 @@ pub mod geometries;
 mod host;
 mod operation;
 mod oracle;
+pub mod power_cuts;
 mod recorder;
 mod session;
 mod shrink;
