@@ -155,7 +155,7 @@ impl<'a> Explorer<'a> {
             return Ok(());
         }
         let tape = self.goes_deeper().then(Tape::default);
-        self.after(cut, session.snapshot(tape.clone()), tape, session.allowed().clone())
+        self.after(cut, session.snapshot(tape.clone()), tape, session.allowed())
     }
 
     /// Cuts the power at an operation in the ways that are to be tried.
@@ -164,14 +164,14 @@ impl<'a> Explorer<'a> {
             let cut = Cut { operation, tear };
             if self.is_chosen(cut, one_in) {
                 let tape = self.goes_deeper().then(Tape::default);
-                self.after(cut, Recorder::onto(step.cut(tear), tape.clone()), tape, allowed.clone())?;
+                self.after(cut, Recorder::onto(step.cut(tear), tape.clone()), tape, allowed)?;
             }
         }
         Ok(())
     }
 
     /// A life after a cut; `tape` records it if there are to be more cuts.
-    fn after(&mut self, cut: Cut, flash: Recorder, tape: Option<Tape>, allowed: Allowed) -> Result<(), Fault> {
+    fn after(&mut self, cut: Cut, flash: Recorder, tape: Option<Tape>, allowed: &Allowed) -> Result<(), Fault> {
         self.trail.cuts.borrow_mut().push(cut);
         let depth = self.trail.cuts.borrow().len();
         *(if depth == 1 { &mut self.explored.single_cuts } else { &mut self.explored.second_cuts }) += 1;
@@ -183,7 +183,7 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    fn life(&mut self, depth: usize, flash: Recorder, tape: &Tape, allowed: Allowed) -> Result<(), Fault> {
+    fn life(&mut self, depth: usize, flash: Recorder, tape: &Tape, allowed: &Allowed) -> Result<(), Fault> {
         let (mut next, effort) = (0, self.effort());
         self.at("recovery");
         let mut session = Session::recover(self.case, &self.layout, flash, allowed.clone())?;
@@ -194,7 +194,7 @@ impl<'a> Explorer<'a> {
         session.observe_everything()?;
         session.check()?;
         for (at, step) in &recovery {
-            self.cut_at(*at, step, &allowed, effort.during_recovery)?;
+            self.cut_at(*at, step, allowed, effort.during_recovery)?;
         }
         for operation in self.requests_after(depth) {
             self.at("a request after recovery");
