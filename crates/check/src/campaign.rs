@@ -133,6 +133,7 @@ impl Campaign {
             readback_every: manner.readback_every,
             check_every: manner.check_every,
             cuts: Vec::new(),
+            faults: Vec::new(),
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum Promise {
     RefereeNeverComplains,
     /// 3: what recovery restores after a power cut is what was acknowledged, nothing invented, and the device goes on.
     SurvivesPowerCuts,
+    /// 4: failing flash loses nothing but pages that decay until the spares run out; then writes fail and reads go on.
+    SurvivesFailingFlash,
     /// 5: the same seed gives the same run, operation by operation.
     SameSeedSameRun,
     /// 6: what causes are charged adds up to what the flash counted, and the footprint is what was promised.
@@ -38,6 +40,8 @@ pub enum Fault {
     Stopped(FtlError),
     /// The scheme's own check failed.
     Invariant(BrokenInvariant),
+    /// What the scheme says of being read-only, or of its spares, is not so; says what.
+    ReadOnly(String),
     /// Counts do not add up; says which.
     Accounts(String),
     /// The second run went another way; says how.
@@ -98,18 +102,25 @@ impl Failure {
     /// The broken promise; none when the case itself could not be run.
     pub fn promise(&self) -> Option<Promise> {
         let is_after_cut = matches!(self.place, Place::AfterCut(..));
+        let has_faults = !self.case.faults.is_empty();
         match &self.fault {
-            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. })
-                if is_after_cut =>
-            {
-                Some(Promise::SurvivesPowerCuts)
-            }
-            Fault::Stopped(FtlError::Flash { error: FlashError::Media(_), .. }) if is_after_cut => {
-                Some(Promise::SurvivesPowerCuts)
-            }
+            Fault::WrongContent(_)
+            | Fault::ReadOnly(_)
+            | Fault::Stopped(
+                FtlError::OutOfSpace { .. }
+                | FtlError::ReadOnly { .. }
+                | FtlError::Flash { error: FlashError::Media(_), .. },
+            ) if has_faults => Some(Promise::SurvivesFailingFlash),
+            Fault::WrongContent(_)
+            | Fault::Stopped(
+                FtlError::OutOfSpace { .. }
+                | FtlError::ReadOnly { .. }
+                | FtlError::Flash { error: FlashError::Media(_), .. },
+            ) if is_after_cut => Some(Promise::SurvivesPowerCuts),
             Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {
                 Some(Promise::ReadsReturnLastWrite)
             }
+            Fault::ReadOnly(_) => Some(Promise::SurvivesFailingFlash),
             Fault::Stopped(FtlError::Flash { .. }) => Some(Promise::RefereeNeverComplains),
             Fault::Invariant(_) => Some(Promise::OwnInvariants),
             Fault::Accounts(_) => Some(Promise::CountsAddUp),
@@ -126,6 +137,7 @@ impl fmt::Display for Promise {
             Self::ReadsReturnLastWrite => "promise 1 (every read returns the last write)",
             Self::RefereeNeverComplains => "promise 2 (the referee never complains)",
             Self::SurvivesPowerCuts => "promise 3 (power cuts lose nothing acknowledged and invent nothing)",
+            Self::SurvivesFailingFlash => "promise 4 (failing flash loses nothing until the spares run out)",
             Self::SameSeedSameRun => "promise 5 (same seed, same run)",
             Self::CountsAddUp => "promise 6 (counts add up)",
             Self::OwnInvariants => "its own invariants",
@@ -142,9 +154,10 @@ impl fmt::Display for Fault {
             Self::Invariant(broken) => broken.fmt(f),
             Self::Panicked(message) => write!(f, "panicked: {message}"),
             Self::Refused(error) => error.fmt(f),
-            Self::Accounts(message) | Self::Unrepeatable(message) | Self::ImpossibleCase(message) => {
-                f.write_str(message)
-            }
+            Self::ReadOnly(message)
+            | Self::Accounts(message)
+            | Self::Unrepeatable(message)
+            | Self::ImpossibleCase(message) => f.write_str(message),
         }
     }
 }

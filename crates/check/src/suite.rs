@@ -16,6 +16,7 @@ use ftl::{ConfigError, Layout, Media, Op, Tally, Timed, Untimed};
 use crate::case::Case;
 use crate::dice::derive;
 use crate::explorer;
+use crate::faults;
 use crate::failure::{Failure, Fault, Place};
 use crate::host::{CheckedFtl, Host};
 use crate::operation::{Extent, Operation};
@@ -43,6 +44,9 @@ impl Outcome {
 pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
     if !case.cuts.is_empty() {
         return explorer::replay(case);
+    }
+    if !case.faults.is_empty() {
+        return faults::replay(case);
     }
     run_with(case, |layout| create(&case.scheme, &case.settings, layout))
 }

@@ -70,6 +70,7 @@ fn case(entry: &Entry, (device, settings, is_full, readback, list): &Picks) -> O
         readback_every: u32::from(*readback),
         check_every: 3,
         cuts: Vec::new(),
+        faults: Vec::new(),
     })
 }
 

@@ -62,7 +62,7 @@ pub trait Flash {
     fn mark_bad(&mut self, pbn: Pbn);
 
     /// The logical number in a programmed page's tag, without a flash operation: for checks and for reverse maps whose
-    /// content equals the tags.
+    /// content equals the tags. As such a map lies in RAM, it still knows a page that has decayed since.
     fn peek(&self, ppn: Ppn) -> Option<u32>;
     /// The lowest page offset of a block that its program order still allows.
     fn next_page(&self, pbn: Pbn) -> u32;
@@ -177,8 +177,10 @@ impl<S: Store> Chip<S> {
 
     #[cold]
     #[inline(never)]
-    fn refuse_read(&self, ppn: Ppn) -> FlashError {
+    fn refuse_read(&mut self, ppn: Ppn) -> FlashError {
         if ppn.get() < self.geometry.pages() && self.store.is_torn(ppn.index()) {
+            // It was tried, and that takes as long.
+            self.done.reads += 1;
             return FlashError::Media(MediaEvent::Uncorrectable(ppn));
         }
         self.refuse("read", self.geometry.block_of(ppn), Some(ppn))
@@ -297,9 +299,27 @@ impl<D: Clone + Default + PartialEq> Chip<Full<D>> {
         self.store.put(ppn.index(), cell);
     }
 
-    /// A page's content decays beyond correction.
+    /// A programmed page's content decays beyond correction.
     pub(crate) fn lose_page(&mut self, ppn: Ppn) {
-        self.store.put(ppn.index(), Cell::Torn);
+        if let Some(logical) = self.store.logical(ppn.index()) {
+            self.store.put(ppn.index(), Cell::Decayed(logical));
+        }
+    }
+
+    /// Whether a block has been erased as often as it survives.
+    pub(crate) fn is_worn(&self, pbn: Pbn) -> bool {
+        self.blocks.get(pbn.index()).is_some_and(|block| block.next_page != BAD && block.erases >= self.endurance)
+    }
+
+    /// An erase fails: it counts, as it was done, and leaves nothing that could be read or programmed.
+    pub(crate) fn fail_erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
+        let next_page = self.blocks.get(pbn.index()).map_or(BAD, |block| block.next_page);
+        if next_page == BAD {
+            return Err(self.refuse("erase", pbn, None));
+        }
+        self.done.erases += 1;
+        self.spoil_block(pbn, false);
+        Ok(())
     }
 
     /// An erase did not complete: the block cannot be programmed before it is erased again, and its pages read as errors

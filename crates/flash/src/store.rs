@@ -90,6 +90,8 @@ pub enum Cell<D> {
     Programmed(Tag, D),
     /// Neither the one nor the other: reads as an error until erased.
     Torn,
+    /// Holds this logical number and data that have decayed: reads and scans as an error until erased.
+    Decayed(u32),
     /// Touched by a program that did not get far: reads as erased, but must not be programmed before the next erase.
     Unstable,
 }
@@ -122,6 +124,7 @@ impl<D: Clone + Default> Store for Full<D> {
     fn logical(&self, page: usize) -> Option<u32> {
         match &self.pages[page] {
             Cell::Programmed(tag, _) => Some(tag.logical),
+            Cell::Decayed(logical) => Some(*logical),
             Cell::Erased | Cell::Torn | Cell::Unstable => None,
         }
     }
@@ -129,13 +132,13 @@ impl<D: Clone + Default> Store for Full<D> {
     fn tag(&self, page: usize) -> Option<Tag> {
         match &self.pages[page] {
             Cell::Programmed(tag, _) => Some(*tag),
-            Cell::Erased | Cell::Torn | Cell::Unstable => None,
+            Cell::Erased | Cell::Torn | Cell::Decayed(_) | Cell::Unstable => None,
         }
     }
 
     fn is_torn(&self, page: usize) -> bool {
         match &self.pages[page] {
-            Cell::Torn => true,
+            Cell::Torn | Cell::Decayed(_) => true,
             Cell::Programmed(tag, _) => tag.role == Role::Lost,
             Cell::Erased | Cell::Unstable => false,
         }
@@ -148,7 +151,7 @@ impl<D: Clone + Default> Store for Full<D> {
     fn content(&self, page: usize) -> (u64, D) {
         match &self.pages[page] {
             Cell::Programmed(tag, data) => (tag.version, data.clone()),
-            Cell::Erased | Cell::Torn | Cell::Unstable => (0, D::default()),
+            Cell::Erased | Cell::Torn | Cell::Decayed(_) | Cell::Unstable => (0, D::default()),
         }
     }
 

@@ -54,3 +54,15 @@ pub struct Tag {
     /// The `seq` of the program that first wrote this content.
     pub version: u64,
 }
+
+impl Tag {
+    /// Under a block map: whether the page lies in a log block that several logical blocks share. A lost page there has no
+    /// owner.
+    pub fn is_in_shared_log(&self) -> bool {
+        match self.role {
+            Role::RandomLog | Role::Trimmed => true,
+            Role::Lost => self.owner.is_none(),
+            Role::Data | Role::Collected | Role::SequentialLog | Role::Translation => false,
+        }
+    }
+}

@@ -8,7 +8,7 @@
 //!
 //! Invariant: totals meet at both ends. What the causes add up to is what the flash counted, because there is no other way in.
 
-use flash::{FlashError, Lbn, Page, Pbn, Ppn, Role, Scan, Tag};
+use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::{Device, FtlError, Nanos, Op};
 
@@ -260,7 +260,7 @@ impl<D: Device> Media<D> {
                 self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get());
                 Ok(page)
             }
-            Err(error) => Err(self.stop(error)),
+            Err(error) => Err(self.failed(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), error)),
         }
     }
 
@@ -320,7 +320,7 @@ impl<D: Device> Media<D> {
                 self.account(Op::Program, self.device.geometry().block_of(ppn), ppn.get());
                 Ok(())
             }
-            Err(error) => Err(self.stop(error)),
+            Err(error) => Err(self.failed(Op::Program, self.device.geometry().block_of(ppn), ppn.get(), error)),
         }
     }
 
@@ -332,7 +332,7 @@ impl<D: Device> Media<D> {
                 self.account(Op::Erase, pbn, pbn.get());
                 Ok(())
             }
-            Err(error) => Err(self.stop(error)),
+            Err(error) => Err(self.failed(Op::Erase, pbn, pbn.get(), error)),
         }
     }
 
@@ -451,6 +451,17 @@ impl<D: Device> Media<D> {
         self.tally.times_ns[cause][op as usize] += span.end.0 - span.start.0;
         let event = u64::from(address) | (op as u64) << 32 | (cause as u64) << 34;
         self.hash = (self.hash.rotate_left(5) ^ event ^ (span.end.0 << 24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    /// An operation that the flash tried and failed at counts and takes its time like any other; one that was refused, or came
+    /// after a power cut, does not.
+    #[cold]
+    #[inline(never)]
+    fn failed(&mut self, op: Op, pbn: Pbn, address: u32, error: FlashError) -> FtlError {
+        if matches!(error, FlashError::Media(event) if event != MediaEvent::PowerCut) {
+            self.account(op, pbn, address);
+        }
+        self.stop(error)
     }
 
     #[cold]

@@ -38,7 +38,7 @@
 //! ## Invariants
 //! - I1: a current page carries its LPN at its own offset of its mapped block.
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
-//! - I3: every good block is mapped or free.
+//! - I3: every good block is mapped or free, until the device is read-only.
 //!
 //! ## Costs
 //! Rewriting one page of a full block: b programs, b − 1 reads, 1 erase, so A = b.
@@ -160,8 +160,9 @@ impl<D: Device> Ftl<D> for Block {
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
         self.data.check(media, "I1", "I2")?;
         let known = self.data.mapped_blocks() + self.data.free_blocks();
-        BrokenInvariant::unless(known == self.good_blocks, "I3", || {
-            format!("{known} blocks are mapped or free, but the device has {} good ones", self.good_blocks)
+        let good = self.data.accounted_for(self.good_blocks);
+        BrokenInvariant::unless(good.is_none_or(|good| known == good), "I3", || {
+            format!("{known} blocks are mapped or free, but the device has {good:?} good ones")
         })
     }
 

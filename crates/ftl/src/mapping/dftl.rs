@@ -191,8 +191,7 @@ impl Scheme for Dftl {
 impl<D: Device> Ftl<D> for Dftl {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
-            let slot = self.lookup(media, lpn)?;
-            out[i] = match self.cache.ppn(slot) {
+            out[i] = match self.find(media, lpn)? {
                 Some(ppn) => media.read(ppn)?.data,
                 None => D::Data::default(),
             };
@@ -281,6 +280,27 @@ impl<D: Device> Ftl<D> for Dftl {
 }
 
 impl Dftl {
+    /// Where a logical page lies, for reading it.
+    fn find<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        match self.lookup(media, lpn) {
+            Ok(slot) => Ok(self.cache.ppn(slot)),
+            // A changed entry cannot leave the cache any more, so this one is fetched each time it is needed.
+            Err(FtlError::ReadOnly { .. }) => {
+                media.because(Cause::Mapping, |media| self.fetch(media, lpn))?;
+                Ok(self.table.entry(lpn))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the translation page of a logical page. One that cannot be read is replaced by the mirror.
+    fn fetch<D: Device>(&self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+        match self.table.location(self.table.page_of(lpn)) {
+            Some(page) => media.read_to_move(page).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
     /// The cached entry of a logical page, fetched if need be.
     fn lookup<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Slot, FtlError> {
         if let Some(slot) = self.cache.find(lpn) {
@@ -293,9 +313,7 @@ impl Dftl {
             if self.cache.is_full() {
                 self.clean_victim(media)?;
             }
-            if let Some(page) = self.table.location(self.table.page_of(lpn)) {
-                media.read_to_move(page)?;
-            }
+            self.fetch(media, lpn)?;
             Ok(self.cache.insert(lpn, self.table.entry(lpn)))
         })
     }
@@ -370,8 +388,10 @@ impl Dftl {
     }
 
     fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
-        self.empty_failing(media)?;
         self.space.spares().admit()?;
+        if self.space.has_failing() {
+            self.empty_failing(media)?;
+        }
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(stream);
             if !self.space.has_room(die, stream) {
@@ -385,12 +405,18 @@ impl Dftl {
         Err(self.space.out_of_space("a page"))
     }
 
-    /// Empties blocks in which a page could not be programmed, and marks them bad.
-    #[inline]
+    /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
+    /// their die stays whole. A block for which there is no room yet waits.
+    #[cold]
     fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        while let Some(block) = self.space.take_failing() {
-            let die = self.space.die_of(block);
-            media.detached(|media| media.because(Cause::Relocation, |media| self.collect(media, die, block, true)))?;
+        for die in self.space.failing_dies() {
+            self.reclaim(media, die)?;
+            if !self.space.is_short(die)
+                && let Some(block) = self.space.take_failing(die)
+            {
+                media
+                    .detached(|media| media.because(Cause::Relocation, |media| self.collect(media, die, block, true)))?;
+            }
         }
         Ok(())
     }
@@ -430,12 +456,20 @@ impl Dftl {
         let lpns = || moving.iter().filter_map(|&from| media.device().peek(from)).map(Lpn::new);
         lpns().for_each(|lpn| self.cache.prefetch_slot(lpn));
         lpns().for_each(|lpn| self.cache.prefetch_entry(lpn));
-        let moved = moving.iter().try_for_each(|&from| self.move_page(media, die, from));
-        self.moving = moving;
+        let mut done = 0;
+        let moved = moving.iter().try_for_each(|&from| {
+            self.move_page(media, die, from)?;
+            done += 1;
+            Ok(())
+        });
         // What was moved is mapped there even if something failed on the way.
         let updated = media.because(Cause::MappingCollection, |media| self.update_translations(media));
-        moved.and(updated)?;
-        self.replace_vanishing(media, die, victim)?;
+        let moved = moved.and(updated).and_then(|()| self.replace_vanishing(media, die, victim));
+        if moved.is_err() {
+            self.space.put_back(victim, &moving[..done], fails);
+        }
+        self.moving = moving;
+        moved?;
         self.space.reclaim(media, victim, fails)
     }
 
@@ -514,7 +548,15 @@ impl Dftl {
     ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        let moved = moving.iter().try_for_each(|&from| self.move_translation(media, die, from));
+        let mut done = 0;
+        let moved = moving.iter().try_for_each(|&from| {
+            self.move_translation(media, die, from)?;
+            done += 1;
+            Ok(())
+        });
+        if moved.is_err() {
+            self.space.put_back(victim, &moving[..done], fails);
+        }
         self.moving = moving;
         moved?;
         self.space.reclaim(media, victim, fails)

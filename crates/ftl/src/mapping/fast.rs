@@ -51,7 +51,7 @@
 //! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
 //! - I3: a log page that is the newest copy carries its LPN.
-//! - I4: every good block is a data block, a log block or free.
+//! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
 //! Uniform one-page updates of D full data blocks with L random log blocks of b pages:
@@ -242,8 +242,9 @@ impl<D: Device> Ftl<D> for Fast {
             + self.data.free_blocks()
             + self.log.len()
             + usize::from(self.sequential.is_some());
-        BrokenInvariant::unless(known == self.good_blocks, "I4", || {
-            format!("{known} blocks are in use or free, but the device has {} good ones", self.good_blocks)
+        let good = self.data.accounted_for(self.good_blocks);
+        BrokenInvariant::unless(good.is_none_or(|good| known == good), "I4", || {
+            format!("{known} blocks are in use or free, but the device has {good:?} good ones")
         })
     }
 

@@ -27,7 +27,7 @@
 //!
 //! ## Write
 //! 1. `append`: the next die in turn, collecting there first when it is short of free blocks. A page that fails is tried
-//!    again elsewhere; its block is emptied before the next write and marked bad (`empty_failing`).
+//!    again elsewhere; its block is emptied as soon as there is room and marked bad (`empty_failing`).
 //! 2. Program, release the old page, map the new one.
 //!
 //! ## Reclaim
@@ -244,8 +244,10 @@ impl Page {
 
     #[inline]
     fn next_die<D: Device>(&mut self, media: &mut Media<D>) -> Result<u32, FtlError> {
-        self.empty_failing(media)?;
         self.space.spares().admit()?;
+        if self.space.has_failing() {
+            self.empty_failing(media)?;
+        }
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(HOST);
             self.reclaim(media, die)?;
@@ -273,12 +275,24 @@ impl Page {
         Ok(())
     }
 
-    /// Empties blocks in which a page could not be programmed, and marks them bad.
-    #[inline]
+    /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
+    /// their die stays whole. A block for which there is no room yet waits.
+    #[cold]
     fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        while let Some(block) = self.space.take_failing() {
-            let die = self.space.die_of(block);
-            media.detached(|media| media.because(Cause::Relocation, |media| self.collect(media, die, block, true)))?;
+        for die in self.space.failing_dies() {
+            while self.space.is_short(die)
+                && let Some(victim) = self.space.take_victim(die)
+            {
+                media.detached(|media| {
+                    media.because(Cause::Collection, |media| self.collect(media, die, victim, false))
+                })?;
+            }
+            if !self.space.is_short(die)
+                && let Some(block) = self.space.take_failing(die)
+            {
+                media
+                    .detached(|media| media.because(Cause::Relocation, |media| self.collect(media, die, block, true)))?;
+            }
         }
         Ok(())
     }
@@ -292,10 +306,18 @@ impl Page {
                 prefetch(&self.map, lpn as usize);
             }
         }
-        let moved = moving.iter().try_for_each(|&from| self.move_page(media, die, from));
+        let mut done = 0;
+        let moved = moving.iter().try_for_each(|&from| {
+            self.move_page(media, die, from)?;
+            done += 1;
+            Ok(())
+        });
+        let moved = moved.and_then(|()| self.replace_vanishing(media, die, victim));
+        if moved.is_err() {
+            self.space.put_back(victim, &moving[..done], fails);
+        }
         self.moving = moving;
         moved?;
-        self.replace_vanishing(media, die, victim)?;
         self.space.reclaim(media, victim, fails)
     }
 

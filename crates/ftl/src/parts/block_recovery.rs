@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use flash::{Lbn, Pbn, Ppn, Role, Tag};
+use flash::{Lbn, Pbn, Ppn, Tag};
 
 use crate::Layout;
 use crate::parts::scan::{Newest, Scanned};
@@ -68,7 +68,7 @@ impl Claims {
 
 /// The logical block that a block belongs to; none for a shared log block.
 fn owner(pages: &[(Ppn, Tag)]) -> Option<Lbn> {
-    let shared = pages.iter().any(|(_, tag)| matches!(tag.role, Role::RandomLog | Role::Trimmed));
+    let shared = pages.iter().any(|(_, tag)| tag.is_in_shared_log());
     if shared { None } else { pages.first().and_then(|(_, tag)| tag.owner) }
 }
 

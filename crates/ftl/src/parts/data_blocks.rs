@@ -20,6 +20,7 @@ pub struct DataBlocks {
     sealed: Vec<bool>,
     order: ProgramOrder,
     spares: Spares,
+    retired: usize,
 }
 
 impl DataBlocks {
@@ -34,6 +35,7 @@ impl DataBlocks {
             sealed: vec![false; layout.geometry.blocks() as usize],
             order: layout.program_order,
             spares,
+            retired: 0,
         }
     }
 
@@ -159,41 +161,55 @@ impl DataBlocks {
             match media.put(self.geometry.page(pbn, offset), label, content.clone()) {
                 Ok(()) => return Ok(pbn),
                 Err(error) if error.is_program_failure() => {
-                    pbn = media.because(Cause::Relocation, |media| self.replace(media, pbn, offset, needed))?;
+                    pbn = media
+                        .because(Cause::Relocation, |media| self.replace(media, pbn, offset, (label, needed)))?;
                 }
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Copies the pages before an offset of a failing block into a free one, and marks the failing one bad.
+    /// Copies the pages before an offset of a failing block into a free one, and then marks the failing one bad: a block that is
+    /// marked holds nothing that is not elsewhere too, so recovery need not look there.
     fn replace<D: Device>(
         &mut self,
         media: &mut Media<D>,
         failing: Pbn,
         before: u32,
-        needed: &dyn Fn(&Self, u32) -> Option<Lpn>,
+        (label, needed): (Label, &dyn Fn(&Self, u32) -> Option<Lpn>),
     ) -> Result<Pbn, FtlError> {
         self.spares.use_one();
-        media.retire(failing);
         let mut to = self.take_free("replacing a failing block")?;
+        // Where a block of the log has pages of several logical blocks, it has no owner.
+        let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
         for offset in 0..before {
             let from = self.geometry.page(failing, offset);
+            let lost = |lpn: Lpn| Label { owner, ..Label::new(lpn.get(), Role::Lost) };
             let (label, content) = match (media.scan(from)?, needed(self, offset)) {
-                (Scan::Programmed(tag), _) if tag.role != Role::Lost => {
-                    let page = media.read_to_move(from)?;
-                    (Label::from(tag), page.map_or(Content::empty(tag.logical, tag.version), Content::Copy))
+                (Scan::Programmed(tag), _) if matches!(tag.role, Role::Lost | Role::Trimmed) => {
+                    (Label::from(tag), Content::empty(tag.logical, tag.version))
                 }
-                (Scan::Programmed(tag), _) => (Label::from(tag), Content::empty(tag.logical, tag.version)),
-                (Scan::Unreadable, Some(lpn)) => {
-                    media.note(Note::LostPage);
-                    (Label::new(lpn.get(), Role::Lost), Content::New(D::Data::default()))
-                }
+                (Scan::Programmed(tag), needed) => match (media.read_to_move(from)?, needed) {
+                    (Some(page), _) => (Label::from(tag), Content::Copy(page)),
+                    // The same version, since the original of what is a copy here may still be in its place.
+                    (None, Some(lpn)) => (lost(lpn), Content::empty(lpn.get(), tag.version)),
+                    (None, None) => continue,
+                },
+                (Scan::Unreadable, Some(lpn)) => (lost(lpn), Content::New(D::Data::default())),
                 (Scan::Erased | Scan::Unreadable, _) => continue,
             };
+            if label.role == Role::Lost {
+                media.note(Note::LostPage);
+            }
             to = self.program(media, to, offset, label, &content, needed)?;
         }
+        self.mark_bad(media, failing);
         Ok(to)
+    }
+
+    fn mark_bad<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) {
+        media.retire(pbn);
+        self.retired += 1;
     }
 
     /// Takes a free block.
@@ -212,12 +228,18 @@ impl DataBlocks {
         match media.erase(pbn) {
             Ok(()) => self.pool.put(pbn),
             Err(error) if error.is_erase_failure() => {
-                media.retire(pbn);
+                self.mark_bad(media, pbn);
                 self.spares.use_one();
             }
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Blocks that should be in use or free, of so many that were good when the device was built; none when the device is
+    /// read-only, since what was begun then and could not be finished is left as it is.
+    pub fn accounted_for(&self, good_blocks: usize) -> Option<usize> {
+        self.spares.admit().ok().map(|()| good_blocks - self.retired)
     }
 
     /// Free blocks.

@@ -38,7 +38,7 @@ pub fn full<D: Device>(
             Some(block) => block,
             None => data.take_free("a full merge")?,
         };
-        to = Some(copy_page(media, data, (lpn, lbn), from, block, offset)?);
+        to = Some(copy_page(media, data, (lpn, lbn), from, (block, offset), &[])?);
         copied.push(lpn);
     }
     settle(data, log, &copied);
@@ -61,7 +61,7 @@ pub fn in_place<D: Device>(
             let here = log.newest(lpn) == Some(data.geometry().page(block, offset));
             if here { moved.push(lpn) } else { superseded.push(lpn) }
         } else if let Some(from) = newest(data, log, lpn) {
-            to = copy_page(media, data, (lpn, lbn), from, to, offset)?;
+            to = copy_page(media, data, (lpn, lbn), from, (to, offset), &superseded)?;
             moved.push(lpn);
         }
     }
@@ -75,19 +75,21 @@ pub fn in_place<D: Device>(
 }
 
 /// Copies a page to its place in a block that is being filled, and returns the block: another one, if this one failed. A page
-/// that cannot be read becomes a lost one.
+/// that cannot be read becomes a lost one. Whatever lies in the block was put there because it is the newest, but for the
+/// superseded pages.
 fn copy_page<D: Device>(
     media: &mut Media<D>,
     data: &mut DataBlocks,
     (lpn, lbn): (Lpn, Lbn),
     from: Ppn,
-    to: Pbn,
-    offset: u32,
+    (to, offset): (Pbn, u32),
+    superseded: &[Lpn],
 ) -> Result<Pbn, FtlError> {
     let (role, content) = media.lift(from, Role::Data)?;
     let label = Label::of(lpn.get(), role, lbn);
-    // Whatever lies in the block being filled was put there because it is the newest.
-    data.program(media, to, offset, label, &content, &|data, offset| Some(data.geometry().logical_page(lbn, offset)))
+    data.program(media, to, offset, label, &content, &|data, offset| {
+        Some(data.geometry().logical_page(lbn, offset)).filter(|lpn| !superseded.contains(lpn))
+    })
 }
 
 /// These pages' newest copies are in the data block now.

@@ -53,8 +53,8 @@ pub struct PageSpace {
     order: Vec<u32>,
     turns: Vec<usize>,
     threshold: usize,
-    /// Blocks with a page that could not be programmed, to be emptied and marked bad.
-    failing: Vec<Pbn>,
+    /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with what of it is still erased.
+    failing: Vec<(Pbn, Open)>,
     spares: Spares,
 }
 
@@ -170,7 +170,13 @@ impl PageSpace {
     /// Whether a die should collect before it opens another block.
     #[inline]
     pub fn is_short(&self, die: u32) -> bool {
-        self.pool.len_on(die) <= self.threshold
+        self.pool.len_on(die) <= self.threshold + self.margin()
+    }
+
+    /// Free blocks kept beyond the threshold for the case that an erase fails. Another die's reserve serves as well.
+    #[inline]
+    fn margin(&self) -> usize {
+        usize::from(self.order.len() == 1 && self.spares.used < self.spares.total)
     }
 
     /// Whether a die has free blocks beyond the one that its collection needs.
@@ -296,7 +302,8 @@ impl PageSpace {
         }
     }
 
-    /// Programs a page that has to be moved off a die: there if possible, else where there is room.
+    /// Programs a page that has to be moved off a die: there if possible, else where there is room; at worst in what is left of
+    /// a failing block, which is better than not at all.
     pub fn program_moved<D: Device>(
         &mut self,
         media: &mut Media<D>,
@@ -308,11 +315,36 @@ impl PageSpace {
         loop {
             let has_place = |die: u32| self.has_room(die, stream) || self.pool.len_on(die) > 0;
             let refuge = if has_place(die) { Some(die) } else { (0..self.dies()).find(|&die| has_place(die)) };
-            let Some(refuge) = refuge else { return Err(self.out_of_space("a page that has to be moved")) };
+            let Some(refuge) = refuge else { return self.program_in_failing(media, stream, label, content) };
             if let Some(to) = self.program(media, refuge, stream, label, content.clone())? {
                 return Ok(to);
             }
         }
+    }
+
+    #[cold]
+    fn program_in_failing<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        label: Label,
+        content: &Content<D::Data>,
+    ) -> Result<Ppn, FtlError> {
+        for (pbn, open) in &mut self.failing {
+            while open.next < open.end && self.stream_of[pbn.index()] as usize == stream {
+                let to = Ppn::new(open.next);
+                open.next += 1;
+                match media.put(to, label, content.clone()) {
+                    Ok(()) => {
+                        self.ledger.validate(to, *pbn);
+                        return Ok(to);
+                    }
+                    Err(error) if error.is_program_failure() => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Err(self.out_of_space("a page that has to be moved"))
     }
 
     #[cold]
@@ -321,19 +353,46 @@ impl PageSpace {
         if self.victims.contains(pbn) {
             self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
+            self.failing.push((pbn, Open::default()));
         } else {
-            self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize] = Open::default();
+            let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
+            self.failing.push((pbn, std::mem::take(open)));
         }
-        self.failing.push(pbn);
+        self.spares.use_one();
     }
 
-    /// Takes a block that waits to be emptied because a page of it failed.
+    /// Whether blocks wait to be emptied because a page of theirs failed.
     #[inline]
-    pub fn take_failing(&mut self) -> Option<Pbn> {
-        self.failing.pop()
+    pub fn has_failing(&self) -> bool {
+        !self.failing.is_empty()
     }
 
-    /// Nothing could be placed: because too many blocks have failed, or because of a bug.
+    /// The dies on which blocks wait to be emptied.
+    pub fn failing_dies(&self) -> Vec<u32> {
+        self.failing.iter().map(|&(pbn, _)| self.die_of(pbn)).collect()
+    }
+
+    /// Takes a block that waits to be emptied on a die. That takes a free block more than the die's collection needs.
+    pub fn take_failing(&mut self, die: u32) -> Option<Pbn> {
+        let at = self.failing.iter().position(|&(pbn, _)| self.geometry.die_of(pbn) == die)?;
+        Some(self.failing.swap_remove(at).0)
+    }
+
+    /// A block could not be emptied further than this: what was moved is not needed here any more.
+    #[cold]
+    pub fn put_back(&mut self, pbn: Pbn, moved: &[Ppn], fails: bool) {
+        for &ppn in moved {
+            self.ledger.invalidate(ppn);
+        }
+        if fails {
+            self.failing.push((pbn, Open::default()));
+        } else {
+            self.victims.close(pbn, self.ledger.valid_pages(pbn));
+        }
+    }
+
+    /// Nothing could be placed: because too many blocks have failed, or too many pages at once while a block was collected
+    /// (then the spares that are left are of no use), or because of a bug.
     pub fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
         if self.spares.used == 0 && self.failing.is_empty() {
             return FtlError::OutOfSpace { wanted };
@@ -354,11 +413,12 @@ impl PageSpace {
         self.ledger.clear_block(pbn);
         match if fails { Ok(false) } else { media.erase(pbn).map(|()| true) } {
             Ok(true) => self.pool.put(pbn),
-            Err(error) if !error.is_erase_failure() => return Err(error),
-            Ok(false) | Err(_) => {
+            Ok(false) => media.retire(pbn),
+            Err(error) if error.is_erase_failure() => {
                 media.retire(pbn);
                 self.spares.use_one();
             }
+            Err(error) => return Err(error),
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ impl Scanned {
 
     /// Where the newest content of logical pages lies in shared log blocks.
     pub fn newest_in_log(&self, newest: &[Option<Newest>]) -> Vec<(Lpn, Ppn)> {
-        let in_log = self.pages.iter().filter(|(_, tag)| tag.role == Role::RandomLog);
+        let in_log = self.pages.iter().filter(|(_, tag)| tag.is_in_shared_log() && tag.role != Role::Trimmed);
         in_log
             .filter(|(_, tag)| Self::holds_newest(tag, newest))
             .map(|(ppn, tag)| (Lpn::new(tag.logical), *ppn))
