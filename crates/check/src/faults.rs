@@ -108,9 +108,13 @@ struct Trial<'a> {
     hit: BTreeMap<Lpn, bool>,
     /// Hits that the books know.
     seen: usize,
+    /// Whether a write was refused since the power came on.
+    read_only: bool,
     failed_blocks: BTreeSet<Pbn>,
     /// Blocks that had failed when the power last came on: no spares of the scheme that stands now.
     failed_before: usize,
+    /// Whether a fresh scheme would not have taken the blocks that were left when the power last came on.
+    too_few_blocks: bool,
     /// Programs that failed in the request being served, in a row of requests without a quiet one.
     recent_failures: u32,
     at_power_on: Operations,
@@ -132,8 +136,10 @@ impl<'a> Trial<'a> {
             allowed: Allowed::new(case.logical_pages),
             hit: BTreeMap::new(),
             seen: 0,
+            read_only: false,
             failed_blocks: BTreeSet::new(),
             failed_before: 0,
+            too_few_blocks: false,
             recent_failures: 0,
             at_power_on: Operations::default(),
             pages_written: 0,
@@ -207,7 +213,7 @@ impl<'a> Trial<'a> {
             Operation::Read(_) => Ok(()),
         };
         match result {
-            Ok(()) if self.endured.read_only && matches!(operation, Operation::Write(_)) => {
+            Ok(()) if self.read_only && matches!(operation, Operation::Write(_)) => {
                 Err(Fault::ReadOnly("a write was accepted after the device had become read-only".into()))
             }
             Ok(()) => {
@@ -251,7 +257,7 @@ impl<'a> Trial<'a> {
     fn refused(&mut self, operation: Operation, error: &FtlError) -> Result<(), Fault> {
         self.keep_books();
         let spares = self.scheme.spares();
-        let failed = self.failed();
+        let failed = self.failed() + u32::from(self.too_few_blocks);
         if spares.used <= spares.total {
             return Err(Fault::ReadOnly(format!("{error}, but only {} of {} are used", spares.used, spares.total)));
         }
@@ -261,7 +267,7 @@ impl<'a> Trial<'a> {
             }
             self.endured.early = true;
         }
-        self.endured.read_only = true;
+        (self.read_only, self.endured.read_only) = (true, true);
         // Each page of the request was served or not.
         if let Some(extent) = operation.extent() {
             for lpn in extent.lpns() {
@@ -290,7 +296,9 @@ impl<'a> Trial<'a> {
             let marked = self.failed_blocks.iter().filter(|&&pbn| frail.is_bad(pbn)).count();
             // A failed block that was not marked yet is tried again.
             self.failed_blocks.retain(|&pbn| frail.is_bad(pbn));
-            self.failed_before = marked;
+            (self.failed_before, self.read_only) = (marked, false);
+            let fresh: Result<Box<dyn Ftl<FrailDevice>>, _> = create(&self.case.scheme, &self.case.settings, &layout);
+            self.too_few_blocks = fresh.is_err();
             let mut media = Media::new(Timed { chip: frail, timing: Untimed });
             let recovered = recover(&self.case.scheme, &self.case.settings, &layout, &mut media);
             self.media = Some(media);
@@ -353,7 +361,7 @@ impl<'a> Trial<'a> {
     fn check(&self) -> Result<(), Fault> {
         self.scheme.check(self.door()).map_err(Fault::Invariant)?;
         self.audit()?;
-        let (spares, failed) = (self.scheme.spares(), self.failed());
+        let (spares, failed) = (self.scheme.spares(), self.failed() + u32::from(self.too_few_blocks));
         if spares.used != failed && !self.endured.early {
             return Err(Fault::ReadOnly(format!("{} spares are used, but {failed} blocks have failed", spares.used)));
         }

@@ -73,6 +73,11 @@ impl FtlError {
         matches!(self.media_event(), Some(MediaEvent::EraseFailed(_)))
     }
 
+    /// Fails unless the reason is that the device is read-only: for what recovery would write if it could, and can do without.
+    pub fn unless_read_only(result: Result<(), Self>) -> Result<(), Self> {
+        if matches!(result, Err(Self::ReadOnly { .. })) { Ok(()) } else { result }
+    }
+
     /// Whether a page could not be read.
     pub fn is_uncorrectable(&self) -> bool {
         matches!(self.media_event(), Some(MediaEvent::Uncorrectable(_)))

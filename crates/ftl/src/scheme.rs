@@ -122,6 +122,9 @@ pub struct Spares {
 }
 
 impl Spares {
+    /// Of a device that has too few blocks left to be written to.
+    pub const READ_ONLY: Self = Self { total: 0, used: 1 };
+
     /// A block has failed.
     pub fn use_one(&mut self) {
         self.used += 1;
@@ -158,6 +161,9 @@ pub struct Layout {
     pub good_blocks: Vec<Pbn>,
     /// Order in which the pages of a block may be programmed.
     pub program_order: ProgramOrder,
+    /// Whether the device holds data already. If so many of its blocks have failed that a fresh device would be refused, it comes
+    /// up read-only instead.
+    pub in_use: bool,
     /// Seed of whatever a scheme draws at random, derived by name from the run's seed.
     pub seed: u64,
 }
@@ -167,7 +173,13 @@ impl Layout {
     pub fn of(chip: &impl Flash, logical_pages: u32, seed: u64) -> Self {
         let geometry = *chip.geometry();
         let good_blocks = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| !chip.is_bad(pbn)).collect();
-        Self { geometry, logical_pages, good_blocks, program_order: chip.program_order(), seed }
+        Self { geometry, logical_pages, good_blocks, program_order: chip.program_order(), in_use: false, seed }
+    }
+
+    /// The same layout for a device that holds data already.
+    #[must_use]
+    pub fn in_use(&self) -> Self {
+        Self { in_use: true, ..self.clone() }
     }
 
     /// Logical blocks, the last one perhaps in part.

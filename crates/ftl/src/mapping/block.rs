@@ -84,7 +84,7 @@ impl Scheme for Block {
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
-        let mut block = Self::format(layout, values)?;
+        let mut block = Self::format(&layout.in_use(), values)?;
         let scanned = Scanned::of(media, layout)?;
         block.data.nothing_free();
         let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();

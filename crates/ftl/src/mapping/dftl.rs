@@ -49,7 +49,8 @@
 //! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
 //! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
 //! - I3: free blocks are erased and hold nothing valid.
-//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
+//!   they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.
 //!
 //! ## Costs
@@ -162,7 +163,7 @@ impl Scheme for Dftl {
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
-        let mut dftl = Self::format(layout, values)?;
+        let mut dftl = Self::format(&layout.in_use(), values)?;
         let scanned = Scanned::of(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
@@ -176,14 +177,14 @@ impl Scheme for Dftl {
                 dftl.table.write_entry(Lpn::new(tag.logical), Some(ppn));
             }
         }
-        dftl.rewrite_table(media)?;
+        FtlError::unless_read_only(dftl.rewrite_table(media))?;
         for &lpn in &kept.outdated {
             dftl.trims.guard(lpn);
         }
         for lpn in kept.contradicted {
-            dftl.trim(media, &Request::new(lpn, 1))?;
+            FtlError::unless_read_only(dftl.trim(media, &Request::new(lpn, 1)))?;
         }
-        dftl.flush(media)?;
+        FtlError::unless_read_only(dftl.flush(media))?;
         Ok(dftl)
     }
 }
@@ -267,7 +268,7 @@ impl<D: Device> Ftl<D> for Dftl {
             )
         })?;
         self.space.check(media, "I3")?;
-        self.table.check(media, "I4")
+        self.table.check(media, "I4", self.space.spares().admit().is_err())
     }
 
     fn spares(&self) -> Spares {

@@ -153,7 +153,7 @@ impl Scheme for Fast {
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
-        let mut fast = Self::format(layout, values)?;
+        let mut fast = Self::format(&layout.in_use(), values)?;
         let scanned = Scanned::of(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let Claims { by_block, log } = Claims::of(&scanned, layout);
@@ -181,7 +181,7 @@ impl Scheme for Fast {
             fast.data.retire(media, pbn)?;
         }
         for (lbn, claims) in homes {
-            fast.settle(media, lbn, &claims, &newest)?;
+            FtlError::unless_read_only(fast.settle(media, lbn, &claims, &newest))?;
         }
         Ok(fast)
     }

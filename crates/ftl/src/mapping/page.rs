@@ -116,7 +116,7 @@ impl Scheme for Page {
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
-        let mut page = Self::format(layout, values)?;
+        let mut page = Self::format(&layout.in_use(), values)?;
         let scanned = Scanned::of(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
@@ -136,7 +136,7 @@ impl Scheme for Page {
         for lpn in kept.contradicted {
             page.remap(lpn, None);
         }
-        page.flush(media)?;
+        FtlError::unless_read_only(page.flush(media))?;
         Ok(page)
     }
 }

@@ -61,6 +61,9 @@ impl DataBlocks {
                 "{scheme} leaves gaps in blocks, which program_order = strict forbids; use ascending or any, or a page-mapped scheme"
             )));
         }
+        if extra > layout.spare_blocks() && layout.in_use {
+            return Ok(Spares::READ_ONLY);
+        }
         if extra > layout.spare_blocks() {
             return Err(ConfigError(format!(
                 "{scheme} needs {extra} blocks beside the {} that the data fill ({what}), but the device has only {} to spare; \
@@ -169,20 +172,22 @@ impl DataBlocks {
         }
     }
 
-    /// Copies the pages before an offset of a failing block into a free one, and then marks the failing one bad: a block that is
-    /// marked holds nothing that is not elsewhere too, so recovery need not look there.
+    /// Copies what a failing block holds besides the page at one offset into a free one, and then marks the failing one bad: a
+    /// block that is marked holds nothing that is not elsewhere too, so recovery need not look there.
     fn replace<D: Device>(
         &mut self,
         media: &mut Media<D>,
         failing: Pbn,
-        before: u32,
+        offset: u32,
         (label, needed): (Label, &dyn Fn(&Self, u32) -> Option<Lpn>),
     ) -> Result<Pbn, FtlError> {
         self.spares.use_one();
         let mut to = self.take_free("replacing a failing block")?;
         // Where a block of the log has pages of several logical blocks, it has no owner.
         let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
-        for offset in 0..before {
+        // Only in free order can there be anything after it.
+        let end = if self.order == ProgramOrder::Any { self.geometry.pages_per_block() } else { offset };
+        for offset in (0..end).filter(|&other| other != offset) {
             let from = self.geometry.page(failing, offset);
             let lost = |lpn: Lpn| Label { owner, ..Label::new(lpn.get(), Role::Lost) };
             let (label, content) = match (media.scan(from)?, needed(self, offset)) {

@@ -130,6 +130,9 @@ impl PageSpace {
             let total = (capacity - valid) / u64::from(layout.geometry.pages_per_block());
             return Ok(Spares { total: total as u32, used: 0 });
         }
+        if layout.in_use {
+            return Ok(Spares::READ_ONLY);
+        }
         let good = layout.good_blocks.len() as u64 * u64::from(layout.geometry.pages_per_block());
         Err(ConfigError(format!(
             "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \

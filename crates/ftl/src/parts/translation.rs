@@ -103,8 +103,14 @@ impl TranslationTable {
         4 * self.directory.len() as u64
     }
 
-    /// Checks that each written translation page lies where the GTD says, and that unwritten ones map nothing.
-    pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
+    /// Checks that each written translation page lies where the GTD says, and that unwritten ones map nothing, unless nothing
+    /// can be written.
+    pub fn check<D: Device>(
+        &self,
+        media: &Media<D>,
+        name: &'static str,
+        is_read_only: bool,
+    ) -> Result<(), BrokenInvariant> {
         for (page, ppn) in self.written() {
             let tag = media.device().peek(ppn);
             BrokenInvariant::unless(tag == Some(page), name, || {
@@ -113,7 +119,7 @@ impl TranslationTable {
         }
         for (lpn, _) in self.content.iter().enumerate().filter(|(_, entry)| entry.is_some()) {
             let page = self.page_of(Lpn::at(lpn));
-            BrokenInvariant::unless(self.location(page).is_some(), name, || {
+            BrokenInvariant::unless(is_read_only || self.location(page).is_some(), name, || {
                 format!("LPN {lpn} is mapped by an unwritten page")
             })?;
         }
