@@ -18,7 +18,7 @@
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use flash::Tear;
+use flash::{Faulty, Tear};
 use ftl::Layout;
 
 use crate::allowed::Allowed;
@@ -27,8 +27,10 @@ use crate::cut::{self, Cut};
 use crate::dice::derive;
 use crate::failure::{Failure, Fault, Place};
 use crate::operation::{Extent, Operation};
+use crate::oracle::Stamp;
 use crate::recorder::{Recorder, Step, Tape};
-use crate::session::{Session, numbered};
+use crate::session::Session;
+use crate::sieve::Sieve;
 use crate::suite::Outcome;
 use crate::workload::{Pattern, Workload};
 
@@ -113,20 +115,19 @@ impl<'a> Explorer<'a> {
 
     fn explore(mut self) -> Result<(Explored, Outcome), Fault> {
         let case = self.case;
-        let tape = Tape::default();
+        let tape = Tape::new(self.sieve(), 1);
         let chip = case.device.chip(ENDURANCE).map_err(Fault::ImpossibleCase)?;
         let mut session = Session::format(case, &self.layout, chip, &tape)?;
         for operation in case.prefill_operations() {
             self.trail.place.set(Place::Prefill(operation));
             session.apply(operation)?;
         }
-        tape.take();
-        let mut next = 0;
+        tape.rewind();
         for (number, operation) in (0..).zip(case.operations()) {
             let place = Place::Request(number, operation);
             self.trail.place.set(place);
             session.begin(operation)?;
-            for (at, step) in numbered(&tape, &mut next) {
+            for (at, step) in tape.take() {
                 self.cut_at(at, &step, session.allowed(), 1)?;
             }
             self.trail.place.set(place);
@@ -134,14 +135,15 @@ impl<'a> Explorer<'a> {
             session.check()?;
             self.explored.requests += 1;
         }
-        self.explored.cut_points = u64::from(next);
-        self.cut_at_the_end(&session, next)?;
+        let end = tape.counted();
+        self.explored.cut_points = u64::from(end);
+        self.cut_at_the_end(&session, end)?;
         self.count_operations(&session);
         match self.choice {
             Choice::These(cuts) if !self.reached => {
                 let cuts = cut::list(cuts);
                 Err(Fault::ImpossibleCase(format!(
-                    "cut={cuts}: the run ends after {next} programs and erases without meeting all cuts; name earlier ones"
+                    "cut={cuts}: the run ends after {end} programs and erases without meeting all cuts; name earlier ones"
                 )))
             }
             _ => Ok((self.explored, session.outcome())),
@@ -149,45 +151,39 @@ impl<'a> Explorer<'a> {
     }
 
     /// The power goes when all requests have been acknowledged.
-    fn cut_at_the_end(&mut self, session: &Session, next: u32) -> Result<(), Fault> {
-        let cut = Cut { operation: next, tear: Tear::Before };
-        if !self.is_chosen(cut, 1) {
+    fn cut_at_the_end(&mut self, session: &Session, end: u32) -> Result<(), Fault> {
+        let cut = Cut { operation: end, tear: Tear::Before };
+        if !self.sieve().takes(cut, 1) {
             return Ok(());
         }
-        let tape = self.goes_deeper().then(Tape::default);
-        self.after(cut, session.snapshot(tape.clone()), tape, session.allowed())
+        self.after(cut, session.flash(), session.allowed())
     }
 
     /// Cuts the power at an operation in the ways that are to be tried.
     fn cut_at(&mut self, operation: u32, step: &Step, allowed: &Allowed, one_in: u32) -> Result<(), Fault> {
-        for tear in Tear::ALL {
-            let cut = Cut { operation, tear };
-            if self.is_chosen(cut, one_in) {
-                let tape = self.goes_deeper().then(Tape::default);
-                self.after(cut, Recorder::onto(step.cut(tear), tape.clone()), tape, allowed)?;
-            }
-        }
-        Ok(())
+        let cuts: Vec<_> = self.sieve().at(operation, one_in).collect();
+        cuts.into_iter().try_for_each(|cut| self.after(cut, step.cut(cut.tear), allowed))
     }
 
-    /// A life after a cut; `tape` records it if there are to be more cuts.
-    fn after(&mut self, cut: Cut, flash: Recorder, tape: Option<Tape>, allowed: &Allowed) -> Result<(), Fault> {
+    /// A life after a cut.
+    fn after(&mut self, cut: Cut, flash: Faulty<Stamp>, allowed: &Allowed) -> Result<(), Fault> {
         self.trail.cuts.borrow_mut().push(cut);
         let depth = self.trail.cuts.borrow().len();
         *(if depth == 1 { &mut self.explored.single_cuts } else { &mut self.explored.second_cuts }) += 1;
-        if matches!(self.choice, Choice::These(cuts) if cuts.len() == depth) {
-            self.reached = true;
-        }
-        self.life(depth, flash, &tape.unwrap_or_default(), allowed)?;
+        self.reached |= matches!(self.choice, Choice::These(cuts) if cuts.len() == depth);
+        self.life(depth, flash, allowed)?;
         self.trail.cuts.borrow_mut().pop();
         Ok(())
     }
 
-    fn life(&mut self, depth: usize, flash: Recorder, tape: &Tape, allowed: &Allowed) -> Result<(), Fault> {
-        let (mut next, effort) = (0, self.effort());
+    fn life(&mut self, depth: usize, flash: Faulty<Stamp>, allowed: &Allowed) -> Result<(), Fault> {
+        let effort = self.effort(depth);
+        let tape = Tape::new(self.sieve(), effort.during_recovery);
         self.at("recovery");
-        let mut session = Session::recover(self.case, &self.layout, flash, allowed.clone())?;
-        let recovery = numbered(tape, &mut next);
+        let recorder = Recorder::onto(flash, Some(tape.clone()));
+        let mut session = Session::recover(self.case, &self.layout, recorder, allowed.clone())?;
+        let recovery = tape.take();
+        tape.try_one_in(effort.after_recovery);
         self.at("the invariants after recovery");
         session.check()?;
         self.at("reading back after recovery");
@@ -199,7 +195,7 @@ impl<'a> Explorer<'a> {
         for operation in self.requests_after(depth) {
             self.at("a request after recovery");
             session.begin(operation)?;
-            for (at, step) in numbered(tape, &mut next) {
+            for (at, step) in tape.take() {
                 self.cut_at(at, &step, session.allowed(), effort.after_recovery)?;
             }
             self.at("a request after recovery");
@@ -208,6 +204,7 @@ impl<'a> Explorer<'a> {
         }
         self.at("reading back after going on");
         session.settle()?;
+        tape.try_one_in(0);
         self.refill(&mut session, depth)?;
         self.explored.recoveries += 1;
         self.count_operations(&session);
@@ -242,31 +239,21 @@ impl<'a> Explorer<'a> {
         mixed.operations(self.case.space(), seed).take(count).collect()
     }
 
-    /// Whether a cut on top of those of the trail is to be tried, if one of so many is.
-    fn is_chosen(&self, cut: Cut, one_in: u32) -> bool {
+    /// The cuts on top of those of the trail that are to be tried.
+    fn sieve(&self) -> Sieve {
         let trail = self.trail.cuts.borrow();
         match self.choice {
-            Choice::These(cuts) => cuts.strip_prefix(&trail[..]).is_some_and(|rest| rest.first() == Some(&cut)),
-            Choice::All(_) => {
-                let draw = || derive(self.case.seed, &format!("{},{cut}", cut::list(&trail)));
-                one_in == 1 || one_in > 1 && draw().is_multiple_of(u64::from(one_in))
-            }
+            Choice::These(cuts) => Sieve::named(cuts, &trail),
+            Choice::All(_) => Sieve::drawn(self.case.seed, &trail),
         }
     }
 
-    fn effort(&self) -> Effort {
+    /// How many cuts are to be tried on top of so many.
+    fn effort(&self, depth: usize) -> Effort {
         match self.choice {
-            Choice::All(effort) => effort,
+            Choice::All(effort) if depth == 1 => effort,
+            Choice::All(_) => Effort { during_recovery: 0, after_recovery: 0 },
             Choice::These(_) => Effort { during_recovery: 1, after_recovery: 1 },
-        }
-    }
-
-    /// Whether there may be cuts on top of the next one.
-    fn goes_deeper(&self) -> bool {
-        let depth = self.trail.cuts.borrow().len() + 1;
-        match self.choice {
-            Choice::These(cuts) => cuts.len() > depth,
-            Choice::All(effort) => depth == 1 && effort.during_recovery + effort.after_recovery > 0,
         }
     }
 

@@ -1,10 +1,11 @@
 //! A device that remembers how each program and erase found it.
 //!
 //! Before an operation changes anything, the recorder takes a copy of the whole chip. A power cut at that operation can then
-//! be staged from the copy, in each of its four tears, without running anything again: exploring n operations costs n copies.
+//! be staged from the copy, in each of its four tears, without running anything again: exploring n operations costs n copies. An operation at which no
+//! cut is to be tried is only counted.
 //! It is made for chips of a few hundred pages.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use flash::{
@@ -14,6 +15,7 @@ use flash::{
 use ftl::{Timed, Untimed};
 
 use crate::Stamp;
+use crate::sieve::Sieve;
 
 /// What lies behind the door of a scheme whose power is cut.
 pub type CutDevice = Timed<Recorder, Untimed>;
@@ -48,13 +50,49 @@ impl Step {
 }
 
 /// The operations recorded so far; the recorder writes, the explorer takes.
-#[derive(Clone, Default)]
-pub(crate) struct Tape(Rc<RefCell<Vec<Step>>>);
+#[derive(Clone)]
+pub(crate) struct Tape(Rc<Reel>);
+
+struct Reel {
+    sieve: Sieve,
+    one_in: Cell<u32>,
+    next: Cell<u32>,
+    steps: RefCell<Vec<(u32, Step)>>,
+}
 
 impl Tape {
-    /// What was recorded since the last taking.
-    pub(crate) fn take(&self) -> Vec<Step> {
-        self.0.take()
+    /// An empty tape that keeps the operations at which a sieve takes a cut, if one of so many is tried.
+    pub(crate) fn new(sieve: Sieve, one_in: u32) -> Self {
+        Self(Rc::new(Reel { sieve, one_in: one_in.into(), next: 0.into(), steps: RefCell::default() }))
+    }
+
+    /// From now on one of so many is tried.
+    pub(crate) fn try_one_in(&self, one_in: u32) {
+        self.0.one_in.set(one_in);
+    }
+
+    /// Forgets all and counts from 0.
+    pub(crate) fn rewind(&self) {
+        self.take();
+        self.0.next.set(0);
+    }
+
+    /// Programs and erases counted so far, kept or not.
+    pub(crate) fn counted(&self) -> u32 {
+        self.0.next.get()
+    }
+
+    /// What was kept since the last taking: the cuts to make at each operation.
+    pub(crate) fn take(&self) -> Vec<(u32, Step)> {
+        self.0.steps.take()
+    }
+
+    fn record(&self, step: impl FnOnce() -> Step) {
+        let Reel { sieve, one_in, next, steps } = &*self.0;
+        let operation = next.replace(next.get() + 1);
+        if sieve.at(operation, one_in.get()).next().is_some() {
+            steps.borrow_mut().push((operation, step()));
+        }
     }
 }
 
@@ -82,7 +120,7 @@ impl Recorder {
 
     fn record(&self, mutation: impl FnOnce() -> Mutation) {
         if let Some(tape) = &self.tape {
-            tape.0.borrow_mut().push(Step { before: self.flash.clone(), mutation: mutation() });
+            tape.record(|| Step { before: self.flash.clone(), mutation: mutation() });
         }
     }
 }

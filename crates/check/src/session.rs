@@ -4,7 +4,7 @@
 //! flight: [`Session::begin`] has the scheme serve it, [`Session::acknowledge`] is the host hearing of it. Reads are compared
 //! with the account in `allowed.rs`, and what causes were charged with what the flash counted since the power came on.
 
-use flash::{Chip, Flash, Full, Lpn, Operations};
+use flash::{Chip, Faulty, Flash, Full, Lpn, Operations};
 use ftl::{ConfigError, Device, Ftl, Layout, Media, Nanos, Op, RecoverError, Request, Timed, Untimed, registry};
 
 use crate::allowed::Allowed;
@@ -13,7 +13,7 @@ use crate::case::Case;
 use crate::failure::Fault;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
-use crate::recorder::{CutDevice, Recorder, Step, Tape};
+use crate::recorder::{CutDevice, Recorder, Tape};
 use crate::suite::Outcome;
 use crate::variants::Settings;
 
@@ -92,9 +92,9 @@ impl Session {
         Outcome { event_hash, tally, pages_written: self.pages_written }
     }
 
-    /// The flash as a power cut between two operations leaves it, recording to a tape, if there is one.
-    pub(crate) fn snapshot(&self, tape: Option<Tape>) -> Recorder {
-        Recorder::onto(self.media.device().chip.flash().clone(), tape)
+    /// The flash as a power cut between two operations leaves it.
+    pub(crate) fn flash(&self) -> Faulty<Stamp> {
+        self.media.device().chip.flash().clone()
     }
 
     /// Has the scheme serve a request that the host does not hear of yet.
@@ -188,12 +188,4 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// The steps recorded since the last call, each with its number.
-pub(crate) fn numbered(tape: &Tape, next: &mut u32) -> Vec<(u32, Step)> {
-    let steps = tape.take();
-    let first = *next;
-    *next += steps.len() as u32;
-    (first..).zip(steps).collect()
 }
