@@ -395,15 +395,27 @@ impl Dftl {
         }
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(stream);
-            if !self.space.has_room(die, stream) {
-                self.reclaim(media, die)?;
-                if self.space.is_short(die) && !self.space.has_room(die, stream) {
-                    continue;
-                }
+            if self.has_place(media, die, stream)? {
+                return Ok(die);
             }
-            return Ok(die);
+        }
+        // Collecting may have taken turns of this stream, and so have passed over a die.
+        for die in 0..self.space.dies() {
+            if self.has_place(media, die, stream)? {
+                return Ok(die);
+            }
         }
         Err(self.space.out_of_space("a page"))
+    }
+
+    /// Whether a die has a place for a page of a stream, perhaps after collecting there.
+    #[inline]
+    fn has_place<D: Device>(&mut self, media: &mut Media<D>, die: u32, stream: Stream) -> Result<bool, FtlError> {
+        if self.space.has_room(die, stream) {
+            return Ok(true);
+        }
+        self.reclaim(media, die)?;
+        Ok(self.space.has_room(die, stream) || !self.space.is_short(die))
     }
 
     /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
