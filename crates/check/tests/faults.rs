@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use check::failing_flash::{Rates, cases};
-use check::{Case, Endured, Failure, Ordeal, Pattern, Promise, endure, run_case};
+use check::{Case, Endured, Failure, Ordeal, Pattern, endure};
 use flash::{Fault, FaultPlan};
 use ftl::{Op, registry};
 
@@ -149,9 +149,10 @@ fn blocks_fail_at_random_until_the_device_is_read_only() {
     let often = Rates { program: 50, erase: 50, ..Rates::default() };
     let seldom = Rates { program: 500, erase: 100, ..Rates::default() };
     let erases = Rates { erase: 10, ..Rates::default() };
+    let bursts = Rates { program: 8, erase: 8, ..Rates::default() };
     let mut failures = 0;
     for scheme in schemes() {
-        let (sum, failed) = endure_all(&format!("{scheme}, blocks fail"), &at_rates(scheme, 400, &[often, seldom, erases]));
+        let (sum, failed) = endure_all(&format!("{scheme}, blocks fail"), &at_rates(scheme, 400, &[often, seldom, erases, bursts]));
         assert!(sum.read_only > 0, "{scheme}: no run came to the end of its spares");
         failures += failed;
     }
@@ -189,9 +190,10 @@ fn blocks_wear_out() {
 #[test]
 fn the_power_is_cut_while_blocks_fail() {
     let cuts = Rates { cut: 100, program: 100, erase: 60, ..Rates::default() };
+    let seldom = Rates { cut: 60, program: 900, erase: 400, ..Rates::default() };
     let mut failures = 0;
     for scheme in schemes() {
-        failures += endure_all(&format!("{scheme}, blocks fail and the power is cut"), &at_rates(scheme, 200, &[cuts])).1;
+        failures += endure_all(&format!("{scheme}, blocks fail and the power is cut"), &at_rates(scheme, 200, &[cuts, seldom])).1;
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }

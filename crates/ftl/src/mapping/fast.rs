@@ -44,7 +44,8 @@
 //!    highest version is the newest.
 //! 2. Of the blocks that claim a logical block, those are erased whose needed pages are all in others (an interrupted merge).
 //!    If several remain (a data block and a sequential log block), `settle` merges them.
-//! 3. Log blocks keep their order and are not filled further.
+//! 3. Log blocks keep their order and are not filled further. Of a failing one and the one that was to take its place, one is
+//!    erased.
 //! 4. A flush makes trims last: `write_trims_down`.
 //!
 //! ## Invariants
@@ -157,6 +158,7 @@ impl Scheme for Fast {
         let scanned = Scanned::of(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let Claims { by_block, log } = Claims::of(&scanned, layout);
+        let log = scanned.without_copies(layout, &newest, log);
         fast.data.nothing_free();
         fast.log.adopt(&log);
         let mut in_log = vec![false; layout.logical_pages as usize];

@@ -20,6 +20,8 @@ pub struct DataBlocks {
     sealed: Vec<bool>,
     order: ProgramOrder,
     spares: Spares,
+    /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
+    was_recovered: bool,
     retired: usize,
 }
 
@@ -35,6 +37,7 @@ impl DataBlocks {
             sealed: vec![false; layout.geometry.blocks() as usize],
             order: layout.program_order,
             spares,
+            was_recovered: false,
             retired: 0,
         }
     }
@@ -42,6 +45,7 @@ impl DataBlocks {
     /// For recovery: no block is free, until [`retire`](Self::retire) makes it so.
     pub fn nothing_free(&mut self) {
         self.pool = FreePool::new(self.geometry, &[]);
+        self.was_recovered = true;
     }
 
     /// For recovery: a block is a logical block's home, and holds the newest copy of these pages.
@@ -219,7 +223,7 @@ impl DataBlocks {
 
     /// Takes a free block.
     pub fn take_free(&mut self, wanted: &'static str) -> Result<Pbn, FtlError> {
-        let none = if self.spares.used == 0 {
+        let none = if self.spares.used == 0 && !self.was_recovered {
             FtlError::OutOfSpace { wanted }
         } else {
             FtlError::ReadOnly { spares: self.spares.total }
@@ -230,6 +234,10 @@ impl DataBlocks {
     /// Erases a block and returns it to the free ones; marks it bad if that fails.
     pub fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
         self.sealed[pbn.index()] = false;
+        if media.device().is_bad(pbn) {
+            // It was replaced in the middle of something that then could not be finished.
+            return Ok(());
+        }
         match media.erase(pbn) {
             Ok(()) => self.pool.put(pbn),
             Err(error) if error.is_erase_failure() => {

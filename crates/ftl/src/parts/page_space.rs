@@ -56,6 +56,8 @@ pub struct PageSpace {
     /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with what of it is still erased.
     failing: Vec<(Pbn, Open)>,
     spares: Spares,
+    /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
+    was_recovered: bool,
 }
 
 impl PageSpace {
@@ -77,6 +79,7 @@ impl PageSpace {
             threshold: threshold.max(1),
             failing: Vec::new(),
             spares,
+            was_recovered: false,
         })
     }
 
@@ -96,6 +99,7 @@ impl PageSpace {
             used[pbn.index()] = true;
         }
         self.pool = FreePool::new(self.geometry, &[]);
+        self.was_recovered = true;
         for &pbn in &layout.good_blocks {
             if used[pbn.index()] {
                 self.victims.close(pbn, self.ledger.valid_pages(pbn));
@@ -176,10 +180,12 @@ impl PageSpace {
         self.pool.len_on(die) <= self.threshold + self.margin()
     }
 
-    /// Free blocks kept beyond the threshold for the case that an erase fails. Another die's reserve serves as well.
+    /// Free blocks kept beyond the threshold for the case that an erase fails, once something has failed. Where there are several
+    /// dies, another one's reserve serves as well.
     #[inline]
     fn margin(&self) -> usize {
-        usize::from(self.order.len() == 1 && self.spares.used < self.spares.total)
+        let Spares { total, used } = self.spares;
+        usize::from(used > 0 && used < total && self.order.len() == 1)
     }
 
     /// Whether a die has free blocks beyond the one that its collection needs.
@@ -397,7 +403,7 @@ impl PageSpace {
     /// Nothing could be placed: because too many blocks have failed, or too many pages at once while a block was collected
     /// (then the spares that are left are of no use), or because of a bug.
     pub fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
-        if self.spares.used == 0 && self.failing.is_empty() {
+        if self.spares.used == 0 && self.failing.is_empty() && !self.was_recovered {
             return FtlError::OutOfSpace { wanted };
         }
         self.spares.used = self.spares.used.max(self.spares.total + 1);

@@ -118,6 +118,24 @@ impl Scanned {
         Kept { pages: kept, contradicted, outdated: self.outdated(newest) }
     }
 
+    /// These blocks without those whose needed pages all lie in others of them too.
+    pub fn without_copies(&self, layout: &Layout, newest: &[Option<Newest>], mut blocks: Vec<Pbn>) -> Vec<Pbn> {
+        let needed = |pages: &[(Ppn, Tag)]| -> Vec<u64> {
+            pages.iter().filter(|(_, tag)| Self::holds_newest(tag, newest)).map(|(_, tag)| tag.version).collect()
+        };
+        let versions: BTreeMap<Pbn, Vec<u64>> =
+            self.blocks(layout).filter(|(pbn, _)| blocks.contains(pbn)).map(|(pbn, pages)| (pbn, needed(pages))).collect();
+        for candidate in blocks.clone() {
+            let others = || blocks.iter().filter(|&&pbn| pbn != candidate);
+            let is_elsewhere = |version: &u64| others().any(|other| versions[other].contains(version));
+            // A block without anything needed may be that for other reasons, and leaves the log in its turn.
+            if !versions[&candidate].is_empty() && versions[&candidate].iter().all(is_elsewhere) {
+                blocks.retain(|&pbn| pbn != candidate);
+            }
+        }
+        blocks
+    }
+
     /// Logical pages of which data older than the newest content lies about.
     fn outdated(&self, newest: &[Option<Newest>]) -> Vec<Lpn> {
         let data = self.pages.iter().filter(|(_, tag)| !tag.role.is_translation() && tag.role != Role::Trimmed);
