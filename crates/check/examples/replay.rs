@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use check::{Case, Failure, run_case, shrink};
+use check::{Case, Effort, Failure, explore, run_case, shrink};
 
 fn main() -> ExitCode {
     let mut arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -40,5 +40,11 @@ fn report(case: &Case, shrinks: bool) -> ExitCode {
 }
 
 fn smallest(failure: Failure) -> Failure {
-    shrink(failure, |case| run_case(case).map(|_| ()))
+    // A shorter script has other operations to cut the power at, so all are tried.
+    let effort = Effort { during_recovery: u32::from(failure.case.cuts.len() > 1), after_recovery: 20 };
+    if failure.case.cuts.is_empty() {
+        shrink(failure, |case| run_case(case).map(|_| ()))
+    } else {
+        shrink(failure, |case| explore(case, effort).map(|_| ()))
+    }
 }

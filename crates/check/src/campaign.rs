@@ -18,7 +18,8 @@ use crate::device::DeviceSpec;
 use crate::dice::derive;
 use crate::failure::Failure;
 use crate::geometries;
-use crate::suite::{create, run_case};
+use crate::session::create;
+use crate::suite::run_case;
 use crate::variants::{Settings, one_at_a_time, pairs};
 use crate::workload::{Pattern, Workload};
 
@@ -131,6 +132,8 @@ impl Campaign {
             prefill: manner.prefill,
             readback_every: manner.readback_every,
             check_every: manner.check_every,
+            cuts: Vec::new(),
+            faults: Vec::new(),
         }
     }
 }

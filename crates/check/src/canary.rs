@@ -8,6 +8,8 @@
 //! copied into it and erased. The planted bugs are the kinds that real schemes have had; most of them do nothing wrong until
 //! blocks are collected, which is where such bugs live.
 //!
+//! A trimmed page keeps its data until a flush writes a page in its place that says so; recovery is in `canary/recovery.rs`.
+//!
 //! Its invariant: I1, free blocks are erased. It is silent about maps on purpose: what a scheme does not check itself the
 //! suite must find from outside.
 
@@ -15,16 +17,18 @@ use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher;
 
-use flash::{Geometry, Lpn, Pbn, Ppn, Role};
-use ftl::{BrokenInvariant, Cause, ConfigError, Device, Footprint, Ftl, FtlError, Label, Layout, Media, Request};
+use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
+use ftl::{
+    BrokenInvariant, Cause, ConfigError, Device, Footprint, Ftl, FtlError, Label, Layout, Media, RecoverError, Request,
+};
 
-use crate::host::CheckedFtl;
+mod recovery;
 
 /// The scheme's name in replay lines.
 pub const NAME: &str = "canary";
 
 /// A bug to plant; `set.bug=` in a replay line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bug {
     /// None: the healthy canary.
     None,
@@ -56,11 +60,23 @@ pub enum Bug {
     DirtyFreeBlock,
     /// Overwriting the last logical page reaches beyond the map.
     Panic,
+    /// Recovery takes the oldest version of each page.
+    OldestWins,
+    /// Recovery takes a page that cannot be read for a new version of the page before it.
+    TornTrusted,
+    /// A victim is erased while the last page that it held is still in RAM.
+    EraseBeforeCopy,
+    /// Recovery overlooks the pages that say what was trimmed.
+    LostTrimPage,
+    /// Recovery goes on programming the block that was open, where its pages read as erased.
+    RecoveredBlockProgrammed,
+    /// Blocks of which a page cannot be read do not become free again.
+    LeakedByRecovery,
 }
 
 impl Bug {
     /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 15] = [
+    pub const ALL: [(Self, &'static str); 21] = [
         (Self::None, "none"),
         (Self::StaleRead, "stale-read"),
         (Self::LostWrite, "lost-write"),
@@ -76,21 +92,55 @@ impl Bug {
         (Self::GrowingFootprint, "growing-footprint"),
         (Self::DirtyFreeBlock, "dirty-free-block"),
         (Self::Panic, "panic"),
+        (Self::OldestWins, "oldest-wins"),
+        (Self::TornTrusted, "torn-trusted"),
+        (Self::EraseBeforeCopy, "erase-before-copy"),
+        (Self::LostTrimPage, "lost-trim-page"),
+        (Self::RecoveredBlockProgrammed, "recovered-block-programmed"),
+        (Self::LeakedByRecovery, "leaked-by-recovery"),
     ];
+
+    /// Whether it does harm only when the power is cut.
+    pub fn needs_a_power_cut(self) -> bool {
+        self >= Self::OldestWins
+    }
 }
 
 /// Builds a canary with the bug that `settings` name under `bug`, or without one.
-pub fn create(settings: &BTreeMap<String, String>, layout: &Layout) -> Result<CheckedFtl, ConfigError> {
+pub fn create<D: Device>(settings: &BTreeMap<String, String>, layout: &Layout) -> Result<Box<dyn Ftl<D>>, ConfigError> {
+    Ok(Box::new(Canary::format(layout, bug_of(settings)?)?))
+}
+
+/// Brings a canary back from what the flash holds.
+pub fn recover<D: Device>(
+    settings: &BTreeMap<String, String>,
+    layout: &Layout,
+    media: &mut Media<D>,
+) -> Result<Box<dyn Ftl<D>>, RecoverError> {
+    let mut canary = Canary::format(layout, bug_of(settings)?)?;
+    media.because(Cause::Recovery, |media| canary.restore(layout, media))?;
+    Ok(Box::new(canary))
+}
+
+fn bug_of(settings: &BTreeMap<String, String>) -> Result<Bug, ConfigError> {
     let name = settings.get("bug").map_or("none", String::as_str);
     let known = || Bug::ALL.map(|(_, name)| name).join(", ");
     if let Some(key) = settings.keys().find(|key| *key != "bug") {
         return Err(ConfigError(format!("canary.{key}: the canary has no parameter {key}; it has bug")));
     }
-    let (bug, _) = Bug::ALL
-        .into_iter()
-        .find(|(_, known)| *known == name)
-        .ok_or_else(|| ConfigError(format!("canary.bug = {name}: must be one of {}", known())))?;
-    Ok(Box::new(Canary::format(layout, bug)?))
+    let found = Bug::ALL.into_iter().find(|(_, known)| *known == name).map(|(bug, _)| bug);
+    found.ok_or_else(|| ConfigError(format!("canary.bug = {name}: must be one of {}", known())))
+}
+
+/// What becomes of a logical page that is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    /// It holds data.
+    Live,
+    /// It was trimmed, and its data stays where it is until a flush.
+    Pending,
+    /// The page that it maps to says that it was trimmed.
+    Trimmed,
 }
 
 /// Blocks that hold no promised page: the open one, and the one that a collection copies into.
@@ -100,6 +150,7 @@ struct Canary {
     bug: Bug,
     geometry: Geometry,
     map: Vec<Option<Ppn>>,
+    life: Vec<Life>,
     free: VecDeque<Pbn>,
     closed: Vec<Pbn>,
     open: Option<(Pbn, u32)>,
@@ -122,6 +173,7 @@ impl Canary {
             bug,
             geometry: layout.geometry,
             map: vec![None; layout.logical_pages as usize],
+            life: vec![Life::Live; layout.logical_pages as usize],
             free: layout.good_blocks.iter().copied().collect(),
             closed: Vec::new(),
             open: None,
@@ -138,6 +190,7 @@ impl Canary {
             return;
         }
         self.map[lpn.index()] = to;
+        self.life[lpn.index()] = Life::Live;
         if let Some(old) = old {
             self.valid[old.index()] = false;
         }
@@ -222,17 +275,31 @@ impl Canary {
         {
             self.forget(lost);
         }
-        for from in pages {
+        let last = pages.len().checked_sub(1).filter(|_| self.bug == Bug::EraseBeforeCopy);
+        for (i, from) in pages.into_iter().enumerate() {
             let page = media.read(from)?;
-            let Some(to) = self.next_page() else { return Err(FtlError::OutOfSpace { wanted: "a valid page" }) };
-            media.program(to, label(page.logical, Role::Collected), page.data)?;
-            self.valid[from.index()] = false;
-            self.map(Lpn::new(page.logical), Some(to));
+            if Some(i) == last {
+                media.erase(victim)?;
+            }
+            self.move_page(media, from, page)?;
         }
         match self.bug {
             Bug::EarlyErase | Bug::DirtyFreeBlock => Ok(()),
+            Bug::EraseBeforeCopy if last.is_some() => Ok(()),
             _ => media.erase(victim),
         }
+    }
+
+    fn move_page<D: Device>(&mut self, media: &mut Media<D>, from: Ppn, page: Page<D::Data>) -> Result<(), FtlError> {
+        let Some(to) = self.next_page() else { return Err(FtlError::OutOfSpace { wanted: "a valid page" }) };
+        let lpn = Lpn::new(page.logical);
+        let life = self.life[lpn.index()];
+        let role = if life == Life::Trimmed { Role::Trimmed } else { Role::Collected };
+        media.program_copy(to, label(page.logical, role), page)?;
+        self.valid[from.index()] = false;
+        self.map(lpn, Some(to));
+        self.life[lpn.index()] = life;
+        Ok(())
     }
 
     fn forget(&mut self, ppn: Ppn) {
@@ -247,8 +314,8 @@ impl<D: Device> Ftl<D> for Canary {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             out[i] = match self.map[lpn.index()] {
-                Some(ppn) => media.read(ppn)?.data,
-                None => D::Data::default(),
+                Some(ppn) if self.life[lpn.index()] == Life::Live => media.read(ppn)?.data,
+                _ => D::Data::default(),
             };
         }
         Ok(())
@@ -274,13 +341,15 @@ impl<D: Device> Ftl<D> for Canary {
     fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
         let spared = usize::from(self.bug == Bug::ForgottenTrim && request.pages > 1);
         for (_, lpn) in request.lpns().take(request.pages as usize - spared) {
-            self.map(lpn, None);
+            if self.map[lpn.index()].is_some() && self.life[lpn.index()] == Life::Live {
+                self.life[lpn.index()] = Life::Pending;
+            }
         }
         Ok(())
     }
 
-    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
-        Ok(())
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        media.because(Cause::Mapping, |media| self.write_trims_down(media))
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -298,5 +367,5 @@ impl<D: Device> Ftl<D> for Canary {
 }
 
 fn label(logical: u32, role: Role) -> Label {
-    Label { logical, role, owner: None }
+    Label::new(logical, role)
 }

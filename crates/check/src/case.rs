@@ -4,7 +4,8 @@
 //! check::replay scheme=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200
 //! ```
 //!
-//! Settings of the scheme follow as `set.victim=fifo`. Three more keys may be left out: `prefill` (what the device holds
+//! Settings of the scheme follow as `set.victim=fifo`. Power cuts follow as `cut=12:torn` (`cut.rs`) and faults of the
+//! flash as `faults=12:program-fails` (`strike.rs`); then `readback` and `check` have no meaning. Three more keys may be left out: `prefill` (what the device holds
 //! when the requests begin), `readback` and `check` (after how many requests content is read back and invariants are
 //! checked). Reading back after each request finds a loss at once, but it also keeps the scheme's caches warm; a scheme
 //! must pass with it and without.
@@ -13,8 +14,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::cut::{self, Cut};
 use crate::device::DeviceSpec;
 use crate::operation::{Extent, Operation};
+use crate::strike::{self, Strike};
 use crate::workload::{Space, Workload};
 
 /// What the device holds when the requests begin.
@@ -50,6 +53,10 @@ pub struct Case {
     pub readback_every: u32,
     /// Invariants are checked after every so many requests; 0 for only at the end.
     pub check_every: u32,
+    /// Power cuts, each counted from the recovery of the one before; none for a run without.
+    pub cuts: Vec<Cut>,
+    /// Faults of the flash (`faults.rs`); none for flash that never fails. A case has cuts or faults, and faults may be cuts.
+    pub faults: Vec<Strike>,
 }
 
 /// The first word of a replay line.
@@ -104,6 +111,11 @@ impl Case {
         if self.logical_pages > pages {
             return Err(format!("pages={}: the device has only {pages} pages; give it fewer", self.logical_pages));
         }
+        if !self.cuts.is_empty() && !self.faults.is_empty() {
+            return Err(
+                "cut= and faults= count differently; give cuts as faults, for example faults=12:cut-torn".into()
+            );
+        }
         let beyond = match &self.workload {
             Workload::Script(script) => script.iter().find(|operation| !operation.fits(self.logical_pages)),
             Workload::Generated(_) => None,
@@ -128,7 +140,11 @@ impl fmt::Display for Case {
             write!(f, " prefill=full")?;
         }
         write!(f, " workload={} requests={}", self.workload, self.requests)?;
-        write!(f, " readback={} check={}", self.readback_every, self.check_every)
+        write!(f, " readback={} check={}", self.readback_every, self.check_every)?;
+        if !self.cuts.is_empty() {
+            write!(f, " cut={}", cut::list(&self.cuts))?;
+        }
+        if self.faults.is_empty() { Ok(()) } else { write!(f, " faults={}", strike::list(&self.faults)) }
     }
 }
 
@@ -151,6 +167,8 @@ impl FromStr for Case {
             prefill: fields.prefill()?,
             readback_every: fields.number("readback", Some(1))?,
             check_every: fields.number("check", Some(1))?,
+            cuts: fields.cuts()?,
+            faults: fields.faults()?,
         };
         fields.finish()?;
         case.validate().map(|()| case)
@@ -201,6 +219,14 @@ impl Fields {
         }
     }
 
+    fn cuts(&mut self) -> Result<Vec<Cut>, String> {
+        self.0.remove("cut").map_or_else(|| Ok(Vec::new()), |text| cut::parse_list(&text))
+    }
+
+    fn faults(&mut self) -> Result<Vec<Strike>, String> {
+        self.0.remove("faults").map_or_else(|| Ok(Vec::new()), |text| strike::parse_list(&text))
+    }
+
     fn finish(&self) -> Result<(), String> {
         match self.0.keys().next() {
             None => Ok(()),
@@ -219,6 +245,10 @@ mod tests {
             "check::replay scheme=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200 readback=1 check=16",
             "check::replay scheme=page set.d=3 set.victim=d-choices geometry=3x1x1x5x5x512,strict,bad:0:7 pages=1 \
              seed=18446744073709551615 prefill=full workload=script:w0+1,t0+1,f requests=3 readback=0 check=0",
+            "check::replay scheme=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
+             cut=12:torn,0:after",
+            "check::replay scheme=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
+             faults=12:program-fails,30:erase-fails",
         ] {
             let case: Case = line.parse().expect(line);
             assert_eq!(case.to_string(), line);
@@ -236,6 +266,9 @@ mod tests {
             ("seed=7", "seed=7 seed=8", "seed is given twice"),
             ("seed=7", "seed", "key=value"),
             ("seed=7", "seed=7 speed=1", "speed= is unknown"),
+            ("seed=7", "seed=7 cut=5", "for example cut=12:torn"),
+            ("seed=7", "seed=7 faults=5", "for example faults=12:program-fails"),
+            ("seed=7", "seed=7 faults=5:read-fails cut=5:torn", "give cuts as faults"),
             ("seed=7", "seed=7 prefill=half", "must be empty or full"),
             ("pages=20", "pages=0", "at least 1"),
             ("pages=20", "pages=33", "only 32 pages"),

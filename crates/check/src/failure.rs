@@ -1,7 +1,9 @@
 //! What a case can find, sorted by the promise that was broken, and the line that finds it again.
 
+use std::any::Any;
 use std::fmt;
 
+use flash::FlashError;
 use ftl::{BrokenInvariant, ConfigError, FtlError};
 
 use crate::case::Case;
@@ -15,6 +17,10 @@ pub enum Promise {
     ReadsReturnLastWrite,
     /// 2: the referee never complains.
     RefereeNeverComplains,
+    /// 3: what recovery restores after a power cut is what was acknowledged, nothing invented, and the device goes on.
+    SurvivesPowerCuts,
+    /// 4: failing flash loses nothing but pages that decay until the spares run out; then writes fail and reads go on.
+    SurvivesFailingFlash,
     /// 5: the same seed gives the same run, operation by operation.
     SameSeedSameRun,
     /// 6: what causes are charged adds up to what the flash counted, and the footprint is what was promised.
@@ -34,6 +40,8 @@ pub enum Fault {
     Stopped(FtlError),
     /// The scheme's own check failed.
     Invariant(BrokenInvariant),
+    /// What the scheme says of being read-only, or of its spares, is not so; says what.
+    ReadOnly(String),
     /// Counts do not add up; says which.
     Accounts(String),
     /// The second run went another way; says how.
@@ -57,6 +65,8 @@ pub enum Place {
     Request(u32, Operation),
     /// After the workload, in this step.
     Aftermath(&'static str),
+    /// After a power cut during (or, if it did not program or erase, before) this request, in this step.
+    AfterCut(u32, Operation, &'static str),
 }
 
 /// A case that did not pass.
@@ -70,12 +80,20 @@ pub struct Failure {
     pub fault: Fault,
 }
 
+impl Fault {
+    /// What a caught panic said.
+    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        Self::Panicked(text.unwrap_or("without a message").to_owned())
+    }
+}
+
 impl Failure {
     /// A failure of a case, with the requests after the place cut off.
     pub(crate) fn new(case: &Case, place: Place, fault: Fault) -> Self {
         let requests = match place {
             Place::Format | Place::Prefill(_) => 0,
-            Place::Request(number, _) => number + 1,
+            Place::Request(number, _) | Place::AfterCut(number, _, _) => number + 1,
             Place::Aftermath(_) => case.requests,
         };
         Self { case: Box::new(case.cut_off(requests)), place, fault }
@@ -83,8 +101,26 @@ impl Failure {
 
     /// The broken promise; none when the case itself could not be run.
     pub fn promise(&self) -> Option<Promise> {
+        let is_after_cut = matches!(self.place, Place::AfterCut(..));
+        let has_faults = !self.case.faults.is_empty();
         match &self.fault {
-            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. }) => Some(Promise::ReadsReturnLastWrite),
+            Fault::WrongContent(_)
+            | Fault::ReadOnly(_)
+            | Fault::Stopped(
+                FtlError::OutOfSpace { .. }
+                | FtlError::ReadOnly { .. }
+                | FtlError::Flash { error: FlashError::Media(_), .. },
+            ) if has_faults => Some(Promise::SurvivesFailingFlash),
+            Fault::WrongContent(_)
+            | Fault::Stopped(
+                FtlError::OutOfSpace { .. }
+                | FtlError::ReadOnly { .. }
+                | FtlError::Flash { error: FlashError::Media(_), .. },
+            ) if is_after_cut => Some(Promise::SurvivesPowerCuts),
+            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {
+                Some(Promise::ReadsReturnLastWrite)
+            }
+            Fault::ReadOnly(_) => Some(Promise::SurvivesFailingFlash),
             Fault::Stopped(FtlError::Flash { .. }) => Some(Promise::RefereeNeverComplains),
             Fault::Invariant(_) => Some(Promise::OwnInvariants),
             Fault::Accounts(_) => Some(Promise::CountsAddUp),
@@ -100,6 +136,8 @@ impl fmt::Display for Promise {
         f.write_str(match self {
             Self::ReadsReturnLastWrite => "promise 1 (every read returns the last write)",
             Self::RefereeNeverComplains => "promise 2 (the referee never complains)",
+            Self::SurvivesPowerCuts => "promise 3 (power cuts lose nothing acknowledged and invent nothing)",
+            Self::SurvivesFailingFlash => "promise 4 (failing flash loses nothing until the spares run out)",
             Self::SameSeedSameRun => "promise 5 (same seed, same run)",
             Self::CountsAddUp => "promise 6 (counts add up)",
             Self::OwnInvariants => "its own invariants",
@@ -116,9 +154,10 @@ impl fmt::Display for Fault {
             Self::Invariant(broken) => broken.fmt(f),
             Self::Panicked(message) => write!(f, "panicked: {message}"),
             Self::Refused(error) => error.fmt(f),
-            Self::Accounts(message) | Self::Unrepeatable(message) | Self::ImpossibleCase(message) => {
-                f.write_str(message)
-            }
+            Self::ReadOnly(message)
+            | Self::Accounts(message)
+            | Self::Unrepeatable(message)
+            | Self::ImpossibleCase(message) => f.write_str(message),
         }
     }
 }
@@ -130,6 +169,9 @@ impl fmt::Display for Place {
             Self::Prefill(operation) => write!(f, "at {operation} of the prefill"),
             Self::Request(number, operation) => write!(f, "at request {number} ({operation})"),
             Self::Aftermath(step) => write!(f, "after the workload, at {step}"),
+            Self::AfterCut(number, operation, step) => {
+                write!(f, "after a power cut at request {number} ({operation}), at {step}")
+            }
         }
     }
 }

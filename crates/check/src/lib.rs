@@ -7,27 +7,44 @@
 //! Invariant: no clock, thread, file or unseeded randomness (but for the canary that is told to use some); a case's outcome
 //! depends on its replay line alone.
 
+mod allowed;
 pub mod campaign;
 pub mod canary;
 mod case;
+mod cut;
 mod device;
 mod dice;
+mod explorer;
+pub mod failing_flash;
 mod failure;
+mod faults;
+mod frail;
 pub mod geometries;
 mod host;
 mod operation;
 mod oracle;
+pub mod power_cuts;
+mod recorder;
+mod session;
 mod shrink;
+mod sieve;
+mod strike;
 mod suite;
 pub mod variants;
 mod workload;
 
 pub use case::{Case, Prefill, REPLAY};
+pub use cut::Cut;
 pub use device::{CheckedDevice, DeviceSpec};
+pub use explorer::{Effort, Explored, explore};
 pub use failure::{Failure, Fault, Place, Promise};
+pub use faults::{Endured, Ordeal, endure};
 pub use host::CheckedFtl;
 pub use operation::{Extent, Operation};
 pub use oracle::{Mismatch, Nature, Oracle, Stamp};
+pub use recorder::{CutDevice, Recorder};
+pub use session::{create, recover};
 pub use shrink::shrink;
-pub use suite::{Outcome, create, run_case, run_with};
+pub use strike::Strike;
+pub use suite::{Outcome, run_case, run_with};
 pub use workload::{Pattern, Space, Workload};

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use flash::Lpn;
+
 /// Pages of a request: the first logical page and how many (at least 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extent {
@@ -38,6 +40,16 @@ impl Extent {
     /// All pages of a device.
     pub(crate) fn whole(logical_pages: u32) -> Self {
         Self { first: 0, pages: logical_pages }
+    }
+
+    /// Its logical pages.
+    pub(crate) fn lpns(self) -> impl Iterator<Item = Lpn> {
+        (self.first..self.first + self.pages).map(Lpn::new)
+    }
+
+    /// Whether it has a logical page.
+    pub(crate) fn contains(self, lpn: Lpn) -> bool {
+        (self.first..self.first + self.pages).contains(&lpn.get())
     }
 
     fn fits(self, logical_pages: u32) -> bool {

@@ -8,7 +8,7 @@
 //! version ever written, which survives trims so that stamps stay unique, and the one that a read must return now.
 //!
 //! Limits: 2³² − 1 versions of one page. All writes count as done when they are acknowledged; what a power cut may undo
-//! is not modelled.
+//! is the business of `allowed.rs`.
 
 use std::fmt;
 
@@ -120,15 +120,18 @@ impl Oracle {
     }
 }
 
-fn stamp(lpn: Lpn, version: u32) -> Stamp {
+/// The stamp of a version of a page.
+pub(crate) fn stamp(lpn: Lpn, version: u32) -> Stamp {
     u64::from(lpn.get()) << 32 | u64::from(version)
 }
 
-fn page_of(stamp: Stamp) -> u32 {
+/// The page that a stamp names.
+pub(crate) fn page_of(stamp: Stamp) -> u32 {
     (stamp >> 32) as u32
 }
 
-fn version_of(stamp: Stamp) -> u32 {
+/// The version that a stamp names.
+pub(crate) fn version_of(stamp: Stamp) -> u32 {
     stamp as u32
 }
 

@@ -11,15 +11,16 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ftl::{ConfigError, Layout, Media, Op, Tally, Timed, Untimed, registry};
+use ftl::{ConfigError, Layout, Media, Op, Tally, Timed, Untimed};
 
-use crate::canary;
 use crate::case::Case;
 use crate::dice::derive;
+use crate::explorer;
 use crate::failure::{Failure, Fault, Place};
+use crate::faults;
 use crate::host::{CheckedFtl, Host};
 use crate::operation::{Extent, Operation};
-use crate::variants::Settings;
+use crate::session::create;
 
 /// What a passed case amounts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +40,15 @@ impl Outcome {
     }
 }
 
-/// Runs a case of a registered scheme, or of the canary.
+/// Runs a case of a registered scheme, or of the canary; with the power cuts that it names, if it names any.
 pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
+    if !case.cuts.is_empty() {
+        return explorer::replay(case);
+    }
+    if !case.faults.is_empty() {
+        return faults::replay(case);
+    }
     run_with(case, |layout| create(&case.scheme, &case.settings, layout))
-}
-
-/// Builds a scheme by name: `canary`, or one of the registry's.
-pub fn create(scheme: &str, settings: &Settings, layout: &Layout) -> Result<CheckedFtl, ConfigError> {
-    if scheme == canary::NAME { canary::create(settings, layout) } else { registry::create(scheme, settings, layout) }
 }
 
 /// Runs a case of any scheme that `build` makes; it is asked twice, for two runs that must be the same.
@@ -82,10 +84,7 @@ fn guarded(
         let host = format(case, build)?;
         Run { host, case, place: &place, watch, step: 0 }.all()
     });
-    let result = catch_unwind(run).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(Fault::Panicked(text.unwrap_or("without a message").to_owned()))
-    });
+    let result = catch_unwind(run).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| Failure::new(case, place.get(), fault))
 }
 

@@ -41,6 +41,8 @@ pub enum Pattern {
     TrimRefill,
     /// Forgets, writes and reads single pages.
     TrimHoles,
+    /// Forgets runs, writes some of them again, and flushes often: what was forgotten for good, and what not yet?
+    TrimFlush,
     /// Rewrites one half of a block, then the other half of another.
     PartialBlock,
     /// Requests that begin at a block's end and go on over several.
@@ -57,7 +59,7 @@ pub enum Pattern {
 
 impl Pattern {
     /// All patterns with their names in replay lines.
-    pub const ALL: [(Self, &'static str); 20] = [
+    pub const ALL: [(Self, &'static str); 21] = [
         (Self::Mixed, "mixed"),
         (Self::Uniform, "uniform"),
         (Self::Sequential, "sequential"),
@@ -72,6 +74,7 @@ impl Pattern {
         (Self::Interleaved, "interleaved"),
         (Self::TrimRefill, "trim-refill"),
         (Self::TrimHoles, "trim-holes"),
+        (Self::TrimFlush, "trim-flush"),
         (Self::PartialBlock, "partial-block"),
         (Self::CrossBlock, "cross-block"),
         (Self::BlockRewrite, "block-rewrite"),
@@ -156,6 +159,7 @@ impl Generator {
             Pattern::Interleaved => self.advance(self.step as usize % 3, 3),
             Pattern::TrimRefill => self.trim_refill(),
             Pattern::TrimHoles => self.trim_holes(),
+            Pattern::TrimFlush => self.trim_flush(),
             Pattern::PartialBlock => self.partial_block(),
             Pattern::CrossBlock => self.cross_block(),
             Pattern::BlockRewrite => self.within_blocks(|offset, _| offset),
@@ -256,6 +260,15 @@ impl Generator {
             0 => Operation::Trim(extent),
             1 => Operation::Write(extent),
             _ => Operation::Read(extent),
+        }
+    }
+
+    fn trim_flush(&mut self) -> Operation {
+        let most = self.space.pages_per_block;
+        match self.dice.below(10) {
+            0..=4 => Operation::Write(self.any_extent(most)),
+            5..=7 => Operation::Trim(self.any_extent(most)),
+            _ => Operation::Flush,
         }
     }
 

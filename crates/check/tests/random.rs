@@ -69,6 +69,8 @@ fn case(entry: &Entry, (device, settings, is_full, readback, list): &Picks) -> O
         prefill: if *is_full { Prefill::Full } else { Prefill::Empty },
         readback_every: u32::from(*readback),
         check_every: 3,
+        cuts: Vec::new(),
+        faults: Vec::new(),
     })
 }
 

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FlashError, Geometry, Pbn, Ppn, Rule, Store, Tag, Violation};
+use crate::{Cell, FlashError, Full, Geometry, MediaEvent, Pbn, Ppn, Rule, Store, Tag, Violation};
 
 /// In which order the pages of a block may be programmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,8 +26,21 @@ pub enum ProgramOrder {
 pub struct Page<D> {
     /// The logical number of its tag.
     pub logical: u32,
+    /// The version of its tag; 0 where the store does not keep it.
+    pub version: u64,
     /// Its data.
     pub data: D,
+}
+
+/// What a page's out-of-band area says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// All bits are erased.
+    Erased,
+    /// A tag that passes its CRC.
+    Programmed(Tag),
+    /// Neither.
+    Unreadable,
 }
 
 /// Something that behaves like flash.
@@ -43,9 +56,13 @@ pub trait Flash {
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: Self::Data) -> Result<(), FlashError>;
     /// Erases a block.
     fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError>;
+    /// Reads a page's out-of-band area alone, whatever state the page is in: what recovery works from. Costs a read.
+    fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError>;
+    /// Marks a block bad for good: it is not programmed or erased again, but what it holds can still be read.
+    fn mark_bad(&mut self, pbn: Pbn);
 
     /// The logical number in a programmed page's tag, without a flash operation: for checks and for reverse maps whose
-    /// content equals the tags.
+    /// content equals the tags. As such a map lies in RAM, it still knows a page that has decayed since.
     fn peek(&self, ppn: Ppn) -> Option<u32>;
     /// The lowest page offset of a block that its program order still allows.
     fn next_page(&self, pbn: Pbn) -> u32;
@@ -88,6 +105,7 @@ struct BlockState {
 }
 
 /// A flash device of erase blocks over a [`Store`].
+#[derive(Clone)]
 pub struct Chip<S> {
     geometry: Geometry,
     order: ProgramOrder,
@@ -119,9 +137,9 @@ impl<S: Store> Chip<S> {
         }
     }
 
-    /// The whole tag and data of a programmed page, without a flash operation.
-    pub fn inspect(&self, ppn: Ppn) -> Option<(Tag, S::Data)> {
-        self.store.page(ppn.index())
+    /// The store, to look at.
+    pub fn store(&self) -> &S {
+        &self.store
     }
 
     #[cold]
@@ -157,12 +175,23 @@ impl<S: Store> Chip<S> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn refuse_read(&mut self, ppn: Ppn) -> FlashError {
+        if ppn.get() < self.geometry.pages() && self.store.is_torn(ppn.index()) {
+            // It was tried, and that takes as long.
+            self.done.reads += 1;
+            return FlashError::Media(MediaEvent::Uncorrectable(ppn));
+        }
+        self.refuse("read", self.geometry.block_of(ppn), Some(ppn))
+    }
+
     #[inline]
     fn may_program(&self, next_page: u32, offset: u32, ppn: Ppn) -> bool {
         match self.order {
             ProgramOrder::Ascending => offset >= next_page,
             ProgramOrder::Strict => offset == next_page,
-            ProgramOrder::Any => next_page != BAD && self.store.logical(ppn.index()).is_none(),
+            ProgramOrder::Any => next_page != BAD && self.store.is_clean(ppn.index()),
         }
     }
 }
@@ -179,11 +208,13 @@ impl<S: Store> Flash for Chip<S> {
     fn read(&mut self, ppn: Ppn) -> Result<Page<S::Data>, FlashError> {
         if ppn.get() < self.geometry.pages()
             && let Some(logical) = self.store.logical(ppn.index())
+            && !self.store.is_torn(ppn.index())
         {
             self.done.reads += 1;
-            return Ok(Page { logical, data: self.store.data(ppn.index()) });
+            let (version, data) = self.store.content(ppn.index());
+            return Ok(Page { logical, version, data });
         }
-        Err(self.refuse("read", self.geometry.block_of(ppn), Some(ppn)))
+        Err(self.refuse_read(ppn))
     }
 
     #[inline]
@@ -209,6 +240,24 @@ impl<S: Store> Flash for Chip<S> {
                 Ok(())
             }
             _ => Err(self.refuse("erase", pbn, None)),
+        }
+    }
+
+    fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
+        if ppn.get() >= self.geometry.pages() {
+            return Err(self.refuse("read", self.geometry.block_of(ppn), Some(ppn)));
+        }
+        self.done.reads += 1;
+        Ok(match self.store.tag(ppn.index()) {
+            Some(tag) => Scan::Programmed(tag),
+            None if self.store.is_torn(ppn.index()) => Scan::Unreadable,
+            None => Scan::Erased,
+        })
+    }
+
+    fn mark_bad(&mut self, pbn: Pbn) {
+        if let Some(block) = self.blocks.get_mut(pbn.index()) {
+            block.next_page = BAD;
         }
     }
 
@@ -240,6 +289,54 @@ impl<S: Store> Flash for Chip<S> {
     }
 }
 
+/// What faults do to a chip. The referee's own rules are not asked: physics is not.
+impl<D: Clone + Default + PartialEq> Chip<Full<D>> {
+    /// A program did not complete: the page holds `cell` and cannot be programmed before the next erase.
+    pub(crate) fn spoil_page(&mut self, ppn: Ppn, cell: Cell<D>) {
+        let (pbn, offset) = self.geometry.split(ppn);
+        let block = &mut self.blocks[pbn.index()];
+        block.next_page = block.next_page.max(offset + 1);
+        self.store.put(ppn.index(), cell);
+    }
+
+    /// A programmed page's content decays beyond correction.
+    pub(crate) fn lose_page(&mut self, ppn: Ppn) {
+        if let Some(logical) = self.store.logical(ppn.index()) {
+            self.store.put(ppn.index(), Cell::Decayed(logical));
+        }
+    }
+
+    /// Whether a block has been erased as often as it survives.
+    pub(crate) fn is_worn(&self, pbn: Pbn) -> bool {
+        self.blocks.get(pbn.index()).is_some_and(|block| block.next_page != BAD && block.erases >= self.endurance)
+    }
+
+    /// An erase fails: it counts, as it was done, and leaves nothing that could be read or programmed.
+    pub(crate) fn fail_erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
+        let next_page = self.blocks.get(pbn.index()).map_or(BAD, |block| block.next_page);
+        if next_page == BAD {
+            return Err(self.refuse("erase", pbn, None));
+        }
+        self.done.erases += 1;
+        self.spoil_block(pbn, false);
+        Ok(())
+    }
+
+    /// An erase did not complete: the block cannot be programmed before it is erased again, and its pages read as errors
+    /// unless the erase had hardly begun.
+    pub(crate) fn spoil_block(&mut self, pbn: Pbn, readable: bool) {
+        let block = &mut self.blocks[pbn.index()];
+        block.next_page = block.next_page.max(self.geometry.pages_per_block());
+        for page in self.geometry.page_indices(pbn) {
+            if !readable {
+                self.store.put(page, Cell::Torn);
+            } else if *self.store.cell(page) == Cell::Erased {
+                self.store.put(page, Cell::Unstable);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,12 +359,14 @@ mod tests {
     }
 
     fn tag(logical: u32) -> Tag {
-        Tag { logical, role: Role::Data, owner: None, seq: 1 }
+        Tag { logical, extent: 1, role: Role::Data, owner: None, seq: 1, version: 1 }
     }
 
     fn rule<T: std::fmt::Debug>(result: Result<T, FlashError>) -> Rule {
-        let FlashError::Violation(violation) = result.expect_err("refused");
-        violation.rule
+        match result.expect_err("refused") {
+            FlashError::Violation(violation) => violation.rule,
+            FlashError::Media(event) => panic!("{event}"),
+        }
     }
 
     #[test]
@@ -308,10 +407,14 @@ mod tests {
     fn a_full_store_returns_tag_and_data_until_the_erase() {
         let mut chip: Chip<Full<u64>> = Chip::new(geometry(), &ChipOptions::default());
         chip.program(Ppn::new(2), &tag(5), 77).expect("legal");
-        assert_eq!(chip.inspect(Ppn::new(2)), Some((tag(5), 77)));
+        assert_eq!(*chip.store().cell(2), Cell::Programmed(tag(5), 77));
+        assert_eq!(chip.scan(Ppn::new(2)), Ok(Scan::Programmed(tag(5))));
         assert_eq!(chip.read(Ppn::new(2)).expect("programmed").data, 77);
         chip.erase(Pbn::new(0)).expect("legal");
-        assert_eq!((chip.inspect(Ppn::new(2)), chip.peek(Ppn::new(2)), chip.erase_count(Pbn::new(0))), (None, None, 1));
+        assert_eq!(
+            (chip.scan(Ppn::new(2)), chip.peek(Ppn::new(2)), chip.erase_count(Pbn::new(0))),
+            (Ok(Scan::Erased), None, 1)
+        );
     }
 
     #[test]

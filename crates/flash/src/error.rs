@@ -62,17 +62,54 @@ impl fmt::Display for Violation {
     }
 }
 
+/// Something that flash does and a translation layer must live with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MediaEvent {
+    /// The power is gone; nothing more will be done.
+    PowerCut,
+    /// A page could not be programmed: it is lost, and its block should be retired.
+    ProgramFailed(Ppn),
+    /// A block could not be erased: it should be retired.
+    EraseFailed(Pbn),
+    /// A page cannot be read: it was torn by a power cut, or has more wrong bits than can be corrected.
+    Uncorrectable(Ppn),
+}
+
+impl fmt::Display for MediaEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PowerCut => f.write_str("the power was cut"),
+            Self::ProgramFailed(ppn) => write!(f, "{ppn} could not be programmed"),
+            Self::EraseFailed(pbn) => write!(f, "{pbn} could not be erased"),
+            Self::Uncorrectable(ppn) => write!(f, "{ppn} cannot be read: uncorrectable"),
+        }
+    }
+}
+
 /// Why the chip did not do as told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlashError {
     /// The translation layer broke a rule; the run stops with its coordinates. Boxed to keep results small.
     Violation(Box<Violation>),
+    /// The flash failed, as flash does.
+    Media(MediaEvent),
+}
+
+impl FlashError {
+    /// The media event, if that is what it was.
+    pub fn media_event(&self) -> Option<MediaEvent> {
+        match self {
+            Self::Media(event) => Some(*event),
+            Self::Violation(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for FlashError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Violation(violation) => violation.fmt(f),
+            Self::Media(event) => event.fmt(f),
         }
     }
 }

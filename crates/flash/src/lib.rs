@@ -5,13 +5,15 @@
 mod address;
 mod chip;
 mod error;
+mod fault;
 mod geometry;
 mod store;
 mod tag;
 
 pub use address::{Lbn, Lpn, Pbn, Ppn};
-pub use chip::{Chip, ChipOptions, Flash, Operations, Page, ProgramOrder};
-pub use error::{FlashError, Rule, Violation};
+pub use chip::{Chip, ChipOptions, Flash, Operations, Page, ProgramOrder, Scan};
+pub use error::{FlashError, MediaEvent, Rule, Violation};
+pub use fault::{Fault, FaultPlan, Faulty, Tear};
 pub use geometry::{Geometry, GeometryError, Shape};
-pub use store::{Full, Lean, Store};
+pub use store::{Cell, Full, Lean, Store};
 pub use tag::{Role, Tag};

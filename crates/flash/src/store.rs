@@ -17,11 +17,23 @@ pub trait Store {
     /// The logical number in a page's tag, or none where the page is erased.
     fn logical(&self, page: usize) -> Option<u32>;
 
-    /// All that is kept of a programmed page; parts that the store does not keep read as zero.
-    fn page(&self, page: usize) -> Option<(Tag, Self::Data)>;
+    /// The tag of a programmed page; parts that the store does not keep read as zero.
+    fn tag(&self, page: usize) -> Option<Tag>;
 
-    /// The data of a programmed page (the default value for an erased one).
-    fn data(&self, page: usize) -> Self::Data;
+    /// Whether a page reads as an error.
+    #[inline]
+    fn is_torn(&self, _page: usize) -> bool {
+        false
+    }
+
+    /// Whether a page is erased and good for programming.
+    #[inline]
+    fn is_clean(&self, page: usize) -> bool {
+        self.logical(page).is_none()
+    }
+
+    /// Version and data of a programmed page; zero and the default value for any other.
+    fn content(&self, page: usize) -> (u64, Self::Data);
 
     /// Writes a page.
     fn program(&mut self, page: usize, tag: &Tag, data: Self::Data);
@@ -47,12 +59,15 @@ impl Store for Lean {
         self.words[page].checked_sub(1)
     }
 
-    fn page(&self, page: usize) -> Option<(Tag, ())> {
-        self.logical(page).map(|logical| (Tag { logical, role: Role::Data, owner: None, seq: 0 }, ()))
+    fn tag(&self, page: usize) -> Option<Tag> {
+        let of = |logical| Tag { logical, extent: 1, role: Role::Data, owner: None, seq: 0, version: 0 };
+        self.logical(page).map(of)
     }
 
     #[inline]
-    fn data(&self, _page: usize) {}
+    fn content(&self, _page: usize) -> (u64, ()) {
+        (0, ())
+    }
 
     #[inline]
     fn program(&mut self, page: usize, tag: &Tag, (): ()) {
@@ -65,35 +80,86 @@ impl Store for Lean {
     }
 }
 
+/// What a page of a full store holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Cell<D> {
+    /// Nothing.
+    #[default]
+    Erased,
+    /// What was programmed.
+    Programmed(Tag, D),
+    /// Neither the one nor the other: reads as an error until erased.
+    Torn,
+    /// Holds this logical number and data that have decayed: reads and scans as an error until erased.
+    Decayed(u32),
+    /// Touched by a program that did not get far: reads as erased, but must not be programmed before the next erase.
+    Unstable,
+}
+
 /// The whole tag and the data of every page. For checking and for live use.
+#[derive(Clone)]
 pub struct Full<D> {
-    pages: Vec<Option<(Tag, D)>>,
+    pages: Vec<Cell<D>>,
+}
+
+impl<D> Full<D> {
+    /// What a page holds.
+    pub fn cell(&self, page: usize) -> &Cell<D> {
+        &self.pages[page]
+    }
+
+    /// Puts something else into a page.
+    pub fn put(&mut self, page: usize, cell: Cell<D>) {
+        self.pages[page] = cell;
+    }
 }
 
 impl<D: Clone + Default> Store for Full<D> {
     type Data = D;
 
     fn erased(pages: usize) -> Self {
-        Self { pages: vec![None; pages] }
+        Self { pages: vec![Cell::Erased; pages] }
     }
 
     fn logical(&self, page: usize) -> Option<u32> {
-        self.pages[page].as_ref().map(|(tag, _)| tag.logical)
+        match &self.pages[page] {
+            Cell::Programmed(tag, _) => Some(tag.logical),
+            Cell::Decayed(logical) => Some(*logical),
+            Cell::Erased | Cell::Torn | Cell::Unstable => None,
+        }
     }
 
-    fn page(&self, page: usize) -> Option<(Tag, D)> {
-        self.pages[page].clone()
+    fn tag(&self, page: usize) -> Option<Tag> {
+        match &self.pages[page] {
+            Cell::Programmed(tag, _) => Some(*tag),
+            Cell::Erased | Cell::Torn | Cell::Decayed(_) | Cell::Unstable => None,
+        }
     }
 
-    fn data(&self, page: usize) -> D {
-        self.pages[page].as_ref().map(|(_, data)| data.clone()).unwrap_or_default()
+    fn is_torn(&self, page: usize) -> bool {
+        match &self.pages[page] {
+            Cell::Torn | Cell::Decayed(_) => true,
+            Cell::Programmed(tag, _) => tag.role == Role::Lost,
+            Cell::Erased | Cell::Unstable => false,
+        }
+    }
+
+    fn is_clean(&self, page: usize) -> bool {
+        matches!(self.pages[page], Cell::Erased)
+    }
+
+    fn content(&self, page: usize) -> (u64, D) {
+        match &self.pages[page] {
+            Cell::Programmed(tag, data) => (tag.version, data.clone()),
+            Cell::Erased | Cell::Torn | Cell::Decayed(_) | Cell::Unstable => (0, D::default()),
+        }
     }
 
     fn program(&mut self, page: usize, tag: &Tag, data: D) {
-        self.pages[page] = Some((*tag, data));
+        self.pages[page] = Cell::Programmed(*tag, data);
     }
 
     fn erase(&mut self, pages: Range<usize>) {
-        self.pages[pages].fill(None);
+        self.pages[pages].fill(Cell::Erased);
     }
 }

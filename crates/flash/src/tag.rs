@@ -2,6 +2,11 @@
 //!
 //! The tag is what recovery will find after a power cut, so it is written with every program, whatever the store keeps of
 //! it. A lean store keeps the logical number alone; a full one keeps all.
+//!
+//! Two numbers order tags. `seq` counts programs: it tells which of two *blocks* was being filled later. `version` is the
+//! `seq` under which the content was first written and travels with every copy: of two pages of the same logical number the
+//! higher version is newer, and equal versions are the same content. A copy interrupted by a power cut can thus be told
+//! from a page that is needed, and its block be reused.
 
 use crate::Lbn;
 
@@ -19,6 +24,11 @@ pub enum Role {
     RandomLog = 3,
     /// A page of the mapping table itself; its logical number is a translation page number.
     Translation = 4,
+    /// No data: says that `extent` logical pages from `logical` on were trimmed before this version.
+    Trimmed = 5,
+    /// No data: takes the place of a page that could not be read when it had to be moved, so that reading its LPN goes on
+    /// being an error instead of becoming something older.
+    Lost = 6,
 }
 
 impl Role {
@@ -28,15 +38,31 @@ impl Role {
     }
 }
 
-/// The OOB content that an FTL writes with a page.
+/// The OOB content of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag {
-    /// LPN, or translation page number where [`Role::is_translation`].
+    /// LPN, or translation page number for [`Role::Translation`].
     pub logical: u32,
+    /// Logical pages that the tag speaks of: 1 but for [`Role::Trimmed`].
+    pub extent: u32,
     /// Use of the block.
     pub role: Role,
     /// The logical block that owns the physical block, in block-mapped and hybrid schemes.
     pub owner: Option<Lbn>,
-    /// Position in the order of all programs of the device's life; later wins.
+    /// Position in the order of all programs of the device's life.
     pub seq: u64,
+    /// The `seq` of the program that first wrote this content.
+    pub version: u64,
+}
+
+impl Tag {
+    /// Under a block map: whether the page lies in a log block that several logical blocks share. A lost page there has no
+    /// owner.
+    pub fn is_in_shared_log(&self) -> bool {
+        match self.role {
+            Role::RandomLog | Role::Trimmed => true,
+            Role::Lost => self.owner.is_none(),
+            Role::Data | Role::Collected | Role::SequentialLog | Role::Translation => false,
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flash::FlashError;
+use flash::{FlashError, MediaEvent};
 
 use crate::Cause;
 
@@ -18,6 +18,11 @@ pub enum FtlError {
         /// Operations done before this one.
         operation: u64,
     },
+    /// So many blocks have failed that the data would not fit if another did; reads go on.
+    ReadOnly {
+        /// Blocks that could fail before it came to this; all have.
+        spares: u32,
+    },
     /// No block can be reclaimed although the logical space fits: a bug in the scheme's own accounting.
     OutOfSpace {
         /// Which blocks were asked for.
@@ -31,6 +36,10 @@ impl fmt::Display for FtlError {
             Self::Flash { error, cause, operation } => {
                 write!(f, "flash operation {operation} (cause {}): {error}", cause.name())
             }
+            Self::ReadOnly { spares } => write!(
+                f,
+                "device is read-only: {spares} of {spares} spare blocks used; copy the data to another device, reads still work"
+            ),
             Self::OutOfSpace { wanted } => {
                 write!(f, "no free block left for {wanted}: the scheme's space accounting is wrong")
             }
@@ -39,6 +48,73 @@ impl fmt::Display for FtlError {
 }
 
 impl std::error::Error for FtlError {}
+
+impl FtlError {
+    /// The media event behind it, if there is one.
+    pub fn media_event(&self) -> Option<MediaEvent> {
+        match self {
+            Self::Flash { error, .. } => error.media_event(),
+            Self::ReadOnly { .. } | Self::OutOfSpace { .. } => None,
+        }
+    }
+
+    /// Whether the power was cut.
+    pub fn is_power_cut(&self) -> bool {
+        self.media_event() == Some(MediaEvent::PowerCut)
+    }
+
+    /// Whether a page could not be programmed.
+    pub fn is_program_failure(&self) -> bool {
+        matches!(self.media_event(), Some(MediaEvent::ProgramFailed(_)))
+    }
+
+    /// Whether a block could not be erased.
+    pub fn is_erase_failure(&self) -> bool {
+        matches!(self.media_event(), Some(MediaEvent::EraseFailed(_)))
+    }
+
+    /// Fails unless the reason is that the device is read-only: for what recovery would write if it could, and can do without.
+    pub fn unless_read_only(result: Result<(), Self>) -> Result<(), Self> {
+        if matches!(result, Err(Self::ReadOnly { .. })) { Ok(()) } else { result }
+    }
+
+    /// Whether a page could not be read.
+    pub fn is_uncorrectable(&self) -> bool {
+        matches!(self.media_event(), Some(MediaEvent::Uncorrectable(_)))
+    }
+}
+
+/// Why a scheme could not be brought back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecoverError {
+    /// It could not be built for this device or with these parameters.
+    Config(ConfigError),
+    /// An operation failed.
+    Ftl(FtlError),
+}
+
+impl fmt::Display for RecoverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Ftl(error) => write!(f, "recovery stopped: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RecoverError {}
+
+impl From<ConfigError> for RecoverError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<FtlError> for RecoverError {
+    fn from(error: FtlError) -> Self {
+        Self::Ftl(error)
+    }
+}
 
 /// A numbered invariant of a scheme does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ pub mod registry;
 mod scheme;
 mod timing;
 
-pub use error::{BrokenInvariant, ConfigError, FtlError};
-pub use media::{Cause, Label, Media, Note, Tally};
+pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+pub use media::{Cause, Content, Label, Media, Note, Tally};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use registry::Entry;
-pub use scheme::{Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Structure};
+pub use scheme::{Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
 pub use timing::{Device, Nanos, Op, Span, Timed, Timing, Untimed};

@@ -8,7 +8,7 @@
 //!
 //! Invariant: totals meet at both ends. What the causes add up to is what the flash counted, because there is no other way in.
 
-use flash::{FlashError, Lbn, Page, Pbn, Ppn, Role, Tag};
+use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::{Device, FtlError, Nanos, Op};
 
@@ -30,11 +30,15 @@ pub enum Cause {
     Merge = 5,
     /// Preparing the device before measurement.
     Precondition = 6,
+    /// Finding out after a power cut what the flash holds, and putting it in order.
+    Recovery = 7,
+    /// Moving pages out of a block that fails.
+    Relocation = 8,
 }
 
 impl Cause {
     /// How many there are.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 9;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -45,6 +49,8 @@ impl Cause {
         Self::MappingCollection,
         Self::Merge,
         Self::Precondition,
+        Self::Recovery,
+        Self::Relocation,
     ];
 
     /// The name used in results.
@@ -57,6 +63,8 @@ impl Cause {
             Self::MappingCollection => "mapping_collection",
             Self::Merge => "merge",
             Self::Precondition => "precondition",
+            Self::Recovery => "recovery",
+            Self::Relocation => "relocation",
         }
     }
 }
@@ -81,11 +89,15 @@ pub enum Note {
     FullMerge = 6,
     /// A block was collected.
     Collection = 7,
+    /// A block failed and was marked bad.
+    BadBlock = 8,
+    /// A page that had to be moved could not be read: its logical page is lost until it is written again.
+    LostPage = 9,
 }
 
 impl Note {
     /// How many there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -97,6 +109,8 @@ impl Note {
         Self::PartialMerge,
         Self::FullMerge,
         Self::Collection,
+        Self::BadBlock,
+        Self::LostPage,
     ];
 
     /// The name used in results.
@@ -110,6 +124,8 @@ impl Note {
             Self::PartialMerge => "partial_merges",
             Self::FullMerge => "full_merges",
             Self::Collection => "collections",
+            Self::BadBlock => "bad_blocks",
+            Self::LostPage => "lost_pages",
         }
     }
 }
@@ -165,10 +181,48 @@ impl Tally {
 pub struct Label {
     /// LPN, or translation page number for [`Role::Translation`].
     pub logical: u32,
+    /// Logical pages that the page speaks of: 1 but for [`Role::Trimmed`].
+    pub extent: u32,
     /// Use of the block.
     pub role: Role,
     /// Owning logical block, where the scheme has one.
     pub owner: Option<Lbn>,
+}
+
+impl Label {
+    /// A label without an owner.
+    #[inline]
+    pub fn new(logical: u32, role: Role) -> Self {
+        Self { logical, extent: 1, role, owner: None }
+    }
+
+    /// A label with an owner.
+    #[inline]
+    pub fn of(logical: u32, role: Role, owner: Lbn) -> Self {
+        Self { logical, extent: 1, role, owner: Some(owner) }
+    }
+}
+
+impl From<Tag> for Label {
+    fn from(Tag { logical, extent, role, owner, .. }: Tag) -> Self {
+        Self { logical, extent, role, owner }
+    }
+}
+
+/// What to program into a page.
+#[derive(Clone, Debug)]
+pub enum Content<D> {
+    /// Something new.
+    New(D),
+    /// What another page holds: the same version.
+    Copy(Page<D>),
+}
+
+impl<D: Default> Content<D> {
+    /// No data, of a certain version.
+    pub fn empty(logical: u32, version: u64) -> Self {
+        Self::Copy(Page { logical, version, data: D::default() })
+    }
 }
 
 /// A device behind its door, with the cursor of the request that is being served.
@@ -206,21 +260,67 @@ impl<D: Device> Media<D> {
                 self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get());
                 Ok(page)
             }
-            Err(error) => Err(self.stop(error)),
+            Err(error) => Err(self.failed(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), error)),
         }
+    }
+
+    /// Marks a block bad for good.
+    pub fn retire(&mut self, pbn: Pbn) {
+        self.note(Note::BadBlock);
+        self.device.mark_bad(pbn);
+    }
+
+    /// Reads a page in order to move it; none if it cannot be read.
+    #[inline]
+    pub fn read_to_move(&mut self, ppn: Ppn) -> Result<Option<Page<D::Data>>, FtlError> {
+        match self.read(ppn) {
+            Ok(page) => Ok(Some(page)),
+            Err(error) if error.is_uncorrectable() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads a page in order to copy it under a role. One that cannot be read becomes a lost page.
+    pub fn lift(&mut self, ppn: Ppn, role: Role) -> Result<(Role, Content<D::Data>), FtlError> {
+        if let Some(page) = self.read_to_move(ppn)? {
+            return Ok((role, Content::Copy(page)));
+        }
+        self.note(Note::LostPage);
+        Ok((Role::Lost, Content::New(D::Data::default())))
     }
 
     /// Programs a page.
     #[inline]
+    pub fn put(&mut self, ppn: Ppn, label: Label, content: Content<D::Data>) -> Result<(), FtlError> {
+        match content {
+            Content::New(data) => self.program(ppn, label, data),
+            Content::Copy(page) => self.program_copy(ppn, label, page),
+        }
+    }
+
+    /// Programs a page with new content.
+    #[inline]
     pub fn program(&mut self, ppn: Ppn, label: Label, data: D::Data) -> Result<(), FtlError> {
+        self.program_version(ppn, label, self.seq + 1, data)
+    }
+
+    /// Programs a page with the content, and so the version, of another.
+    #[inline]
+    pub fn program_copy(&mut self, ppn: Ppn, label: Label, page: Page<D::Data>) -> Result<(), FtlError> {
+        self.program_version(ppn, label, page.version, page.data)
+    }
+
+    #[inline]
+    fn program_version(&mut self, ppn: Ppn, label: Label, version: u64, data: D::Data) -> Result<(), FtlError> {
         self.seq += 1;
-        let tag = Tag { logical: label.logical, role: label.role, owner: label.owner, seq: self.seq };
+        let Label { logical, extent, role, owner } = label;
+        let tag = Tag { logical, extent, role, owner, seq: self.seq, version };
         match self.device.program(ppn, &tag, data) {
             Ok(()) => {
                 self.account(Op::Program, self.device.geometry().block_of(ppn), ppn.get());
                 Ok(())
             }
-            Err(error) => Err(self.stop(error)),
+            Err(error) => Err(self.failed(Op::Program, self.device.geometry().block_of(ppn), ppn.get(), error)),
         }
     }
 
@@ -232,7 +332,7 @@ impl<D: Device> Media<D> {
                 self.account(Op::Erase, pbn, pbn.get());
                 Ok(())
             }
-            Err(error) => Err(self.stop(error)),
+            Err(error) => Err(self.failed(Op::Erase, pbn, pbn.get(), error)),
         }
     }
 
@@ -240,7 +340,28 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn copy(&mut self, from: Ppn, to: Ppn, label: Label) -> Result<(), FtlError> {
         let page = self.read(from)?;
-        self.program(to, label, page.data)
+        self.program_copy(to, label, page)
+    }
+
+    /// Reads a page's tag, whatever state the page is in.
+    pub fn scan(&mut self, ppn: Ppn) -> Result<Scan, FtlError> {
+        match self.device.scan(ppn) {
+            Ok(scan) => {
+                self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get());
+                Ok(scan)
+            }
+            Err(error) => Err(self.stop(error)),
+        }
+    }
+
+    /// The sequence number of the last program: the version of what it wrote, if that was new.
+    pub fn last_version(&self) -> u64 {
+        self.seq
+    }
+
+    /// For recovery: programs from now on come after everything that the flash holds.
+    pub fn continue_after(&mut self, seq: u64) {
+        self.seq = self.seq.max(seq);
     }
 
     /// Does something for each item, all starting at the same moment; goes on when the last is done.
@@ -330,6 +451,17 @@ impl<D: Device> Media<D> {
         self.tally.times_ns[cause][op as usize] += span.end.0 - span.start.0;
         let event = u64::from(address) | (op as u64) << 32 | (cause as u64) << 34;
         self.hash = (self.hash.rotate_left(5) ^ event ^ (span.end.0 << 24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    /// An operation that the flash tried and failed at counts and takes its time like any other; one that was refused, or came
+    /// after a power cut, does not.
+    #[cold]
+    #[inline(never)]
+    fn failed(&mut self, op: Op, pbn: Pbn, address: u32, error: FlashError) -> FtlError {
+        if matches!(error, FlashError::Media(event) if event != MediaEvent::PowerCut) {
+            self.account(op, pbn, address);
+        }
+        self.stop(error)
     }
 
     #[cold]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::mapping::{block::Block, dftl::Dftl, fast::Fast, page::Page};
-use crate::{ConfigError, Device, Ftl, Layout, Parameter, Scheme, Values};
+use crate::{Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, RecoverError, Scheme, Values};
 
 /// What the registry knows of a scheme without building it.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -52,6 +52,23 @@ macro_rules! schemes {
             let values = Values::check(name, entry.parameters, settings)?;
             $(if name == <$scheme as Scheme>::ENTRY.name {
                 return Ok(Box::new(<$scheme>::format(layout, &values)?));
+            })+
+            unreachable!("entry() found {name} in the same list")
+        }
+
+        /// Brings a scheme back on a device that it has used before, after any power cut.
+        pub fn recover<D: Device + 'static>(
+            name: &str,
+            settings: &BTreeMap<String, String>,
+            layout: &Layout,
+            media: &mut Media<D>,
+        ) -> Result<Box<dyn Ftl<D>>, RecoverError> {
+            let entry = entry(name)?;
+            let values = Values::check(name, entry.parameters, settings)?;
+            $(if name == <$scheme as Scheme>::ENTRY.name {
+                return media.because(Cause::Recovery, |media| {
+                    Ok(Box::new(<$scheme>::recover(layout, &values, media)?) as Box<dyn Ftl<D>>)
+                });
             })+
             unreachable!("entry() found {name} in the same list")
         }

@@ -3,7 +3,7 @@
 use flash::{Flash, Geometry, Lbn, Lpn, Pbn, ProgramOrder};
 use serde::Serialize;
 
-use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, Values};
+use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, RecoverError, Values};
 
 /// A host request in pages. Whole, since many schemes classify by size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,11 @@ pub trait Ftl<D: Device> {
     /// Memory that the mapping takes, structure by structure.
     fn footprint(&self) -> Footprint;
 
+    /// Blocks that may fail before the device becomes read-only; none for a scheme that cannot do without any block.
+    fn spares(&self) -> Spares {
+        Spares::default()
+    }
+
     /// Numbers of the scheme's own, sampled into the time series.
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
@@ -107,6 +112,31 @@ pub enum Foresight {
     Near,
 }
 
+/// How far a device is from being read-only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spares {
+    /// Blocks that could fail when the device was new.
+    pub total: u32,
+    /// Blocks that have failed since.
+    pub used: u32,
+}
+
+impl Spares {
+    /// Of a device that has too few blocks left to be written to.
+    pub const READ_ONLY: Self = Self { total: 0, used: 1 };
+
+    /// A block has failed.
+    pub fn use_one(&mut self) {
+        self.used += 1;
+    }
+
+    /// Refuses to write when more blocks have failed than may.
+    #[inline]
+    pub fn admit(&self) -> Result<(), FtlError> {
+        if self.used <= self.total { Ok(()) } else { Err(FtlError::ReadOnly { spares: self.total }) }
+    }
+}
+
 /// How the registry builds a scheme.
 pub trait Scheme: Sized {
     /// What the registry lists about it.
@@ -114,6 +144,10 @@ pub trait Scheme: Sized {
 
     /// Builds the scheme for an erased device.
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError>;
+
+    /// Builds the scheme for a device that it has used before, from the tags alone, after any power cut. May be cut itself
+    /// at any operation and started again.
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError>;
 }
 
 /// What a scheme may know of its device: shape, logical capacity and the blocks it can use.
@@ -127,6 +161,9 @@ pub struct Layout {
     pub good_blocks: Vec<Pbn>,
     /// Order in which the pages of a block may be programmed.
     pub program_order: ProgramOrder,
+    /// Whether the device holds data already. If so many of its blocks have failed that a fresh device would be refused, it comes
+    /// up read-only instead.
+    pub in_use: bool,
     /// Seed of whatever a scheme draws at random, derived by name from the run's seed.
     pub seed: u64,
 }
@@ -136,7 +173,13 @@ impl Layout {
     pub fn of(chip: &impl Flash, logical_pages: u32, seed: u64) -> Self {
         let geometry = *chip.geometry();
         let good_blocks = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| !chip.is_bad(pbn)).collect();
-        Self { geometry, logical_pages, good_blocks, program_order: chip.program_order(), seed }
+        Self { geometry, logical_pages, good_blocks, program_order: chip.program_order(), in_use: false, seed }
+    }
+
+    /// The same layout for a device that holds data already.
+    #[must_use]
+    pub fn in_use(&self) -> Self {
+        Self { in_use: true, ..self.clone() }
     }
 
     /// Logical blocks, the last one perhaps in part.

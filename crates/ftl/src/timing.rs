@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-use flash::{Flash, FlashError, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Tag};
+use flash::{Flash, FlashError, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag};
 use serde::{Deserialize, Serialize};
 
 /// A moment or a span of virtual time, in nanoseconds.
@@ -170,6 +170,12 @@ impl<C: Flash, T> Flash for Timed<C, T> {
     #[inline]
     fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
         self.chip.erase(pbn)
+    }
+    fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
+        self.chip.scan(ppn)
+    }
+    fn mark_bad(&mut self, pbn: Pbn) {
+        self.chip.mark_bad(pbn);
     }
     #[inline]
     fn peek(&self, ppn: Ppn) -> Option<u32> {

@@ -64,6 +64,7 @@ impl Device {
             logical_pages: self.logical_pages,
             good_blocks,
             program_order: self.chip.program_order,
+            in_use: false,
             seed: self.seed,
         }
     }

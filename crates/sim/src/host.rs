@@ -258,7 +258,7 @@ mod tests {
 
         fn write(&mut self, media: &mut Media<Small>, request: &Request, data: &[Stamp]) -> Result<(), FtlError> {
             for (index, lpn) in request.lpns() {
-                let label = Label { logical: lpn.get(), role: Role::Data, owner: None };
+                let label = Label::new(lpn.get(), Role::Data);
                 media.program(Ppn::new(self.written), label, data[index])?;
                 self.written += 1;
             }

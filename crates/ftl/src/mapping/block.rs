@@ -31,27 +31,35 @@
 //!    have all been trimmed is erased at once.
 //!
 //! ## Recover
-//! Of the blocks that claim a logical block, the one that was completed last; its erased pages read as unwritten.
+//! 1. Of two blocks that claim a logical block, the later one wins if it has everything that the earlier one has; else its
+//!    rewrite was cut, was never acknowledged, and is given up. All other blocks are erased.
+//! 2. A flush rewrites blocks with trimmed pages, so that recovery finds no trace of them.
 //!
 //! ## Invariants
 //! - I1: a current page carries its LPN at its own offset of its mapped block.
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
-//! - I3: every good block is mapped or free.
+//! - I3: every good block is mapped or free, until the device is read-only.
 //!
 //! ## Costs
 //! Rewriting one page of a full block: b programs, b − 1 reads, 1 erase, so A = b.
 
-use flash::{Lbn, Pbn};
+use std::collections::BTreeSet;
 
-use crate::parts::data_blocks::DataBlocks;
+use flash::{Lbn, Lpn, Pbn, Role};
+
+use crate::parts::block_recovery::{Claim, Claims};
+use crate::parts::data_blocks::{DataBlocks, data_label};
+use crate::parts::scan::Scanned;
+use crate::parts::trims::Trims;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Layout, Media, Note, Request, Scheme,
-    Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Label, Layout, Media, Note,
+    RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// Pure block-level mapping.
 pub struct Block {
     data: DataBlocks,
+    trims: Trims,
     good_blocks: usize,
     logical_blocks: u32,
 }
@@ -66,12 +74,33 @@ impl Scheme for Block {
     };
 
     fn format(layout: &Layout, _values: &Values) -> Result<Self, ConfigError> {
-        DataBlocks::require(layout, "block", 1, "one to copy into")?;
+        let spares = DataBlocks::require(layout, "block", 1, "one to copy into")?;
         Ok(Self {
-            data: DataBlocks::new(layout),
+            data: DataBlocks::new(layout, spares),
+            trims: Trims::default(),
             good_blocks: layout.good_blocks.len(),
             logical_blocks: layout.logical_blocks(),
         })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut block = Self::format(&layout.in_use(), values)?;
+        let scanned = Scanned::of(media, layout)?;
+        block.data.nothing_free();
+        let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
+        for (lbn, claims) in Claims::of(&scanned, layout).by_block {
+            // A rewrite that did not finish was never acknowledged: the block before it is the truth until the new one has
+            // everything.
+            let finished = |home: Claim, later: Claim| if later.covers(&home, &|_, _| true) { later } else { home };
+            if let Some(home) = claims.into_iter().reduce(finished) {
+                free.remove(&home.block);
+                block.data.adopt(lbn, home.block, home.pages.keys().map(|&lpn| Lpn::new(lpn)));
+            }
+        }
+        for pbn in free {
+            block.data.retire(media, pbn)?;
+        }
+        Ok(block)
     }
 }
 
@@ -87,6 +116,7 @@ impl<D: Device> Ftl<D> for Block {
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.data.spares().admit()?;
         let runs = request.block_runs(self.data.geometry());
         media.together(runs, |media, run| {
             self.write_run(media, run.lbn, run.first, &data[run.position..run.position + run.pages as usize])
@@ -96,7 +126,11 @@ impl<D: Device> Ftl<D> for Block {
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
         for run in request.block_runs(self.data.geometry()) {
             for offset in run.first..run.first + run.pages {
-                self.data.set_current(self.data.geometry().logical_page(run.lbn, offset), false);
+                let lpn = self.data.geometry().logical_page(run.lbn, offset);
+                if self.data.is_current(lpn) {
+                    self.data.set_current(lpn, false);
+                    self.trims.trimmed(lpn);
+                }
             }
             if self.data.pages_of(run.lbn).all(|(_, lpn)| !self.data.is_current(lpn))
                 && let Some(pbn) = self.data.remap(run.lbn, None)
@@ -107,16 +141,33 @@ impl<D: Device> Ftl<D> for Block {
         Ok(())
     }
 
-    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if !self.trims.pending_runs().is_empty() {
+            self.data.spares().admit()?;
+        }
+        for (first, extent) in self.trims.pending_runs() {
+            for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
+                // Only a block without the trimmed pages makes recovery forget them.
+                if let Some(old) = self.data.block(run.lbn) {
+                    media.because(Cause::Merge, |media| self.rewrite(media, old, run.lbn, 0, &[]))?;
+                }
+            }
+            self.trims.settled(first, extent);
+        }
         Ok(())
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
         self.data.check(media, "I1", "I2")?;
         let known = self.data.mapped_blocks() + self.data.free_blocks();
-        BrokenInvariant::unless(known == self.good_blocks, "I3", || {
-            format!("{known} blocks are mapped or free, but the device has {} good ones", self.good_blocks)
+        let good = self.data.accounted_for(self.good_blocks);
+        BrokenInvariant::unless(good.is_none_or(|good| known == good), "I3", || {
+            format!("{known} blocks are mapped or free, but the device has {good:?} good ones")
         })
+    }
+
+    fn spares(&self) -> Spares {
+        self.data.spares()
     }
 
     fn footprint(&self) -> Footprint {
@@ -150,14 +201,21 @@ impl Block {
     fn append<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        pbn: Pbn,
+        mut home: Pbn,
         lbn: Lbn,
         first: u32,
         data: &[D::Data],
     ) -> Result<(), FtlError> {
         for (offset, datum) in (first..).zip(data) {
             let lpn = self.data.geometry().logical_page(lbn, offset);
-            self.data.program(media, pbn, lpn, datum.clone())?;
+            let content = Content::New(datum.clone());
+            let block = self.data.program(media, home, offset, data_label(lpn, lbn), &content, &current_at(lbn))?;
+            if block != home {
+                self.data.remap(lbn, Some(block));
+                home = block;
+            }
+            self.data.set_current(lpn, true);
+            self.trims.overwritten(lpn);
         }
         Ok(())
     }
@@ -171,25 +229,40 @@ impl Block {
         data: &[D::Data],
     ) -> Result<(), FtlError> {
         media.note(Note::FullMerge);
-        let new = self.data.take_free("rewriting a block")?;
+        let mut new = self.data.take_free("rewriting a block")?;
+        let mut written = Vec::new();
         for (offset, lpn) in self.data.pages_of(lbn) {
-            if let Some(datum) = offset.checked_sub(first).and_then(|i| data.get(i as usize)) {
-                media.because(Cause::Host, |media| self.data.program(media, new, lpn, datum.clone()))?;
-            } else if let Some(from) = self.data.newest(lpn) {
-                let page = media.read(from)?;
-                self.data.program(media, new, lpn, page.data)?;
-            }
+            let datum = offset.checked_sub(first).and_then(|i| data.get(i as usize));
+            let (cause, (role, content)) = match (datum, self.data.newest(lpn)) {
+                (Some(datum), _) => (Cause::Host, (Role::Data, Content::New(datum.clone()))),
+                (None, Some(from)) => (Cause::Merge, media.lift(from, Role::Data)?),
+                (None, None) => continue,
+            };
+            let label = Label::of(lpn.get(), role, lbn);
+            let filled = |data: &DataBlocks, offset| Some(data.geometry().logical_page(lbn, offset));
+            new = media.because(cause, |media| self.data.program(media, new, offset, label, &content, &filled))?;
+            written.push(lpn);
+        }
+        // Only now, so that a rewrite that fails half way changes nothing.
+        for lpn in written {
+            self.data.set_current(lpn, true);
+            self.trims.overwritten(lpn);
         }
         self.data.remap(lbn, Some(new));
         self.data.retire(media, old)
     }
 }
 
+/// Which logical page's newest copy an offset of a data block holds.
+fn current_at(lbn: Lbn) -> impl Fn(&DataBlocks, u32) -> Option<Lpn> {
+    move |data, offset| Some(data.geometry().logical_page(lbn, offset)).filter(|&lpn| data.is_current(lpn))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mapping::testing::{device, layout};
-    use flash::{Flash, Lpn};
+    use flash::Flash;
 
     #[test]
     fn rewriting_one_page_of_a_full_block_costs_the_whole_block_and_one_erase() {

@@ -40,27 +40,37 @@
 //! 2. `merge_sequential`: switch or partial merge.
 //!
 //! ## Recover
-//! Data and log blocks are told apart by role and logical block in the tags; of several copies of a page the one with the
-//! highest sequence number is the newest.
+//! 1. Data and log blocks are told apart by role and logical block in the tags; of several copies of a page the one with the
+//!    highest version is the newest.
+//! 2. Of the blocks that claim a logical block, those are erased whose needed pages are all in others (an interrupted merge).
+//!    If several remain (a data block and a sequential log block), `settle` merges them.
+//! 3. Log blocks keep their order and are not filled further. Of a failing one and the one that was to take its place, one is
+//!    erased.
+//! 4. A flush makes trims last: `write_trims_down`.
 //!
 //! ## Invariants
 //! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
 //! - I3: a log page that is the newest copy carries its LPN.
-//! - I4: every good block is a data block, a log block or free.
+//! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
 //! Uniform one-page updates of D full data blocks with L random log blocks of b pages:
 //! A = 1 + bD / (D + R), R = (L − ½) b + D (1 − e^(−(L − ½)/D)).
 
+use std::collections::BTreeSet;
+
 use flash::{Lbn, Lpn, Pbn, Role};
 
-use crate::parts::data_blocks::DataBlocks;
+use crate::parts::block_recovery::{Claim, Claims, needed, separate};
+use crate::parts::data_blocks::{DataBlocks, data_label};
 use crate::parts::log_space::LogSpace;
 use crate::parts::merge;
+use crate::parts::scan::{Newest, Scanned};
+use crate::parts::trims::Trims;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Ftl, FtlError, Gauge, Kind, Label, Layout, Media,
-    Parameter, Request, Scheme, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Gauge, Kind, Label, Layout,
+    Media, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// The sequential log block: pages `0..filled` of a logical block, in place.
@@ -75,6 +85,7 @@ struct Sequential {
 pub struct Fast {
     data: DataBlocks,
     log: LogSpace,
+    trims: Trims,
     sequential: Option<Sequential>,
     takes_sequential: bool,
     good_blocks: usize,
@@ -125,11 +136,12 @@ impl Scheme for Fast {
             given => given,
         };
         let needs = format!("{blocks} log blocks and one to merge into");
-        DataBlocks::require(layout, "fast", blocks.saturating_add(1), &needs)?;
+        let spares = DataBlocks::require(layout, "fast", blocks.saturating_add(1), &needs)?;
         let log_pages = u64::from(blocks) * u64::from(layout.geometry.pages_per_block());
         Ok(Self {
-            data: DataBlocks::new(layout),
+            data: DataBlocks::new(layout, spares),
             log: LogSpace::new(layout, blocks - u32::from(sequential)),
+            trims: Trims::default(),
             sequential: None,
             takes_sequential: sequential,
             good_blocks: layout.good_blocks.len(),
@@ -139,6 +151,41 @@ impl Scheme for Fast {
                 0,
             ),
         })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut fast = Self::format(&layout.in_use(), values)?;
+        let scanned = Scanned::of(media, layout)?;
+        let newest = scanned.newest(layout.logical_pages);
+        let Claims { by_block, log } = Claims::of(&scanned, layout);
+        let log = scanned.without_copies(layout, &newest, log);
+        fast.data.nothing_free();
+        fast.log.adopt(&log);
+        let mut in_log = vec![false; layout.logical_pages as usize];
+        for (lpn, ppn) in scanned.newest_in_log(&newest) {
+            fast.log.set_newest(lpn, Some(ppn));
+            in_log[lpn.index()] = true;
+        }
+        let needed = needed(&newest, &in_log);
+        let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
+        for pbn in &log {
+            free.remove(pbn);
+        }
+        let mut homes = Vec::new();
+        for (lbn, claims) in by_block {
+            let (kept, _) = separate(claims, &needed);
+            for claim in &kept {
+                free.remove(&claim.block);
+            }
+            homes.push((lbn, kept));
+        }
+        for pbn in free {
+            fast.data.retire(media, pbn)?;
+        }
+        for (lbn, claims) in homes {
+            FtlError::unless_read_only(fast.settle(media, lbn, &claims, &newest))?;
+        }
+        Ok(fast)
     }
 }
 
@@ -154,6 +201,7 @@ impl<D: Device> Ftl<D> for Fast {
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.data.spares().admit()?;
         for (i, lpn) in request.lpns() {
             self.write_page(media, lpn, data[i].clone())?;
         }
@@ -164,16 +212,23 @@ impl<D: Device> Ftl<D> for Fast {
         for run in request.block_runs(self.data.geometry()) {
             for offset in run.first..run.first + run.pages {
                 let lpn = self.data.geometry().logical_page(run.lbn, offset);
-                self.log.set_newest(lpn, None);
-                self.data.set_current(lpn, false);
+                if merge::newest(&self.data, &self.log, lpn).is_some() {
+                    self.log.set_newest(lpn, None);
+                    self.data.set_current(lpn, false);
+                    self.trims.trimmed(lpn);
+                }
             }
             media.because(Cause::Collection, |media| self.retire_if_empty(media, run.lbn))?;
         }
         Ok(())
     }
 
-    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
-        Ok(())
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if self.trims.pending_runs().is_empty() {
+            return Ok(());
+        }
+        self.data.spares().admit()?;
+        media.because(Cause::Merge, |media| self.write_trims_down(media))
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -189,9 +244,14 @@ impl<D: Device> Ftl<D> for Fast {
             + self.data.free_blocks()
             + self.log.len()
             + usize::from(self.sequential.is_some());
-        BrokenInvariant::unless(known == self.good_blocks, "I4", || {
-            format!("{known} blocks are in use or free, but the device has {} good ones", self.good_blocks)
+        let good = self.data.accounted_for(self.good_blocks);
+        BrokenInvariant::unless(good.is_none_or(|good| known == good), "I4", || {
+            format!("{known} blocks are in use or free, but the device has {good:?} good ones")
         })
+    }
+
+    fn spares(&self) -> Spares {
+        self.data.spares()
     }
 
     fn footprint(&self) -> Footprint {
@@ -208,8 +268,18 @@ impl Fast {
     fn write_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
         let (lbn, offset) = self.data.geometry().split_logical(lpn);
         if let Some(home) = self.home(media, lbn, offset)? {
-            self.data.program(media, home, lpn, data)?;
+            let log = &self.log;
+            let current = |data: &DataBlocks, offset| {
+                let lpn = data.geometry().logical_page(lbn, offset);
+                (data.is_current(lpn) && log.newest(lpn).is_none()).then_some(lpn)
+            };
+            let block = self.data.program(media, home, offset, data_label(lpn, lbn), &Content::New(data), &current)?;
+            if block != home {
+                self.data.remap(lbn, Some(block));
+            }
+            self.data.set_current(lpn, true);
             self.log.set_newest(lpn, None);
+            self.trims.overwritten(lpn);
             return Ok(());
         }
         if self.takes_sequential && offset == 0 {
@@ -221,10 +291,13 @@ impl Fast {
             }
             _ => {
                 self.make_room(media)?;
-                self.log.append(media, lpn, lbn, data)?;
+                let label = Label::of(lpn.get(), Role::RandomLog, lbn);
+                let at = self.log.append(media, &mut self.data, label, data)?;
+                self.log.set_newest(lpn, Some(at));
             }
         }
         self.data.set_current(lpn, false);
+        self.trims.overwritten(lpn);
         Ok(())
     }
 
@@ -246,21 +319,28 @@ impl Fast {
     }
 
     fn append_sequential<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
-        let Some(sequential) = &mut self.sequential else { return Ok(()) };
-        let ppn = self.data.geometry().page(sequential.block, sequential.filled);
-        media.program(
-            ppn,
-            Label { logical: lpn.get(), role: Role::SequentialLog, owner: Some(sequential.lbn) },
-            data,
-        )?;
-        sequential.filled += 1;
-        self.log.set_newest(lpn, Some(ppn));
+        let Some(Sequential { block, lbn, filled }) = self.sequential else { return Ok(()) };
+        let log = &self.log;
+        let newest = |data: &DataBlocks, offset| {
+            let lpn = data.geometry().logical_page(lbn, offset);
+            (log.newest(lpn) == Some(data.geometry().page(block, offset))).then_some(lpn)
+        };
+        let label = Label::of(lpn.get(), Role::SequentialLog, lbn);
+        let to = self.data.program(media, block, filled, label, &Content::New(data), &newest)?;
+        if to != block {
+            self.log.move_block(block, to);
+        }
+        self.sequential = Some(Sequential { block: to, lbn, filled: filled + 1 });
+        self.log.set_newest(lpn, Some(self.data.geometry().page(to, filled)));
         Ok(())
     }
 
     fn merge_sequential<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        let Some(Sequential { block, lbn, filled }) = self.sequential.take() else { return Ok(()) };
-        media.because(Cause::Merge, |media| merge::in_place(media, &mut self.data, &mut self.log, block, lbn, filled))
+        let Some(Sequential { block, lbn, filled }) = self.sequential else { return Ok(()) };
+        media
+            .because(Cause::Merge, |media| merge::in_place(media, &mut self.data, &mut self.log, block, lbn, filled))?;
+        self.sequential = None;
+        Ok(())
     }
 
     fn make_room<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
@@ -270,7 +350,9 @@ impl Fast {
         if self.log.is_full()
             && let Some(victim) = self.log.pop()
         {
-            media.because(Cause::Merge, |media| self.merge_victim(media, victim))?;
+            media
+                .because(Cause::Merge, |media| self.merge_victim(media, victim))
+                .inspect_err(|_| self.log.push_front(victim))?;
         }
         let block = self.data.take_free("a log block")?;
         self.log.push(block);
@@ -299,6 +381,49 @@ impl Fast {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Makes pending trims survive a power cut: full merges leave the trimmed pages behind, and a page of the log says which
+    /// copies in older log blocks are void.
+    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.trims.pending_runs() {
+            for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
+                if self.data.block(run.lbn).is_some() {
+                    merge::full(media, &mut self.data, &mut self.log, run.lbn)?;
+                    self.drop_sequential(media, run.lbn)?;
+                }
+            }
+            self.make_room(media)?;
+            self.log.append(media, &mut self.data, Trims::label(first, extent), D::Data::default())?;
+            self.trims.settled(first, extent);
+        }
+        Ok(())
+    }
+
+    /// Makes one home of the blocks that claim a logical block, of which each holds something that the others do not.
+    fn settle<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lbn: Lbn,
+        claims: &[Claim],
+        newest: &[Option<Newest>],
+    ) -> Result<(), FtlError> {
+        let newest_at = |lpn: u32, version: u64| newest[lpn as usize].is_some_and(|found| found.version == version);
+        let Some((home, others)) = claims.split_first() else { return Ok(()) };
+        let current =
+            home.pages.iter().filter(|&(&lpn, &(_, version))| newest_at(lpn, version)).map(|(&lpn, _)| Lpn::new(lpn));
+        self.data.adopt(lbn, home.block, current.filter(|&lpn| self.log.newest(lpn).is_none()).collect::<Vec<_>>());
+        if others.is_empty() {
+            return Ok(());
+        }
+        for (&lpn, &(ppn, version)) in others.iter().flat_map(|claim| &claim.pages) {
+            let lpn_ = Lpn::new(lpn);
+            if newest_at(lpn, version) && merge::newest(&self.data, &self.log, lpn_).is_none() {
+                self.log.set_newest(lpn_, Some(ppn));
+            }
+        }
+        merge::full(media, &mut self.data, &mut self.log, lbn)?;
+        others.iter().try_for_each(|claim| self.data.retire(media, claim.block))
     }
 
     fn retire_if_empty<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn) -> Result<(), FtlError> {

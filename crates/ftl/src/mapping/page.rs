@@ -26,7 +26,8 @@
 //! 1. Pages of a request are looked up and read together; unmapped pages cost nothing.
 //!
 //! ## Write
-//! 1. `next_page`: the next die in turn, collecting there first when it is short of free blocks.
+//! 1. `append`: the next die in turn, collecting there first when it is short of free blocks. A page that fails is tried
+//!    again elsewhere; its block is emptied as soon as there is room and marked bad (`empty_failing`).
 //! 2. Program, release the old page, map the new one.
 //!
 //! ## Reclaim
@@ -35,11 +36,14 @@
 //!    it, but the die is busy with it.
 //!
 //! ## Recover
-//! The newest sequence number of each LPN among all tags wins.
+//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run.
+//! 2. Blocks that hold nothing newest are erased; the others are closed as they are.
+//! 3. Trims are pending until a flush writes them down (`parts/trims.rs`); a cut before may bring the page back.
 //!
 //! ## Invariants
 //! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
-//! - I2: there are as many valid pages as mapped LPNs (so no page is mapped twice and none is lost).
+//! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is mapped twice and none
+//!   is lost).
 //! - I3: free blocks are erased and hold nothing valid.
 //!
 //! ## Costs
@@ -48,12 +52,14 @@
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
-use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::page_space::{Needs, PageSpace, Stream};
 use crate::parts::prefetch::prefetch;
+use crate::parts::scan::Scanned;
+use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
-    Media, Note, Parameter, Request, Scheme, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
+    Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 const HOST: Stream = 0;
@@ -62,6 +68,7 @@ const COLLECTED: Stream = 1;
 /// Pure page-level mapping.
 pub struct Page {
     map: Vec<Option<Ppn>>,
+    trims: Trims,
     space: PageSpace,
     collected: Stream,
     moving: Vec<Ppn>,
@@ -97,13 +104,42 @@ impl Scheme for Page {
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let threshold = values.integer("gc_threshold") as usize;
         let streams = if values.word("streams") == "separate" { 2 } else { 1 };
-        PageSpace::require(layout, streams, threshold, u64::from(layout.logical_pages), "page")?;
+        let needs =
+            Needs { streams, policy: Policy::from_values(values), threshold, valid: u64::from(layout.logical_pages) };
+        // First, since it refuses what does not fit before the map is allocated.
+        let space = PageSpace::format(layout, "page", needs)?;
         Ok(Self {
             map: vec![None; layout.logical_pages as usize],
-            space: PageSpace::new(layout, streams, Policy::from_values(values), threshold),
+            trims: Trims::default(),
+            space,
             collected: if streams == 2 { COLLECTED } else { HOST },
             moving: Vec::new(),
         })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut page = Self::format(&layout.in_use(), values)?;
+        let scanned = Scanned::of(media, layout)?;
+        let newest = scanned.newest(layout.logical_pages);
+        let kept = scanned.keep_one_copy(layout, &newest);
+        let collected = page.collected;
+        let stream = |role| if role == Role::Collected { collected } else { HOST };
+        page.space = page.space.recover(media, layout, kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
+        for &(ppn, tag) in &kept.pages {
+            if tag.role == Role::Trimmed {
+                page.trims.found(&tag, ppn, &newest);
+            } else {
+                page.map[tag.logical as usize] = Some(ppn);
+            }
+        }
+        for &lpn in &kept.outdated {
+            page.trims.guard(lpn);
+        }
+        for lpn in kept.contradicted {
+            page.remap(lpn, None);
+        }
+        FtlError::unless_read_only(page.write_trims_down(media))?;
+        Ok(page)
     }
 }
 
@@ -120,8 +156,7 @@ impl<D: Device> Ftl<D> for Page {
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
-            let to = self.next_page(media)?;
-            media.program(to, Label { logical: lpn.get(), role: Role::Data, owner: None }, data[i].clone())?;
+            let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
             self.remap(lpn, Some(to));
             Ok(())
         })
@@ -134,8 +169,8 @@ impl<D: Device> Ftl<D> for Page {
         Ok(())
     }
 
-    fn flush(&mut self, _media: &mut Media<D>) -> Result<(), FtlError> {
-        Ok(())
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        media.because(Cause::Mapping, |media| self.write_trims_down(media))
     }
 
     fn foresee(&self, request: &Request, foresight: Foresight) {
@@ -158,11 +193,15 @@ impl<D: Device> Ftl<D> for Page {
             })?;
             mapped += 1;
         }
-        let valid = self.space.valid_pages();
-        BrokenInvariant::unless(mapped == valid, "I2", || {
-            format!("{mapped} LPNs are mapped but {valid} pages are valid")
+        let (valid, trims) = (self.space.valid_pages(), self.trims.pages().count() as u64);
+        BrokenInvariant::unless(mapped + trims == valid, "I2", || {
+            format!("{mapped} LPNs are mapped and {trims} trim pages are needed, but {valid} pages are valid")
         })?;
         self.space.check(media, "I3")
+    }
+
+    fn spares(&self) -> Spares {
+        self.space.spares()
     }
 
     fn footprint(&self) -> Footprint {
@@ -172,23 +211,58 @@ impl<D: Device> Ftl<D> for Page {
 
 impl Page {
     fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
-        if let Some(old) = std::mem::replace(&mut self.map[lpn.index()], to) {
-            self.space.release(old);
+        match std::mem::replace(&mut self.map[lpn.index()], to) {
+            Some(old) => {
+                self.space.release(old);
+                if to.is_none() {
+                    self.trims.trimmed_at(lpn, old);
+                }
+            }
+            None if to.is_some() => {
+                if let Some(page) = self.trims.overwritten(lpn) {
+                    self.space.release(page);
+                }
+            }
+            None => {}
         }
     }
 
-    fn next_page<D: Device>(&mut self, media: &mut Media<D>) -> Result<Ppn, FtlError> {
+    /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
+    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.trims.pending_runs() {
+            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
+            for page in self.trims.wrote(first, extent, to, media.last_version()) {
+                self.space.release(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Programs a page on the next die in turn that has a place for it; a page that fails is tried again elsewhere.
+    #[inline]
+    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
+        loop {
+            let die = self.next_die(media)?;
+            if let Some(to) = self.space.program(media, die, HOST, label, Content::New(data.clone()))? {
+                return Ok(to);
+            }
+        }
+    }
+
+    #[inline]
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>) -> Result<u32, FtlError> {
+        self.space.spares().admit()?;
+        if self.space.has_failing() {
+            self.empty_failing(media)?;
+        }
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(HOST);
             self.reclaim(media, die)?;
-            if self.is_starved(die) {
-                continue;
-            }
-            if let Some(ppn) = self.space.place_on(die, HOST) {
-                return Ok(ppn);
+            if !self.is_starved(die) {
+                return Ok(die);
             }
         }
-        Err(FtlError::OutOfSpace { wanted: "a host write" })
+        Err(self.space.out_of_space("a host write"))
     }
 
     /// Whether a die has neither an open block with room (collecting into a shared stream may leave one) nor a free block
@@ -202,29 +276,93 @@ impl Page {
     fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
         while self.is_starved(die) {
             let Some(victim) = self.space.take_victim(die) else { break };
-            media.detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim)))?;
+            media
+                .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;
         }
         Ok(())
     }
 
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+    /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
+    /// their die stays whole. A block for which there is no room yet waits.
+    #[cold]
+    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for die in self.space.failing_dies() {
+            while self.space.is_short(die)
+                && let Some(victim) = self.space.take_victim(die)
+            {
+                media.detached(|media| {
+                    media.because(Cause::Collection, |media| self.collect(media, die, victim, false))
+                })?;
+            }
+            if !self.space.is_short(die)
+                && let Some(block) = self.space.take_failing(die)
+            {
+                media.detached(|media| {
+                    media.because(Cause::Relocation, |media| self.collect(media, die, block, true))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
         media.note(Note::Collection);
-        self.space.list_valid(victim, &mut self.moving);
-        for &from in &self.moving {
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut moving);
+        for &from in &moving {
             if let Some(lpn) = media.device().peek(from) {
                 prefetch(&self.map, lpn as usize);
             }
         }
-        for &from in &self.moving {
-            let page = media.read(from)?;
-            let Some(to) = self.space.place_on(die, self.collected) else {
-                return Err(FtlError::OutOfSpace { wanted: "collected pages" });
-            };
-            media.program(to, Label { logical: page.logical, role: Role::Collected, owner: None }, page.data)?;
-            self.map[page.logical as usize] = Some(to);
+        let mut done = 0;
+        let moved = moving.iter().try_for_each(|&from| {
+            self.move_page(media, die, from)?;
+            done += 1;
+            Ok(())
+        });
+        let moved = moved.and_then(|()| self.replace_vanishing(media, die, victim));
+        if moved.is_err() {
+            self.space.put_back(victim, &moving[..done], fails);
         }
-        media.erase(victim)?;
-        self.space.reclaimed(victim);
+        self.moving = moving;
+        moved?;
+        self.space.reclaim(media, victim, fails)
+    }
+
+    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back (`parts/trims.rs`).
+    fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+        for (copy, lpn) in self.trims.about_to_vanish(self.space.page_indices(victim)) {
+            let version = media.read_to_move(copy)?.map(|page| page.version);
+            let content =
+                version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
+            let to = self.space.program_moved(media, die, self.collected, Trims::label(lpn.get(), 1), &content)?;
+            self.trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
+        }
         Ok(())
+    }
+
+    #[inline]
+    fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        if let Some((label, version)) = self.trims.at(from) {
+            let content = Content::empty(label.logical, version);
+            let to = self.space.program_moved(media, die, self.collected, label, &content)?;
+            self.trims.moved(from, to);
+            return Ok(());
+        }
+        let (logical, role, content) = match media.read_to_move(from)? {
+            Some(page) => (page.logical, Role::Collected, Content::Copy(page)),
+            None => (self.lose(media, from), Role::Lost, Content::New(D::Data::default())),
+        };
+        let to = self.space.program_moved(media, die, self.collected, Label::new(logical, role), &content)?;
+        self.map[logical as usize] = Some(to);
+        Ok(())
+    }
+
+    /// The logical page that an unreadable page held: the map must be searched, since the tag is gone.
+    #[cold]
+    fn lose<D: Device>(&self, media: &mut Media<D>, ppn: Ppn) -> u32 {
+        media.note(Note::LostPage);
+        let lpn = self.map.iter().position(|&entry| entry == Some(ppn));
+        lpn.map_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"), |lpn| lpn as u32)
     }
 }

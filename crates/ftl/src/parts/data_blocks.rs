@@ -3,10 +3,13 @@
 //! Block-mapped and log-buffer schemes share this: the map, which of its pages are current (hold the newest copy and have
 //! not been trimmed), the free blocks, and the question whether a page can still be programmed in its place.
 
-use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role};
+use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 
 use crate::parts::pool::FreePool;
-use crate::{BrokenInvariant, ConfigError, Device, FtlError, Label, Layout, Media};
+use crate::{BrokenInvariant, Cause, ConfigError, Content, Device, FtlError, Label, Layout, Media, Note, Spares};
+
+/// Tells which logical page's newest copy an offset of a block holds, if any.
+pub type Needed<'a> = &'a dyn Fn(&DataBlocks, u32) -> Option<Lpn>;
 
 /// The block map, the current pages in the mapped blocks, and the free blocks.
 #[derive(Clone, Debug)]
@@ -16,28 +19,57 @@ pub struct DataBlocks {
     map: Vec<Option<Pbn>>,
     current: Vec<u64>,
     pool: FreePool,
+    /// Blocks that recovery found: their erased pages may be unstable.
+    sealed: Vec<bool>,
     order: ProgramOrder,
+    spares: Spares,
+    /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
+    was_recovered: bool,
+    retired: usize,
 }
 
 impl DataBlocks {
-    /// An empty map.
-    pub fn new(layout: &Layout) -> Self {
+    /// An empty map on a device of which these blocks may fail.
+    pub fn new(layout: &Layout, spares: Spares) -> Self {
         Self {
             geometry: layout.geometry,
             logical_pages: layout.logical_pages,
             map: vec![None; layout.logical_blocks() as usize],
             current: vec![0; (layout.logical_pages as usize).div_ceil(64)],
             pool: FreePool::new(layout.geometry, &layout.good_blocks),
+            sealed: vec![false; layout.geometry.blocks() as usize],
             order: layout.program_order,
+            spares,
+            was_recovered: false,
+            retired: 0,
         }
     }
 
-    /// Refuses a device on which pages cannot keep their offsets, or one with fewer than `extra` blocks beside the data.
-    pub fn require(layout: &Layout, scheme: &str, extra: u32, what: &str) -> Result<(), ConfigError> {
+    /// For recovery: no block is free, until [`retire`](Self::retire) makes it so.
+    pub fn nothing_free(&mut self) {
+        self.pool = FreePool::new(self.geometry, &[]);
+        self.was_recovered = true;
+    }
+
+    /// For recovery: a block is a logical block's home, and holds the newest copy of these pages.
+    pub fn adopt(&mut self, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
+        self.map[lbn.index()] = Some(pbn);
+        self.sealed[pbn.index()] = true;
+        for lpn in current {
+            self.set_current(lpn, true);
+        }
+    }
+
+    /// Refuses a device on which pages cannot keep their offsets, or one with fewer than `extra` blocks beside the data;
+    /// otherwise tells how many blocks may fail.
+    pub fn require(layout: &Layout, scheme: &str, extra: u32, what: &str) -> Result<Spares, ConfigError> {
         if layout.program_order == ProgramOrder::Strict {
             return Err(ConfigError(format!(
                 "{scheme} leaves gaps in blocks, which program_order = strict forbids; use ascending or any, or a page-mapped scheme"
             )));
+        }
+        if extra > layout.spare_blocks() && layout.in_use {
+            return Ok(Spares::READ_ONLY);
         }
         if extra > layout.spare_blocks() {
             return Err(ConfigError(format!(
@@ -47,7 +79,12 @@ impl DataBlocks {
                 layout.spare_blocks()
             )));
         }
-        Ok(())
+        Ok(Spares { total: layout.spare_blocks() - extra, used: 0 })
+    }
+
+    /// How far the device is from being read-only.
+    pub fn spares(&self) -> Spares {
+        self.spares
     }
 
     /// The shape of the device.
@@ -109,6 +146,9 @@ impl DataBlocks {
     /// Whether a page of a block can be programmed in its place.
     #[inline]
     pub fn fits_in_place<D: Device>(&self, media: &Media<D>, pbn: Pbn, offset: u32) -> bool {
+        if self.sealed[pbn.index()] {
+            return false;
+        }
         match self.order {
             ProgramOrder::Ascending => offset >= media.device().next_page(pbn),
             ProgramOrder::Strict => offset == media.device().next_page(pbn),
@@ -116,30 +156,106 @@ impl DataBlocks {
         }
     }
 
-    /// Programs a page in its place in a block that is, or is about to become, its logical block's data block.
+    /// Programs a page at an offset of a block. If that fails, the block is replaced: the returned one holds whatever the
+    /// given one held, and this page. `needed` tells which logical page's newest copy an offset of the block holds, if any.
     pub fn program<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        pbn: Pbn,
-        lpn: Lpn,
-        data: D::Data,
-    ) -> Result<(), FtlError> {
-        let (lbn, offset) = self.geometry.split_logical(lpn);
-        media.program(self.geometry.page(pbn, offset), data_label(lpn, lbn), data)?;
-        self.set_current(lpn, true);
-        Ok(())
+        mut pbn: Pbn,
+        offset: u32,
+        label: Label,
+        content: &Content<D::Data>,
+        needed: Needed<'_>,
+    ) -> Result<Pbn, FtlError> {
+        loop {
+            match media.put(self.geometry.page(pbn, offset), label, content.clone()) {
+                Ok(()) => return Ok(pbn),
+                Err(error) if error.is_program_failure() => {
+                    pbn =
+                        media.because(Cause::Relocation, |media| self.replace(media, pbn, offset, (label, needed)))?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Copies what a failing block holds besides the page at one offset into a free one, and then marks the failing one bad: a
+    /// block that is marked holds nothing that is not elsewhere too, so recovery need not look there.
+    fn replace<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        failing: Pbn,
+        offset: u32,
+        (label, needed): (Label, Needed<'_>),
+    ) -> Result<Pbn, FtlError> {
+        self.spares.use_one();
+        let mut to = self.take_free("replacing a failing block")?;
+        // Where a block of the log has pages of several logical blocks, it has no owner.
+        let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
+        // Only in free order can there be anything after it.
+        let end = if self.order == ProgramOrder::Any { self.geometry.pages_per_block() } else { offset };
+        for offset in (0..end).filter(|&other| other != offset) {
+            let from = self.geometry.page(failing, offset);
+            let lost = |lpn: Lpn| Label { owner, ..Label::new(lpn.get(), Role::Lost) };
+            let (label, content) = match (media.scan(from)?, needed(self, offset)) {
+                (Scan::Programmed(tag), _) if matches!(tag.role, Role::Lost | Role::Trimmed) => {
+                    (Label::from(tag), Content::empty(tag.logical, tag.version))
+                }
+                (Scan::Programmed(tag), needed) => match (media.read_to_move(from)?, needed) {
+                    (Some(page), _) => (Label::from(tag), Content::Copy(page)),
+                    // The same version, since the original of what is a copy here may still be in its place.
+                    (None, Some(lpn)) => (lost(lpn), Content::empty(lpn.get(), tag.version)),
+                    (None, None) => continue,
+                },
+                (Scan::Unreadable, Some(lpn)) => (lost(lpn), Content::New(D::Data::default())),
+                (Scan::Erased | Scan::Unreadable, _) => continue,
+            };
+            if label.role == Role::Lost {
+                media.note(Note::LostPage);
+            }
+            to = self.program(media, to, offset, label, &content, needed)?;
+        }
+        self.mark_bad(media, failing);
+        Ok(to)
+    }
+
+    fn mark_bad<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) {
+        media.retire(pbn);
+        self.retired += 1;
     }
 
     /// Takes a free block.
     pub fn take_free(&mut self, wanted: &'static str) -> Result<Pbn, FtlError> {
-        self.pool.take().ok_or(FtlError::OutOfSpace { wanted })
+        let none = if self.spares.used == 0 && !self.was_recovered {
+            FtlError::OutOfSpace { wanted }
+        } else {
+            FtlError::ReadOnly { spares: self.spares.total }
+        };
+        self.pool.take().ok_or(none)
     }
 
-    /// Erases a block and returns it to the free ones.
+    /// Erases a block and returns it to the free ones; marks it bad if that fails.
     pub fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
-        media.erase(pbn)?;
-        self.pool.put(pbn);
+        self.sealed[pbn.index()] = false;
+        if media.device().is_bad(pbn) {
+            // It was replaced in the middle of something that then could not be finished.
+            return Ok(());
+        }
+        match media.erase(pbn) {
+            Ok(()) => self.pool.put(pbn),
+            Err(error) if error.is_erase_failure() => {
+                self.mark_bad(media, pbn);
+                self.spares.use_one();
+            }
+            Err(error) => return Err(error),
+        }
         Ok(())
+    }
+
+    /// Blocks that should be in use or free, of so many that were good when the device was built; none when the device is
+    /// read-only, since what was begun then and could not be finished is left as it is.
+    pub fn accounted_for(&self, good_blocks: usize) -> Option<usize> {
+        self.spares.admit().ok().map(|()| good_blocks - self.retired)
     }
 
     /// Free blocks.
@@ -182,5 +298,5 @@ impl DataBlocks {
 
 /// The label of a page in a data block.
 pub fn data_label(lpn: Lpn, lbn: Lbn) -> Label {
-    Label { logical: lpn.get(), role: Role::Data, owner: Some(lbn) }
+    Label::of(lpn.get(), Role::Data, lbn)
 }

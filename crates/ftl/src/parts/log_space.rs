@@ -6,9 +6,10 @@
 
 use std::collections::VecDeque;
 
-use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role};
+use flash::{Geometry, Lpn, Pbn, Ppn};
 
-use crate::{BrokenInvariant, Device, FtlError, Label, Layout, Media};
+use crate::parts::data_blocks::DataBlocks;
+use crate::{BrokenInvariant, Content, Device, FtlError, Label, Layout, Media};
 
 /// The log map and the queue of log blocks shared by all logical blocks.
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ impl LogSpace {
 
     /// Whether another log block would exceed the log space.
     pub fn is_full(&self) -> bool {
-        self.blocks.len() == self.limit
+        self.blocks.len() >= self.limit
     }
 
     /// Adds an erased block at the end.
@@ -63,27 +64,60 @@ impl LogSpace {
         self.next_offset = 0;
     }
 
+    /// For recovery: these blocks, first to last, are in the log and are not filled further.
+    pub fn adopt(&mut self, blocks: &[Pbn]) {
+        self.blocks.extend(blocks);
+        self.next_offset = self.geometry.pages_per_block();
+    }
+
     /// Takes the block that came first.
     pub fn pop(&mut self) -> Option<Pbn> {
         self.blocks.pop_front()
     }
 
-    /// Appends a page to the last log block, which has room.
+    /// Appends a page to the last log block, which has room. If that fails, a free block takes the log block's place.
     pub fn append<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        lpn: Lpn,
-        lbn: Lbn,
-        data: D::Data,
-    ) -> Result<(), FtlError> {
-        let Some(&tail) = self.blocks.back() else {
-            return Err(FtlError::OutOfSpace { wanted: "a log page" });
-        };
-        let ppn = self.geometry.page(tail, self.next_offset);
-        media.program(ppn, Label { logical: lpn.get(), role: Role::RandomLog, owner: Some(lbn) }, data)?;
+        data: &mut DataBlocks,
+        label: Label,
+        content: D::Data,
+    ) -> Result<Ppn, FtlError> {
+        let Some(&tail) = self.blocks.back() else { return Err(FtlError::OutOfSpace { wanted: "a log page" }) };
+        let offset = self.next_offset;
+        let content = Content::New(content);
+        let held = |_: &DataBlocks, offset: u32| self.lpn_at(self.geometry.page(tail, offset));
+        let block = data.program(media, tail, offset, label, &content, &held)?;
+        if block != tail {
+            self.move_block(tail, block);
+        }
         self.next_offset += 1;
-        self.set_newest(lpn, Some(ppn));
-        Ok(())
+        Ok(self.geometry.page(block, offset))
+    }
+
+    /// The logical page whose newest copy lies at a place, found by searching the map.
+    fn lpn_at(&self, ppn: Ppn) -> Option<Lpn> {
+        self.map.iter().position(|&at| at == Some(ppn)).map(Lpn::at)
+    }
+
+    /// What one block held, another one holds now, at the same offsets.
+    pub fn move_block(&mut self, from: Pbn, to: Pbn) {
+        for at in self.map.iter_mut().flatten() {
+            let (block, offset) = self.geometry.split(*at);
+            if block == from {
+                *at = self.geometry.page(to, offset);
+            }
+        }
+        for block in &mut self.blocks {
+            if *block == from {
+                *block = to;
+            }
+        }
+    }
+
+    /// Puts the block that came first back, after a merge of it failed.
+    pub fn push_front(&mut self, pbn: Pbn) {
+        self.blocks.push_front(pbn);
     }
 
     /// The logical pages whose newest copy lies in a log block, in page order. Read from the page table of the log in RAM.

@@ -1,5 +1,6 @@
 //! What several schemes share, each mechanism once, with its policy as a parameter.
 
+pub mod block_recovery;
 pub mod chains;
 pub mod data_blocks;
 pub mod ledger;
@@ -9,5 +10,7 @@ pub mod merge;
 pub mod page_space;
 pub mod pool;
 pub mod prefetch;
+pub mod scan;
 pub mod translation;
+pub mod trims;
 pub mod victims;

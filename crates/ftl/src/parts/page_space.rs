@@ -9,15 +9,30 @@
 //! returns one. As long as the valid pages fit into [`PageSpace::capacity_pages`], some die has either room in an open block
 //! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number.
 
+use std::ops::Range;
+
 use flash::{Geometry, Pbn, Ppn};
 
 use crate::parts::ledger::Ledger;
 use crate::parts::pool::{FreePool, channels_first};
 use crate::parts::victims::{Policy, Victims};
-use crate::{BrokenInvariant, ConfigError, Device, Layout, Media};
+use crate::{BrokenInvariant, ConfigError, Content, Device, FtlError, Label, Layout, Media, Spares};
 
 /// Index of a stream of a space.
 pub type Stream = usize;
+
+/// What a scheme asks of its space.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// Streams.
+    pub streams: usize,
+    /// Victims.
+    pub policy: Policy,
+    /// Free blocks of a die at or below which it collects, at least 1.
+    pub threshold: usize,
+    /// The most pages that are ever valid at once.
+    pub valid: u64,
+}
 
 /// An open block: its next page and the first page after it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,13 +53,21 @@ pub struct PageSpace {
     order: Vec<u32>,
     turns: Vec<usize>,
     threshold: usize,
+    /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with what of it is still erased.
+    failing: Vec<(Pbn, Open)>,
+    spares: Spares,
+    /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
+    was_recovered: bool,
 }
 
 impl PageSpace {
-    /// An erased space. A die reclaims blocks until more than `threshold` (at least 1) are free before it opens one.
-    pub fn new(layout: &Layout, streams: usize, policy: Policy, threshold: usize) -> Self {
+    /// An erased space for up to `valid` valid pages. A die reclaims blocks until more than `threshold` (at least 1) are
+    /// free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
+    pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<Self, ConfigError> {
+        let Needs { streams, policy, threshold, valid } = needs;
+        let spares = Self::require(layout, streams, threshold, valid, scheme)?;
         let geometry = layout.geometry;
-        Self {
+        Ok(Self {
             geometry,
             pool: FreePool::new(geometry, &layout.good_blocks),
             ledger: Ledger::new(geometry),
@@ -54,7 +77,37 @@ impl PageSpace {
             order: channels_first(&geometry),
             turns: vec![0; streams],
             threshold: threshold.max(1),
+            failing: Vec::new(),
+            spares,
+            was_recovered: false,
+        })
+    }
+
+    /// The space of a device that was used before: these pages are valid, each with its block's stream; blocks without any
+    /// are erased, whatever they look like. Blocks with some are closed: their erased pages may be unstable.
+    pub fn recover<D: Device>(
+        mut self,
+        media: &mut Media<D>,
+        layout: &Layout,
+        valid: impl IntoIterator<Item = (Ppn, Stream)>,
+    ) -> Result<Self, FtlError> {
+        let mut used = vec![false; self.geometry.blocks() as usize];
+        for (ppn, stream) in valid {
+            let pbn = self.geometry.block_of(ppn);
+            self.ledger.validate(ppn, pbn);
+            self.stream_of[pbn.index()] = stream as u8;
+            used[pbn.index()] = true;
         }
+        self.pool = FreePool::new(self.geometry, &[]);
+        self.was_recovered = true;
+        for &pbn in &layout.good_blocks {
+            if used[pbn.index()] {
+                self.victims.close(pbn, self.ledger.valid_pages(pbn));
+            } else {
+                self.reclaim(media, pbn, false)?;
+            }
+        }
+        Ok(self)
     }
 
     /// Valid pages that a space is sure to hold: each die sets aside its free blocks and one open block a stream.
@@ -68,17 +121,21 @@ impl PageSpace {
         usable * u64::from(layout.geometry.pages_per_block())
     }
 
-    /// Refuses a layout whose valid pages might not fit, saying how much to spare.
-    pub fn require(
+    /// Refuses a layout whose valid pages might not fit; otherwise tells how many blocks may fail.
+    fn require(
         layout: &Layout,
         streams: usize,
         threshold: usize,
         valid: u64,
         scheme: &str,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<Spares, ConfigError> {
         let capacity = Self::capacity_pages(layout, streams, threshold);
         if valid <= capacity {
-            return Ok(());
+            let total = (capacity - valid) / u64::from(layout.geometry.pages_per_block());
+            return Ok(Spares { total: total as u32, used: 0 });
+        }
+        if layout.in_use {
+            return Ok(Spares::READ_ONLY);
         }
         let good = layout.good_blocks.len() as u64 * u64::from(layout.geometry.pages_per_block());
         Err(ConfigError(format!(
@@ -120,7 +177,15 @@ impl PageSpace {
     /// Whether a die should collect before it opens another block.
     #[inline]
     pub fn is_short(&self, die: u32) -> bool {
-        self.pool.len_on(die) <= self.threshold
+        self.pool.len_on(die) <= self.threshold + self.margin()
+    }
+
+    /// Free blocks kept beyond the threshold for the case that an erase fails, once something has failed. Where there are several
+    /// dies, another one's reserve serves as well.
+    #[inline]
+    fn margin(&self) -> usize {
+        let Spares { total, used } = self.spares;
+        usize::from(used > 0 && used < total && self.order.len() == 1)
     }
 
     /// Whether a die has free blocks beyond the one that its collection needs.
@@ -214,15 +279,157 @@ impl PageSpace {
         self.ledger.list_valid(pbn, into);
     }
 
+    /// The pages of a block, as indices.
+    pub fn page_indices(&self, pbn: Pbn) -> Range<usize> {
+        self.geometry.page_indices(pbn)
+    }
+
     /// The stream whose content a block holds.
     pub fn stream_of(&self, pbn: Pbn) -> Stream {
         self.stream_of[pbn.index()] as usize
     }
 
-    /// A victim's pages have all been placed elsewhere and it has been erased; returns it to the pool.
-    pub fn reclaimed(&mut self, pbn: Pbn) {
+    /// Programs a page of a stream on a die, opening any free block there. None if the page failed: then its block takes no
+    /// more pages and waits to be emptied.
+    #[inline]
+    pub fn program<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        stream: Stream,
+        label: Label,
+        content: Content<D::Data>,
+    ) -> Result<Option<Ppn>, FtlError> {
+        let Some(to) = self.place_on(die, stream) else { return Err(FtlError::OutOfSpace { wanted: "a page" }) };
+        match media.put(to, label, content) {
+            Ok(()) => Ok(Some(to)),
+            Err(error) if error.is_program_failure() => {
+                self.give_up(to, stream);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Programs a page that has to be moved off a die: there if possible, else where there is room; at worst in what is left of
+    /// a failing block, which is better than not at all.
+    pub fn program_moved<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        stream: Stream,
+        label: Label,
+        content: &Content<D::Data>,
+    ) -> Result<Ppn, FtlError> {
+        loop {
+            let has_place = |die: u32| self.has_room(die, stream) || self.pool.len_on(die) > 0;
+            let refuge = if has_place(die) { Some(die) } else { (0..self.dies()).find(|&die| has_place(die)) };
+            let Some(refuge) = refuge else { return self.program_in_failing(media, stream, label, content) };
+            if let Some(to) = self.program(media, refuge, stream, label, content.clone())? {
+                return Ok(to);
+            }
+        }
+    }
+
+    #[cold]
+    fn program_in_failing<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        label: Label,
+        content: &Content<D::Data>,
+    ) -> Result<Ppn, FtlError> {
+        for (pbn, open) in &mut self.failing {
+            while open.next < open.end && self.stream_of[pbn.index()] as usize == stream {
+                let to = Ppn::new(open.next);
+                open.next += 1;
+                match media.put(to, label, content.clone()) {
+                    Ok(()) => {
+                        self.ledger.validate(to, *pbn);
+                        return Ok(to);
+                    }
+                    Err(error) if error.is_program_failure() => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Err(self.out_of_space("a page that has to be moved"))
+    }
+
+    #[cold]
+    fn give_up(&mut self, ppn: Ppn, stream: Stream) {
+        let pbn = self.ledger.invalidate(ppn);
+        if self.victims.contains(pbn) {
+            self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
+            self.victims.remove(pbn, self.ledger.valid_pages(pbn));
+            self.failing.push((pbn, Open::default()));
+        } else {
+            let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
+            self.failing.push((pbn, std::mem::take(open)));
+        }
+        self.spares.use_one();
+    }
+
+    /// Whether blocks wait to be emptied because a page of theirs failed.
+    #[inline]
+    pub fn has_failing(&self) -> bool {
+        !self.failing.is_empty()
+    }
+
+    /// The dies on which blocks wait to be emptied.
+    pub fn failing_dies(&self) -> Vec<u32> {
+        self.failing.iter().map(|&(pbn, _)| self.die_of(pbn)).collect()
+    }
+
+    /// Takes a block that waits to be emptied on a die. That takes a free block more than the die's collection needs.
+    pub fn take_failing(&mut self, die: u32) -> Option<Pbn> {
+        let at = self.failing.iter().position(|&(pbn, _)| self.geometry.die_of(pbn) == die)?;
+        Some(self.failing.swap_remove(at).0)
+    }
+
+    /// A block could not be emptied further than this: what was moved is not needed here any more.
+    #[cold]
+    pub fn put_back(&mut self, pbn: Pbn, moved: &[Ppn], fails: bool) {
+        for &ppn in moved {
+            self.ledger.invalidate(ppn);
+        }
+        if fails {
+            self.failing.push((pbn, Open::default()));
+        } else {
+            self.victims.close(pbn, self.ledger.valid_pages(pbn));
+        }
+    }
+
+    /// Nothing could be placed: because too many blocks have failed, or too many pages at once while a block was collected
+    /// (then the spares that are left are of no use), or because of a bug.
+    pub fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
+        if self.spares.used == 0 && self.failing.is_empty() && !self.was_recovered {
+            return FtlError::OutOfSpace { wanted };
+        }
+        self.spares.used = self.spares.used.max(self.spares.total + 1);
+        FtlError::ReadOnly { spares: self.spares.total }
+    }
+
+    /// How far the device is from being read-only.
+    #[inline]
+    pub fn spares(&self) -> Spares {
+        self.spares
+    }
+
+    /// A victim's pages have all been placed elsewhere: erases it and returns it to the pool; marks it bad if that fails, or
+    /// if it was emptied because it fails.
+    pub fn reclaim<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn, fails: bool) -> Result<(), FtlError> {
         self.ledger.clear_block(pbn);
-        self.pool.put(pbn);
+        match if fails { Ok(false) } else { media.erase(pbn).map(|()| true) } {
+            Ok(true) => self.pool.put(pbn),
+            Ok(false) => media.retire(pbn),
+            Err(error) if error.is_erase_failure() => {
+                media.retire(pbn);
+                self.spares.use_one();
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Takes a free block out of the pool, for a scheme that keeps one aside.

@@ -72,6 +72,29 @@ impl TranslationTable {
         self.content[lpn.index()] = ppn;
     }
 
+    /// Translation pages of the table.
+    pub fn len(&self) -> u32 {
+        self.directory.len() as u32
+    }
+
+    /// Whether the table has no page at all.
+    pub fn is_empty(&self) -> bool {
+        self.directory.is_empty()
+    }
+
+    /// The translation page that lies at a place, found by searching the directory.
+    pub fn page_at(&self, ppn: Ppn) -> u32 {
+        let page = self.directory.iter().position(|&at| at == Some(ppn));
+        page.map_or_else(|| unreachable!("{ppn} is valid, so the directory knows it"), |page| page as u32)
+    }
+
+    /// Whether an entry of a translation page is mapped.
+    pub fn maps_something(&self, page: u32) -> bool {
+        let first = page as usize * self.entries_per_page as usize;
+        let end = (first + self.entries_per_page as usize).min(self.content.len());
+        self.content[first..end].iter().any(Option::is_some)
+    }
+
     /// Logical pages that the table maps.
     pub fn logical_pages(&self) -> u32 {
         self.content.len() as u32
@@ -87,8 +110,14 @@ impl TranslationTable {
         4 * self.directory.len() as u64
     }
 
-    /// Checks that each written translation page lies where the GTD says, and that unwritten ones map nothing.
-    pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
+    /// Checks that each written translation page lies where the GTD says, and that unwritten ones map nothing, unless nothing
+    /// can be written.
+    pub fn check<D: Device>(
+        &self,
+        media: &Media<D>,
+        name: &'static str,
+        is_read_only: bool,
+    ) -> Result<(), BrokenInvariant> {
         for (page, ppn) in self.written() {
             let tag = media.device().peek(ppn);
             BrokenInvariant::unless(tag == Some(page), name, || {
@@ -97,7 +126,7 @@ impl TranslationTable {
         }
         for (lpn, _) in self.content.iter().enumerate().filter(|(_, entry)| entry.is_some()) {
             let page = self.page_of(Lpn::at(lpn));
-            BrokenInvariant::unless(self.location(page).is_some(), name, || {
+            BrokenInvariant::unless(is_read_only || self.location(page).is_some(), name, || {
                 format!("LPN {lpn} is mapped by an unwritten page")
             })?;
         }

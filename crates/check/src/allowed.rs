@@ -1,0 +1,219 @@
+//! What each logical page may hold after a power cut.
+//!
+//! Between cuts a page has one right content, as with the [`Oracle`](crate::Oracle). A cut widens that to a set:
+//!
+//! - **written and acknowledged**: that version;
+//! - **being written**: the new version or whatever was allowed before;
+//! - **trimmed, not flushed since**: nothing, or a version written after the last durable trim and not after the trimmed one;
+//! - **being trimmed**: that, or whatever was allowed before;
+//! - **trimmed and flushed**: nothing.
+//!
+//! What recovery then shows is the truth from there on: it must not change without the host's doing, whatever happens to
+//! the power. Pages of one request are judged one by one.
+
+use flash::Lpn;
+
+use crate::operation::{Extent, Operation};
+use crate::oracle::{Mismatch, Nature, Stamp, page_of, stamp, version_of};
+
+/// What is known of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Account {
+    /// The newest version ever handed out, 0 before the first.
+    newest: u32,
+    /// The version that a read returns while the power is on, 0 for none.
+    current: u32,
+    /// For a trim that no flush followed: the version that was trimmed; else 0.
+    trimmed: u32,
+    /// The oldest version that may come back when a trim is forgotten: the first one after the last durable trim.
+    floor: u32,
+}
+
+/// What the request in flight would make of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Intent {
+    Write(u32),
+    Trim,
+}
+
+/// The accounts of all pages, and the request in flight.
+#[derive(Clone, Debug)]
+pub(crate) struct Allowed {
+    pages: Vec<Account>,
+    in_flight: Option<Operation>,
+}
+
+impl Allowed {
+    /// Nothing has ever been written.
+    pub(crate) fn new(logical_pages: u32) -> Self {
+        Self { pages: vec![Account { floor: 1, ..Account::default() }; logical_pages as usize], in_flight: None }
+    }
+
+    /// Logical pages of the device.
+    pub(crate) fn logical_pages(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
+    /// A request begins; returns the stamps of a write.
+    pub(crate) fn begin(&mut self, operation: Operation) -> Vec<Stamp> {
+        self.in_flight = Some(operation);
+        let Operation::Write(extent) = operation else { return Vec::new() };
+        let next = |lpn: Lpn| {
+            let page = &mut self.pages[lpn.index()];
+            page.newest += 1;
+            stamp(lpn, page.newest)
+        };
+        extent.lpns().map(next).collect()
+    }
+
+    /// The request in flight is acknowledged.
+    pub(crate) fn acknowledge(&mut self) {
+        match self.in_flight.take() {
+            Some(Operation::Write(extent)) => self.each(extent, |page| {
+                (page.current, page.trimmed) = (page.newest, 0);
+            }),
+            Some(Operation::Trim(extent)) => self.each(extent, |page| {
+                if page.current != 0 {
+                    (page.trimmed, page.current) = (page.current, 0);
+                }
+            }),
+            Some(Operation::Flush) => self.pages.iter_mut().filter(|page| page.current == 0).for_each(Account::settle),
+            Some(Operation::Read(_) | Operation::Idle) | None => {}
+        }
+    }
+
+    /// What a read must return while the power is on.
+    pub(crate) fn compare(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+        if got == self.right(lpn) { Ok(()) } else { Err(self.mismatch(lpn, got)) }
+    }
+
+    /// What a read must return while the power is on.
+    fn right(&self, lpn: Lpn) -> Stamp {
+        match self.pages[lpn.index()].current {
+            0 => 0,
+            version => stamp(lpn, version),
+        }
+    }
+
+    /// How wrong content is wrong, told against what was right before the cut.
+    fn mismatch(&self, lpn: Lpn, got: Stamp) -> Mismatch {
+        let (owner, version) = (page_of(got), version_of(got));
+        let was_written = self.pages.get(owner as usize).is_some_and(|page| version >= 1 && version <= page.newest);
+        let nature = match (got, was_written) {
+            (0, _) => Nature::Lost,
+            (_, false) => Nature::NeverWritten,
+            _ if owner == lpn.get() => Nature::Stale,
+            _ => Nature::Foreign,
+        };
+        Mismatch { lpn, expected: self.right(lpn), got, nature }
+    }
+
+    /// After a cut: what was found must be allowed, and is the truth from now on.
+    pub(crate) fn observe(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+        let is_own = got == 0 || page_of(got) == lpn.get();
+        let version = version_of(got);
+        if !is_own || !self.pages[lpn.index()].allows(version, self.intent(lpn)) {
+            return Err(self.mismatch(lpn, got));
+        }
+        let page = &mut self.pages[lpn.index()];
+        (page.current, page.trimmed) = (version, 0);
+        if page.current == 0 {
+            page.settle();
+        }
+        Ok(())
+    }
+
+    /// All pages have been observed.
+    pub(crate) fn forget_request(&mut self) {
+        self.in_flight = None;
+    }
+
+    fn intent(&self, lpn: Lpn) -> Option<Intent> {
+        match self.in_flight? {
+            Operation::Write(extent) if extent.contains(lpn) => Some(Intent::Write(self.pages[lpn.index()].newest)),
+            Operation::Trim(extent) if extent.contains(lpn) => Some(Intent::Trim),
+            _ => None,
+        }
+    }
+
+    fn each(&mut self, extent: Extent, change: impl FnMut(&mut Account)) {
+        self.pages[extent.first as usize..][..extent.pages as usize].iter_mut().for_each(change);
+    }
+}
+
+impl Account {
+    /// Whether a page may hold this version (0 for none) after a cut.
+    fn allows(self, version: u32, intent: Option<Intent>) -> bool {
+        let forgotten = |trimmed: u32| version == 0 || (self.floor..=trimmed).contains(&version);
+        let before = if self.trimmed > 0 { forgotten(self.trimmed) } else { version == self.current };
+        before
+            || match intent {
+                Some(Intent::Write(new)) => version == new,
+                Some(Intent::Trim) => forgotten(self.current),
+                None => false,
+            }
+    }
+
+    /// That there is nothing lasts.
+    fn settle(&mut self) {
+        (self.trimmed, self.floor) = (0, self.newest + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: Lpn = Lpn::new(1);
+    const EXTENT: Extent = Extent { first: 1, pages: 1 };
+
+    fn done(allowed: &mut Allowed, operations: &[Operation]) {
+        for &operation in operations {
+            allowed.begin(operation);
+            allowed.acknowledge();
+        }
+    }
+
+    /// The versions from 0 to 4 that page 1 may hold.
+    fn versions(allowed: &Allowed) -> Vec<u32> {
+        let stamp = |version| if version == 0 { 0 } else { super::stamp(PAGE, version) };
+        (0..5).filter(|&version| allowed.clone().observe(PAGE, stamp(version)).is_ok()).collect()
+    }
+
+    #[test]
+    fn acknowledged_writes_last_and_a_write_in_flight_is_old_or_new() {
+        let mut allowed = Allowed::new(3);
+        assert_eq!(versions(&allowed), [0]);
+        done(&mut allowed, &[Operation::Write(EXTENT); 2]);
+        assert_eq!(versions(&allowed), [2]);
+        allowed.begin(Operation::Write(Extent { first: 0, pages: 3 }));
+        assert_eq!(versions(&allowed), [2, 3]);
+        assert!(allowed.clone().observe(PAGE, stamp(Lpn::new(2), 2)).is_err(), "someone else's");
+    }
+
+    #[test]
+    fn a_trim_may_be_forgotten_until_a_flush_but_not_beyond_an_earlier_durable_one() {
+        let mut allowed = Allowed::new(3);
+        done(&mut allowed, &[Operation::Write(EXTENT), Operation::Trim(EXTENT), Operation::Flush]);
+        assert_eq!(versions(&allowed), [0]);
+        done(&mut allowed, &[Operation::Write(EXTENT), Operation::Write(EXTENT)]);
+        let mut trimming = allowed.clone();
+        trimming.begin(Operation::Trim(EXTENT));
+        assert_eq!(versions(&trimming), [0, 2, 3]);
+        done(&mut allowed, &[Operation::Trim(EXTENT)]);
+        assert_eq!(versions(&allowed), [0, 2, 3]);
+        allowed.begin(Operation::Write(EXTENT));
+        assert_eq!(versions(&allowed), [0, 2, 3, 4]);
+    }
+
+    #[test]
+    fn what_was_observed_stays() {
+        let mut allowed = Allowed::new(3);
+        done(&mut allowed, &[Operation::Write(EXTENT), Operation::Trim(EXTENT)]);
+        let mut gone = allowed.clone();
+        gone.observe(PAGE, 0).expect("allowed");
+        assert_eq!(versions(&gone), [0]);
+        allowed.observe(PAGE, stamp(PAGE, 1)).expect("a forgotten trim");
+        assert_eq!(versions(&allowed), [1]);
+    }
+}

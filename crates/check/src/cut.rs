@@ -1,0 +1,70 @@
+//! A power cut: at which flash operation, and how far that operation got.
+//!
+//! Only programs and erases are counted, from 0 on since the workload began or since the power came back: a cut at a read
+//! leaves the flash as a cut before the next program or erase does. In replay lines a cut is `12:torn`; several, each counted
+//! from the recovery of the one before, are `12:torn,3:after`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use flash::Tear;
+
+/// One power cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cut {
+    /// The program or erase, counted from 0.
+    pub operation: u32,
+    /// How far it got.
+    pub tear: Tear,
+}
+
+const NAMES: [(Tear, &str); 4] =
+    [(Tear::Before, "before"), (Tear::Unseen, "unseen"), (Tear::Torn, "torn"), (Tear::After, "after")];
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(tear, _)| *tear == self.tear).map_or("", |(_, name)| name);
+        write!(f, "{}:{name}", self.operation)
+    }
+}
+
+impl FromStr for Cut {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once(':').and_then(|(operation, tear)| {
+            let (tear, _) = NAMES.iter().find(|(_, name)| *name == tear)?;
+            Some(Self { operation: operation.parse().ok()?, tear: *tear })
+        });
+        parsed.ok_or_else(|| {
+            format!(
+                "cut {text}: write the operation's number and before, unseen, torn or after, for example cut=12:torn"
+            )
+        })
+    }
+}
+
+/// Cuts in the text form of replay lines.
+pub(crate) fn list(cuts: &[Cut]) -> String {
+    cuts.iter().map(Cut::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Reads what [`list`] wrote.
+pub(crate) fn parse_list(text: &str) -> Result<Vec<Cut>, String> {
+    text.split(',').map(str::parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cut_reads_back_from_its_text() {
+        for text in ["0:before", "12:torn,3:unseen", "7:after,0:torn,4294967295:before"] {
+            assert_eq!(list(&parse_list(text).expect(text)), text);
+        }
+        for wrong in ["", "12", "12:", "12:half", ":torn", "12:torn,", "-1:torn", "4294967296:torn"] {
+            assert!(parse_list(wrong).expect_err(wrong).contains("for example"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The cases in which every scheme has its power cut.
+//!
+//! Few devices, each with something that recovery gets wrong: one die on which a lost free block is fatal; bad blocks; dies
+//! with odd counts; strict and free program order; four dies. Each is given the largest number of pages that the scheme
+//! accepts. The workloads overwrite, trim and flush enough that collections and merges happen at most requests.
+//!
+//! Then every value of every parameter, on one device large enough for a map of two translation
+//! pages.
+//!
+//! On the smallest device every second cut during recovery is tried; elsewhere, and after recovery, a sample.
+
+use std::ops::AddAssign;
+
+use flash::ProgramOrder;
+use ftl::{Entry, Layout};
+
+use crate::case::{Case, Prefill};
+use crate::device::DeviceSpec;
+use crate::dice::derive;
+use crate::explorer::{Effort, Explored};
+use crate::geometries;
+use crate::session::create;
+use crate::variants::{Settings, one_at_a_time};
+use crate::workload::{Pattern, Workload};
+
+/// Requests of a case.
+const REQUESTS: u32 = 200;
+
+/// Requests of a case that tries a setting.
+const REQUESTS_OF_SETTINGS: u32 = 40;
+
+const SAMPLE: Effort = Effort { during_recovery: 30, after_recovery: 60 };
+const RARE: Effort = Effort { during_recovery: 200, after_recovery: 400 };
+const THOROUGH: Effort = Effort { during_recovery: 1, after_recovery: 30 };
+
+/// A device, and how thoroughly it is tried.
+struct Ground {
+    device: DeviceSpec,
+    patterns: &'static [Pattern],
+    effort: Effort,
+}
+
+fn grounds() -> Vec<Ground> {
+    let device = DeviceSpec::new;
+    let usual = &[Pattern::Mixed, Pattern::TrimFlush, Pattern::Uniform, Pattern::InterruptedRuns];
+    let small = &[Pattern::Mixed, Pattern::TrimFlush];
+    let ground = |device, patterns, effort| Ground { device, patterns, effort };
+    vec![
+        ground(device(1, 1, 1, 8, 4), small, THOROUGH),
+        ground(device(1, 1, 1, 8, 4), &[Pattern::Uniform, Pattern::InterruptedRuns, Pattern::CrossBlock], SAMPLE),
+        ground(device(1, 1, 1, 9, 5).with_bad([0, 8]), usual, SAMPLE),
+        ground(device(3, 1, 1, 7, 3), usual, SAMPLE),
+        ground(device(1, 1, 1, 8, 4).ordered(ProgramOrder::Strict), small, SAMPLE),
+        ground(device(1, 1, 1, 9, 3).ordered(ProgramOrder::Any), usual, SAMPLE),
+        ground(device(2, 2, 1, 6, 4), small, SAMPLE),
+    ]
+}
+
+/// The cases of a scheme, each with the effort to explore it with; devices that it refuses are left out.
+pub fn cases(scheme: &str, settings: &Settings, seed: u64) -> Vec<(Case, Effort)> {
+    let mut cases = Vec::new();
+    for Ground { device, patterns, effort } in grounds() {
+        for (i, &pattern) in patterns.iter().enumerate() {
+            let prefill = if i == 0 { Prefill::Empty } else { Prefill::Full };
+            cases.extend(case(scheme, settings, &device, pattern, prefill, seed).map(|case| (case, effort)));
+        }
+    }
+    cases
+}
+
+/// The cases of a scheme's settings: each parameter at each of its values, the others at their defaults.
+pub fn cases_of_settings(entry: &Entry, seed: u64) -> Vec<(Case, Effort)> {
+    let device = DeviceSpec::new(1, 2, 1, 24, 4);
+    let rotation = [Pattern::TrimFlush, Pattern::Mixed, Pattern::Uniform];
+    let settings = one_at_a_time(entry.parameters).into_iter().zip(rotation.into_iter().cycle());
+    settings
+        .filter_map(|(settings, pattern)| case(entry.name, &settings, &device, pattern, Prefill::Full, seed))
+        .map(|case| (case.cut_off(REQUESTS_OF_SETTINGS), RARE))
+        .collect()
+}
+
+/// A case at the largest capacity; none where the scheme refuses the device.
+fn case(
+    scheme: &str,
+    settings: &Settings,
+    device: &DeviceSpec,
+    pattern: Pattern,
+    prefill: Prefill,
+    seed: u64,
+) -> Option<Case> {
+    let build = |layout: &Layout| create(scheme, settings, layout);
+    let workload = Workload::Generated(pattern);
+    Some(Case {
+        scheme: scheme.to_owned(),
+        settings: settings.clone(),
+        device: device.clone(),
+        logical_pages: geometries::largest_capacity(device, build)?,
+        seed: derive(seed, &format!("power cuts {scheme} {settings:?} {device} {workload}")) >> 32,
+        workload,
+        requests: REQUESTS,
+        prefill,
+        readback_every: 0,
+        check_every: 0,
+        cuts: Vec::new(),
+        faults: Vec::new(),
+    })
+}
+
+impl AddAssign for Explored {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.cut_points += other.cut_points;
+        self.single_cuts += other.single_cuts;
+        self.second_cuts += other.second_cuts;
+        self.recoveries += other.recoveries;
+        self.flash_operations += other.flash_operations;
+    }
+}

@@ -1,0 +1,204 @@
+//! Every registered scheme, several devices and workloads, on flash that fails in every way it can; promise 4 of
+//! `docs/conformance.md`, in the terms of `docs/fault-model.md`.
+//!
+//! `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests and faults than the usual ones.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use check::failing_flash::{Rates, cases};
+use check::{Case, Endured, Failure, Ordeal, Pattern, endure};
+use flash::{Fault, FaultPlan};
+use ftl::{Op, registry};
+
+fn seed() -> u64 {
+    let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
+    text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
+}
+
+#[derive(Default)]
+struct Sum {
+    runs: u64,
+    requests: u64,
+    strikes: BTreeMap<&'static str, u64>,
+    read_only: u64,
+    early: u64,
+    lost: u64,
+}
+
+impl Sum {
+    fn add(&mut self, endured: &Endured) {
+        self.runs += 1;
+        self.requests += endured.requests;
+        for strike in &endured.strikes {
+            let name = match strike.fault {
+                Fault::ProgramFails => "failed programs",
+                Fault::EraseFails => "failed erases",
+                Fault::ReadFails => "failed reads",
+                Fault::ReadCorrected => "corrected reads",
+                Fault::Cut(_) => "power cuts",
+            };
+            *self.strikes.entry(name).or_default() += 1;
+        }
+        self.read_only += u64::from(endured.read_only);
+        self.early += u64::from(endured.early);
+        self.lost += endured.lost;
+    }
+}
+
+/// Runs on all cores; prints the failures and what it amounts to, and returns the number of failures.
+fn endure_all(what: &str, runs: &[(Case, Ordeal)]) -> (Sum, usize) {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<(Sum, Vec<Failure>)> = Mutex::default();
+    let work = || {
+        while let Some((case, ordeal)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = endure(case, ordeal);
+            let mut results = results.lock().expect("no worker panics");
+            match result {
+                Ok(endured) => results.0.add(&endured),
+                Err(failure) => results.1.push(failure),
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let (sum, mut failures) = results.into_inner().expect("no worker panics");
+    failures.sort_by_key(|failure| failure.case.requests);
+    for failure in failures.iter().take(4) {
+        println!("{failure}");
+    }
+    let Sum { runs, requests, strikes, read_only, early, lost } = &sum;
+    println!(
+        "{what}: {runs} runs, {requests} requests, {strikes:?}, {read_only} read-only ({early} early), {lost} pages lost, {} failed",
+        failures.len()
+    );
+    (sum, failures.len())
+}
+
+fn schemes() -> impl Iterator<Item = &'static str> {
+    let only = std::env::var("FTLKIT_SCHEME").ok();
+    registry::ENTRIES.iter().map(|entry| entry.name).filter(move |name| only.as_ref().is_none_or(|only| only == name))
+}
+
+const PATTERNS: [Pattern; 6] = [
+    Pattern::Mixed,
+    Pattern::TrimFlush,
+    Pattern::Uniform,
+    Pattern::InterruptedRuns,
+    Pattern::CrossBlock,
+    Pattern::HotCold,
+];
+
+/// One run for each operation of the given kind that a run without faults does, in which that operation fails.
+fn one_fault_each(scheme: &str, op: Op, fault: Fault, step: usize) -> Vec<(Case, Ordeal)> {
+    let mut runs = Vec::new();
+    for case in cases(scheme, &PATTERNS[..4], 60, seed()) {
+        let calm =
+            endure(&case, &Ordeal { records: true, ..Ordeal::default() }).unwrap_or_else(|failure| panic!("{failure}"));
+        let which = (0..).zip(&calm.operations).filter(|&(_, &asked)| asked == op).step_by(step);
+        runs.extend(which.map(|(operation, _)| {
+            let plan = FaultPlan { at: BTreeMap::from([(operation, fault)]) };
+            (case.clone(), Ordeal { plan, ..Ordeal::default() })
+        }));
+    }
+    runs
+}
+
+fn at_rates(scheme: &str, requests: u32, rates: &[Rates]) -> Vec<(Case, Ordeal)> {
+    let mut runs = Vec::new();
+    for (i, case) in (0..).zip(cases(scheme, &PATTERNS, requests, seed())) {
+        for (j, rates) in (0..).zip(rates) {
+            let plan = rates.plan(seed() ^ (i << 32) ^ (j << 16));
+            runs.push((case.clone(), Ordeal { plan, ..Ordeal::default() }));
+        }
+    }
+    runs
+}
+
+#[test]
+fn any_one_program_or_erase_may_fail() {
+    let mut failures = 0;
+    for scheme in schemes() {
+        failures += endure_all(
+            &format!("{scheme}, one program fails"),
+            &one_fault_each(scheme, Op::Program, Fault::ProgramFails, 1),
+        )
+        .1;
+        failures +=
+            endure_all(&format!("{scheme}, one erase fails"), &one_fault_each(scheme, Op::Erase, Fault::EraseFails, 1))
+                .1;
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}
+
+#[test]
+fn any_one_read_may_fail() {
+    let mut failures = 0;
+    for scheme in schemes() {
+        failures +=
+            endure_all(&format!("{scheme}, one read fails"), &one_fault_each(scheme, Op::Read, Fault::ReadFails, 7)).1;
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}
+
+#[test]
+fn blocks_fail_at_random_until_the_device_is_read_only() {
+    let often = Rates { program: 50, erase: 50, ..Rates::default() };
+    let seldom = Rates { program: 500, erase: 100, ..Rates::default() };
+    let erases = Rates { erase: 10, ..Rates::default() };
+    let bursts = Rates { program: 8, erase: 8, ..Rates::default() };
+    let mut failures = 0;
+    for scheme in schemes() {
+        let (sum, failed) =
+            endure_all(&format!("{scheme}, blocks fail"), &at_rates(scheme, 400, &[often, seldom, erases, bursts]));
+        assert!(sum.read_only > 0, "{scheme}: no run came to the end of its spares");
+        failures += failed;
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}
+
+#[test]
+fn pages_decay_and_blocks_fail_at_random() {
+    let decay = Rates { read: 400, corrected: 50, ..Rates::default() };
+    let all = Rates { read: 400, corrected: 50, program: 300, erase: 100, ..Rates::default() };
+    let mut failures = 0;
+    for scheme in schemes() {
+        let (sum, failed) = endure_all(&format!("{scheme}, pages decay"), &at_rates(scheme, 300, &[decay, all]));
+        assert!(sum.lost > 0, "{scheme}: no page was lost");
+        failures += failed;
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}
+
+#[test]
+fn blocks_wear_out() {
+    let mut failures = 0;
+    for scheme in schemes() {
+        let runs: Vec<_> = cases(scheme, &PATTERNS, 600, seed())
+            .into_iter()
+            .map(|case| (case, Ordeal { endurance: Some(12), ..Ordeal::default() }))
+            .collect();
+        let (sum, failed) = endure_all(&format!("{scheme}, blocks wear out"), &runs);
+        assert!(sum.read_only > 0, "{scheme}: no device wore out");
+        failures += failed;
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}
+
+#[test]
+fn the_power_is_cut_while_blocks_fail() {
+    let cuts = Rates { cut: 100, program: 100, erase: 60, ..Rates::default() };
+    let seldom = Rates { cut: 60, program: 900, erase: 400, ..Rates::default() };
+    let mut failures = 0;
+    for scheme in schemes() {
+        failures +=
+            endure_all(&format!("{scheme}, blocks fail and the power is cut"), &at_rates(scheme, 200, &[cuts, seldom]))
+                .1;
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}

@@ -1,0 +1,123 @@
+//! Every registered scheme, several devices and workloads: the power is cut at every program and erase, in four ways, and
+//! again during recovery and after; promise 3 of `docs/conformance.md`, in the terms of `docs/fault-model.md`.
+//!
+//! `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests than the usual ones. The figures printed
+//! are those of `docs/reliability.md`.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use check::canary::{self, Bug};
+use check::variants::Settings;
+use check::{Case, Effort, Explored, Failure, Promise, explore, power_cuts, run_case, shrink};
+use ftl::registry;
+
+fn seed() -> u64 {
+    let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
+    text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
+}
+
+/// Explores cases on all cores; returns the figures and the failures.
+fn explore_all(cases: &[(Case, Effort)]) -> (Explored, Vec<Failure>) {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new((Explored::default(), Vec::new()));
+    let work = || {
+        while let Some((case, effort)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = explore(case, *effort);
+            let mut results = results.lock().expect("no worker panics");
+            match result {
+                Ok(explored) => results.0 += explored,
+                Err(failure) => results.1.push(failure),
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    results.into_inner().expect("no worker panics")
+}
+
+/// Explores cases and prints what that amounts to; returns how many failed.
+fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
+    let (explored, failures) = explore_all(cases);
+    for failure in &failures {
+        println!("{failure}");
+    }
+    let devices: BTreeSet<_> = cases.iter().map(|(case, _)| case.device.to_string()).collect();
+    let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, flash_operations } = explored;
+    println!(
+        "{name}: {} devices, {} workloads, {requests} requests, {cut_points} cut points, {single_cuts} single cuts, \
+         {second_cuts} second cuts, {recoveries} recoveries, {flash_operations} flash operations",
+        devices.len(),
+        cases.len(),
+    );
+    assert!(devices.len() >= 3, "{name} accepts too few devices for this to show much");
+    failures.len()
+}
+
+#[test]
+fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
+    let only = std::env::var("FTLKIT_SCHEME").ok();
+    let mut failures = 0;
+    for entry in registry::ENTRIES.iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name)) {
+        let mut cases = power_cuts::cases(entry.name, &Settings::new(), seed());
+        cases.extend(power_cuts::cases_of_settings(entry, seed()));
+        failures += report(entry.name, &cases);
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}
+
+#[test]
+fn the_healthy_canary_survives_every_power_cut() {
+    let cases: Vec<_> = canary_cases("none").into_iter().step_by(3).collect();
+    assert_eq!(report(canary::NAME, &cases), 0, "see the replay lines above");
+}
+
+fn canary_cases(bug: &str) -> Vec<(Case, Effort)> {
+    power_cuts::cases(canary::NAME, &Settings::from([("bug".to_owned(), bug.to_owned())]), seed())
+}
+
+/// The promise that a bug breaks.
+fn broken_by(bug: Bug) -> Promise {
+    if bug == Bug::RecoveredBlockProgrammed { Promise::RefereeNeverComplains } else { Promise::SurvivesPowerCuts }
+}
+
+#[test]
+fn every_planted_recovery_bug_is_caught_and_its_line_reproduces_it() {
+    for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| bug.needs_a_power_cut()) {
+        let cases = canary_cases(name);
+        let failed = cases.iter().filter_map(|(case, effort)| explore(case, *effort).err());
+        let failures: Vec<_> = failed.take(4).collect();
+        println!("{name}: {}", failures.first().map_or("nobody noticed".into(), ToString::to_string));
+        assert!(!failures.is_empty(), "{name} was not caught");
+        for failure in failures {
+            assert_eq!(failure.promise(), Some(broken_by(bug)), "{name}: {failure}");
+            let again: Case = failure.to_string().parse().expect("a failure ends with a replay line");
+            assert_eq!(run_case(&again), Err(failure), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_failure_shrinks_to_a_few_requests_and_keeps_its_cut() {
+    let (case, effort) = canary_cases("lost-trim-page").remove(1);
+    let first = explore(&case, effort).expect_err("a planted bug");
+    let small = shrink(first.clone(), |case| explore(case, effort).map(|_| ()));
+    println!("{small}");
+    assert!(small.case.requests <= 4 && !small.case.cuts.is_empty(), "{small}");
+    assert_eq!(small.promise(), first.promise());
+    assert_eq!(run_case(&small.case), Err(small.clone()));
+}
+
+/// Cuts that a run never meets are no success.
+#[test]
+fn a_cut_beyond_the_end_is_an_error_in_words() {
+    let (case, _) = canary_cases("none").remove(0);
+    let beyond = Case { requests: 3, cuts: vec!["4000000:torn".parse().expect("a cut")], ..case };
+    let message = run_case(&beyond).expect_err("no such operation").to_string();
+    assert!(message.contains("name earlier ones"), "{message}");
+}

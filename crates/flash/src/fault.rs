@@ -1,0 +1,304 @@
+//! The fault injector: a chip whose power fails and whose pages do, at operations told beforehand.
+//!
+//! Operations are numbered from 0 in the order in which they are asked for (reads, scans, programs and erases alike), so a plan
+//! is a list of numbers and replays exactly. A fault that does not fit the operation it meets (a program failure at a read)
+//! does nothing. After a power cut every operation fails until [`Faulty::restore_power`].
+//!
+//! A block at the end of its endurance fails at its next erase. The referee alone would call that a broken rule, which is what
+//! a chip that never fails is for: there, only a scheme that erases without end gets so far.
+//!
+//! An operation that fails is an operation: it is counted and takes its time. One that a power cut prevents or breaks off is
+//! counted if it reached the chip.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Cell, Chip, Flash, FlashError, Full, Geometry, MediaEvent, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag,
+};
+
+/// How far an operation got when the power was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tear {
+    /// Not begun.
+    Before,
+    /// Hardly begun: a page still reads as erased but is unstable; a block still reads as before but must be erased again.
+    Unseen,
+    /// Half done: the page, or every page of the block, reads as an error.
+    Torn,
+    /// Done, but nobody was told.
+    After,
+}
+
+impl Tear {
+    /// All, in order.
+    pub const ALL: [Self; 4] = [Self::Before, Self::Unseen, Self::Torn, Self::After];
+}
+
+/// Something that goes wrong at one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The power is cut.
+    Cut(Tear),
+    /// A program fails: the page is lost.
+    ProgramFails,
+    /// An erase fails: the block's content is gone, and it cannot be programmed.
+    EraseFails,
+    /// The page read has decayed beyond correction, for good.
+    ReadFails,
+    /// The page read has wrong bits that can be corrected: counted as a hint to move it.
+    ReadCorrected,
+}
+
+/// Faults by operation number.
+#[derive(Clone, Debug, Default)]
+pub struct FaultPlan {
+    /// What happens when.
+    pub at: BTreeMap<u64, Fault>,
+}
+
+impl FaultPlan {
+    /// One power cut.
+    pub fn cut(operation: u64, tear: Tear) -> Self {
+        Self { at: BTreeMap::from([(operation, Fault::Cut(tear))]) }
+    }
+}
+
+/// A chip that keeps everything, and fails as planned.
+#[derive(Clone)]
+pub struct Faulty<D> {
+    chip: Chip<Full<D>>,
+    plan: FaultPlan,
+    operation: u64,
+    powered: bool,
+    corrected: u64,
+}
+
+impl<D: Clone + Default + PartialEq> Faulty<D> {
+    /// Faults to come for a chip.
+    pub fn new(chip: Chip<Full<D>>, plan: FaultPlan) -> Self {
+        Self { chip, plan, operation: 0, powered: true, corrected: 0 }
+    }
+
+    /// Turns the power on again, with another plan whose operations count from 0.
+    pub fn restore_power(&mut self, plan: FaultPlan) {
+        (self.plan, self.operation, self.powered) = (plan, 0, true);
+    }
+
+    /// Operations asked for since the power was last turned on.
+    pub fn operation(&self) -> u64 {
+        self.operation
+    }
+
+    /// Whether the power is on.
+    pub fn is_powered(&self) -> bool {
+        self.powered
+    }
+
+    /// Reads that needed correction so far.
+    pub fn corrected_reads(&self) -> u64 {
+        self.corrected
+    }
+
+    /// The chip, to look at.
+    pub fn chip(&self) -> &Chip<Full<D>> {
+        &self.chip
+    }
+
+    /// The fault planned for this operation; fails when the power is off.
+    fn next(&mut self) -> Result<Option<Fault>, FlashError> {
+        if !self.powered {
+            return Err(FlashError::Media(MediaEvent::PowerCut));
+        }
+        let fault = self.plan.at.get(&self.operation).copied();
+        self.operation += 1;
+        Ok(fault)
+    }
+
+    fn fail_erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
+        self.chip.fail_erase(pbn)?;
+        Err(FlashError::Media(MediaEvent::EraseFailed(pbn)))
+    }
+
+    fn cut<T>(&mut self) -> Result<T, FlashError> {
+        self.powered = false;
+        Err(FlashError::Media(MediaEvent::PowerCut))
+    }
+}
+
+impl<D: Clone + Default + PartialEq> Flash for Faulty<D> {
+    type Data = D;
+
+    fn geometry(&self) -> &Geometry {
+        self.chip.geometry()
+    }
+
+    fn read(&mut self, ppn: Ppn) -> Result<Page<D>, FlashError> {
+        match self.next()? {
+            Some(Fault::Cut(_)) => return self.cut(),
+            Some(Fault::ReadFails) if self.chip.peek(ppn).is_some() => self.chip.lose_page(ppn),
+            Some(Fault::ReadCorrected) => self.corrected += 1,
+            _ => {}
+        }
+        self.chip.read(ppn)
+    }
+
+    fn program(&mut self, ppn: Ppn, tag: &Tag, data: D) -> Result<(), FlashError> {
+        let fault = self.next()?;
+        let tear = match fault {
+            Some(Fault::Cut(tear)) => Some(tear),
+            _ => None,
+        };
+        if tear == Some(Tear::Before) {
+            return self.cut();
+        }
+        // The referee sees the operation first: a torn program is a legal one that was not finished.
+        self.chip.program(ppn, tag, data)?;
+        match (tear, fault) {
+            (Some(Tear::Unseen), _) => self.chip.spoil_page(ppn, Cell::Unstable),
+            (Some(Tear::Torn), _) => self.chip.spoil_page(ppn, Cell::Torn),
+            (None, Some(Fault::ProgramFails)) => {
+                self.chip.spoil_page(ppn, Cell::Torn);
+                return Err(FlashError::Media(MediaEvent::ProgramFailed(ppn)));
+            }
+            _ => {}
+        }
+        if tear.is_some() { self.cut() } else { Ok(()) }
+    }
+
+    fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
+        match self.next()? {
+            Some(Fault::Cut(Tear::Before)) => self.cut(),
+            Some(Fault::Cut(Tear::After)) if !self.chip.is_worn(pbn) => {
+                self.chip.erase(pbn)?;
+                self.cut()
+            }
+            Some(Fault::Cut(tear)) => {
+                self.chip.spoil_block(pbn, tear == Tear::Unseen);
+                self.cut()
+            }
+            Some(Fault::EraseFails) => self.fail_erase(pbn),
+            _ if self.chip.is_worn(pbn) => self.fail_erase(pbn),
+            _ => self.chip.erase(pbn),
+        }
+    }
+
+    fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
+        if let Some(Fault::Cut(_)) = self.next()? {
+            return self.cut();
+        }
+        self.chip.scan(ppn)
+    }
+
+    fn mark_bad(&mut self, pbn: Pbn) {
+        self.chip.mark_bad(pbn);
+    }
+
+    fn peek(&self, ppn: Ppn) -> Option<u32> {
+        self.chip.peek(ppn)
+    }
+
+    fn next_page(&self, pbn: Pbn) -> u32 {
+        self.chip.next_page(pbn)
+    }
+
+    fn erase_count(&self, pbn: Pbn) -> u32 {
+        self.chip.erase_count(pbn)
+    }
+
+    fn is_bad(&self, pbn: Pbn) -> bool {
+        self.chip.is_bad(pbn)
+    }
+
+    fn program_order(&self) -> ProgramOrder {
+        self.chip.program_order()
+    }
+
+    fn operations(&self) -> Operations {
+        self.chip.operations()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ChipOptions, Role, Rule, Shape};
+
+    fn faulty(plan: FaultPlan) -> Faulty<u64> {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 2,
+            pages_per_block: 4,
+            page_size_bytes: 512,
+        };
+        Faulty::new(Chip::new(Geometry::new(shape).expect("valid"), &ChipOptions::default()), plan)
+    }
+
+    fn tag(logical: u32) -> Tag {
+        Tag { logical, extent: 1, role: Role::Data, owner: None, seq: 1, version: 1 }
+    }
+
+    /// Page 0 is programmed; the power is cut while page 1 is.
+    fn cut_at_second_program(tear: Tear) -> Faulty<u64> {
+        let mut flash = faulty(FaultPlan::cut(1, tear));
+        flash.program(Ppn::new(0), &tag(7), 70).expect("powered");
+        assert_eq!(flash.program(Ppn::new(1), &tag(8), 80), Err(FlashError::Media(MediaEvent::PowerCut)));
+        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::Media(MediaEvent::PowerCut)));
+        flash.restore_power(FaultPlan::default());
+        assert_eq!(flash.read(Ppn::new(0)).expect("untouched").data, 70);
+        flash
+    }
+
+    #[test]
+    fn a_torn_program_leaves_what_the_tear_says() {
+        for (tear, expected) in [
+            (Tear::Before, Scan::Erased),
+            (Tear::Unseen, Scan::Erased),
+            (Tear::Torn, Scan::Unreadable),
+            (Tear::After, Scan::Programmed(tag(8))),
+        ] {
+            let mut flash = cut_at_second_program(tear);
+            assert_eq!(flash.scan(Ppn::new(1)), Ok(expected), "{tear:?}");
+            let again = flash.program(Ppn::new(1), &tag(9), 90);
+            assert_eq!(again.is_ok(), tear == Tear::Before, "{tear:?}: a touched page needs an erase first");
+            flash.erase(Pbn::new(0)).expect("powered");
+            flash.program(Ppn::new(1), &tag(9), 90).expect("erased again");
+        }
+    }
+
+    #[test]
+    fn a_torn_erase_asks_for_another_one() {
+        for tear in [Tear::Unseen, Tear::Torn] {
+            let mut flash = faulty(FaultPlan::cut(1, tear));
+            flash.program(Ppn::new(0), &tag(7), 70).expect("powered");
+            flash.erase(Pbn::new(0)).expect_err("cut");
+            flash.restore_power(FaultPlan::default());
+            assert_eq!(flash.read(Ppn::new(0)).is_ok(), tear == Tear::Unseen);
+            let FlashError::Violation(violation) = flash.program(Ppn::new(2), &tag(1), 1).expect_err("not erased")
+            else {
+                panic!("the referee should have refused");
+            };
+            assert_eq!(violation.rule, Rule::ProgramInOrder);
+            flash.erase(Pbn::new(0)).expect("powered");
+            flash.program(Ppn::new(2), &tag(1), 1).expect("erased");
+        }
+    }
+
+    #[test]
+    fn failed_operations_say_so_and_lose_what_they_touch() {
+        let plan =
+            FaultPlan { at: BTreeMap::from([(1, Fault::ProgramFails), (2, Fault::ReadFails), (4, Fault::EraseFails)]) };
+        let mut flash = faulty(plan);
+        flash.program(Ppn::new(0), &tag(7), 70).expect("no fault");
+        assert_eq!(
+            flash.program(Ppn::new(1), &tag(8), 80),
+            Err(FlashError::Media(MediaEvent::ProgramFailed(Ppn::new(1))))
+        );
+        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::Media(MediaEvent::Uncorrectable(Ppn::new(0)))));
+        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::Media(MediaEvent::Uncorrectable(Ppn::new(0)))));
+        assert_eq!(flash.erase(Pbn::new(0)), Err(FlashError::Media(MediaEvent::EraseFailed(Pbn::new(0)))));
+        flash.mark_bad(Pbn::new(0));
+        assert!(flash.is_bad(Pbn::new(0)));
+    }
+}
