@@ -48,7 +48,7 @@ fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
         println!("{failure}");
     }
     let devices: BTreeSet<_> = cases.iter().map(|(case, _)| case.device.to_string()).collect();
-    let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, flash_operations } = explored;
+    let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, flash_operations, .. } = explored;
     println!(
         "{name}: {} devices, {} workloads, {requests} requests, {cut_points} cut points, {single_cuts} single cuts, \
          {second_cuts} second cuts, {recoveries} recoveries, {flash_operations} flash operations",
