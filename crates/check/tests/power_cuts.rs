@@ -83,7 +83,10 @@ fn canary_cases(bug: &str) -> Vec<(Case, Effort)> {
 
 /// The promise that a bug breaks.
 fn broken_by(bug: Bug) -> Promise {
-    if bug == Bug::RecoveredBlockProgrammed { Promise::RefereeNeverComplains } else { Promise::SurvivesPowerCuts }
+    match bug {
+        Bug::RecoveredBlockProgrammed | Bug::LostBadBlockTable => Promise::RefereeNeverComplains,
+        _ => Promise::SurvivesPowerCuts,
+    }
 }
 
 #[test]
