@@ -40,6 +40,11 @@ pub trait Store {
 
     /// Clears the pages of a block.
     fn erase(&mut self, pages: Range<usize>);
+
+    /// The pages of a block are lost: they read as errors, where the store can tell them from erased ones.
+    fn spoil(&mut self, pages: Range<usize>) {
+        self.erase(pages);
+    }
 }
 
 /// Four bytes a page: the logical number plus one, 0 for an erased page. For simulation.
@@ -161,5 +166,9 @@ impl<D: Clone + Default> Store for Full<D> {
 
     fn erase(&mut self, pages: Range<usize>) {
         self.pages[pages].fill(Cell::Erased);
+    }
+
+    fn spoil(&mut self, pages: Range<usize>) {
+        self.pages[pages].fill(Cell::Torn);
     }
 }
