@@ -3,6 +3,8 @@
 //! Recency orders, queues of blocks and sets that are walked are all this. The links live in one array indexed by node, so
 //! moving a node costs no allocation and touches its neighbours only.
 
+use flash::long_array;
+
 use crate::parts::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
@@ -26,7 +28,7 @@ pub struct Chains {
 impl Chains {
     /// Empty lists.
     pub fn new(nodes: usize, chains: usize) -> Self {
-        Self { links: vec![LOOSE; nodes], ends: vec![(NONE, NONE); chains] }
+        Self { links: long_array(LOOSE, nodes), ends: long_array((NONE, NONE), chains) }
     }
 
     /// The list that a node is in.

@@ -4,7 +4,7 @@
 //! what overflows there falls back to the probationary list's recent end. With no protected part this is plain LRU. Dirty
 //! entries are also chained by translation page, so that all of one page can be written back at once.
 
-use flash::{Lpn, Ppn};
+use flash::{Lpn, Ppn, long_array, long_array_of};
 
 use crate::parts::chains::Chains;
 use crate::parts::prefetch::prefetch;
@@ -41,9 +41,9 @@ impl MappingCache {
     pub fn new(capacity: usize, protected_limit: usize, logical_pages: u32, entries_per_page: u32) -> Self {
         let capacity = capacity.min(logical_pages as usize);
         Self {
-            entries: Vec::with_capacity(capacity),
+            entries: long_array_of(capacity),
             capacity,
-            slot_of: vec![None; logical_pages as usize],
+            slot_of: long_array(None, logical_pages as usize),
             recency: Chains::new(capacity, 2),
             protected: 0,
             protected_limit: protected_limit.min(capacity.saturating_sub(1)),
