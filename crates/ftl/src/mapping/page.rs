@@ -181,6 +181,7 @@ impl<D: Device> Ftl<D> for Page {
                     self.space.prefetch(ppn);
                 }
             }
+            Foresight::Next => {}
         }
     }
 

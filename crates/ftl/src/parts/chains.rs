@@ -44,6 +44,21 @@ impl Chains {
         prefetch(&self.links, node as usize);
     }
 
+    /// Asks for the memory of the neighbours of a node whose own links have arrived.
+    #[inline]
+    pub fn prefetch_neighbours(&self, node: u32) {
+        let Links { previous, next, .. } = self.links[node as usize];
+        self.prefetch(previous);
+        self.prefetch(next);
+    }
+
+    /// The node that follows one in its list.
+    #[inline]
+    pub fn after(&self, node: u32) -> Option<u32> {
+        let next = self.links[node as usize].next;
+        (next != NONE).then_some(next)
+    }
+
     /// The first node of a list.
     #[inline]
     pub fn front(&self, chain: u32) -> Option<u32> {
@@ -60,10 +75,7 @@ impl Chains {
 
     /// The nodes of a list, first to last.
     pub fn iter(&self, chain: u32) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.front(chain), |&node| {
-            let next = self.links[node as usize].next;
-            (next != NONE).then_some(next)
-        })
+        std::iter::successors(self.front(chain), |&node| self.after(node))
     }
 
     /// Appends a loose node to a list.
