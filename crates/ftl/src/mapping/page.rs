@@ -54,7 +54,7 @@ use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::page_space::{Needs, PageSpace, Stream};
 use crate::parts::prefetch::prefetch;
-use crate::parts::scan::Scanned;
+use crate::parts::summary::{self, Summaries};
 use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
@@ -97,6 +97,7 @@ impl Scheme for Page {
                 meaning: "Whether collected pages get open blocks of their own or share those of host writes.",
                 source: "Van Houdt 2013b",
             },
+            summary::PARAMETER,
         ],
         header: include_str!("page.rs"),
     };
@@ -104,8 +105,13 @@ impl Scheme for Page {
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let threshold = values.integer("gc_threshold") as usize;
         let streams = if values.word("streams") == "separate" { 2 } else { 1 };
-        let needs =
-            Needs { streams, policy: Policy::from_values(values), threshold, valid: u64::from(layout.logical_pages) };
+        let needs = Needs {
+            streams,
+            policy: Policy::from_values(values),
+            threshold,
+            valid: u64::from(layout.logical_pages),
+            summaries: Summaries::from_values(values, layout, "page")?,
+        };
         // First, since it refuses what does not fit before the map is allocated.
         let space = PageSpace::format(layout, "page", needs)?;
         Ok(Self {
@@ -119,7 +125,7 @@ impl Scheme for Page {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut page = Self::format(&layout.in_use(), values)?;
-        let scanned = Scanned::of(media, layout)?;
+        let scanned = page.space.scan(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
         let collected = page.collected;
@@ -205,7 +211,8 @@ impl<D: Device> Ftl<D> for Page {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint::default().with("page map", 4 * self.map.len() as u64, 0)
+        let footprint = Footprint::default().with("page map", 4 * self.map.len() as u64, 0);
+        self.space.add_summaries(footprint)
     }
 }
 
