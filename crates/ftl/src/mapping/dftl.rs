@@ -42,13 +42,14 @@
 //!
 //! ## Recover
 //! 1. Of each LPN the highest version among all tags of data and trim pages wins. Translation pages are not needed for that,
-//!    and may be older than the data: their blocks are erased.
+//!    and may be older than the data: their blocks are erased. With `checkpoint` a filled block's summary tells its tags
+//!    (`parts/summary.rs`).
 //! 2. `rewrite_table` writes them anew; the cache starts empty.
 //!
 //! ## Invariants
 //! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
 //! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
-//! - I3: free blocks are erased and hold nothing valid.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
 //!   they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.

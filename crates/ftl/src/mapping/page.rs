@@ -36,7 +36,8 @@
 //!    it, but the die is busy with it.
 //!
 //! ## Recover
-//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run.
+//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run. With `checkpoint` a
+//!    filled block's summary tells its tags (`parts/summary.rs`).
 //! 2. Blocks that hold nothing newest are erased; the others are closed as they are.
 //! 3. Trims are pending until a flush writes them down (`parts/trims.rs`); a cut before may bring the page back.
 //!
@@ -44,7 +45,7 @@
 //! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
 //! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is mapped twice and none
 //!   is lost).
-//! - I3: free blocks are erased and hold nothing valid.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //!
 //! ## Costs
 //! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification of the victim policy at

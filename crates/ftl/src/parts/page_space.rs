@@ -216,6 +216,7 @@ impl PageSpace {
     }
 
     /// Closes a block whose last page has been programmed.
+    #[inline(never)]
     fn close<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
         match self.summaries.write(media, pbn) {
             Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),

@@ -45,7 +45,8 @@ impl Scanned {
             for page in layout.geometry.page_indices(pbn) {
                 if let Scan::Programmed(tag) = media.scan(Ppn::at(page))? {
                     media.continue_after(tag.seq);
-                    pages.push((Ppn::at(page), tag));
+                    // On a device that was used with summaries they say nothing new.
+                    pages.extend((tag.role != Role::Summary).then_some((Ppn::at(page), tag)));
                 }
             }
             Ok::<_, FtlError>(())
