@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Role, Tag};
+use crate::{Role, Tag, long_array};
 
 /// Memory of a chip's pages, indexed by page number.
 pub trait Store {
@@ -59,7 +59,7 @@ impl Store for Lean {
     type Data = ();
 
     fn erased(pages: usize) -> Self {
-        Self { words: vec![0; pages] }
+        Self { words: long_array(0, pages) }
     }
 
     #[inline]
