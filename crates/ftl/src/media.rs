@@ -8,6 +8,8 @@
 //!
 //! Invariant: totals meet at both ends. What the causes add up to is what the flash counted, because there is no other way in.
 
+use std::sync::Arc;
+
 use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::{Device, FtlError, Nanos, Op};
@@ -34,11 +36,13 @@ pub enum Cause {
     Recovery = 7,
     /// Moving pages out of a block that fails.
     Relocation = 8,
+    /// Writing down what recovery would otherwise have to gather page by page.
+    Checkpoint = 9,
 }
 
 impl Cause {
     /// How many there are.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -51,6 +55,7 @@ impl Cause {
         Self::Precondition,
         Self::Recovery,
         Self::Relocation,
+        Self::Checkpoint,
     ];
 
     /// The name used in results.
@@ -65,6 +70,7 @@ impl Cause {
             Self::Precondition => "precondition",
             Self::Recovery => "recovery",
             Self::Relocation => "relocation",
+            Self::Checkpoint => "checkpoint",
         }
     }
 }
@@ -304,6 +310,12 @@ impl<D: Device> Media<D> {
         self.program_version(ppn, label, self.seq + 1, data)
     }
 
+    /// Programs a page with bytes of the scheme's own.
+    pub fn program_bytes(&mut self, ppn: Ppn, label: Label, bytes: &[u8]) -> Result<(), FtlError> {
+        self.device.load(ppn, bytes);
+        self.program(ppn, label, D::Data::default())
+    }
+
     /// Programs a page with the content, and so the version, of another.
     #[inline]
     pub fn program_copy(&mut self, ppn: Ppn, label: Label, page: Page<D::Data>) -> Result<(), FtlError> {
@@ -352,6 +364,12 @@ impl<D: Device> Media<D> {
             }
             Err(error) => Err(self.stop(error)),
         }
+    }
+
+    /// Reads a page in whatever state it is, as [`scan`](Self::scan) does; the tag and the bytes of the scheme's own if it holds any.
+    pub fn scan_bytes(&mut self, ppn: Ppn) -> Result<Option<(Tag, Arc<[u8]>)>, FtlError> {
+        let Scan::Programmed(tag) = self.scan(ppn)? else { return Ok(None) };
+        Ok(self.device.loaded(ppn).map(|bytes| (tag, bytes)))
     }
 
     /// The sequence number of the last program: the version of what it wrote, if that was new.

@@ -24,6 +24,7 @@ CAUSES: dict[str, str] = {
     "mapping_collection": "#6a5bb8",
     "collection": "#c46a2d",
     "merge": "#b5405f",
+    "checkpoint": "#4f8a3c",
 }
 """Colour of each cause, in the order in which bars stack them."""
 

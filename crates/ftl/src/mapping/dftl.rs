@@ -42,13 +42,14 @@
 //!
 //! ## Recover
 //! 1. Of each LPN the highest version among all tags of data and trim pages wins. Translation pages are not needed for that,
-//!    and may be older than the data: their blocks are erased.
+//!    and may be older than the data: their blocks are erased. With `checkpoint` a filled block's summary tells its tags
+//!    (`parts/summary.rs`).
 //! 2. `rewrite_table` writes them anew; the cache starts empty.
 //!
 //! ## Invariants
 //! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
 //! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
-//! - I3: free blocks are erased and hold nothing valid.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
 //!   they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.
@@ -61,7 +62,7 @@ use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::mapping_cache::{MappingCache, Slot};
 use crate::parts::page_space::{Needs, PageSpace, Stream};
-use crate::parts::scan::Scanned;
+use crate::parts::summary::{self, Summaries};
 use crate::parts::translation::TranslationTable;
 use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
@@ -127,6 +128,7 @@ impl Scheme for Dftl {
                 meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages.",
                 source: "ftlkit",
             },
+            summary::PARAMETER,
         ],
         header: include_str!("dftl.rs"),
     };
@@ -136,7 +138,8 @@ impl Scheme for Dftl {
         let pages_per_block = u64::from(layout.geometry.pages_per_block());
         let translation_pages = u64::from(TranslationTable::pages(layout));
         let valid = u64::from(layout.logical_pages) + translation_pages + pages_per_block;
-        let needs = Needs { streams: STREAMS, policy: Policy::from_values(values), threshold, valid };
+        let summaries = Summaries::from_values(values, layout, "dftl")?;
+        let needs = Needs { streams: STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
         let entries = (values.integer("cmt") / CMT_ENTRY_BYTES) as usize;
         let protected = if values.word("cmt_policy") == "lru" { 0.0 } else { values.ratio("protected") };
         let mut space = PageSpace::format(layout, "dftl", needs)?;
@@ -164,7 +167,7 @@ impl Scheme for Dftl {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut dftl = Self::format(&layout.in_use(), values)?;
-        let scanned = Scanned::of(media, layout)?;
+        let scanned = dftl.space.scan(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
         let stream = |role| if role == Role::Collected { COLLECTED } else { HOST };
@@ -271,7 +274,7 @@ impl<D: Device> Ftl<D> for Dftl {
     }
 
     fn footprint(&self) -> Footprint {
-        self.footprint.clone()
+        self.space.add_summaries(self.footprint.clone())
     }
 }
 
@@ -632,12 +635,12 @@ impl Dftl {
     /// Writes every translation page that maps something, for a table whose content is known but of which no page is left.
     fn rewrite_table<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         self.restore_aside(media)?;
-        for page in 0..self.table.len() {
+        media.together(0..self.table.len(), |media, page| {
             if self.table.location(page).is_none() && self.table.maps_something(page) {
                 self.write_translation(media, page, &[], Self::next_translation_die)?;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Puts a block aside again, collecting translation blocks if no die can lend one.

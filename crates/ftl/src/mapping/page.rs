@@ -36,7 +36,8 @@
 //!    it, but the die is busy with it.
 //!
 //! ## Recover
-//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run.
+//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run. With `checkpoint` a
+//!    filled block's summary tells its tags (`parts/summary.rs`).
 //! 2. Blocks that hold nothing newest are erased; the others are closed as they are.
 //! 3. Trims are pending until a flush writes them down (`parts/trims.rs`); a cut before may bring the page back.
 //!
@@ -44,7 +45,7 @@
 //! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
 //! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is mapped twice and none
 //!   is lost).
-//! - I3: free blocks are erased and hold nothing valid.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //!
 //! ## Costs
 //! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification of the victim policy at
@@ -54,7 +55,7 @@ use flash::{Lpn, Pbn, Ppn, Role, long_array};
 
 use crate::parts::page_space::{Needs, PageSpace, Stream};
 use crate::parts::prefetch::prefetch;
-use crate::parts::scan::Scanned;
+use crate::parts::summary::{self, Summaries};
 use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
@@ -97,6 +98,7 @@ impl Scheme for Page {
                 meaning: "Whether collected pages get open blocks of their own or share those of host writes.",
                 source: "Van Houdt 2013b",
             },
+            summary::PARAMETER,
         ],
         header: include_str!("page.rs"),
     };
@@ -104,8 +106,13 @@ impl Scheme for Page {
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let threshold = values.integer("gc_threshold") as usize;
         let streams = if values.word("streams") == "separate" { 2 } else { 1 };
-        let needs =
-            Needs { streams, policy: Policy::from_values(values), threshold, valid: u64::from(layout.logical_pages) };
+        let needs = Needs {
+            streams,
+            policy: Policy::from_values(values),
+            threshold,
+            valid: u64::from(layout.logical_pages),
+            summaries: Summaries::from_values(values, layout, "page")?,
+        };
         // First, since it refuses what does not fit before the map is allocated.
         let space = PageSpace::format(layout, "page", needs)?;
         Ok(Self {
@@ -119,7 +126,7 @@ impl Scheme for Page {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut page = Self::format(&layout.in_use(), values)?;
-        let scanned = Scanned::of(media, layout)?;
+        let scanned = page.space.scan(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
         let collected = page.collected;
@@ -206,7 +213,8 @@ impl<D: Device> Ftl<D> for Page {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint::default().with("page map", 4 * self.map.len() as u64, 0)
+        let footprint = Footprint::default().with("page map", 4 * self.map.len() as u64, 0);
+        self.space.add_summaries(footprint)
     }
 }
 

@@ -12,6 +12,7 @@ pub mod page_space;
 pub mod pool;
 pub mod prefetch;
 pub mod scan;
+pub mod summary;
 pub mod translation;
 pub mod trims;
 pub mod victims;
