@@ -6,4 +6,4 @@ pub mod fast;
 pub mod page;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

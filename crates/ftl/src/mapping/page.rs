@@ -54,6 +54,7 @@
 use flash::{Lpn, Pbn, Ppn, Role, long_array};
 
 use crate::parts::page_space::{Needs, PageSpace, Stream};
+use crate::parts::page_trims::{move_trim_page, replace_vanishing};
 use crate::parts::prefetch::prefetch;
 use crate::parts::summary::{self, Summaries};
 use crate::parts::trims::Trims;
@@ -329,7 +330,8 @@ impl Page {
             done += 1;
             Ok(())
         });
-        let moved = moved.and_then(|()| self.replace_vanishing(media, die, victim));
+        let Self { trims, space, collected, .. } = self;
+        let moved = moved.and_then(|()| replace_vanishing(trims, space, media, (die, *collected), victim));
         if moved.is_err() {
             self.space.put_back(victim, &moving[..done], fails);
         }
@@ -338,24 +340,9 @@ impl Page {
         self.space.reclaim(media, victim, fails)
     }
 
-    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back (`parts/trims.rs`).
-    fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
-        for (copy, lpn) in self.trims.about_to_vanish(self.space.page_indices(victim)) {
-            let version = media.read_to_move(copy)?.map(|page| page.version);
-            let content =
-                version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
-            let to = self.space.program_moved(media, die, self.collected, Trims::label(lpn.get(), 1), &content)?;
-            self.trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
-        }
-        Ok(())
-    }
-
     #[inline]
     fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
-        if let Some((label, version)) = self.trims.at(from) {
-            let content = Content::empty(label.logical, version);
-            let to = self.space.program_moved(media, die, self.collected, label, &content)?;
-            self.trims.moved(from, to);
+        if move_trim_page(&mut self.trims, &mut self.space, media, (die, self.collected), from)? {
             return Ok(());
         }
         let (logical, role, content) = match media.read_to_move(from)? {

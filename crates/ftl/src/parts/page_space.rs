@@ -238,6 +238,16 @@ impl PageSpace {
         die
     }
 
+    /// The channel of a die.
+    pub fn channel_of_die(&self, die: u32) -> u32 {
+        self.geometry.channel_of(die)
+    }
+
+    /// The channel of a page.
+    pub fn channel_of(&self, ppn: Ppn) -> u32 {
+        self.geometry.channel_of(self.geometry.die_of(self.geometry.block_of(ppn)))
+    }
+
     /// The die of a block.
     pub fn die_of(&self, pbn: Pbn) -> u32 {
         self.geometry.die_of(pbn)
