@@ -4,6 +4,7 @@ pub mod block;
 pub mod dftl;
 pub mod fast;
 pub mod page;
+pub mod rftl;
 
 #[cfg(test)]
 pub(crate) mod testing;
