@@ -235,26 +235,27 @@ impl<S: DemandScheme> DemandPaged<S> {
     fn lookup<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
         if let Some(slot) = self.cache.find(lpn) {
             media.note(Note::MappingHit);
-            self.cache.touch(slot);
-            return Ok(slot);
+            return Ok(self.cache.touch(slot));
         }
         media.note(Note::MappingMiss);
         media.because(Cause::Mapping, |media| {
             if self.cache.is_full() {
-                self.clean_victim(media)?;
+                self.make_way(media)?;
             }
             self.fetch(media, lpn)?;
             Ok(self.cache.insert(lpn, &self.table))
         })
     }
 
-    fn clean_victim<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        let Some(page) = self.cache.must_write() else {
-            media.note(Note::CleanEviction);
-            return Ok(());
-        };
-        media.note(Note::DirtyEviction);
-        self.write_translation(media, page, &[], Self::next_translation_die)
+    /// Writes the translation pages that keep something from leaving the cache.
+    fn make_way<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let mut eviction = Note::CleanEviction;
+        while let Some(page) = self.cache.must_write() {
+            eviction = Note::DirtyEviction;
+            self.write_translation(media, page, &[], Self::next_translation_die)?;
+        }
+        media.note(eviction);
+        Ok(())
     }
 
     /// Reads the translation page of a logical page, and writes the copies anew that turn out to be lost.
@@ -308,7 +309,8 @@ impl<S: DemandScheme> DemandPaged<S> {
     ) -> Result<(), FtlError> {
         let mut first = Some(place(self, media, &[])?);
         // Only now, since finding the place may have moved the page.
-        let content = self.read_translation(media, page)?.0.unwrap_or_default();
+        let read = if self.cache.holds_page(page) { None } else { self.read_translation(media, page)?.0 };
+        let content = read.unwrap_or_default();
         let mut channels = Vec::new();
         media.together(0..self.table.copies(), |media, copy| {
             let to = self.write_copy(media, page, copy, &content, &channels, |scheme, media, channels| {

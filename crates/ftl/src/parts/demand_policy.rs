@@ -37,13 +37,13 @@ pub trait MapCache {
     /// Finds an entry without using it.
     fn find(&self, lpn: Lpn) -> Option<Self::Slot>;
 
-    /// An entry that was found is used.
-    fn touch(&mut self, slot: Self::Slot);
+    /// An entry that was found is used; returns its place, which may be another one then.
+    fn touch(&mut self, slot: Self::Slot) -> Self::Slot;
 
     /// Whether something must leave before an entry can be brought in.
     fn is_full(&self) -> bool;
 
-    /// The translation page that has to be written before what leaves next can leave, if it is newer than flash.
+    /// A translation page that has to be written before what leaves next can leave, if that is newer than flash.
     fn must_write(&mut self) -> Option<u32>;
 
     /// Brings in an entry that was not cached, fresh from its translation page, in place of what leaves next.
@@ -57,6 +57,11 @@ pub trait MapCache {
 
     /// Whether a page's entry is cached and newer than flash.
     fn is_newer(&self, lpn: Lpn) -> bool;
+
+    /// Whether a whole translation page is cached, so that it need not be read to be written.
+    fn holds_page(&self, _translation_page: u32) -> bool {
+        false
+    }
 
     /// Hands out the entries of a translation page that are newer than flash, in order, which thereby become clean.
     fn clean(&mut self, translation_page: u32, write: impl FnMut(Lpn, Option<Ppn>));

@@ -24,6 +24,16 @@ pub const CMT: Parameter = Parameter {
     source: "R tab. 6 (32 KB to 512 KB for 4 GB)",
 };
 
+/// Entries of the cached mapping table that [`CMT`] asks for.
+pub fn entries(values: &Values) -> usize {
+    (values.integer("cmt") / CMT_ENTRY_BYTES) as usize
+}
+
+/// What a cached mapping table of so many entries takes in RAM.
+pub fn ram(entries: usize) -> (&'static str, u64) {
+    ("cached mapping table", CMT_ENTRY_BYTES * entries as u64)
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     lpn: Lpn,
@@ -69,11 +79,11 @@ impl MappingCache {
 
     /// The cache that [`CMT`] and [`recency::PARAMETERS`] ask for, and what it takes in RAM.
     pub fn from_values(layout: &Layout, values: &Values) -> (Self, Ram) {
-        let entries = (values.integer("cmt") / CMT_ENTRY_BYTES) as usize;
+        let entries = entries(values);
         let per_page = TranslationTable::entries_per_page(layout);
         let recency = |capacity| Recency::from_values(values, capacity);
         let cache = Self::new(entries, recency, layout.logical_pages, per_page);
-        (cache, vec![("cached mapping table", CMT_ENTRY_BYTES * entries as u64)])
+        (cache, vec![ram(entries)])
     }
 
     /// Asks for the memory that reading or changing a cached entry touches.
@@ -114,8 +124,9 @@ impl MapCache for MappingCache {
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot) {
+    fn touch(&mut self, slot: Slot) -> Slot {
         self.recency.touch(slot.0);
+        slot
     }
 
     #[inline]

@@ -20,4 +20,5 @@ pub mod scan;
 pub mod summary;
 pub mod translation;
 pub mod trims;
+pub mod two_level_cache;
 pub mod victims;

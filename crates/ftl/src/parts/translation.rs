@@ -83,6 +83,12 @@ impl TranslationTable {
         self.content[lpn.index()]
     }
 
+    /// What a translation page on flash says, entry by entry.
+    pub fn entries_of(&self, page: u32) -> &[Option<Ppn>] {
+        let first = (page * self.entries_per_page) as usize;
+        &self.content[first..(first + self.entries_per_page as usize).min(self.content.len())]
+    }
+
     /// Asks for the memory of an entry.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
@@ -108,9 +114,7 @@ impl TranslationTable {
 
     /// Whether an entry of a translation page is mapped.
     pub fn maps_something(&self, page: u32) -> bool {
-        let first = page as usize * self.entries_per_page as usize;
-        let end = (first + self.entries_per_page as usize).min(self.content.len());
-        self.content[first..end].iter().any(Option::is_some)
+        self.entries_of(page).iter().any(Option::is_some)
     }
 
     /// Logical pages that the table maps.
