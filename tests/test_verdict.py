@@ -146,3 +146,11 @@ def test_one_run_alone_is_described() -> None:
     document = sample.document()
     document["runs"] = document["runs"][:1]
     assert "page answers in" in of(document)
+
+
+def test_a_worn_out_device_is_told_with_its_own_words() -> None:
+    document = sample.document()
+    by_label(document)["fast"]["end_of_life"] = {"request": 1234, "message": "device is read-only: 9 of 9 spares"}
+    text = of(document)
+    assert "fast at request 1,234 (device is read-only: 9 of 9 spares)" in text
+    assert "Figures are of the requests before" in text

@@ -51,6 +51,10 @@ RUN_COLUMNS: dict[str, str] = {
     "erases_std": "standard deviation of the blocks' erase counts",
     "erases_min": "lowest erase count of a block",
     "erases_max": "highest erase count of a block",
+    "spare_blocks": "blocks that could fail when the device was new",
+    "spare_blocks_left": "blocks that may still fail before writes are refused",
+    "grown_bad_blocks": "blocks that failed and were marked bad",
+    "end_of_life_request": "the request that was refused because the device had worn out; null where it lasted",
     "ram_bytes": "RAM that the mapping takes",
     "flash_bytes": "flash that the mapping takes",
     "mapping_hit_ratio": "share of lookups answered from RAM; null where the whole map is in RAM",
@@ -184,6 +188,10 @@ def _row(run: Run) -> Json:
     row["erases"] = erases["total"]
     row |= {f"erases_{key}": erases[key] for key in ("mean", "std", "min", "max")}
     row |= {f"merges_{key}": merges[key] for key in ("switch", "partial", "full")}
+    spares = run["spares"]
+    row |= {"spare_blocks": spares["total"], "spare_blocks_left": spares["left"]}
+    row["grown_bad_blocks"] = spares["grown_bad_blocks"]
+    row["end_of_life_request"] = run["end_of_life"]["request"] if run["end_of_life"] else None
     row |= {key: run["footprint"][key] for key in ("ram_bytes", "flash_bytes")}
     if mount := run.get("mount"):
         row |= {"mount_reads": mount["reads"], "mount_time_ns": mount["time_ns"]}

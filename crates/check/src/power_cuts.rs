@@ -119,6 +119,7 @@ impl AddAssign for Explored {
         self.cut_points += other.cut_points;
         self.single_cuts += other.single_cuts;
         self.second_cuts += other.second_cuts;
+        self.tears.iter_mut().zip(other.tears).for_each(|(all, more)| *all += more);
         self.recoveries += other.recoveries;
         self.flash_operations += other.flash_operations;
     }

@@ -48,7 +48,7 @@ fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
         println!("{failure}");
     }
     let devices: BTreeSet<_> = cases.iter().map(|(case, _)| case.device.to_string()).collect();
-    let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, flash_operations } = explored;
+    let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, flash_operations, .. } = explored;
     println!(
         "{name}: {} devices, {} workloads, {requests} requests, {cut_points} cut points, {single_cuts} single cuts, \
          {second_cuts} second cuts, {recoveries} recoveries, {flash_operations} flash operations",
@@ -96,7 +96,10 @@ fn canary_cases(bug: &str) -> Vec<(Case, Effort)> {
 
 /// The promise that a bug breaks.
 fn broken_by(bug: Bug) -> Promise {
-    if bug == Bug::RecoveredBlockProgrammed { Promise::RefereeNeverComplains } else { Promise::SurvivesPowerCuts }
+    match bug {
+        Bug::RecoveredBlockProgrammed | Bug::LostBadBlockTable => Promise::RefereeNeverComplains,
+        _ => Promise::SurvivesPowerCuts,
+    }
 }
 
 #[test]

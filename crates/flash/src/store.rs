@@ -42,11 +42,18 @@ pub trait Store {
 
     /// Clears the pages of a block.
     fn erase(&mut self, pages: Range<usize>);
+
     /// Takes bytes for the data area of a page that is about to be programmed. A store that keeps no content drops them.
     fn load(&mut self, _page: usize, _bytes: &[u8]) {}
+
     /// The bytes that a readable programmed page holds; none if none were loaded for it.
     fn loaded(&self, _page: usize) -> Option<Arc<[u8]>> {
         None
+    }
+
+    /// The pages of a block are lost: they read as errors, where the store can tell them from erased ones.
+    fn spoil(&mut self, pages: Range<usize>) {
+        self.erase(pages);
     }
 }
 
@@ -183,5 +190,9 @@ impl<D: Clone + Default> Store for Full<D> {
     fn loaded(&self, page: usize) -> Option<Arc<[u8]>> {
         let is_programmed = matches!(self.pages[page], Cell::Programmed(..));
         self.bytes.get(&page).filter(|_| is_programmed).cloned()
+    }
+
+    fn spoil(&mut self, pages: Range<usize>) {
+        self.pages[pages].fill(Cell::Torn);
     }
 }

@@ -10,6 +10,7 @@ mod control;
 mod error;
 mod study;
 mod tools;
+mod torture;
 
 use pyo3::prelude::*;
 
@@ -21,5 +22,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     catalogue::register(module)?;
     study::register(module)?;
-    tools::register(module)
+    tools::register(module)?;
+    torture::register(module)
 }

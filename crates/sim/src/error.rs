@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use flash::{FlashError, Lpn, Rule};
+use flash::Lpn;
 use ftl::{BrokenInvariant, FtlError};
 
 /// Why a study gave no results.
@@ -146,10 +146,9 @@ impl fmt::Display for FtlBug {
 }
 
 impl Fault {
-    /// Whether the fault is a block erased past its endurance: the device's end of life and no bug.
-    pub(crate) fn is_wear(&self) -> bool {
-        let Self::Ftl(FtlError::Flash { error: FlashError::Violation(violation), .. }) = self else { return false };
-        violation.rule == Rule::WithinEndurance
+    /// Whether the fault is the device's end of life and no bug: more blocks have worn out than there were spares.
+    pub(crate) fn is_end_of_life(&self) -> bool {
+        matches!(self, Self::Ftl(FtlError::ReadOnly { .. }))
     }
 }
 

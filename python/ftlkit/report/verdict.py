@@ -142,6 +142,8 @@ _NAMES = {
     "mapping_collection": "mapping pages of moved data",
     "collection": "garbage collection",
     "merge": "merges",
+    "relocation": "emptying blocks that fail",
+    "recovery": "recovery after power cuts",
     "checkpoint": "summaries for recovery",
 }
 

@@ -271,8 +271,12 @@ impl PageSpace {
         self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
     }
 
-    /// Takes the next block to collect on a die, if collecting gains anything there.
+    /// Takes the next block to collect on a die, if collecting gains anything there: the policy's choice, unless blocks that
+    /// failed have cost the die its last free block; then the one with the least to move, for which there may still be room.
     pub fn take_victim(&mut self, die: u32) -> Option<Pbn> {
+        if (self.spares.used > 0 || self.was_recovered) && self.pool.len_on(die) == 0 {
+            return self.take_fewest_valid_on(die);
+        }
         self.victims.take(die, &self.ledger)
     }
 
