@@ -20,7 +20,7 @@ use crate::dice::derive;
 use crate::explorer::{Effort, Explored};
 use crate::geometries;
 use crate::session::create;
-use crate::variants::{Settings, one_at_a_time, values};
+use crate::variants::{Settings, checkpoints, one_at_a_time};
 use crate::workload::{Pattern, Workload};
 
 /// Requests of a case.
@@ -70,9 +70,7 @@ pub fn cases(scheme: &str, settings: &Settings, seed: u64) -> Vec<(Case, Effort)
 
 /// The cases of a scheme that keeps checkpoints, with each kind of them; none for one that has none.
 pub fn cases_of_checkpoints(entry: &Entry, seed: u64) -> Vec<(Case, Effort)> {
-    let declared = entry.parameters.iter().filter(|parameter| parameter.name == "checkpoint");
-    let kinds = declared.flat_map(|parameter| values(parameter).into_iter().skip(1));
-    kinds.flat_map(|kind| cases(entry.name, &Settings::from([("checkpoint".to_owned(), kind)]), seed)).collect()
+    checkpoints(entry).iter().flat_map(|settings| cases(entry.name, settings, seed)).collect()
 }
 
 /// The cases of a scheme's settings: each parameter at each of its values, the others at their defaults.
