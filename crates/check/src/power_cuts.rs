@@ -1,7 +1,7 @@
 //! The cases in which every scheme has its power cut.
 //!
 //! Few devices, each with something that recovery gets wrong: one die on which a lost free block is fatal; bad blocks; dies
-//! with odd counts; strict and free program order; four dies. Each is given the largest number of pages that the scheme
+//! with odd counts; strict and free program order; several channels. Each is given the largest number of pages that the scheme
 //! accepts. The workloads overwrite, trim and flush enough that collections and merges happen at most requests.
 //!
 //! Then every value of every parameter, on one device large enough for a map of two translation
@@ -53,6 +53,7 @@ fn grounds() -> Vec<Ground> {
         ground(device(1, 1, 1, 8, 4).ordered(ProgramOrder::Strict), small, SAMPLE),
         ground(device(1, 1, 1, 9, 3).ordered(ProgramOrder::Any), usual, SAMPLE),
         ground(device(2, 2, 1, 6, 4), small, SAMPLE),
+        ground(device(2, 1, 1, 10, 4).ordered(ProgramOrder::Strict), small, SAMPLE),
     ]
 }
 
