@@ -91,7 +91,7 @@ def test_torture_goes_to_the_device_that_is_asked_for(call: Callable[..., Result
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--ftl", "dtfl"], "page, block, fast, dftl"),
+        (["--ftl", "dtfl"], "dtfl"),
         (["--ftl", "dftl:speed=1"], "dftl has no parameter speed"),
         (["--ftl", "dftl:cmt"], "not KEY=VALUE"),
         (["--ftl", ""], "no translation layer was named"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit.report import page
+from ftlkit.report.page import page
 from ftlkit.report.tables import columns
 
 if TYPE_CHECKING:

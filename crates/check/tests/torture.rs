@@ -114,7 +114,7 @@ fn what_cannot_be_tortured_is_refused_in_words() {
         schemes: vec![(name.to_owned(), BTreeMap::from([(key.to_owned(), "x".to_owned())]))],
         ..Options::default()
     };
-    assert!(refused(named("dtfl", "cmt")).contains("page, block, fast, dftl"));
+    assert!(refused(named("dtfl", "cmt")).contains("dtfl"));
     assert!(refused(named("dftl", "speed")).contains("dftl has no parameter speed"));
     assert!(refused(canary_with("ugly")).contains("must be one of none, stale-read"));
     let on = |geometry: &str| Options {
