@@ -8,8 +8,6 @@
 //!
 //! Invariant: totals meet at both ends. What the causes add up to is what the flash counted, because there is no other way in.
 
-use std::sync::Arc;
-
 use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::{Device, FtlError, Nanos, Op};
@@ -364,12 +362,6 @@ impl<D: Device> Media<D> {
             }
             Err(error) => Err(self.stop(error)),
         }
-    }
-
-    /// Reads a page in whatever state it is, as [`scan`](Self::scan) does; the tag and the bytes of the scheme's own if it holds any.
-    pub fn scan_bytes(&mut self, ppn: Ppn) -> Result<Option<(Tag, Arc<[u8]>)>, FtlError> {
-        let Scan::Programmed(tag) = self.scan(ppn)? else { return Ok(None) };
-        Ok(self.device.loaded(ppn).map(|bytes| (tag, bytes)))
     }
 
     /// The sequence number of the last program: the version of what it wrote, if that was new.

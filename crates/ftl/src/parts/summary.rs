@@ -135,10 +135,11 @@ impl Summaries {
         let mut tags = Vec::new();
         // The last page first: if it is not there, the summary is not complete.
         for (page, offsets) in self.parts(pbn).collect::<Vec<_>>().into_iter().rev() {
-            let Some((own, bytes)) = media.scan_bytes(page)? else { return Ok(None) };
-            if own.role != Role::Summary || own.logical != pbn.get() {
-                return Ok(None);
-            }
+            let own = match media.scan(page)? {
+                Scan::Programmed(tag) if tag.role == Role::Summary && tag.logical == pbn.get() => tag,
+                _ => return Ok(None),
+            };
+            let Some(bytes) = media.device().loaded(page) else { return Ok(None) };
             let (heads, rest) = bytes.as_chunks::<{ Tag::HEAD_BYTES }>();
             if heads.len() != offsets.len() || !rest.is_empty() {
                 return Ok(None);
