@@ -76,7 +76,7 @@ pub fn cases_of_checkpoints(entry: &Entry, seed: u64) -> Vec<(Case, Effort)> {
 
 /// The cases of a scheme's settings: each parameter at each of its values, the others at their defaults.
 pub fn cases_of_settings(entry: &Entry, seed: u64) -> Vec<(Case, Effort)> {
-    let device = DeviceSpec::new(1, 2, 1, 24, 4);
+    let device = DeviceSpec::new(2, 1, 1, 24, 4);
     let rotation = [Pattern::TrimFlush, Pattern::Mixed, Pattern::Uniform];
     let settings = one_at_a_time(entry.parameters).into_iter().zip(rotation.into_iter().cycle());
     settings
