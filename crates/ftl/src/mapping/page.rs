@@ -262,6 +262,9 @@ impl Page {
     #[inline]
     fn next_die<D: Device>(&mut self, media: &mut Media<D>) -> Result<u32, FtlError> {
         self.space.spares().admit()?;
+        if self.space.has_lost_reserve() {
+            self.restore_reserves(media)?;
+        }
         if self.space.has_failing() {
             self.empty_failing(media)?;
         }
@@ -286,6 +289,18 @@ impl Page {
     fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
         while self.is_starved(die) {
             let Some(victim) = self.space.take_victim(die) else { break };
+            media
+                .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;
+        }
+        Ok(())
+    }
+
+    /// Collects where failures have cost a die its last free block.
+    #[cold]
+    fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        while self.space.has_lost_reserve()
+            && let Some((die, victim)) = self.space.take_victim_for_reserve(self.collected)
+        {
             media
                 .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;
         }

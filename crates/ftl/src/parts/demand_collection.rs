@@ -20,6 +20,9 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// The next die in turn that has a place for a page of a stream, perhaps after collecting there.
     pub(super) fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
         self.space.spares().admit()?;
+        if self.space.has_lost_reserve() {
+            self.restore_reserves(media)?;
+        }
         if self.space.has_failing() {
             self.empty_failing(media)?;
         }
@@ -64,6 +67,17 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
         self.reclaim(media, die)?;
         Ok(self.space.has_room(die, stream) || !self.space.is_short(die))
+    }
+
+    /// Collects where failures have cost a die its last free block.
+    #[cold]
+    fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        while self.space.has_lost_reserve()
+            && let Some((die, victim)) = self.space.take_victim_for_reserve(COLLECTED)
+        {
+            media.detached(|media| self.collect(media, die, victim, false))?;
+        }
+        Ok(())
     }
 
     /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of

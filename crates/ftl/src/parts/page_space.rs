@@ -272,12 +272,39 @@ impl PageSpace {
     }
 
     /// Takes the next block to collect on a die, if collecting gains anything there: the policy's choice, unless blocks that
-    /// failed have cost the die its last free block; then the one with the least to move, for which there may still be room.
+    /// failed have cost a die its last free block; then the one with the least to move, for which there may still be room.
     pub fn take_victim(&mut self, die: u32) -> Option<Pbn> {
-        if (self.spares.used > 0 || self.was_recovered) && self.pool.len_on(die) == 0 {
+        if self.has_lost_reserve() {
             return self.take_fewest_valid_on(die);
         }
         self.victims.take(die, &self.ledger)
+    }
+
+    /// Whether blocks that failed have cost a die its last free block: pages that had to be moved off another die took it, or
+    /// it could not be erased.
+    #[inline]
+    pub fn has_lost_reserve(&self) -> bool {
+        self.pool.has_emptied_die() && (self.spares.used > 0 || self.was_recovered)
+    }
+
+    /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to `stream`: the
+    /// next failure would else find no place anywhere.
+    #[cold]
+    pub fn take_victim_for_reserve(&mut self, stream: Stream) -> Option<(u32, Pbn)> {
+        let open_pages = |die: u32| {
+            let open = self.open[stream * self.order.len() + die as usize];
+            open.end - open.next + self.pool.len_on(die) as u32 * self.summaries.content_pages()
+        };
+        let room: u32 = (0..self.dies()).map(open_pages).sum();
+        for die in (0..self.dies()).filter(|&die| self.pool.len_on(die) == 0).collect::<Vec<_>>() {
+            if let Some(victim) = self.take_fewest_valid_on(die) {
+                if self.ledger.valid_pages(victim) <= room {
+                    return Some((die, victim));
+                }
+                self.victims.close(victim, self.ledger.valid_pages(victim));
+            }
+        }
+        None
     }
 
     /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains anything. Looks at every
