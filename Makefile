@@ -58,7 +58,7 @@ $(VENV)/native: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
 	touch $@
 
 $(VENV)/checked: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile test
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop
 	rm -f $(VENV)/native
 	touch $@
 

@@ -143,6 +143,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
             "gauges": {"free_blocks": [12.0] * 200},
         },
         "precondition": {"mode": "steady", "pages_written": 10**6, "write_amplification": wa, "settled": True},
+        "mount": None,
     }
     return made  # type: ignore[no-any-return]
 

@@ -50,6 +50,16 @@ def test_another_leader_of_the_tail_is_named() -> None:
     assert "At the 99th percentile dftl leads instead, with 900 µs against 5.00 ms for page" in of(document)
 
 
+def test_mounts_are_told_where_they_were_tried() -> None:
+    document = sample.document()
+    assert "Mounting" not in of(document)
+    by_label(document)["page"]["mount"] = {"reads": 65_536, "programs": 0, "erases": 40, "time_ns": 37_000_000}
+    assert "Mounting after a power cut takes page 37.0 ms (65,536 page reads)." in of(document)
+    table = fk.Results(document).runs.select("label", "mount_reads", "mount_time_ns").rows()
+    assert ("page", 65_536, 37_000_000) in table
+    assert ("block", None, None) in table
+
+
 def test_runs_within_five_per_cent_are_level() -> None:
     document = sample.document()
     runs = by_label(document)

@@ -104,6 +104,15 @@ class Precondition(TypedDict):
     settled: bool | None
 
 
+class Mount(TypedDict):
+    """What mounting the device after a power cut costs."""
+
+    reads: int
+    programs: int
+    erases: int
+    time_ns: int
+
+
 class Run(TypedDict):
     """One translation layer on the workload."""
 
@@ -136,6 +145,7 @@ class Run(TypedDict):
     gauges: dict[str, float]
     series: Series
     precondition: Precondition | None
+    mount: Mount | None
 
 
 class Workload(TypedDict):

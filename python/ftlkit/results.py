@@ -64,6 +64,8 @@ RUN_COLUMNS: dict[str, str] = {
     "dies_busy": "mean share of time that a die was busy",
     "channels_busy": "mean share of time that a channel was busy",
     "verified": "true when an oracle checked every read; null when it was not asked to",
+    "mount_reads": "pages read to mount the device after a power cut; null for runs that were not verified",
+    "mount_time_ns": "how long that took, in simulated time",
     "event_hash": "hash of all flash operations: the same run gives the same hash",
     "wall_s": "seconds that the run took here",
 }
@@ -191,6 +193,8 @@ def _row(run: Run) -> Json:
     row["grown_bad_blocks"] = spares["grown_bad_blocks"]
     row["end_of_life_request"] = run["end_of_life"]["request"] if run["end_of_life"] else None
     row |= {key: run["footprint"][key] for key in ("ram_bytes", "flash_bytes")}
+    if mount := run.get("mount"):
+        row |= {"mount_reads": mount["reads"], "mount_time_ns": mount["time_ns"]}
     row |= {f"{key}_busy": run["utilisation"].get(key) for key in ("dies", "channels")}
     return {key: row[key] for key in RUN_COLUMNS}
 

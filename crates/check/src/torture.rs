@@ -278,7 +278,7 @@ fn check_place(subject: &Subject, devices: &[DeviceSpec]) -> Result<(), String> 
     let largest = |device: &DeviceSpec| {
         geometries::largest_capacity(device, |layout| create(&subject.scheme, &subject.settings, layout))
     };
-    let default = [DeviceSpec::new(1, 1, 1, 20, 4)];
+    let default = [DeviceSpec::new(1, 1, 1, 20, 4), DeviceSpec::new(2, 1, 1, 20, 4)];
     let devices = if devices.is_empty() { &default } else { devices };
     if devices.iter().any(|device| largest(device).is_some()) {
         return Ok(());

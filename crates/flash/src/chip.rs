@@ -4,6 +4,8 @@
 //! or of translation layers. An illegal operation is refused in every build with the page, the block and the rule, so an FTL
 //! bug is found at the operation that commits it. A refused operation changes nothing.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Cell, FlashError, Full, Geometry, MediaEvent, Pbn, Ppn, Rule, Store, Tag, Violation};
@@ -64,6 +66,17 @@ pub trait Flash {
     /// The logical number in a programmed page's tag, without a flash operation: for checks and for reverse maps whose
     /// content equals the tags. As such a map lies in RAM, it still knows a page that has decayed since.
     fn peek(&self, ppn: Ppn) -> Option<u32>;
+
+    /// The tag of a readable programmed page, without a flash operation: for checks, and for what a scheme remembers in RAM of
+    /// the pages of a block that it is filling.
+    fn tag(&self, ppn: Ppn) -> Option<Tag>;
+
+    /// Readies bytes of the scheme's own, at most a page of them, for the data area of the page that it programs next. They become
+    /// readable with that program or not at all. A device that keeps no content drops them.
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]);
+
+    /// The bytes of the scheme's own in the data area of a page that has just been read or scanned; none if it holds none.
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>>;
     /// The lowest page offset of a block that its program order still allows.
     fn next_page(&self, pbn: Pbn) -> u32;
     /// Erases of a block so far.
@@ -295,6 +308,20 @@ impl<S: Store> Flash for Chip<S> {
     #[inline]
     fn peek(&self, ppn: Ppn) -> Option<u32> {
         self.store.logical(ppn.index())
+    }
+
+    fn tag(&self, ppn: Ppn) -> Option<Tag> {
+        self.store.tag(ppn.index())
+    }
+
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
+        if ppn.get() < self.geometry.pages() && self.store.is_clean(ppn.index()) {
+            self.store.load(ppn.index(), bytes);
+        }
+    }
+
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
+        self.store.loaded(ppn.index())
     }
 
     #[inline]

@@ -82,6 +82,8 @@ pub enum Stage {
     Request(u64),
     /// Reading everything back and checking at the end.
     Verification,
+    /// Mounting the device again after a power cut at the end.
+    Mount,
 }
 
 impl fmt::Display for Stage {
@@ -90,6 +92,7 @@ impl fmt::Display for Stage {
             Self::Precondition(pages) => write!(f, "preconditioning, after {pages} pages"),
             Self::Request(number) => write!(f, "request {number}"),
             Self::Verification => f.write_str("the verification at the end"),
+            Self::Mount => f.write_str("mounting after a power cut at the end"),
         }
     }
 }

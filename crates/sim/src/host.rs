@@ -74,6 +74,12 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
         Self { media, server: Server { ftl, witness, pages: Vec::new() } }
     }
 
+    /// The power is cut after a flush: what is left is the device, and what its pages should hold.
+    pub(crate) fn power_off(mut self) -> Result<(D, W), Fault> {
+        self.server.ftl.flush(&mut self.media)?;
+        Ok((self.media.into_device(), self.server.witness))
+    }
+
     /// The device behind its door, to look at.
     pub(crate) fn media(&self) -> &Media<D> {
         &self.media

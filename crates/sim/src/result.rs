@@ -135,6 +135,21 @@ pub struct RunResult {
     pub series: Series,
     /// How the device was prepared; null if it was not.
     pub precondition: Option<PreconditionFacts>,
+    /// What mounting the device afterwards cost; null if it was not verified, or has become read-only.
+    pub mount: Option<MountFacts>,
+}
+
+/// What it costs to mount a device whose power was cut when nothing was going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MountFacts {
+    /// Pages read. Reading a tag costs as much as reading its page.
+    pub reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// From the first operation until requests can be served, in nanoseconds of virtual time.
+    pub time_ns: u64,
 }
 
 /// Requests by kind.

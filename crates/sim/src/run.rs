@@ -1,7 +1,8 @@
 //! One run: a translation layer on a fresh device, prepared, measured, and, if asked, verified.
 //!
 //! ```text
-//! create ── precondition ── restart the clock ── requests … ── results ── (read everything back, check invariants) ── totals
+//! create ── precondition ── restart the clock ── requests … ── results ── totals ┬─ done
+//!                                                  verified: read everything back, check invariants ─ power off, mount, again
 //! ```
 //!
 //! A run shares nothing with the runs beside it: it opens the workload itself and reads it as a stream. Whether lean or
@@ -11,7 +12,8 @@
 //! measured until then, and how much was written until then. Verification goes on as usual, since reads must.
 //!
 //! The totals are compared in every run, because that costs nothing. Reading back and checking the numbered invariants take
-//! time proportional to the device, so they belong to verified runs.
+//! time proportional to the device, so they belong to verified runs. These end with a power cut, too: the device is mounted again,
+//! which is priced, and must hold what it held.
 
 use std::time::Instant;
 
@@ -25,11 +27,12 @@ use crate::error::{Fault, Stage};
 use crate::experiment::{Experiment, Plan};
 use crate::host::{Host, Nobody, Pace, Witness};
 use crate::metrics::{Metrics, Sampler, mapping_hit_ratio, write_amplification};
+use crate::mount::mount;
 use crate::paging::{Extent, PageRequest};
 use crate::precondition::prepare;
 use crate::result::{
-    Classes, EndOfLife, Merges, OperationCount, PreconditionFacts, RequestCounts, RunResult, Series, SpareFacts,
-    Utilisation,
+    Classes, EndOfLife, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult, Series,
+    SpareFacts, Utilisation,
 };
 use crate::wear::erases;
 use crate::{Pricing, SimError};
@@ -107,11 +110,23 @@ impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let measured_wall_s = begun.elapsed().as_secs_f64();
         let result = self.result(&before, prepared, series.finish());
         let result = RunResult { measured_wall_s, end_of_life, ..result };
-        if self.experiment.verify {
-            self.verify()?;
+        if !self.experiment.verify {
+            self.compare_totals()?;
+            return Ok(result);
         }
+        self.verify(Stage::Verification)?;
         self.compare_totals()?;
-        Ok(result)
+        // A device that takes no writes any more cannot flush its trims either, and some of them would come back.
+        let mount = if self.host.ftl().spares().admit().is_ok() { Some(self.mount()?) } else { None };
+        Ok(RunResult { mount, ..result })
+    }
+
+    /// Cuts the power and mounts the device again; what it holds must be the same.
+    fn mount(self) -> Result<MountFacts, Halt> {
+        let Self { experiment, plan, host, metrics } = self;
+        let (host, facts) = mount(host, &experiment.device, plan)?;
+        Self { experiment, plan, host, metrics }.verify(Stage::Mount)?;
+        Ok(facts)
     }
 
     /// Serves the whole workload, or what the device lives to serve.
@@ -155,8 +170,8 @@ impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     }
 
     /// Reads everything back and checks the scheme's invariants.
-    fn verify(&mut self) -> Result<(), Halt> {
-        let at_end = |fault| Halt::Fault(Stage::Verification, fault);
+    fn verify(&mut self, stage: Stage) -> Result<(), Halt> {
+        let at_end = |fault| Halt::Fault(stage, fault);
         self.host.ftl().check(self.host.media()).map_err(|broken| at_end(broken.into()))?;
         let logical_pages = self.experiment.device.logical_pages;
         for first in (0..logical_pages).step_by(READ_BACK_PAGES as usize) {
@@ -239,6 +254,7 @@ impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             gauges: host.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
             series,
             precondition: prepared,
+            mount: None,
         }
     }
 }

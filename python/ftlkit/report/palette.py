@@ -26,6 +26,7 @@ CAUSES: dict[str, str] = {
     "merge": "#b5405f",
     "relocation": "#4f8a3c",
     "recovery": "#a8649c",
+    "checkpoint": "#4c6fd1",
 }
 """Colour of each cause, in the order in which bars stack them."""
 

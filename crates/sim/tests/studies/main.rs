@@ -1,6 +1,7 @@
 //! Studies from text to results, as a user runs them.
 
 mod manual;
+mod mount;
 mod queueing;
 mod refusals;
 mod runs;
