@@ -109,7 +109,7 @@ impl PageSpace {
             self.stream_of[pbn.index()] = stream as u8;
             used[pbn.index()] = true;
         }
-        self.pool = FreePool::new(self.geometry, &[]);
+        self.pool = FreePool::empty(self.geometry, &layout.good_blocks);
         self.was_recovered = true;
         media.together(&layout.good_blocks, |media, &pbn| {
             if used[pbn.index()] {
