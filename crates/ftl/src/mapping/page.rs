@@ -167,7 +167,12 @@ impl<D: Device> Ftl<D> for Page {
             let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
             self.remap(lpn, Some(to));
             Ok(())
-        })
+        })?;
+        // Not with the next request, since the power may be cut before.
+        if self.space.has_lost_reserve() {
+            FtlError::unless_read_only(self.restore_reserves(media))?;
+        }
+        Ok(())
     }
 
     fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {

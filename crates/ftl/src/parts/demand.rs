@@ -143,7 +143,12 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
             let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
             self.remap(lpn, slot, Some(to));
             Ok(())
-        })
+        })?;
+        // Not with the next request, since the power may be cut before.
+        if self.space.has_lost_reserve() {
+            FtlError::unless_read_only(self.restore_reserves(media))?;
+        }
+        Ok(())
     }
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {

@@ -71,7 +71,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Collects where failures have cost a die its last free block.
     #[cold]
-    fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    pub(super) fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         while self.space.has_lost_reserve()
             && let Some((die, victim)) = self.space.take_victim_for_reserve(COLLECTED)
         {
