@@ -304,7 +304,7 @@ impl Page {
     #[cold]
     fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         while self.space.has_lost_reserve()
-            && let Some((die, victim)) = self.space.take_victim_for_reserve(self.collected)
+            && let Some((die, victim)) = self.space.take_victim_for_reserve(self.collected, 1)
         {
             media
                 .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;

@@ -72,8 +72,10 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Collects where failures have cost a die its last free block.
     #[cold]
     pub(super) fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        // The page itself, and its translation page.
+        let cost = 1 + self.table.copies();
         while self.space.has_lost_reserve()
-            && let Some((die, victim)) = self.space.take_victim_for_reserve(COLLECTED)
+            && let Some((die, victim)) = self.space.take_victim_for_reserve(COLLECTED, cost)
         {
             media.detached(|media| self.collect(media, die, victim, false))?;
         }
