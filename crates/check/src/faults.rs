@@ -238,6 +238,10 @@ impl<'a> Trial<'a> {
         }
         let failures = new.iter().filter(|hit| hit.failed.is_some()).count() as u32;
         self.recent_failures = if failures == 0 { self.recent_failures / 2 } else { self.recent_failures + failures };
+        // A read that had to make room may have found this out, and was served all the same.
+        let spares = self.scheme.spares();
+        let is_early = spares.used > spares.total && self.failed() + u32::from(self.too_few_blocks) <= spares.total;
+        self.endured.early |= is_early && !self.failed_blocks.is_empty() && self.may_be_early();
     }
 
     /// The device says that it is read-only: it must have a reason, and must have lost nothing.
@@ -249,10 +253,7 @@ impl<'a> Trial<'a> {
             return Err(Fault::ReadOnly(format!("{error}, but only {} of {} are used", spares.used, spares.total)));
         }
         if failed <= spares.total {
-            // Each failure costs a die its last free block until the next collection there; a cut may come before that.
-            let dies = self.door().device().geometry().dies();
-            let is_all_dies = self.failed_before > 0 && self.failed_blocks.len() as u32 >= dies;
-            if self.recent_failures < 2 && dies > 1 && !is_all_dies {
+            if !self.may_be_early() {
                 return Err(Fault::ReadOnly(format!("{error}, but only {failed} blocks have failed")));
             }
             self.endured.early = true;
@@ -277,6 +278,14 @@ impl<'a> Trial<'a> {
             self.allowed.acknowledge();
         }
         Ok(())
+    }
+
+    /// Whether a device may be read-only although spares are left. Each failure costs a die its last free block until that is
+    /// restored: a second one at once, or a cut before that, may find every die without.
+    fn may_be_early(&self) -> bool {
+        let dies = self.door().device().geometry().dies();
+        let is_all_dies = self.failed_before > 0 && self.failed_blocks.len() as u32 >= dies;
+        self.recent_failures >= 2 || dies == 1 || is_all_dies
     }
 
     fn failed(&self) -> u32 {
