@@ -93,11 +93,19 @@ pub enum Note {
     BadBlock = 8,
     /// A page that had to be moved could not be read: its logical page is lost until it is written again.
     LostPage = 9,
+    /// A log block left the log.
+    LogVictim = 10,
+    /// A newest page of a leaving log block was moved to another one instead of being merged.
+    MovedLogPage = 11,
+    /// Two groups of logical blocks became one.
+    GroupMerge = 12,
+    /// A group of logical blocks became two.
+    GroupSplit = 13,
 }
 
 impl Note {
     /// How many there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 14;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -111,6 +119,10 @@ impl Note {
         Self::Collection,
         Self::BadBlock,
         Self::LostPage,
+        Self::LogVictim,
+        Self::MovedLogPage,
+        Self::GroupMerge,
+        Self::GroupSplit,
     ];
 
     /// The name used in results.
@@ -126,6 +138,10 @@ impl Note {
             Self::Collection => "collections",
             Self::BadBlock => "bad_blocks",
             Self::LostPage => "lost_pages",
+            Self::LogVictim => "log_victims",
+            Self::MovedLogPage => "moved_log_pages",
+            Self::GroupMerge => "group_merges",
+            Self::GroupSplit => "group_splits",
         }
     }
 }

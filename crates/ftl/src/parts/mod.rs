@@ -1,9 +1,14 @@
 //! What several schemes share, each mechanism once, with its policy as a parameter.
 
+pub mod associativity;
 pub mod block_recovery;
 pub mod chains;
 pub mod data_blocks;
 pub mod ledger;
+pub mod log_areas;
+pub mod log_buffer;
+pub mod log_policy;
+mod log_recovery;
 pub mod log_space;
 pub mod mapping_cache;
 pub mod merge;
