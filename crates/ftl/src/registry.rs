@@ -6,7 +6,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::mapping::{block::Block, dftl::Dftl, fast::Fast, page::Page};
+use crate::mapping::bast::Bast;
+use crate::mapping::block::Block;
+use crate::mapping::dftl::Dftl;
+use crate::mapping::fast::Fast;
+use crate::mapping::faster::Faster;
+use crate::mapping::kast::Kast;
+use crate::mapping::page::Page;
+use crate::mapping::sast::Sast;
+use crate::parts::log_buffer::LogBuffer;
 use crate::{Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, RecoverError, Scheme, Values};
 
 /// What the registry knows of a scheme without building it.
@@ -75,7 +83,7 @@ macro_rules! schemes {
     };
 }
 
-schemes![Page, Block, Fast, Dftl];
+schemes![Page, Block, LogBuffer<Bast>, LogBuffer<Fast>, LogBuffer<Faster>, LogBuffer<Kast>, LogBuffer<Sast>, Dftl,];
 
 /// The entry of a scheme; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {

@@ -32,13 +32,13 @@
 //!
 //! ## Write
 //! 1. In place if possible;
-//! 2. to the sequential block at offset 0 (`Stream::place`; what it held is merged first) or if it continues it exactly;
-//! 3. else to the end of the random log (`Queue::place`).
+//! 2. to the sequential block at offset 0 (what it held is merged first) or if it continues it exactly;
+//! 3. else to the end of the random log.
 //!
 //! ## Reclaim
-//! 1. `Queue::victim`: when all log blocks are full, the first one in leaves: a full merge for each logical block that has a
+//! 1. `LogAreas::victim`: when all log blocks are full, the first one in leaves: a full merge for each logical block that has a
 //!    newest page in it, then its erase.
-//! 2. `Stream::victim`: switch or partial merge.
+//! 2. The sequential block: switch or partial merge.
 //!
 //! ## Recover
 //! 1. Data and log blocks are told apart by role and logical block in the tags; of several copies of a page the one with the
@@ -59,24 +59,14 @@
 //! Uniform one-page updates of D full data blocks with L random log blocks of b pages:
 //! A = 1 + bD / (D + R), R = (L − ½) b + D (1 − e^(−(L − ½)/D)).
 
-use flash::Lbn;
-
-use crate::parts::log_areas::{Queue, SEQUENTIAL, SHARED, STREAM, Stream};
-use crate::parts::log_buffer::LogBuffer;
-use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, Place, log_blocks};
-use crate::parts::log_space::{LogSpace, Slot};
+use crate::parts::log_areas::{InOrder, LogAreas, SEQUENTIAL};
+use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme};
 use crate::{ConfigError, Entry, Layout, Values};
 
 /// Fully associative sector translation.
-pub type Fast = LogBuffer<FastLog>;
+pub struct Fast;
 
-/// A sequential block and a queue of shared ones.
-pub struct FastLog {
-    stream: Stream,
-    queue: Queue,
-}
-
-impl LogPolicy for FastLog {
+impl LogScheme for Fast {
     const ENTRY: Entry = Entry {
         name: "fast",
         family: "log-buffer",
@@ -85,48 +75,9 @@ impl LogPolicy for FastLog {
         header: include_str!("fast.rs"),
     };
 
-    fn new(layout: &Layout, values: &Values) -> Result<(Self, LogNeeds), ConfigError> {
-        let sequential = values.switch("sequential");
-        let log_blocks = log_blocks("fast", layout, values, 1 + u32::from(sequential))?;
-        let queue = Queue::new(log_blocks - u32::from(sequential));
-        Ok((Self { stream: Stream::new(sequential), queue }, LogNeeds { log_blocks, ..LogNeeds::default() }))
-    }
+    type Policy = LogAreas<InOrder>;
 
-    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place {
-        self.stream.place(log, page).unwrap_or_else(|| self.queue.place(log))
-    }
-
-    fn victim(&mut self, _log: &mut LogSpace, group: u32) -> Option<Slot> {
-        if group == STREAM { self.stream.victim() } else { self.queue.victim() }
-    }
-
-    fn opened(&mut self, log: &LogSpace, slot: Slot) {
-        match log.block(slot).map(|block| block.group) {
-            Some(STREAM) => self.stream.opened(slot),
-            _ => self.queue.opened(slot),
-        }
-    }
-
-    fn appended(&mut self, _log: &LogSpace, slot: Slot, page: LogPage) {
-        self.stream.appended(slot, page.lbn);
-    }
-
-    fn left(&mut self, log: &LogSpace, slot: Slot) {
-        match log.block(slot).map(|block| block.group) {
-            Some(STREAM) => self.stream.left(),
-            _ => self.queue.left(slot),
-        }
-    }
-
-    fn dedicated(&self, lbn: Lbn, except: Option<Slot>) -> Option<Slot> {
-        self.stream.dedicated(lbn, except)
-    }
-
-    fn recovered_group(&self, _lbn: Option<Lbn>) -> u32 {
-        SHARED
-    }
-
-    fn place_of_trims(&self, log: &LogSpace) -> Option<Place> {
-        Some(self.queue.place(log))
+    fn policy(layout: &Layout, values: &Values) -> Result<(LogAreas<InOrder>, LogNeeds), ConfigError> {
+        LogAreas::new("fast", layout, values, InOrder)
     }
 }

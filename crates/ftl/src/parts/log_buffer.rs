@@ -15,7 +15,7 @@
 use flash::{Lbn, Lpn, Pbn, Role};
 
 use crate::parts::data_blocks::{DataBlocks, data_label};
-use crate::parts::log_policy::{LogNeeds, LogPage, LogPolicy, Place};
+use crate::parts::log_policy::{LogNeeds, LogPage, LogPolicy, LogScheme, Place};
 use crate::parts::log_space::{LogBlock, LogSpace, Slot};
 use crate::parts::merge;
 use crate::parts::trims::Trims;
@@ -25,26 +25,26 @@ use crate::{
 };
 
 /// A log-buffer scheme: the shared machine with a policy.
-pub struct LogBuffer<P> {
+pub struct LogBuffer<S: LogScheme> {
     pub(super) data: DataBlocks,
     pub(super) log: LogSpace,
-    pub(super) policy: P,
+    pub(super) policy: S::Policy,
     trims: Trims,
     good_blocks: usize,
     footprint: Footprint,
 }
 
-impl<P: LogPolicy> Scheme for LogBuffer<P> {
-    const ENTRY: Entry = P::ENTRY;
+impl<S: LogScheme> Scheme for LogBuffer<S> {
+    const ENTRY: Entry = S::ENTRY;
 
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
-        let (policy, LogNeeds { log_blocks, ahead, tables }) = P::new(layout, values)?;
+        let (policy, LogNeeds { log_blocks, ahead, tables }) = S::policy(layout, values)?;
         let needs = match ahead {
             0 => format!("{log_blocks} log blocks and one to merge into"),
             _ => format!("{log_blocks} log blocks, {ahead} to move pages into and one to merge into"),
         };
         let extra = log_blocks.saturating_add(ahead).saturating_add(1);
-        let spares = DataBlocks::require(layout, P::ENTRY.name, extra, &needs)?;
+        let spares = DataBlocks::require(layout, S::ENTRY.name, extra, &needs)?;
         let log_pages = u64::from(log_blocks) * u64::from(layout.geometry.pages_per_block());
         let maps = Footprint::default().with("block map", 4 * u64::from(layout.logical_blocks()), 0).with(
             "log map",
@@ -53,7 +53,7 @@ impl<P: LogPolicy> Scheme for LogBuffer<P> {
         );
         Ok(Self {
             data: DataBlocks::new(layout, spares),
-            log: LogSpace::new(layout, P::TRACKS_ASSOCIATIVITY),
+            log: LogSpace::new(layout, S::Policy::TRACKS_ASSOCIATIVITY),
             policy,
             trims: Trims::default(),
             good_blocks: layout.good_blocks.len(),
@@ -68,7 +68,7 @@ impl<P: LogPolicy> Scheme for LogBuffer<P> {
     }
 }
 
-impl<P: LogPolicy, D: Device> Ftl<D> for LogBuffer<P> {
+impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             out[i] = match merge::newest(&self.data, &self.log, lpn) {
@@ -145,13 +145,13 @@ impl<P: LogPolicy, D: Device> Ftl<D> for LogBuffer<P> {
     }
 }
 
-impl<P: LogPolicy> LogBuffer<P> {
+impl<S: LogScheme> LogBuffer<S> {
     fn write_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
         let (lbn, offset) = self.data.geometry().split_logical(lpn);
         if let Some(home) = self.home(media, lbn, offset)? {
             self.write_home(media, home, (lpn, lbn, offset), data)?;
         } else {
-            let page = LogPage { lpn, lbn, offset };
+            let page = LogPage { lpn, lbn, offset, moved: false };
             let slot = self.slot_for(media, page)?;
             self.append(media, slot, page, (Role::RandomLog, &Content::New(data)))?;
         }
@@ -214,12 +214,12 @@ impl<P: LogPolicy> LogBuffer<P> {
         Ok(())
     }
 
-    /// Opens a log block for a group, after those have left that must.
+    /// Lets a log block leave, if one must, before one is opened for a group; otherwise opens it.
     fn make_room<D: Device>(&mut self, media: &mut Media<D>, group: u32) -> Result<(), FtlError> {
-        while let Some(victim) = self.policy.victim(&mut self.log, group) {
-            media.because(Cause::Merge, |media| self.evict(media, victim))?;
+        match self.policy.victim(&mut self.log, group) {
+            Some(victim) => media.because(Cause::Merge, |media| self.evict(media, victim)),
+            None => self.open(group),
         }
-        self.open(group)
     }
 
     fn open(&mut self, group: u32) -> Result<(), FtlError> {
@@ -266,7 +266,7 @@ impl<P: LogPolicy> LogBuffer<P> {
             }
             let Some(from) = self.log.newest(lpn) else { continue };
             let (lbn, offset) = self.data.geometry().split_logical(lpn);
-            let page = LogPage { lpn, lbn, offset };
+            let page = LogPage { lpn, lbn, offset, moved: true };
             let slot = loop {
                 match self.policy.place(&mut self.log, page) {
                     Place::In(slot) => break slot,

@@ -2,14 +2,14 @@
 //! chance.
 //!
 //! The engine (`log_buffer.rs`) asks [`LogPolicy::place`] where a page goes. If that is a new block, it asks
-//! [`LogPolicy::victim`] for blocks that leave first, until none has to. Every block that is opened or leaves is told
+//! [`LogPolicy::victim`] for a block that leaves first, and then where the page goes now. Every block that is opened or leaves is told
 //! to the policy, so that it can keep its queues.
 //!
 //! ```text
-//!   place ──▶ In(slot) ──────────────────────────────▶ append ─▶ appended
-//!     ▲   └─▶ New(group) ─▶ victim? ─▶ merge ─▶ left ─┐
-//!     │                       ▲──────────────────────┘
-//!     └──── opened ◀── free block ◀── none
+//!   place ─▶ In(slot) ───────────────▶ append ─▶ appended
+//!     ▲ └──▶ New(group) ─▶ victim? ─▶ merge ─▶ left ─┐
+//!     │                       └ none ─▶ opened ──────┤
+//!     └──────────────────────────────────────────────┘
 //! ```
 //!
 //! A trimmed page must not come back from an older copy in the log (`docs/recovery.md`). Where log blocks leave in the order in
@@ -21,6 +21,18 @@ use flash::{Lbn, Lpn};
 use crate::parts::log_space::{LogSpace, Slot};
 use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
 
+/// A log-buffer scheme: its registry entry, and the policy that its parameters ask for.
+pub trait LogScheme {
+    /// What the registry knows of it.
+    const ENTRY: Entry;
+
+    /// What it decides.
+    type Policy: LogPolicy;
+
+    /// The policy for an empty log, and what it needs of the device.
+    fn policy(layout: &Layout, values: &Values) -> Result<(Self::Policy, LogNeeds), ConfigError>;
+}
+
 /// A page on its way into the log.
 #[derive(Clone, Copy, Debug)]
 pub struct LogPage {
@@ -30,6 +42,8 @@ pub struct LogPage {
     pub lbn: Lbn,
     /// Its offset there.
     pub offset: u32,
+    /// Whether it comes from a block that leaves, and not from the host.
+    pub moved: bool,
 }
 
 /// Where a page of the log goes.
@@ -52,16 +66,10 @@ pub struct LogNeeds {
     pub tables: Vec<(&'static str, u64)>,
 }
 
-/// A log-buffer scheme, but for what all of them share.
-pub trait LogPolicy: Sized {
-    /// What the registry knows of it.
-    const ENTRY: Entry;
-
+/// What the schemes decide differently.
+pub trait LogPolicy {
     /// Whether it asks for associativities.
     const TRACKS_ASSOCIATIVITY: bool = false;
-
-    /// A policy for an empty log.
-    fn new(layout: &Layout, values: &Values) -> Result<(Self, LogNeeds), ConfigError>;
 
     /// A write request of so many pages begins.
     fn request(&mut self, _pages: u32) {}
@@ -120,6 +128,15 @@ pub const LOG_BLOCKS: Parameter = Parameter {
     default: "0",
     meaning: "Log blocks as a number; 0 leaves it to log_space.",
     source: "ftlkit",
+};
+
+/// The size of groups of logical blocks.
+pub const GROUP_BLOCKS: Parameter = Parameter {
+    name: "group_blocks",
+    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+    default: "8",
+    meaning: "N: neighbouring data blocks that share log blocks; more fills log blocks better, fewer makes merges cheaper.",
+    source: "A IV (4 to 64; 8 is best for PCtrace)",
 };
 
 /// The number of log blocks that the parameters ask for; an error if there are fewer than `least`.

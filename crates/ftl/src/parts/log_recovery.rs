@@ -3,18 +3,18 @@
 //! Data and log blocks are told apart by role and logical block. A log block in place counts as one that claims its
 //! logical block, as a data block does. Shared log blocks keep their order and are not filled further.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flash::{Lbn, Lpn, Pbn, Ppn, Role, Tag};
 
 use crate::parts::block_recovery::{Claim, Claims, needed, separate};
 use crate::parts::log_buffer::LogBuffer;
-use crate::parts::log_policy::LogPolicy;
+use crate::parts::log_policy::{LogPolicy, LogScheme};
 use crate::parts::merge;
 use crate::parts::scan::{Newest, Scanned};
 use crate::{Device, FtlError, Layout, Media};
 
-impl<P: LogPolicy> LogBuffer<P> {
+impl<S: LogScheme> LogBuffer<S> {
     /// Takes over what the flash of a device holds. Only for one that is empty so far.
     pub(super) fn bring_back<D: Device>(&mut self, layout: &Layout, media: &mut Media<D>) -> Result<(), FtlError> {
         let scanned = Scanned::of(media, layout)?;
@@ -47,7 +47,7 @@ impl<P: LogPolicy> LogBuffer<P> {
 
     /// The log blocks, first to last; tells for each logical page whether its newest copy is in one of them.
     fn adopt_log(&mut self, scanned: &Scanned, layout: &Layout, newest: &[Option<Newest>], log: &[Pbn]) -> Vec<bool> {
-        let blocks: std::collections::BTreeMap<Pbn, &[(Ppn, Tag)]> = scanned.blocks(layout).collect();
+        let blocks: BTreeMap<Pbn, &[(Ppn, Tag)]> = scanned.blocks(layout).collect();
         let mut in_log = vec![false; layout.logical_pages as usize];
         for pbn in log {
             let pages = blocks.get(pbn).copied().unwrap_or_default();
