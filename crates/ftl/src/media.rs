@@ -97,15 +97,11 @@ pub enum Note {
     LogVictim = 10,
     /// A newest page of a leaving log block was moved to another one instead of being merged.
     MovedLogPage = 11,
-    /// Two groups of logical blocks became one.
-    GroupMerge = 12,
-    /// A group of logical blocks became two.
-    GroupSplit = 13,
 }
 
 impl Note {
     /// How many there are.
-    pub const COUNT: usize = 14;
+    pub const COUNT: usize = 12;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -121,8 +117,6 @@ impl Note {
         Self::LostPage,
         Self::LogVictim,
         Self::MovedLogPage,
-        Self::GroupMerge,
-        Self::GroupSplit,
     ];
 
     /// The name used in results.
@@ -140,8 +134,6 @@ impl Note {
             Self::LostPage => "lost_pages",
             Self::LogVictim => "log_victims",
             Self::MovedLogPage => "moved_log_pages",
-            Self::GroupMerge => "group_merges",
-            Self::GroupSplit => "group_splits",
         }
     }
 }

@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::mapping::a_sast::AdaptiveSast;
 use crate::mapping::bast::Bast;
 use crate::mapping::block::Block;
 use crate::mapping::dftl::Dftl;
 use crate::mapping::fast::Fast;
 use crate::mapping::faster::Faster;
 use crate::mapping::kast::Kast;
+use crate::mapping::last::Last;
 use crate::mapping::page::Page;
 use crate::mapping::sast::Sast;
 use crate::parts::log_buffer::LogBuffer;
@@ -83,7 +85,18 @@ macro_rules! schemes {
     };
 }
 
-schemes![Page, Block, LogBuffer<Bast>, LogBuffer<Fast>, LogBuffer<Faster>, LogBuffer<Kast>, LogBuffer<Sast>, Dftl,];
+schemes![
+    Page,
+    Block,
+    LogBuffer<Bast>,
+    LogBuffer<Fast>,
+    LogBuffer<Faster>,
+    LogBuffer<Last>,
+    LogBuffer<Kast>,
+    LogBuffer<Sast>,
+    LogBuffer<AdaptiveSast>,
+    Dftl,
+];
 
 /// The entry of a scheme; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {
@@ -148,6 +161,7 @@ mod tests {
     #[test]
     fn an_unknown_scheme_is_refused_with_the_list() {
         let message = entry("dtfl").expect_err("unknown").to_string();
-        assert!(message.contains("dtfl") && message.contains("page, block, fast, dftl"), "{message}");
+        let all: Vec<_> = ENTRIES.iter().map(|entry| entry.name).collect();
+        assert!(message.contains("dtfl") && message.contains(&all.join(", ")), "{message}");
     }
 }

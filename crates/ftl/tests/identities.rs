@@ -123,7 +123,9 @@ fn same(one: Named<'_>, other: Named<'_>) {
 
 fn run_both(instances: &mut [Instance; 2], steps: &[Step], what: &str) -> u64 {
     for (number, &step) in steps.iter().enumerate() {
-        instances.iter_mut().for_each(|instance| apply(instance, step));
+        for instance in &mut *instances {
+            apply(instance, step);
+        }
         let hashes = instances.each_ref().map(|instance| instance.media.event_hash());
         assert_eq!(hashes[0], hashes[1], "{what}: request {number}, {step:?}");
     }
@@ -166,5 +168,14 @@ fn faster_without_a_second_chance_is_fast() {
     for (log_blocks, sequential) in [("2", "true"), ("5", "true"), ("3", "false")] {
         let fast = [("log_blocks", log_blocks), ("sequential", sequential)];
         same(("faster", &[fast[0], fast[1], ("second_chance", "false")]), ("fast", &fast));
+    }
+}
+
+#[test]
+fn a_sast_with_both_mechanisms_off_is_sast() {
+    for (log_blocks, n, k) in [("2", "4", "2"), ("5", "4", "2"), ("5", "3", "9"), ("4", "99", "99")] {
+        let sast = [("log_blocks", log_blocks), ("group_blocks", n), ("group_log_blocks", k)];
+        let a_sast = [sast[0], sast[1], sast[2], ("victim", "group"), ("regroup", "false")];
+        same(("a-sast", &a_sast), ("sast", &sast));
     }
 }

@@ -69,9 +69,12 @@ impl LogScheme for Bast {
 
     type Policy = LogSets;
 
-    fn policy(layout: &Layout, values: &Values) -> Result<(LogSets, LogNeeds), ConfigError> {
+    fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
         let log_blocks = log_blocks("bast", layout, values, 1)?;
-        let tables = vec![("log blocks", LogGroups::table_bytes(log_blocks))];
-        Ok((LogSets::new(LogGroups::new(layout, 1), 1, log_blocks), LogNeeds { log_blocks, tables, ahead: 0 }))
+        Ok(LogNeeds { log_blocks, ahead: 0, tables: vec![("log blocks", LogGroups::table_bytes(log_blocks))] })
+    }
+
+    fn policy(layout: &Layout, _values: &Values, log_blocks: u32) -> LogSets {
+        LogSets::new(LogGroups::new(layout, 1), 1, log_blocks)
     }
 }

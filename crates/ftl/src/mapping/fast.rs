@@ -77,7 +77,11 @@ impl LogScheme for Fast {
 
     type Policy = LogAreas<InOrder>;
 
-    fn policy(layout: &Layout, values: &Values) -> Result<(LogAreas<InOrder>, LogNeeds), ConfigError> {
-        LogAreas::new("fast", layout, values, InOrder)
+    fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
+        Self::Policy::needs("fast", layout, values)
+    }
+
+    fn policy(_layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
+        LogAreas::new(values, log_blocks, InOrder)
     }
 }

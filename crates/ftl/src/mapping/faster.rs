@@ -82,12 +82,16 @@ impl LogScheme for Faster {
 
     type Policy = LogAreas<SecondChance>;
 
-    fn policy(layout: &Layout, values: &Values) -> Result<(Self::Policy, LogNeeds), ConfigError> {
-        let enabled = values.switch("second_chance");
-        let (areas, needs) = LogAreas::new("faster", layout, values, SecondChance::new(layout, enabled))?;
+    fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
+        let needs = Self::Policy::needs("faster", layout, values)?;
         let log_pages = u64::from(needs.log_blocks) * u64::from(layout.geometry.pages_per_block());
         let tables = vec![("second chances", log_pages.div_ceil(8))];
-        Ok((areas, if enabled { LogNeeds { ahead: 1, tables, ..needs } } else { needs }))
+        Ok(if values.switch("second_chance") { LogNeeds { ahead: 1, tables, ..needs } } else { needs })
+    }
+
+    fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
+        let had = vec![0; (layout.logical_pages as usize).div_ceil(64)];
+        LogAreas::new(values, log_blocks, SecondChance { had, enabled: values.switch("second_chance") })
     }
 }
 
@@ -98,10 +102,6 @@ pub struct SecondChance {
 }
 
 impl SecondChance {
-    fn new(layout: &Layout, enabled: bool) -> Self {
-        Self { had: vec![0; (layout.logical_pages as usize).div_ceil(64)], enabled }
-    }
-
     fn of(lpn: Lpn) -> (usize, u64) {
         (lpn.index() / 64, 1 << (lpn.index() % 64))
     }

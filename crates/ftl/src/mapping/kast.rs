@@ -82,11 +82,14 @@ impl LogScheme for Kast {
 
     type Policy = LogAreas<Ties>;
 
-    fn policy(layout: &Layout, values: &Values) -> Result<(Self::Policy, LogNeeds), ConfigError> {
-        let k = values.integer("k") as u32;
-        let (areas, needs) = LogAreas::new("kast", layout, values, Ties::new(layout, k))?;
-        let ties = u64::from(needs.log_blocks) * u64::from(k.min(layout.geometry.pages_per_block()));
-        Ok((areas, LogNeeds { tables: vec![("ties", 4 * ties)], ..needs }))
+    fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
+        let needs = Self::Policy::needs("kast", layout, values)?;
+        let most = values.integer("k").min(u64::from(layout.geometry.pages_per_block()));
+        Ok(LogNeeds { tables: vec![("ties", 4 * u64::from(needs.log_blocks) * most)], ..needs })
+    }
+
+    fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
+        LogAreas::new(values, log_blocks, Ties::new(layout, values.integer("k") as u32))
     }
 }
 

@@ -1,11 +1,13 @@
 //! The mapping schemes, one file each: only what makes it differ. A mapping never imports another.
 
+pub mod a_sast;
 pub mod bast;
 pub mod block;
 pub mod dftl;
 pub mod fast;
 pub mod faster;
 pub mod kast;
+pub mod last;
 pub mod page;
 pub mod sast;
 

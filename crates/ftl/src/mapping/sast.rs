@@ -81,11 +81,13 @@ impl LogScheme for Sast {
 
     type Policy = LogSets;
 
-    fn policy(layout: &Layout, values: &Values) -> Result<(LogSets, LogNeeds), ConfigError> {
+    fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
         let log_blocks = log_blocks("sast", layout, values, 1)?;
+        Ok(LogNeeds { log_blocks, ahead: 0, tables: vec![("log block groups", LogGroups::table_bytes(log_blocks))] })
+    }
+
+    fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> LogSets {
         let groups = LogGroups::new(layout, values.integer("group_blocks") as u32);
-        let sets = LogSets::new(groups, values.integer("group_log_blocks") as u32, log_blocks);
-        let tables = vec![("log block groups", LogGroups::table_bytes(log_blocks))];
-        Ok((sets, LogNeeds { log_blocks, ahead: 0, tables }))
+        LogSets::new(groups, values.integer("group_log_blocks") as u32, log_blocks)
     }
 }

@@ -68,14 +68,17 @@ pub struct LogAreas<S> {
 }
 
 impl<S: Sharing> LogAreas<S> {
-    /// The areas that a scheme's parameters ask for.
-    pub fn new(scheme: &str, layout: &Layout, values: &Values, sharing: S) -> Result<(Self, LogNeeds), ConfigError> {
+    /// What these areas need of the device.
+    pub fn needs(scheme: &str, layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
+        let log_blocks = log_blocks(scheme, layout, values, 1 + u32::from(values.switch("sequential")))?;
+        Ok(LogNeeds { log_blocks, ..LogNeeds::default() })
+    }
+
+    /// The areas of a log of so many blocks.
+    pub fn new(values: &Values, log_blocks: u32, sharing: S) -> Self {
         let takes_streams = values.switch("sequential");
-        let streams = u32::from(takes_streams);
-        let log_blocks = log_blocks(scheme, layout, values, 1 + streams)?;
-        let limit = (log_blocks - streams) as usize;
-        let areas = Self { stream: None, takes_streams, queue: VecDeque::new(), limit, sharing };
-        Ok((areas, LogNeeds { log_blocks, ..LogNeeds::default() }))
+        let limit = (log_blocks - u32::from(takes_streams)) as usize;
+        Self { stream: None, takes_streams, queue: VecDeque::new(), limit, sharing }
     }
 
     /// Where a page goes, if it is for the sequential block.

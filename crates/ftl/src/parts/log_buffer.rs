@@ -38,7 +38,7 @@ impl<S: LogScheme> Scheme for LogBuffer<S> {
     const ENTRY: Entry = S::ENTRY;
 
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
-        let (policy, LogNeeds { log_blocks, ahead, tables }) = S::policy(layout, values)?;
+        let LogNeeds { log_blocks, ahead, tables } = S::needs(layout, values)?;
         let needs = match ahead {
             0 => format!("{log_blocks} log blocks and one to merge into"),
             _ => format!("{log_blocks} log blocks, {ahead} to move pages into and one to merge into"),
@@ -54,7 +54,7 @@ impl<S: LogScheme> Scheme for LogBuffer<S> {
         Ok(Self {
             data: DataBlocks::new(layout, spares),
             log: LogSpace::new(layout, S::Policy::TRACKS_ASSOCIATIVITY),
-            policy,
+            policy: S::policy(layout, values, log_blocks),
             trims: Trims::default(),
             good_blocks: layout.good_blocks.len(),
             footprint: tables.into_iter().fold(maps, |maps, (name, bytes)| maps.with(name, bytes, 0)),
@@ -232,13 +232,12 @@ impl<S: LogScheme> LogBuffer<S> {
     fn evict<D: Device>(&mut self, media: &mut Media<D>, victim: Slot) -> Result<(), FtlError> {
         media.note(Note::LogVictim);
         let Some(&LogBlock { pbn, filled, in_place, .. }) = self.log.block(victim) else { return Ok(()) };
-        match in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
-            Some(lbn) => merge::in_place(media, &mut self.data, &mut self.log, pbn, lbn, filled)?,
-            None => {
-                self.move_some(media, victim)?;
-                self.merge_owners(media, victim)?;
-                self.data.retire(media, pbn)?;
-            }
+        if let Some(lbn) = in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
+            merge::in_place(media, &mut self.data, &mut self.log, pbn, lbn, filled)?;
+        } else {
+            self.move_some(media, victim)?;
+            self.merge_owners(media, victim)?;
+            self.data.retire(media, pbn)?;
         }
         self.forget_slot(victim);
         Ok(())
@@ -275,6 +274,7 @@ impl<S: LogScheme> LogBuffer<S> {
             };
             let (role, content) = media.lift(from, Role::RandomLog)?;
             self.append(media, slot, page, (role, &content))?;
+            media.note(Note::MovedLogPage);
         }
         Ok(())
     }
@@ -344,7 +344,9 @@ impl<S: LogScheme> LogBuffer<S> {
             self.data.retire(media, pbn)?;
             self.forget_slot(slot);
         }
-        runs.iter().for_each(|&(first, extent)| self.trims.settled(first, extent));
+        for (first, extent) in runs {
+            self.trims.settled(first, extent);
+        }
         Ok(())
     }
 

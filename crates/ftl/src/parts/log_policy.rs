@@ -29,8 +29,11 @@ pub trait LogScheme {
     /// What it decides.
     type Policy: LogPolicy;
 
-    /// The policy for an empty log, and what it needs of the device.
-    fn policy(layout: &Layout, values: &Values) -> Result<(Self::Policy, LogNeeds), ConfigError>;
+    /// What it needs of the device. Allocates nothing, since the device may turn out to be too small.
+    fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError>;
+
+    /// The policy for an empty log of so many blocks.
+    fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy;
 }
 
 /// A page on its way into the log.

@@ -10,9 +10,23 @@ use crate::parts::log_groups::LogGroups;
 use crate::parts::log_policy::{LogPage, LogPolicy, Place};
 use crate::parts::log_space::{LogSpace, Slot};
 
+/// Gauges of how many groups there are of 1, 2 to 3, 4 to 7 … logical blocks; the last takes all that are larger.
+const SIZES: [&str; 9] = [
+    "groups_of_1",
+    "groups_of_2",
+    "groups_of_4",
+    "groups_of_8",
+    "groups_of_16",
+    "groups_of_32",
+    "groups_of_64",
+    "groups_of_128",
+    "groups_of_256",
+];
+
 /// N : N + K mapping.
 pub struct LogSets {
-    groups: LogGroups,
+    /// The groups.
+    pub groups: LogGroups,
     /// K.
     group_limit: u32,
     limit: u32,
@@ -23,6 +37,16 @@ impl LogSets {
     pub fn new(groups: LogGroups, group_limit: u32, limit: u32) -> Self {
         Self { groups, group_limit, limit }
     }
+
+    /// The log block that has to leave because a group has as many as it may have.
+    pub fn over_group_limit(&self, group: u32) -> Option<Slot> {
+        self.groups.oldest(group).filter(|_| self.groups.count(group) >= self.group_limit)
+    }
+
+    /// Whether the log space is used up.
+    pub fn is_full(&self) -> bool {
+        self.groups.total() >= self.limit
+    }
 }
 
 impl LogPolicy for LogSets {
@@ -32,13 +56,8 @@ impl LogPolicy for LogSets {
     }
 
     fn victim(&mut self, _log: &mut LogSpace, group: u32) -> Option<Slot> {
-        if self.groups.count(group) >= self.group_limit {
-            return self.groups.oldest(group);
-        }
-        if self.groups.total() < self.limit {
-            return None;
-        }
-        self.groups.least_recent().and_then(|group| self.groups.oldest(group))
+        let of_the_least_recent = || self.groups.oldest(self.groups.least_recent()?);
+        self.over_group_limit(group).or_else(|| if self.is_full() { of_the_least_recent() } else { None })
     }
 
     fn opened(&mut self, log: &LogSpace, slot: Slot) {
@@ -74,6 +93,12 @@ impl LogPolicy for LogSets {
     }
 
     fn gauges(&self, _log: &LogSpace) -> Vec<Gauge> {
-        vec![Gauge { name: "groups", value: self.groups.sizes().count() as f64 }]
+        let mut counts = [0.0; SIZES.len()];
+        for size in self.groups.sizes() {
+            counts[(size.ilog2() as usize).min(SIZES.len() - 1)] += 1.0;
+        }
+        let all = Gauge { name: "groups", value: counts.iter().sum() };
+        let by_size = SIZES.into_iter().zip(counts).map(|(name, value)| Gauge { name, value });
+        std::iter::once(all).chain(by_size).collect()
     }
 }
