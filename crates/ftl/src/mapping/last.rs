@@ -178,10 +178,10 @@ impl LogPolicy for ThreeAreas {
     }
 
     fn victim(&mut self, log: &mut LogSpace, group: u32) -> Option<Slot> {
-        if group < self.cold {
-            return self.sequential.victim(log, group);
-        }
-        if self.random.len() >= self.limit { self.random_victim(log) } else { None }
+        // After a power cut the random area may have blocks of the sequential one.
+        let may_stay = if group < self.cold { self.limit } else { self.limit - 1 };
+        let sequential = if group < self.cold { self.sequential.victim(log, group) } else { None };
+        sequential.or_else(|| if self.random.len() > may_stay { self.random_victim(log) } else { None })
     }
 
     fn opened(&mut self, log: &LogSpace, slot: Slot) {
