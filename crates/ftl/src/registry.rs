@@ -16,6 +16,7 @@ use crate::mapping::kast::Kast;
 use crate::mapping::last::Last;
 use crate::mapping::page::Page;
 use crate::mapping::sast::Sast;
+use crate::mapping::superblock::Superblock;
 use crate::parts::log_buffer::LogBuffer;
 use crate::{Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, RecoverError, Scheme, Values};
 
@@ -93,6 +94,7 @@ schemes![
     LogBuffer<Faster>,
     LogBuffer<Last>,
     LogBuffer<Kast>,
+    Superblock,
     LogBuffer<Sast>,
     LogBuffer<AdaptiveSast>,
     Dftl,

@@ -10,6 +10,7 @@ pub mod kast;
 pub mod last;
 pub mod page;
 pub mod sast;
+pub mod superblock;
 
 #[cfg(test)]
 mod testing;

@@ -18,6 +18,7 @@ use crate::parts::data_blocks::{DataBlocks, data_label};
 use crate::parts::log_policy::{LogNeeds, LogPage, LogPolicy, LogScheme, Place};
 use crate::parts::log_space::{LogBlock, LogSpace, Slot};
 use crate::parts::merge;
+use crate::parts::merge_counts::MergeCounts;
 use crate::parts::trims::Trims;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Gauge, Layout, Media, Note,
@@ -32,6 +33,7 @@ pub struct LogBuffer<S: LogScheme> {
     trims: Trims,
     good_blocks: usize,
     footprint: Footprint,
+    counts: MergeCounts,
 }
 
 impl<S: LogScheme> Scheme for LogBuffer<S> {
@@ -57,6 +59,7 @@ impl<S: LogScheme> Scheme for LogBuffer<S> {
             policy: S::policy(layout, values, log_blocks),
             trims: Trims::default(),
             good_blocks: layout.good_blocks.len(),
+            counts: MergeCounts::new(layout.logical_blocks()),
             footprint: tables.into_iter().fold(maps, |maps, (name, bytes)| maps.with(name, bytes, 0)),
         })
     }
@@ -140,6 +143,7 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
             Gauge { name: "log_utilisation", value: self.log.utilisation() },
             Gauge { name: "log_blocks", value: self.log.len() as f64 },
         ];
+        gauges.extend(self.counts.gauges());
         gauges.extend(self.policy.gauges(&self.log));
         gauges
     }
@@ -237,6 +241,7 @@ impl<S: LogScheme> LogBuffer<S> {
         } else {
             self.move_some(media, victim)?;
             self.merge_owners(media, victim)?;
+            self.counts.left();
             self.data.retire(media, pbn)?;
         }
         self.forget_slot(victim);
@@ -295,6 +300,7 @@ impl<S: LogScheme> LogBuffer<S> {
     /// A full merge of a logical block, after which log blocks that serve it alone hold nothing newest.
     fn merge_block<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, except: Option<Slot>) -> Result<(), FtlError> {
         merge::full(media, &mut self.data, &mut self.log, lbn)?;
+        self.counts.merged(lbn, except.is_some());
         self.drop_dedicated(media, lbn, except)
     }
 
