@@ -324,6 +324,23 @@ fn fast_meets_its_renewal_form() {
     }
 }
 
+// One superblock of everything is page mapping with greedy victims on N + K blocks, of which one is half erased on average.
+#[test]
+fn one_superblock_meets_the_mean_field_of_greedy() {
+    for (n, k, b) in [(800_u32, 200_u32, 64_u32), (900, 100, 64)] {
+        let (size, extra) = (n.to_string(), k.to_string());
+        let settings = [("n", size.as_str()), ("k", &extra), ("log_blocks", &extra), ("map_cache", "4294967295")];
+        let mut bench = Bench::filled("superblock", &settings, n + k + 2, b, n * b);
+        let turn = u64::from((n + k) * b);
+        let measured = bench.amplification(6 * turn, 6 * turn, |bench| {
+            let lpn = bench.below(bench.pages);
+            bench.write(lpn);
+        });
+        let rho = f64::from(n) / (f64::from(n + k) - 0.5);
+        close(&format!("superblock N={n} K={k} b={b}"), measured, greedy(rho, b), 0.01);
+    }
+}
+
 // The hit ratio of a plain-LRU CMT under independent Zipf references over 10⁶ entries (Che's approximation).
 #[test]
 fn dftl_hit_ratio_meets_che() {

@@ -244,7 +244,8 @@ impl ThreeAreas {
     fn random_victim(&self, log: &LogSpace) -> Option<Slot> {
         let price = |&slot: &Slot| {
             let associativity = log.associativity(slot);
-            (log.has_room(slot), associativity > 0 && self.is_hot(log, slot), associativity)
+            let is_needed = associativity > 0;
+            (is_needed && log.has_room(slot), is_needed && self.is_hot(log, slot), associativity)
         };
         self.random.iter().copied().min_by_key(price)
     }
