@@ -27,7 +27,7 @@ def reproduce(
     plan = reproductions.load(path)
     target = out or Path(f"{plan.name}.html")
     check_writable([target])
-    done = reproductions.reproduce(plan, threads=threads, watcher=watcher(ERR))
+    done = reproductions.reproduce(plan, threads=threads, watch=lambda: watcher(ERR))
     table = Table(box=None, pad_edge=False)
     for column in ("claim", "paper", "ours", "verdict"):
         table.add_column(column)

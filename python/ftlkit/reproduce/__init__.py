@@ -1,8 +1,8 @@
 """Reproductions of papers: a declarative study file is run, its claims are judged, and one HTML page shows both.
 
-A study file (`studies/*.toml`, described in `docs/reproduce.md`) holds what all its runs share, *sweeps* of runs, the paper's
-figures as charts over them, and its claims, each with a measure and the bounds within which it counts as reproduced. Nothing here
-knows a paper or a scheme.
+A study file (`studies/*.toml`, described in `docs/reproduce.md`) holds what all its runs share, *sweeps* of runs, the
+paper's figures as charts over them, and its claims, each with a measure and the bounds within which it counts as
+reproduced. Nothing here knows a paper or a scheme.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ftlkit.reproduce.plan import Plan, find, load
 from ftlkit.reproduce.runs import Point, run_sweeps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ftlkit.progress import Watcher
@@ -39,7 +40,7 @@ class Reproduction:
             temporary.write_text(page(self), encoding="utf-8")
 
 
-def reproduce(plan: Plan, *, threads: int | None = None, watcher: Watcher | None = None) -> Reproduction:
-    """Run a study and judge its claims."""
-    points = run_sweeps(plan, threads, watcher)
+def reproduce(plan: Plan, *, threads: int | None = None, watch: Callable[[], Watcher] | None = None) -> Reproduction:
+    """Run a study and judge its claims. `watch` makes a watcher for each batch of runs."""
+    points = run_sweeps(plan, threads, watch)
     return Reproduction(plan, points, [judge(claim, points) for claim in plan.claims])

@@ -50,10 +50,8 @@ def _colour(labels: Sequence[str]) -> alt.Color:
 
 
 def _lines(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - altair's charts share no typed base
-    rows = [
-        {"x": str(point.keys[plan.x]), "y": point.value(plan.metric), "variant": point.variant} for point in points
-    ]
-    order = list(dict.fromkeys(row["x"] for row in rows))
+    rows = [{"x": str(point.keys[plan.x]), "y": point.value(plan.metric), "variant": point.variant} for point in points]
+    order = list(dict.fromkeys(str(row["x"]) for row in rows))
     return (
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(point=True, strokeWidth=2)

@@ -62,9 +62,7 @@ def _change_at_best(measure: Json, points: Sequence[Point]) -> float:
 
 def _change(measure: Json, points: Sequence[Point]) -> float:
     """The mean of `of` over that of `against`, less 1."""
-    of, against = (
-        [point.value(measure["metric"]) for point in _of(points, measure[key])] for key in ("of", "against")
-    )
+    of, against = ([point.value(measure["metric"]) for point in _of(points, measure[key])] for key in ("of", "against"))
     return (sum(of) / len(of)) / (sum(against) / len(against)) - 1
 
 

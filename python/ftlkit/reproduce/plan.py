@@ -1,7 +1,11 @@
-"""Study files of reproductions: from TOML to checked plans. Keys are checked here, the study's values by the simulator."""
+"""Study files of reproductions: from TOML to checked plans.
+
+Keys are checked here, the values of the study in it by the simulator.
+"""
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import sys
 from dataclasses import dataclass, field, fields
@@ -10,13 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlkit._native import UserError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 if TYPE_CHECKING:
     from ftlkit.document import Json
+
+
+tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+"""By name, since type checkers look for the one of the oldest Python, which later ones do not install."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def load(path: Path) -> Plan:
         _made(Sweep, each | {"vary": _listed(each.get("vary", [])), "variants": _variants(path, each)}, path)
         for each in table.get("sweeps", [])
     ]
-    parts = {"sweeps": sweeps}
+    parts: Json = {"sweeps": sweeps}
     for key, kind in (("figures", FigurePlan), ("claims", Claim)):
         parts[key] = [_made(kind, each, path) for each in table.get(key, [])]
     plan = _made(Plan, table | parts, path)

@@ -68,18 +68,16 @@ METRICS: dict[str, Callable[[Run], float]] = {
 """Numbers of a run. `flash_time_s` is the time of all flash operations but those that prepared the device."""
 
 
-def run_sweeps(plan: Plan, threads: int | None, watcher: Watcher | None) -> list[Point]:
-    """Run all sweeps, one study for each workload, so that the runs of a study share its threads."""
+def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | None) -> list[Point]:
+    """Run all sweeps, one study for each workload, each with a watcher of its own, so that its runs share the threads."""
     points = []
     for sweep in plan.sweeps:
         for workload in sweep.workloads:
-            points += _run(plan, sweep, workload, threads, watcher)
+            points += _run(plan, sweep, workload, threads, watch() if watch else None)
     return points
 
 
-def _run(
-    plan: Plan, sweep: Sweep, workload: Json, threads: int | None, watcher: Watcher | None
-) -> list[Point]:
+def _run(plan: Plan, sweep: Sweep, workload: Json, threads: int | None, watcher: Watcher | None) -> list[Point]:
     asked: dict[str, tuple[Variant, Json]] = {}
     entries = []
     for variant in sweep.variants:
