@@ -101,7 +101,7 @@ def _heat(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - a
 def _shares(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
     """Gauges that begin with a prefix, as shares of their sum over the run."""
     series = points[0].run["series"]
-    names = [name for name in series["gauges"] if name.startswith(plan.x)]
+    names = sorted((name for name in series["gauges"] if name.startswith(plan.x)), key=_number)
     rows = [
         {"request": request, "group": name.removeprefix(plan.x), "order": order, "value": series["gauges"][name][i]}
         for order, name in enumerate(names)
@@ -118,6 +118,12 @@ def _shares(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
             order="order:O",
         )
     )  # fmt: skip
+
+
+def _number(name: str) -> tuple[int, str]:
+    """Sorts names by the number at their end."""
+    digits = name.rpartition("_")[2]
+    return int(digits) if digits.isdigit() else 0, name
 
 
 _KINDS: dict[str, Callable[[FigurePlan, Sequence[Point]], Any]] = {

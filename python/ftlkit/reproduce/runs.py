@@ -69,7 +69,7 @@ METRICS: dict[str, Callable[[Run], float]] = {
 
 
 def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | None) -> list[Point]:
-    """Run all sweeps, one study for each workload, each with a watcher of its own, so that its runs share the threads."""
+    """Run all sweeps: a study with a watcher of its own for each workload, so that its runs share the threads."""
     points = []
     for sweep in plan.sweeps:
         for workload in sweep.workloads:
