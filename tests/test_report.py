@@ -18,7 +18,12 @@ from ftlkit.report import figures, page
 from ftlkit.report.facts import study_toml
 from ftlkit.report.palette import styles
 
-CHARTS = ["response-cdf", "operations", "flash-time", "ram", "erases", "mean-over-time", "amplification-over-time"]
+LOG_CHARTS = ("log-utilisation", "associativity")
+CHARTS = [
+    *("response-cdf", "operations", "flash-time", "ram", "erases", "mean-over-time", "amplification-over-time"),
+    *LOG_CHARTS,
+]
+"""Those of runs with a log-buffer scheme among them."""
 LOADING = {"src", "href", "data", "srcset", "poster", "action", "xlink:href"}
 
 

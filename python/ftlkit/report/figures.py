@@ -107,6 +107,20 @@ _FIGURES: tuple[tuple[str, str, str, str, Callable[[Results], charts.AnyChart | 
         "runs",
         charts.amplification_over_time,
     ),
+    (
+        "log-utilisation",
+        "Log pages that count",
+        "Share of the log's programmed pages that hold the newest copy of something; low: overwritten before merged.",
+        "runs",
+        charts.log_utilisation_over_time,
+    ),
+    (
+        "associativity",
+        "Associativity of log blocks",
+        "Full merges that a leaving log block has cost so far, on average: A(L), the price of sharing.",
+        "runs",
+        charts.associativity_over_time,
+    ),
 )
 
 
