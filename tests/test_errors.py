@@ -99,7 +99,7 @@ BAD = [
         _line(9, f"{START + 90_000},host,7,Write,4096,4096,5"),
     ),
     Bad("device that is not there", f"{COMPARE} --trace-device 7", ("7",), _good),
-    Bad("unknown scheme", "compare fin1 --ftl page,pagee --json r.json", ("pagee", "page, block, fast, dftl")),
+    Bad("unknown scheme", "compare fin1 --ftl page,pagee --json r.json", ("pagee", "page, block, bast, fast")),
     Bad("no scheme", "compare fin1 --ftl , --json r.json", ("at least one",)),
     Bad("unknown parameter", "compare fin1 --ftl dftl --set dftl.cmtt=1KiB", ("cmtt", "cmt")),
     Bad("setting of nobody", "compare fin1 --ftl page --set dftl.cmt=1KiB", ("dftl", "page")),

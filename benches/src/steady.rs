@@ -54,14 +54,14 @@ pub const CASES: &[Case] = &[
         requests: 3_000_000,
         precondition: "steady",
     },
-    Case {
-        name: "fast, 4 GiB, 3 % log, zipf 0.99",
-        ftl: "name = \"fast\"",
-        pattern: ZIPF,
-        blocks_per_plane: 128,
-        requests: 200_000,
-        precondition: "fill",
-    },
+    log_buffer("fast, 4 GiB, 3 % log, zipf 0.99", "name = \"fast\""),
+    log_buffer("bast, 4 GiB, 3 % log, zipf 0.99", "name = \"bast\""),
+    log_buffer("faster, 4 GiB, 3 % log, zipf 0.99", "name = \"faster\""),
+    log_buffer("last, 4 GiB, 3 % log, zipf 0.99", "name = \"last\""),
+    log_buffer("kast, 4 GiB, 3 % log, zipf 0.99", "name = \"kast\""),
+    log_buffer("superblock, 4 GiB, 3 % log, zipf 0.99", "name = \"superblock\""),
+    log_buffer("sast, 4 GiB, 3 % log, zipf 0.99", "name = \"sast\""),
+    log_buffer("a-sast, 4 GiB, 3 % log, zipf 0.99", "name = \"a-sast\""),
     Case {
         name: "block, 4 GiB, uniform",
         ftl: "name = \"block\"",
@@ -71,6 +71,11 @@ pub const CASES: &[Case] = &[
         precondition: "fill",
     },
 ];
+
+/// A log-buffer scheme; they are compared with each other by the flash operation.
+const fn log_buffer(name: &'static str, ftl: &'static str) -> Case {
+    Case { name, ftl, pattern: ZIPF, blocks_per_plane: 128, requests: 200_000, precondition: "fill" }
+}
 
 /// What a run gave.
 pub struct Measured {

@@ -200,6 +200,16 @@ def amplification_over_time(results: Results) -> AnyChart | None:
     return _series(results, "write_amplification", "write amplification", "format(datum.value, '~r')")
 
 
+def log_utilisation_over_time(results: Results) -> AnyChart | None:
+    """Share of the log's programmed pages that still hold the newest copy of something."""
+    return _series(results, "log_utilisation", "share of log pages", "format(datum.value, '~%')")
+
+
+def associativity_over_time(results: Results) -> AnyChart | None:
+    """Full merges that a leaving log block has cost so far, on average."""
+    return _series(results, "associativity", "full merges a log block", "format(datum.value, '~r')")
+
+
 def _series(results: Results, column: str, title: str, label: str) -> AnyChart | None:
     """One line a run; logarithmic where one run would press the others flat."""
     if not {"request", column} <= set(results.series.columns):

@@ -97,11 +97,15 @@ pub enum Note {
     BadBlock = 8,
     /// A page that had to be moved could not be read: its logical page is lost until it is written again.
     LostPage = 9,
+    /// A log block left the log.
+    LogVictim = 10,
+    /// A newest page of a leaving log block was moved to another one instead of being merged.
+    MovedLogPage = 11,
 }
 
 impl Note {
     /// How many there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 12;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -115,6 +119,8 @@ impl Note {
         Self::Collection,
         Self::BadBlock,
         Self::LostPage,
+        Self::LogVictim,
+        Self::MovedLogPage,
     ];
 
     /// The name used in results.
@@ -130,6 +136,8 @@ impl Note {
             Self::Collection => "collections",
             Self::BadBlock => "bad_blocks",
             Self::LostPage => "lost_pages",
+            Self::LogVictim => "log_victims",
+            Self::MovedLogPage => "moved_log_pages",
         }
     }
 }

@@ -6,8 +6,21 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::mapping::{block::Block, cdftl::Cdftl, dftl::Dftl, fast::Fast, page::Page, rftl::Rftl};
+use crate::mapping::a_sast::AdaptiveSast;
+use crate::mapping::bast::Bast;
+use crate::mapping::block::Block;
+use crate::mapping::cdftl::Cdftl;
+use crate::mapping::dftl::Dftl;
+use crate::mapping::fast::Fast;
+use crate::mapping::faster::Faster;
+use crate::mapping::kast::Kast;
+use crate::mapping::last::Last;
+use crate::mapping::page::Page;
+use crate::mapping::rftl::Rftl;
+use crate::mapping::sast::Sast;
+use crate::mapping::superblock::Superblock;
 use crate::parts::demand::DemandPaged;
+use crate::parts::log_buffer::LogBuffer;
 use crate::{Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, RecoverError, Scheme, Values};
 
 /// What the registry knows of a scheme without building it.
@@ -76,7 +89,21 @@ macro_rules! schemes {
     };
 }
 
-schemes![Page, Block, Fast, DemandPaged<Dftl>, DemandPaged<Cdftl>, DemandPaged<Rftl>];
+schemes![
+    Page,
+    Block,
+    LogBuffer<Bast>,
+    LogBuffer<Fast>,
+    LogBuffer<Faster>,
+    LogBuffer<Last>,
+    LogBuffer<Kast>,
+    Superblock,
+    LogBuffer<Sast>,
+    LogBuffer<AdaptiveSast>,
+    DemandPaged<Dftl>,
+    DemandPaged<Cdftl>,
+    DemandPaged<Rftl>,
+];
 
 /// The entry of a scheme; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {
@@ -141,6 +168,7 @@ mod tests {
     #[test]
     fn an_unknown_scheme_is_refused_with_the_list() {
         let message = entry("dtfl").expect_err("unknown").to_string();
-        assert!(message.contains("dtfl") && message.contains("page, block, fast, dftl"), "{message}");
+        let all: Vec<_> = ENTRIES.iter().map(|entry| entry.name).collect();
+        assert!(message.contains("dtfl") && message.contains(&all.join(", ")), "{message}");
     }
 }

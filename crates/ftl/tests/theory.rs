@@ -272,6 +272,30 @@ fn block_mapping_costs_a_block_a_write() {
     }
 }
 
+// BAST on D full data blocks with L log blocks, h = L/D: A = 1 + b(1 − h)/(1 − h^b).
+#[test]
+fn bast_meets_its_closed_form() {
+    for (data, log, b, published) in [
+        (1000, 30, 64, 63.08),
+        (1000, 100, 64, 58.60),
+        (1000, 300, 64, 45.80),
+        (4096, 64, 128, 127.0),
+        (2000, 50, 256, 250.6),
+    ] {
+        let h = f64::from(log) / f64::from(data);
+        let theory = 1.0 + f64::from(b) * (1.0 - h) / (1.0 - h.powi(b));
+        close("published", theory, published, 1e-3);
+        let log_blocks = log.to_string();
+        let mut bench =
+            Bench::filled("bast", &[("log_blocks", &log_blocks)], (data + log + 2) as u32, b as u32, (data * b) as u32);
+        let measured = bench.amplification(20_000, 100_000 * u64::from(long()), |bench| {
+            let lpn = bench.below(bench.pages);
+            bench.write(lpn);
+        });
+        close(&format!("bast D={data} L={log} b={b}"), measured, theory, 0.01);
+    }
+}
+
 // FAST with a random log only, D data and L log blocks: A = 1 + bD/(D + R), R = (L − ½) b + D (1 − e^(−(L − ½)/D)).
 #[test]
 fn fast_meets_its_renewal_form() {
@@ -297,6 +321,23 @@ fn fast_meets_its_renewal_form() {
             bench.write(lpn);
         });
         close(&format!("fast D={data} L={log} b={b}"), measured, theory, 0.02);
+    }
+}
+
+// One superblock of everything is page mapping with greedy victims on N + K blocks, of which one is half erased on average.
+#[test]
+fn one_superblock_meets_the_mean_field_of_greedy() {
+    for (n, k, b) in [(800_u32, 200_u32, 64_u32), (900, 100, 64)] {
+        let (size, extra) = (n.to_string(), k.to_string());
+        let settings = [("n", size.as_str()), ("k", &extra), ("log_blocks", &extra), ("map_cache", "4294967295")];
+        let mut bench = Bench::filled("superblock", &settings, n + k + 2, b, n * b);
+        let turn = u64::from((n + k) * b);
+        let measured = bench.amplification(6 * turn, 6 * turn, |bench| {
+            let lpn = bench.below(bench.pages);
+            bench.write(lpn);
+        });
+        let rho = f64::from(n) / (f64::from(n + k) - 0.5);
+        close(&format!("superblock N={n} K={k} b={b}"), measured, greedy(rho, b), 0.01);
     }
 }
 

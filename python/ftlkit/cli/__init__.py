@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ftlkit._native import __version__
-from ftlkit.cli import catalogue, compare, torture, trace
+from ftlkit.cli import catalogue, compare, reproduce, torture, trace
 from ftlkit.cli.shell import OUT, Shell
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command("run")(compare.run)
 app.command("compare")(compare.compare)
 app.command("report")(compare.report)
 app.command("torture")(torture.torture)
+app.command("reproduce")(reproduce.reproduce)
 app.command("schemes")(catalogue.schemes)
 app.command("devices")(catalogue.devices)
 app.command("workloads")(catalogue.workloads)

@@ -107,6 +107,20 @@ _FIGURES: tuple[tuple[str, str, str, str, Callable[[Results], charts.AnyChart | 
         "runs",
         charts.amplification_over_time,
     ),
+    (
+        "log-utilisation",
+        "Log pages that count",
+        "Share of the log's programmed pages that hold the newest copy of something; low: overwritten before merged.",
+        "runs",
+        charts.log_utilisation_over_time,
+    ),
+    (
+        "associativity",
+        "Associativity of log blocks",
+        "Full merges that a leaving log block has cost so far, on average: A(L), the price of sharing.",
+        "runs",
+        charts.associativity_over_time,
+    ),
 )
 
 
@@ -118,16 +132,22 @@ def draw(results: Results) -> list[Figure]:
     for name, title, note, legend, chart in _FIGURES:
         drawn = chart(results)
         if drawn is not None:
-            spec = drawn.to_dict()
-            del spec["$schema"]
-            spec["config"] = CONFIG
-            found.append(Figure(name, title, note, legend, spec, _still(name, spec)))
+            spec = page_spec(drawn)
+            found.append(Figure(name, title, note, legend, spec, still(name, spec)))
     return found
 
 
-def _still(name: str, spec: dict[str, Any]) -> Markup:
+def page_spec(chart: charts.AnyChart) -> Json:
+    """A chart as it is drawn on a page."""
+    spec: Json = chart.to_dict()
+    del spec["$schema"]
+    spec["config"] = CONFIG
+    return spec
+
+
+def still(name: str, spec: dict[str, Any], width: int = STILL_WIDTH) -> Markup:
     """The chart as SVG. Its ids are numbered anew, since pictures share the page."""
-    svg = vl_convert.vegalite_to_svg({**spec, "width": STILL_WIDTH})
+    svg = vl_convert.vegalite_to_svg({**spec, "width": width})
     for number, old in enumerate(dict.fromkeys(re.findall(r'id="([^"]+)"', svg))):
         svg = re.sub(rf'(id="|url\(#){re.escape(old)}(?=["\)])', rf"\g<1>{name}-still-{number}", svg)
     return Markup(svg)  # noqa: S704 - drawn here; vega escapes the texts

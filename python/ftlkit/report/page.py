@@ -28,7 +28,7 @@ def page(results: Results) -> str:
     """The report's HTML."""
     document = results.document
     seen = {operation["cause"] for run in document["runs"] for operation in run["operations"] if operation["count"]}
-    return _template().render(
+    return template("page.html.j2").render(
         title=document["study"].get("name") or f"Translation layers on {document['workload']['name']}",
         document=document,
         verdict=verdict(results),
@@ -41,19 +41,25 @@ def page(results: Results) -> str:
         cause_colours=CAUSES,
         asked=facts.asked(results),
         study=facts.study_toml(document["study"]),
-        css=Markup(_asset("style.css")),  # noqa: S704 - our own file
+        css=style(),
         script=Markup(_asset("report.js")),  # noqa: S704 - our own file
         vega=_drawing_script(),
         units=units,
     )
 
 
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """One of the package's page templates."""
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["json_script"] = _json_script
-    return environment.from_string(_asset("page.html.j2"))
+    return environment.from_string(_asset(name))
+
+
+def style() -> Markup:
+    """The style sheet of all pages."""
+    return Markup(_asset("style.css"))  # noqa: S704 - our own file
 
 
 def _asset(name: str) -> str:

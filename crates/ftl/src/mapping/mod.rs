@@ -1,11 +1,18 @@
 //! The mapping schemes, one file each: only what makes it differ. A mapping never imports another.
 
+pub mod a_sast;
+pub mod bast;
 pub mod block;
 pub mod cdftl;
 pub mod dftl;
 pub mod fast;
+pub mod faster;
+pub mod kast;
+pub mod last;
 pub mod page;
 pub mod rftl;
+pub mod sast;
+pub mod superblock;
 
 #[cfg(test)]
 pub(crate) mod testing;

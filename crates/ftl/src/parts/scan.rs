@@ -82,15 +82,6 @@ impl Scanned {
         newest
     }
 
-    /// Where the newest content of logical pages lies in shared log blocks.
-    pub fn newest_in_log(&self, newest: &[Option<Newest>]) -> Vec<(Lpn, Ppn)> {
-        let in_log = self.pages.iter().filter(|(_, tag)| tag.is_in_shared_log() && tag.role != Role::Trimmed);
-        in_log
-            .filter(|(_, tag)| Self::holds_newest(tag, newest))
-            .map(|(ppn, tag)| (Lpn::new(tag.logical), *ppn))
-            .collect()
-    }
-
     /// For each page, whether it holds the newest content of a logical page that it speaks of.
     pub fn holds_newest(tag: &Tag, newest: &[Option<Newest>]) -> bool {
         let end = tag.logical.saturating_add(tag.extent).min(newest.len() as u32);

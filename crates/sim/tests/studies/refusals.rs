@@ -133,8 +133,8 @@ fn hosts_and_runs() {
 #[test]
 fn translation_layers() {
     for (ftls, parts) in [
-        ("", &["ftl: none is given", "page, block, fast, dftl"] as &[_]),
-        ("[[ftl]]\nname = \"best\"", &["ftl.name", "best", "page, block, fast, dftl"]),
+        ("", &["ftl: none is given", "page, block, bast, fast"] as &[_]),
+        ("[[ftl]]\nname = \"best\"", &["ftl.name", "best", "page, block, bast, fast"]),
         ("[[ftl]]\nlabel = \"x\"", &["ftl", "missing field `name`"]),
         ("[[ftl]]\nname = \"dftl\"\ncmtt = \"64KiB\"", &["\"dftl\"", "cmtt", "it has", "cmt"]),
         ("[[ftl]]\nname = \"dftl\"\ncmt = \"64KB\"", &["cmt = 64KB", "KiB"]),

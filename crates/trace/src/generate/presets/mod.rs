@@ -1,15 +1,18 @@
-//! Ready workloads that meet the figures which two publications print for well-known traces.
+//! Ready workloads that meet the figures which three publications print for the traces that they used.
 //!
 //! They are statistical look-alikes, not the traces. What a publication prints (sizes, write share, sequentiality, gaps) is
 //! met, and a test holds it; what it does not print is an assumption, named in the preset's description and in
 //! `docs/workloads.md`. Results from a look-alike may be compared with a publication's by direction, never claimed as the same.
 //!
 //! *WAFTL* is Wei et al., "WAFTL: A Workload Adaptive Flash Translation Layer with Data Partition" (MSST 2011); *thesis* is Wang,
-//! "Flash Memory Management with Cooperation, Adaptation and Assistance" (National University of Singapore). `KB` in
-//! both is taken as 1024 bytes, as their page sizes are.
+//! "Flash Memory Management with Cooperation, Adaptation and Assistance" (National University of Singapore); *A-SAST* is Koo and
+//! Shin, "Adaptive Log Block Mapping Scheme for Log Buffer-based FTL" (2009). `KB` in all of them is taken as 1024 bytes, as their
+//! page sizes are.
 
+mod personal;
 mod table;
 
+use self::personal::Personal;
 use self::table::PRESETS;
 use super::error::SpecError;
 use super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Sizes, WeightedSize, Zipf};
@@ -49,6 +52,8 @@ pub struct Published {
     pub one_page_write_percent: Option<f64>,
     /// Writes longer than 64 KiB, % of writes.
     pub over_64_kib_write_percent: Option<f64>,
+    /// The shortest and the longest write, KiB.
+    pub write_range_kib: Option<[u64; 2]>,
     /// Page hits of a 64 MB write buffer, % of the pages of writes that are not large (thesis, table 6.2, column Tree). The
     /// locality of the look-alike is set after it; the buffer it was measured with is not a plain LRU, so this is a guide.
     pub buffer_hit_percent: Option<f64>,
@@ -61,6 +66,8 @@ enum Recipe {
     Enterprise(Enterprise),
     /// Two parts: requests below 16 KiB over popular extents, and runs of large ones.
     Server(Server),
+    /// Phases in which the popular places move, as programs and files come and go.
+    Personal(Personal),
 }
 
 /// A workload of WAFTL's table III.
@@ -105,6 +112,7 @@ impl Preset {
         match &self.recipe {
             Recipe::Enterprise(recipe) => recipe.spec(),
             Recipe::Server(recipe) => recipe.spec(),
+            Recipe::Personal(recipe) => recipe.spec(),
         }
     }
 }

@@ -1,0 +1,296 @@
+//! # superblock: page mapping inside groups of blocks
+//!
+//! ## Idea
+//! N neighbouring logical blocks form a superblock, which has up to N + K physical blocks. Inside it any page may lie anywhere, and
+//! the pages that the host writes are kept apart from those that a collection moves. What is reclaimed is reclaimed inside
+//! the superblock, so sequential and random writes need not be told apart and no merge ever gathers a logical block. The page map of a logical
+//! block travels in the spare areas of its pages; a few are cached, and a miss reads it back.
+//!
+//! ```text
+//!   superblock   [0'][5][2][7']  [1][3][4][6]  [0"][7"][ ][ ]      N = 2, K = 1
+//!   map cache    [0: …][1: …]                                      one part for each logical block
+//! ```
+//!
+//! ## Source
+//! T 3.2.2, A [9]; Kang 2006.
+//!
+//! ## Departures
+//! - Blocks for updates come from a log space shared by all superblocks. When it is used up, a superblock that has none of it takes one
+//!   from the superblock that was not written for the longest time, by collecting there.
+//! - Where a superblock may not open a block, the host's pages fill up the block that a collection has left open.
+//! - Kang 2006 finds a page's entry in three steps through spare areas. Here a miss reads two: that of the superblock's last
+//!   page, for where the map is, and that of the logical block's last page, for the map.
+//!
+//! ## State
+//! RAM: the cached parts of the map, 2 B × pages of a block each; where each superblock's last page lies, 4 B × superblocks. Flash: tags
+//! carry LPN and role, and stand for the map in the spare area; `log_space` of the data blocks' number as blocks for updates.
+//!
+//! ## Read
+//! 1. `look_up` reads the logical block's part of the map unless it is cached;
+//! 2. then the page.
+//!
+//! ## Write
+//! 1. `look_up`, then `place`: the next page of the superblock's open block, after collections if there is no room.
+//!
+//! ## Reclaim
+//! 1. `collect`: of the superblock's blocks the one with the fewest valid pages; they move to its block for collected pages.
+//! 2. Blocks with a failed page are emptied before the next write and marked bad.
+//!
+//! ## Recover
+//! 1. Of each logical page the copy with the highest version counts; of several blocks with the same copies one is given up. Blocks
+//!    without a needed page are erased, all others belong to the superblock of their pages and are not filled further.
+//! 2. Trims survive as in page: a flush writes a page for each run of trimmed pages of a superblock.
+//!
+//! ## Invariants
+//! - I1: every mapped LPN maps to a valid page that carries that LPN, in a block of its superblock.
+//! - I2: valid pages = mapped LPNs + needed trim pages.
+//! - I3: no block is used twice; free blocks are erased.
+//! - I4: no superblock has more blocks than N + K, but for one that a collection is filling and those that fail.
+//!
+//! ## Costs
+//! Inside a superblock as page mapping: at a utilisation of N / (N + K), without cache misses.
+
+use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role, Tag};
+
+use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, log_blocks};
+use crate::parts::page_table::PageTable;
+use crate::parts::scan::Scanned;
+use crate::parts::spare_map::SpareMap;
+use crate::parts::superblocks::{Step, Stream, Superblocks};
+use crate::parts::trims::Trims;
+use crate::{
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Gauge, Kind, Label, Layout,
+    Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+};
+
+/// Superblock-based translation.
+pub struct Superblock {
+    table: PageTable,
+    blocks: Superblocks,
+    map: SpareMap,
+    geometry: Geometry,
+}
+
+const fn integer(name: &'static str, min: u64, default: &'static str, meaning: &'static str) -> Parameter {
+    Parameter { name, kind: Kind::Integer { min, max: u32::MAX as u64 }, default, meaning, source: "Kang 2006" }
+}
+
+impl Scheme for Superblock {
+    const ENTRY: Entry = Entry {
+        name: "superblock",
+        family: "log-buffer",
+        source: "T 3.2.2; Kang 2006",
+        parameters: &[
+            LOG_SPACE,
+            LOG_BLOCKS,
+            integer(
+                "n",
+                1,
+                "8",
+                "Logical blocks of a superblock; more share their free pages better and need larger maps.",
+            ),
+            integer(
+                "k",
+                1,
+                "2",
+                "Blocks that a superblock may have beyond n; more makes collections cheaper and leaves less to others.",
+            ),
+            integer(
+                "map_cache",
+                1,
+                "64",
+                "Parts of the map in RAM, one for each logical block; a miss reads two spare areas.",
+            ),
+        ],
+        header: include_str!("superblock.rs"),
+    };
+
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        let extra = log_blocks("superblock", layout, values, 1)?;
+        let spares = Superblocks::require(layout, "superblock", extra)?;
+        let number = |name| values.integer(name) as u32;
+        let blocks = Superblocks::new(layout, number("n"), number("k"), extra, spares);
+        let map = SpareMap::new(layout.logical_blocks(), blocks.count(), number("map_cache"));
+        Ok(Self { table: PageTable::new(layout.logical_pages), blocks, map, geometry: layout.geometry })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut superblock = Self::format(&layout.in_use(), values)?;
+        let scanned = Scanned::of(media, layout)?;
+        let newest = scanned.newest(layout.logical_pages);
+        let kept = scanned.keep_one_copy(layout, &newest);
+        let owned = |&(ppn, tag): &(Ppn, Tag)| (ppn, superblock.superblock(Lpn::new(tag.logical)).0);
+        let pages: Vec<_> = kept.pages.iter().map(owned).collect();
+        superblock.blocks.adopt(media, layout, pages)?;
+        for page in superblock.table.adopt(&kept, &newest) {
+            superblock.blocks.release(page);
+        }
+        let mut in_order = kept.pages;
+        in_order.sort_by_key(|(_, tag)| tag.seq);
+        for (ppn, tag) in in_order {
+            superblock.programmed(Lpn::new(tag.logical), ppn);
+        }
+        FtlError::unless_read_only(superblock.write_trims_down(media))?;
+        Ok(superblock)
+    }
+}
+
+impl<D: Device> Ftl<D> for Superblock {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            self.look_up(media, lpn)?;
+            out[i] = self
+                .table
+                .get(lpn)
+                .map_or_else(|| Ok(D::Data::default()), |ppn| media.read(ppn).map(|page| page.data))?;
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        for (i, lpn) in request.lpns() {
+            self.look_up(media, lpn)?;
+            let to = self.place(media, Label::new(lpn.get(), Role::Data), &Content::New(data[i].clone()))?;
+            self.table.set(lpn, Some(to)).into_iter().for_each(|old| self.blocks.release(old));
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        for (_, lpn) in request.lpns() {
+            self.table.set(lpn, None).into_iter().for_each(|old| self.blocks.release(old));
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        let mut mapped = 0;
+        for (lpn, ppn) in self.table.iter() {
+            let is_ours = self.blocks.owner(self.geometry.block_of(ppn)) == self.superblock(lpn).0;
+            let holds = is_ours && self.blocks.is_valid(ppn) && media.device().peek(ppn) == Some(lpn.get());
+            BrokenInvariant::unless(holds, "I1", || format!("{lpn} maps to {ppn}, which is invalid or not its own"))?;
+            mapped += 1;
+        }
+        let (valid, trims) = (self.blocks.valid_pages(), self.table.trims.pages().count() as u64);
+        BrokenInvariant::unless(mapped + trims == valid, "I2", || {
+            format!("{mapped} mapped LPNs and {trims} trim pages, but {valid} valid pages")
+        })?;
+        self.blocks.check(media, "I3", "I4")
+    }
+
+    fn spares(&self) -> Spares {
+        self.blocks.spares()
+    }
+
+    fn footprint(&self) -> Footprint {
+        let [cache, superblocks] = self.map.ram_bytes(&self.geometry);
+        Footprint::default().with("map cache", cache, 0).with("superblocks", superblocks, 0)
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        vec![Gauge { name: "log_blocks", value: f64::from(self.blocks.extra()) }]
+    }
+}
+
+impl Superblock {
+    fn superblock(&self, lpn: Lpn) -> (u32, Lbn) {
+        let (lbn, _) = self.geometry.split_logical(lpn);
+        (self.blocks.of(lbn), lbn)
+    }
+
+    /// Has the part of the map with a page's entry in RAM.
+    fn look_up<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+        let (superblock, lbn) = self.superblock(lpn);
+        self.map.look_up(media, superblock, lbn)
+    }
+
+    fn programmed(&mut self, lpn: Lpn, ppn: Ppn) {
+        let (superblock, lbn) = self.superblock(lpn);
+        self.map.programmed(superblock, lbn, ppn);
+    }
+
+    /// Programs a page of the host, after whatever makes room for it.
+    fn place<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        label: Label,
+        content: &Content<D::Data>,
+    ) -> Result<Ppn, FtlError> {
+        self.blocks.spares().admit()?;
+        let lpn = Lpn::new(label.logical);
+        let (superblock, _) = self.superblock(lpn);
+        let to = loop {
+            if let Some(pbn) = self.blocks.failing() {
+                media.because(Cause::Relocation, |media| self.collect(media, pbn))?;
+                continue;
+            }
+            if let Step::Collect(victim) = self.blocks.prepare(superblock)? {
+                media.because(Cause::Collection, |media| self.collect(media, victim))?;
+            } else if let Some(to) = self.blocks.program(media, superblock, Stream::Hot, (label, content))? {
+                break to;
+            }
+        };
+        self.blocks.written(superblock);
+        self.programmed(lpn, to);
+        Ok(to)
+    }
+
+    /// Moves the valid pages of a block to another one of its superblock, and erases it.
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, victim: Pbn) -> Result<(), FtlError> {
+        media.note(Note::Collection);
+        for from in self.blocks.valid_in(victim) {
+            let (label, content) = self.table.lift(media, from)?;
+            let to = self.place_moved(media, victim, label, &content)?;
+            self.table.landed(label, from, to);
+            self.blocks.release(from);
+        }
+        for (lpn, version) in self.table.replacements(media, self.geometry.page_indices(victim))? {
+            let content =
+                version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
+            let to = self.place_moved(media, victim, Trims::label(lpn.get(), 1), &content)?;
+            self.table.trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
+        }
+        let superblock = self.blocks.owner(victim);
+        self.map.erased(&self.geometry, superblock, self.blocks.members(superblock), victim);
+        self.blocks.reclaim(media, victim)
+    }
+
+    fn place_moved<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        victim: Pbn,
+        label: Label,
+        content: &Content<D::Data>,
+    ) -> Result<Ppn, FtlError> {
+        let superblock = self.blocks.owner(victim);
+        loop {
+            if let Some(to) = self.blocks.program(media, superblock, Stream::Cold, (label, content))? {
+                self.programmed(Lpn::new(label.logical), to);
+                return Ok(to);
+            }
+        }
+    }
+
+    /// Makes pending trims survive a power cut: a page for each run of trimmed pages of one superblock.
+    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.table.trims.pending_runs() {
+            let pages: Vec<u32> = (first..first + extent).collect();
+            for piece in pages
+                .chunk_by(|&one, &next| self.superblock(Lpn::new(one)).0 == self.superblock(Lpn::new(next)).0)
+                .map(<[u32]>::to_vec)
+                .collect::<Vec<_>>()
+            {
+                let (first, extent) = (piece[0], piece.len() as u32);
+                let to = self.place(media, Trims::label(first, extent), &Content::New(D::Data::default()))?;
+                for page in self.table.trims.wrote(first, extent, to, media.last_version()) {
+                    self.blocks.release(page);
+                }
+            }
+        }
+        Ok(())
+    }
+}

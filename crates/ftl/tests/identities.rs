@@ -1,0 +1,181 @@
+//! Schemes that must be the same under certain parameters: after each request, every flash operation so far was the same, at
+//! the same place and for the same cause.
+
+use std::collections::BTreeMap;
+
+use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, ProgramOrder, Shape};
+use ftl::{Ftl, Layout, Media, Op, Request, Timed, Untimed, registry};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+type Device = Timed<Chip<Full<()>>, Untimed>;
+
+struct Instance {
+    media: Media<Device>,
+    ftl: Box<dyn Ftl<Device>>,
+}
+
+/// A scheme's name and its settings.
+type Named<'a> = (&'a str, &'a [(&'a str, &'a str)]);
+
+fn settings(of: &[(&str, &str)]) -> BTreeMap<String, String> {
+    of.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+}
+
+impl Instance {
+    fn new((scheme, of): Named<'_>, chip: Chip<Full<()>>, logical_pages: u32) -> Self {
+        let layout = Layout::of(&chip, logical_pages, 7);
+        let ftl = registry::create(scheme, &settings(of), &layout).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        Self { media: Media::new(Timed { chip, timing: Untimed }), ftl }
+    }
+
+    /// After a power cut.
+    fn recovered(self, (scheme, of): Named<'_>, logical_pages: u32) -> Self {
+        let chip = self.media.into_device().chip;
+        let layout = Layout::of(&chip, logical_pages, 7);
+        let mut media = Media::new(Timed { chip, timing: Untimed });
+        let ftl = registry::recover(scheme, &settings(of), &layout, &mut media).expect("a recoverable device");
+        Self { media, ftl }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Write(u32, u32),
+    Trim(u32, u32),
+    Flush,
+}
+
+/// One-page updates here and there, streams that are broken off, large and small requests, trims and flushes.
+fn steps(logical_pages: u32, pages_per_block: u32, seed: u64) -> Vec<Step> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut below = move |limit: u32| (((rng.next_u64() >> 32) * u64::from(limit)) >> 32) as u32;
+    let (mut at, mut steps) = (0, Vec::new());
+    for _ in 0..2500 {
+        let (first, pages) = match seed % 4 {
+            0 => (below(logical_pages), 1),
+            1 => {
+                at = if below(9) == 0 { below(logical_pages) } else { (at + 1) % logical_pages };
+                (at, 1)
+            }
+            2 => {
+                at = if below(3) == 0 { at / pages_per_block * pages_per_block } else { below(logical_pages) };
+                (at, 1 + below(3))
+            }
+            _ => (below(logical_pages), 1 + below(2 * pages_per_block)),
+        };
+        let pages = pages.min(logical_pages - first);
+        steps.push(match below(30) {
+            0 => Step::Trim(first, pages),
+            1 => Step::Flush,
+            _ => Step::Write(first, pages),
+        });
+    }
+    steps
+}
+
+fn apply(instance: &mut Instance, step: Step) {
+    let Instance { media, ftl } = instance;
+    match step {
+        Step::Write(first, pages) => ftl.write(media, &Request::new(Lpn::new(first), pages), &vec![(); pages as usize]),
+        Step::Trim(first, pages) => ftl.trim(media, &Request::new(Lpn::new(first), pages)),
+        Step::Flush => ftl.flush(media),
+    }
+    .unwrap_or_else(|error| panic!("{step:?}: {error}"));
+}
+
+fn same(one: Named<'_>, other: Named<'_>) {
+    let mut erases = 0;
+    for (blocks, pages_per_block, logical_blocks) in [(16, 4, 6), (60, 8, 40), (40, 1, 20), (30, 65, 12)] {
+        for (order, seed) in [ProgramOrder::Ascending, ProgramOrder::Any].into_iter().zip([0, 4]) {
+            for seed in seed..seed + 4 {
+                let shape = Shape {
+                    channels: 2,
+                    dies_per_channel: 1,
+                    planes_per_die: 1,
+                    blocks_per_plane: blocks / 2,
+                    pages_per_block,
+                    page_size_bytes: 512,
+                };
+                let options = ChipOptions { program_order: order, ..ChipOptions::default() };
+                let chip = || Chip::new(Geometry::new(shape).expect("a valid shape"), &options);
+                let pages = logical_blocks * pages_per_block;
+                let mut instances = [one, other].map(|named| Instance::new(named, chip(), pages));
+                let steps = steps(pages, pages_per_block, seed);
+                let (before, after) = steps.split_at(steps.len() * 3 / 4);
+                erases += run_both(
+                    &mut instances,
+                    before,
+                    &format!("{one:?} and {other:?}, {shape:?}, {order:?}, seed {seed}"),
+                );
+                let [first, second] = instances;
+                let mut instances = [first.recovered(one, pages), second.recovered(other, pages)];
+                run_both(
+                    &mut instances,
+                    after,
+                    &format!("{one:?} and {other:?} after a power cut, {shape:?}, seed {seed}"),
+                );
+            }
+        }
+    }
+    assert!(erases > 10_000, "{one:?} and {other:?}: only {erases} erases");
+}
+
+fn run_both(instances: &mut [Instance; 2], steps: &[Step], what: &str) -> u64 {
+    for (number, &step) in steps.iter().enumerate() {
+        for instance in &mut *instances {
+            apply(instance, step);
+        }
+        let hashes = instances.each_ref().map(|instance| instance.media.event_hash());
+        assert_eq!(hashes[0], hashes[1], "{what}: request {number}, {step:?}");
+    }
+    let [first, second] = instances;
+    assert_eq!(first.media.tally(), second.media.tally(), "{what}");
+    let erases = |instance: &Instance| {
+        let chip = &instance.media.device().chip;
+        (0..chip.geometry().blocks()).map(|pbn| chip.erase_count(Pbn::new(pbn))).collect::<Vec<_>>()
+    };
+    assert_eq!(erases(first), erases(second), "{what}");
+    first.media.tally().total(Op::Erase)
+}
+
+#[test]
+fn sast_with_one_data_block_and_one_log_block_a_group_is_bast() {
+    for log_blocks in ["1", "2", "5"] {
+        let sast = [("log_blocks", log_blocks), ("group_blocks", "1"), ("group_log_blocks", "1")];
+        same(("sast", &sast), ("bast", &[("log_blocks", log_blocks)]));
+    }
+}
+
+#[test]
+fn sast_with_one_group_is_the_random_log_of_fast() {
+    for log_blocks in ["1", "2", "5"] {
+        let sast = [("log_blocks", log_blocks), ("group_blocks", "40"), ("group_log_blocks", "99")];
+        same(("sast", &sast), ("fast", &[("log_blocks", log_blocks), ("sequential", "false")]));
+    }
+}
+
+#[test]
+fn kast_with_k_of_all_data_blocks_is_fast() {
+    for (log_blocks, sequential) in [("2", "true"), ("5", "true"), ("3", "false")] {
+        let fast = [("log_blocks", log_blocks), ("sequential", sequential)];
+        same(("kast", &[fast[0], fast[1], ("k", "40")]), ("fast", &fast));
+    }
+}
+
+#[test]
+fn faster_without_a_second_chance_is_fast() {
+    for (log_blocks, sequential) in [("2", "true"), ("5", "true"), ("3", "false")] {
+        let fast = [("log_blocks", log_blocks), ("sequential", sequential)];
+        same(("faster", &[fast[0], fast[1], ("second_chance", "false")]), ("fast", &fast));
+    }
+}
+
+#[test]
+fn a_sast_with_both_mechanisms_off_is_sast() {
+    for (log_blocks, n, k) in [("2", "4", "2"), ("5", "4", "2"), ("5", "3", "9"), ("4", "99", "99")] {
+        let sast = [("log_blocks", log_blocks), ("group_blocks", n), ("group_log_blocks", k)];
+        let a_sast = [sast[0], sast[1], sast[2], ("victim", "group"), ("regroup", "false")];
+        same(("a-sast", &a_sast), ("sast", &sast));
+    }
+}

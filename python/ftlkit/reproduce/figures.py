@@ -1,0 +1,134 @@
+"""The paper's figures, drawn over a reproduction's runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from ftlkit._native import UserError
+from ftlkit.report.figures import page_spec, still
+from ftlkit.report.palette import styles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from markupsafe import Markup
+
+    from ftlkit.document import Json
+    from ftlkit.reproduce.plan import FigurePlan
+    from ftlkit.reproduce.runs import Point
+
+WIDTH, HEIGHT = 300, 190
+
+
+def draw(plan: FigurePlan, points: Sequence[Point]) -> list[tuple[str, Markup]]:
+    """A figure's panels, one a workload (for gauges over time: one a run), each with its title."""
+    mine = [point for point in points if point.matches(plan.sweep, plan.only)]
+    if plan.kind not in _KINDS or not mine:
+        wrong = f"no kind {plan.kind}; there are {', '.join(_KINDS)}" if mine else "no run matches"
+        raise UserError(f"figure {plan.id}: {wrong}.")
+    panels: dict[str, list[Point]] = {}
+    for point in mine:
+        panels.setdefault(_run_title(point) if plan.kind == "shares" else point.workload, []).append(point)
+    drawn = []
+    for number, (title, panel) in enumerate(panels.items()):
+        spec = page_spec(_KINDS[plan.kind](plan, panel).properties(height=HEIGHT))
+        drawn.append((title, still(f"{plan.id}-{number}", spec, WIDTH)))
+    return drawn
+
+
+def _run_title(point: Point) -> str:
+    keys = ", ".join(f"{key} {value}" for key, value in point.keys.items())
+    return f"{point.workload}, {point.variant}, {keys}"
+
+
+def _colour(labels: Sequence[str]) -> alt.Color:
+    known = styles(labels)
+    scale = alt.Scale(domain=list(known), range=[style.colour for style in known.values()])
+    return alt.Color("variant:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=4))
+
+
+def _lines(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - altair's charts share no typed base
+    rows = [{"x": str(point.keys[plan.x]), "y": point.value(plan.metric), "variant": point.variant} for point in points]
+    order = list(dict.fromkeys(str(row["x"]) for row in rows))
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(point=True, strokeWidth=2)
+        .encode(
+            x=alt.X("x:O", title=plan.x, sort=order, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
+            color=_colour(list(dict.fromkeys(point.variant for point in points))),
+        )
+    )
+
+
+def _bars(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+    """A run's gauges that begin with a prefix, one bar each."""
+    rows = [
+        {"x": name.removeprefix(plan.x), "y": value}
+        for point in points
+        for name, value in point.run["gauges"].items()
+        if name.startswith(plan.x)
+    ]
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("x:O", title=plan.metric, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("y:Q", title=plan.axis),
+            color=alt.value(next(iter(styles(["run"]).values())).colour),
+        )
+    )
+
+
+def _heat(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+    best = min(point.value(plan.metric) for point in points)
+    rows: list[Json] = [
+        {"x": point.keys[plan.x], "y": point.keys[plan.y], "loss": point.value(plan.metric) / best - 1}
+        for point in points
+    ]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X("x:O", title=plan.x, axis=alt.Axis(labelAngle=0)), y=alt.Y("y:O", title=plan.y)
+    )
+    colour = alt.Color("loss:Q", title=plan.axis, scale=alt.Scale(scheme="blues"), legend=None)
+    return alt.layer(
+        base.mark_rect(opacity=0.75).encode(color=colour),
+        base.mark_text(fill="currentColor").encode(text=alt.Text("loss:Q", format="+.0%")),
+    )
+
+
+def _shares(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+    """Gauges that begin with a prefix, as shares of their sum over the run."""
+    series = points[0].run["series"]
+    names = sorted((name for name in series["gauges"] if name.startswith(plan.x)), key=_number)
+    rows = [
+        {"request": request, "group": name.removeprefix(plan.x), "order": order, "value": series["gauges"][name][i]}
+        for order, name in enumerate(names)
+        for i, request in enumerate(series["request"])
+    ]
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_area()
+        .encode(
+            x=alt.X("request:Q", title="requests served", axis=alt.Axis(format="~s", tickCount=4)),
+            y=alt.Y("value:Q", stack="normalize", title=plan.axis, axis=alt.Axis(format="~%", tickCount=4)),
+            color=alt.Color("group:O", title=plan.metric, scale=alt.Scale(scheme="viridis"),
+                            sort=[name.removeprefix(plan.x) for name in names], legend=alt.Legend(orient="right")),
+            order="order:O",
+        )
+    )  # fmt: skip
+
+
+def _number(name: str) -> tuple[int, str]:
+    """Sorts names by the number at their end."""
+    digits = name.rpartition("_")[2]
+    return int(digits) if digits.isdigit() else 0, name
+
+
+_KINDS: dict[str, Callable[[FigurePlan, Sequence[Point]], Any]] = {
+    "lines": _lines,
+    "bars": _bars,
+    "heat": _heat,
+    "shares": _shares,
+}

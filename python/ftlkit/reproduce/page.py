@@ -1,0 +1,32 @@
+"""The page of a reproduction: claims with their verdicts, the paper's figures beside ours, and what was assumed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit import __version__, units
+from ftlkit.report.page import style, template
+from ftlkit.report.facts import study_toml
+from ftlkit.reproduce.figures import draw
+
+if TYPE_CHECKING:
+    from ftlkit.reproduce import Reproduction
+
+WORDS = {"reproduced": "reproduced", "partly": "partly reproduced", "not": "not reproduced"}
+
+
+def page(reproduction: Reproduction) -> str:
+    """The page's HTML. It needs no script and loads nothing."""
+    plan, points = reproduction.plan, reproduction.points
+    return template("reproduction.html.j2").render(
+        plan=plan,
+        version=__version__,
+        judgements=reproduction.judgements,
+        words=WORDS,
+        counts={word: sum(each.verdict == key for each in reproduction.judgements) for key, word in WORDS.items()},
+        figures=[(figure, draw(figure, points)) for figure in plan.figures],
+        runs=len(points),
+        wall=units.duration(1e9 * sum(point.run["wall_s"] for point in points)),
+        study=study_toml(plan.study),
+        css=style(),
+    )

@@ -1,0 +1,178 @@
+"""Study files of reproductions: from TOML to checked plans.
+
+Keys are checked here, the values of the study in it by the simulator.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import sys
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ftlkit._native import UserError
+
+if TYPE_CHECKING:
+    from ftlkit.document import Json
+
+
+tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+"""By name, since type checkers look for the one of the oldest Python, which later ones do not install."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One line of a figure: a translation layer, and which of the varied keys it takes."""
+
+    label: str
+    ftl: Json
+    takes: list[str]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Runs of some variants over some workloads, at each combination of the varied keys."""
+
+    id: str
+    workloads: list[Json]
+    variants: list[Variant]
+    vary: list[Json]
+    """Points, each a table of keys; or one table of lists, of which all combinations are taken."""
+
+    def points(self) -> list[Json]:
+        """The combinations of varied keys."""
+        return [
+            dict(zip(table, values, strict=True))
+            for table in self.vary or [{}]
+            for values in itertools.product(*(each if isinstance(each, list) else [each] for each in table.values()))
+        ]
+
+
+@dataclass(frozen=True)
+class FigurePlan:
+    """A chart over a sweep's runs, and what the paper shows there."""
+
+    id: str
+    title: str
+    kind: str
+    """`lines`, `bars`, `heat` or `shares`."""
+    sweep: str
+    metric: str
+    axis: str
+    """What y (in a heat map: colour) is called."""
+    paper: str
+    x: str = ""
+    """A varied key; for `bars` and `shares` a prefix of gauges."""
+    y: str = ""
+    """The second varied key of a heat map."""
+    only: Json = field(default_factory=dict)
+    """Keys, labels and workloads that a run must have to be drawn."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, how to measure it, and when it counts as reproduced."""
+
+    id: str
+    text: str
+    source: str
+    measure: Json
+    paper: str
+    """The paper's figure, as text."""
+    reproduced: list[float]
+    """Lowest and highest value that count as reproduced."""
+    partly: list[float]
+    """Bounds for *partly*, around those."""
+    unit: str = ""
+    """`%` shows the value in percent."""
+    why: str = ""
+    """What explains a difference, shown where there is one."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole reproduction."""
+
+    name: str
+    title: str
+    source: str
+    about: str
+    study: Json
+    sweeps: list[Sweep]
+    figures: list[FigurePlan]
+    claims: list[Claim]
+    assumptions: list[str]
+
+
+FOLDERS = (Path("studies"), Path(__file__).parents[3] / "studies")
+"""Where names are looked up: here, and beside the sources of an installation in place."""
+
+
+def find(name: str) -> Path:
+    """The study file of a name or a path."""
+    if name.endswith(".toml"):
+        return Path(name)
+    for folder in FOLDERS:
+        if (folder / f"{name}.toml").is_file():
+            return folder / f"{name}.toml"
+    known = sorted({path.stem for folder in FOLDERS for path in folder.glob("*.toml")})
+    raise UserError(
+        f"no study called {name}: there {'are ' + ', '.join(known) if known else 'is no folder studies/ here'}; "
+        "or give the path of a .toml file."
+    )
+
+
+def load(path: Path) -> Plan:
+    """The plan of a study file; an unknown or a missing key is an error that names it."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read the study {path}: {error}. Give the path of a TOML file.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: {error}.") from None
+    sweeps = [
+        _made(Sweep, each | {"vary": _listed(each.get("vary", [])), "variants": _variants(path, each)}, path)
+        for each in table.get("sweeps", [])
+    ]
+    parts: Json = {"sweeps": sweeps}
+    for key, kind in (("figures", FigurePlan), ("claims", Claim)):
+        parts[key] = [_made(kind, each, path) for each in table.get(key, [])]
+    plan = _made(Plan, table | parts, path)
+    _check_references(plan, path)
+    return plan
+
+
+def _variants(path: Path, sweep: Json) -> list[Variant]:
+    return [_made(Variant, {"takes": []} | each, path) for each in sweep.get("variants", [])]
+
+
+def _listed(vary: object) -> object:
+    return [vary] if isinstance(vary, dict) else vary
+
+
+T = TypeVar("T")
+
+
+def _made(kind: type[T], table: Json, path: Path) -> T:
+    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type] # all are dataclasses
+    unknown = [key for key in table if key not in known]
+    if unknown:
+        raise UserError(f"{path}: {unknown[0]} is no key of a {kind.__name__.lower()}; they are {', '.join(known)}.")
+    try:
+        return kind(**table)
+    except TypeError:
+        optional = {"x", "y", "only", "unit", "why"}
+        missing = next(key for key in known if key not in table and key not in optional)
+        name = table.get("id", table.get("label", path.name))
+        raise UserError(f"{path}: {missing} is missing in the {kind.__name__.lower()} {name}.") from None
+
+
+def _check_references(plan: Plan, path: Path) -> None:
+    known = [sweep.id for sweep in plan.sweeps]
+    named: list[tuple[str, Any]] = [(figure.id, figure.sweep) for figure in plan.figures]
+    named += [(claim.id, claim.measure.get("sweep")) for claim in plan.claims]
+    for name, sweep in named:
+        if sweep not in known:
+            raise UserError(f"{path}: {name} names the sweep {sweep}; the sweeps are {', '.join(known)}.")

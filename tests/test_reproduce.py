@@ -1,0 +1,167 @@
+"""Reproductions: study files, measures, verdicts and the page, on a study that takes a moment."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import ftlkit as fk
+from ftlkit import reproduce
+
+ROOT = Path(__file__).parent.parent
+
+STUDY = """
+name = "tiny"
+title = "Groups"
+source = "a test"
+about = "Larger groups."
+assumptions = ["None."]
+
+[study]
+seed = 1
+[study.device]
+preset = "slc-small"
+capacity = "64MiB"
+spare = 0.2
+pages_per_block = 64
+[study.host]
+loop = "closed"
+queue_depth = 1
+[study.run]
+precondition = "fill"
+samples = 4
+
+[[sweeps]]
+id = "n"
+workloads = [{ preset = "fin1", requests = 4000, addresses = "wrap" }]
+vary = { group_blocks = [1, 4] }
+variants = [
+    { label = "SAST", takes = ["group_blocks"], ftl = { name = "sast", log_blocks = "8" } },
+    { label = "BAST", ftl = { name = "bast", log_blocks = "8" } },
+]
+
+[[figures]]
+id = "time"
+title = "Time"
+kind = "lines"
+sweep = "n"
+x = "group_blocks"
+metric = "flash_time_s"
+axis = "s"
+paper = "Nothing."
+
+[[figures]]
+id = "sizes"
+title = "Sizes"
+kind = "shares"
+sweep = "n"
+only = { variant = "SAST" }
+x = "groups_of_"
+metric = "size"
+axis = "share"
+paper = "Nothing."
+
+[[claims]]
+id = "C1"
+text = "BAST does not depend on groups."
+source = "a test"
+measure = { kind = "spread", sweep = "n", metric = "flash_time_s", of = "BAST" }
+paper = "0 %"
+reproduced = [0, 0]
+partly = [0, 1]
+unit = "%"
+
+[[claims]]
+id = "C2"
+text = "SAST takes no time."
+source = "a test"
+measure = { kind = "change_at_best", sweep = "n", metric = "flash_time_s", of = "SAST", against = "BAST" }
+paper = "-100 %"
+reproduced = [-1, -0.999]
+partly = [-1, -0.998]
+unit = "%"
+why = "Time passes."
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path
+
+
+def test_claims_are_judged_by_their_bounds(study: Path) -> None:
+    done = reproduce.reproduce(reproduce.load(study))
+    assert [(each.claim.id, each.verdict) for each in done.judgements] == [("C1", "reproduced"), ("C2", "not")]
+    assert done.judgements[0].text == "+0.0 %"
+    assert len(done.points) == 4
+    sast = [point for point in done.points if point.variant == "SAST"]
+    assert sast[0].keys == {"group_blocks": 1}
+    assert sast[0].value("flash_time_s") == pytest.approx(done.points[2].value("flash_time_s"), rel=1.0)
+    assert sast[0].value("gauges.groups") > sast[1].value("gauges.groups") > 0
+
+
+class Loads(HTMLParser):
+    """Everything that a page would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(  # noqa: D102 - the parser's
+        self, tag: str, attrs: list[tuple[str, str | None]]
+    ) -> None:
+        self.found += [f"{tag} {name}={value}" for name, value in attrs
+                       if name in ("src", "href") and value and not value.startswith(("#", "data:"))]  # fmt: skip
+
+
+def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path, tmp_path: Path) -> None:
+    done = reproduce.reproduce(reproduce.load(study))
+    done.page(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for words in ("Groups", "BAST does not depend", "not reproduced", "Time passes.", "1 reproduced", "<svg", "None."):
+        assert words in text, words
+    page = Loads()
+    page.feed(text)
+    assert page.found == []
+    assert "<script" not in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('kind = "spread"', 'kind = "sprad"', "change_at_best"),
+        ('of = "BAST"', 'of = "bast"', "BAST, SAST"),
+        ('metric = "flash_time_s", of', 'metric = "flash_time", of', "gauges.log_utilisation"),
+        ('kind = "lines"', 'kind = "line"', "lines, bars, heat, shares"),
+        ('title = "Time"', 'titel = "Time"', "titel"),
+        ('axis = "s"\n', "", "axis is missing in the figureplan time"),
+        ('sweep = "n"\nx = "group', 'sweep = "m"\nx = "group', "the sweeps are n"),
+        ("[[sweeps]]", "[[sweeps]", "Expected"),
+    ],
+)
+def test_a_wrong_study_is_refused_in_words(study: Path, tmp_path: Path, before: str, after: str, message: str) -> None:
+    assert before in STUDY
+    study.write_text(STUDY.replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(fk.UserError, match=r"claim|figure|metric|run|key|missing|sweep|Expected|kind") as caught:
+        reproduce.reproduce(reproduce.load(study)).page(tmp_path / "page.html")
+    assert message in str(caught.value)
+
+
+def test_names_are_found_and_unknown_ones_answered_with_the_list() -> None:
+    assert reproduce.find("a-sast").name == "a-sast.toml"
+    with pytest.raises(fk.UserError, match="a-sast"):
+        reproduce.find("b-sast")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.toml")), ids=lambda path: path.stem)
+def test_every_study_file_is_whole_and_explains_what_differs(path: Path) -> None:
+    plan = reproduce.load(path)
+    assert plan.name == path.stem
+    assert plan.claims
+    assert plan.figures
+    for claim in plan.claims:
+        assert claim.partly[0] <= claim.reproduced[0] <= claim.reproduced[1] <= claim.partly[1], claim.id
