@@ -162,7 +162,7 @@ impl Scheme for Fast {
         fast.data.nothing_free();
         fast.log.adopt(&log);
         let mut in_log = vec![false; layout.logical_pages as usize];
-        for (lpn, ppn) in scanned.newest_in_log(&newest) {
+        for (lpn, ppn) in scanned.newest_in_log(layout, &log, &newest) {
             fast.log.set_newest(lpn, Some(ppn));
             in_log[lpn.index()] = true;
         }

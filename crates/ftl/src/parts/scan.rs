@@ -82,10 +82,12 @@ impl Scanned {
         newest
     }
 
-    /// Where the newest content of logical pages lies in shared log blocks.
-    pub fn newest_in_log(&self, newest: &[Option<Newest>]) -> Vec<(Lpn, Ppn)> {
-        let in_log = self.pages.iter().filter(|(_, tag)| tag.is_in_shared_log() && tag.role != Role::Trimmed);
+    /// Where the newest content of logical pages lies in these shared log blocks. Others, which are given up because theirs lies
+    /// elsewhere too, do not count.
+    pub fn newest_in_log(&self, layout: &Layout, log: &[Pbn], newest: &[Option<Newest>]) -> Vec<(Lpn, Ppn)> {
+        let in_log = self.blocks(layout).filter(|(pbn, _)| log.contains(pbn)).flat_map(|(_, pages)| pages);
         in_log
+            .filter(|(_, tag)| tag.is_in_shared_log() && tag.role != Role::Trimmed)
             .filter(|(_, tag)| Self::holds_newest(tag, newest))
             .map(|(ppn, tag)| (Lpn::new(tag.logical), *ppn))
             .collect()
