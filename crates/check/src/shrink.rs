@@ -1,7 +1,7 @@
 //! Makes a failing case small enough to think about.
 //!
 //! The workload is written out as a script, and whatever can be taken out of it without mending the failure is taken out:
-//! first halves, then quarters, down to single operations; then requests are cut to one page. A smaller case may well
+//! first halves, then quarters, down to single operations; then requests are cut to one page. Faults go one by one. A smaller case may well
 //! fail in another place or for another reason at first sight, so only the broken promise must stay the same.
 //!
 //! It knows nothing of schemes: each attempt is a whole case. The number of attempts grows with n log n in the best and
@@ -39,6 +39,7 @@ pub fn shrink(first: Failure, run: impl Fn(&Case) -> Result<(), Failure>) -> Fai
     if !still_fails(&script_of(&best.case), &mut best) {
         return best;
     }
+    drop_faults(&mut best, &still_fails);
     let mut size = operations(&best.case).len().div_ceil(2);
     while size > 0 {
         let mut start = 0;
@@ -55,7 +56,20 @@ pub fn shrink(first: Failure, run: impl Fn(&Case) -> Result<(), Failure>) -> Fai
             still_fails(&candidate, &mut best);
         }
     }
+    drop_faults(&mut best, &still_fails);
     best
+}
+
+/// Takes faults out one by one, from the last, since those before keep their operations then; but not all, for a case without is
+/// of another kind.
+fn drop_faults(best: &mut Failure, still_fails: &impl Fn(&Case, &mut Failure) -> bool) {
+    for index in (0..best.case.faults.len()).rev() {
+        let mut faults = best.case.faults.clone();
+        if index < faults.len() && faults.len() > 1 {
+            faults.remove(index);
+            still_fails(&Case { faults, ..(*best.case).clone() }, best);
+        }
+    }
 }
 
 /// The case with its prefill and its workload written out.

@@ -238,7 +238,13 @@ impl Block {
             };
             let label = Label::of(lpn.get(), role, lbn);
             let filled = |data: &DataBlocks, offset| Some(data.geometry().logical_page(lbn, offset));
-            new = media.because(cause, |media| self.data.program(media, new, offset, label, &content, &filled))?;
+            new = media
+                .because(cause, |media| self.data.program(media, new, offset, label, &content, &filled))
+                .inspect_err(|error| {
+                    if matches!(error, FtlError::ReadOnly { .. }) {
+                        self.data.give_up_unreplaced(media);
+                    }
+                })?;
             written.push(lpn);
         }
         // Only now, so that a rewrite that fails half way changes nothing.

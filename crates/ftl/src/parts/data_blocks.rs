@@ -26,6 +26,8 @@ pub struct DataBlocks {
     /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
     was_recovered: bool,
     retired: usize,
+    /// Blocks that failed in the last program and for which there was no other.
+    unreplaced: Vec<Pbn>,
 }
 
 impl DataBlocks {
@@ -42,6 +44,7 @@ impl DataBlocks {
             spares,
             was_recovered: false,
             retired: 0,
+            unreplaced: Vec::new(),
         }
     }
 
@@ -161,6 +164,27 @@ impl DataBlocks {
     pub fn program<D: Device>(
         &mut self,
         media: &mut Media<D>,
+        pbn: Pbn,
+        offset: u32,
+        label: Label,
+        content: &Content<D::Data>,
+        needed: Needed<'_>,
+    ) -> Result<Pbn, FtlError> {
+        self.unreplaced.clear();
+        self.program_or_replace(media, pbn, offset, label, content, needed)
+    }
+
+    /// Marks the blocks bad that failed in the last program and could not be replaced: for blocks that nobody was promised
+    /// anything of. Otherwise recovery might take what is in them for newer than what the host was left with.
+    pub fn give_up_unreplaced<D: Device>(&mut self, media: &mut Media<D>) {
+        for pbn in std::mem::take(&mut self.unreplaced) {
+            self.mark_bad(media, pbn);
+        }
+    }
+
+    fn program_or_replace<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
         mut pbn: Pbn,
         offset: u32,
         label: Label,
@@ -189,6 +213,7 @@ impl DataBlocks {
         (label, needed): (Label, Needed<'_>),
     ) -> Result<Pbn, FtlError> {
         self.spares.use_one();
+        self.unreplaced.push(failing);
         let mut to = self.take_free("replacing a failing block")?;
         // Where a block of the log has pages of several logical blocks, it has no owner.
         let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
@@ -213,8 +238,9 @@ impl DataBlocks {
             if label.role == Role::Lost {
                 media.note(Note::LostPage);
             }
-            to = self.program(media, to, offset, label, &content, needed)?;
+            to = self.program_or_replace(media, to, offset, label, &content, needed)?;
         }
+        self.unreplaced.retain(|&pbn| pbn != failing);
         self.mark_bad(media, failing);
         Ok(to)
     }
