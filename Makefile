@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := python tests tools $(wildcard benches/*.py)
 
-.PHONY: demo test test-rust test-python bench lint docs lock clean
+# Minutes of `make torture`.
+MINUTES ?= 10
+
+.PHONY: demo test test-rust test-python torture bench lint docs lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/native ## four translation layers on one workload, and a report
@@ -18,8 +21,12 @@ test: test-rust test-python
 test-rust:
 	cargo test --workspace
 
-test-python: $(VENV)/native
+test-python: $(VENV)/checked
 	$(BIN)/python -m pytest
+
+torture: $(VENV)/native ## power cuts, failing flash and all else, on every scheme, for a while
+	mkdir -p out
+	$(BIN)/ftlkit torture --ftl all --minutes $(MINUTES) --json out/torture.json
 
 bench: $(VENV)/native
 	cargo bench --workspace
@@ -34,7 +41,7 @@ lint: $(VENV)/tools
 
 docs: $(VENV)/native ## one page a scheme, from the stories in the sources
 	$(BIN)/python -m ftlkit.docs docs
-	cargo doc --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 $(VENV)/tools: requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "ftlkit needs Python 3.10 or newer; set PYTHON=")'
@@ -42,9 +49,17 @@ $(VENV)/tools: requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	touch $@
 
-# The package is installed in place: Python files are used as they stand, only the compiled module is built.
+# The package is installed in place: Python files are used as they stand, only the compiled module is built. There is one
+# place for it, so the fast one and the one of the tests, which checks itself and shares its libraries with the Rust tests,
+# take turns.
 $(VENV)/native: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+	rm -f $(VENV)/checked
+	touch $@
+
+$(VENV)/checked: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop
+	rm -f $(VENV)/native
 	touch $@
 
 lock: $(VENV)/tools ## resolve the newest versions that the oldest supported Python takes

@@ -21,6 +21,7 @@ from ftlkit.api import (
     trace_info,
     workloads,
 )
+from ftlkit.checking import TortureReport, replay, torture
 from ftlkit.engine import Interrupted
 from ftlkit.results import RUN_COLUMNS, Results, load
 
@@ -30,15 +31,18 @@ __all__ = [
     "FtlkitError",
     "Interrupted",
     "Results",
+    "TortureReport",
     "UserError",
     "__version__",
     "check_study",
     "compare",
     "devices",
     "load",
+    "replay",
     "run",
     "run_study",
     "schemes",
+    "torture",
     "trace_convert",
     "trace_generate",
     "trace_info",

@@ -2,9 +2,11 @@
 //!
 //! A store knows no rules; the [`Chip`](crate::Chip) in front of it has checked them.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::{Role, Tag};
+use crate::{Role, Tag, long_array};
 
 /// Memory of a chip's pages, indexed by page number.
 pub trait Store {
@@ -40,6 +42,19 @@ pub trait Store {
 
     /// Clears the pages of a block.
     fn erase(&mut self, pages: Range<usize>);
+
+    /// Takes bytes for the data area of a page that is about to be programmed. A store that keeps no content drops them.
+    fn load(&mut self, _page: usize, _bytes: &[u8]) {}
+
+    /// The bytes that a readable programmed page holds; none if none were loaded for it.
+    fn loaded(&self, _page: usize) -> Option<Arc<[u8]>> {
+        None
+    }
+
+    /// The pages of a block are lost: they read as errors, where the store can tell them from erased ones.
+    fn spoil(&mut self, pages: Range<usize>) {
+        self.erase(pages);
+    }
 }
 
 /// Four bytes a page: the logical number plus one, 0 for an erased page. For simulation.
@@ -51,7 +66,7 @@ impl Store for Lean {
     type Data = ();
 
     fn erased(pages: usize) -> Self {
-        Self { words: vec![0; pages] }
+        Self { words: long_array(0, pages) }
     }
 
     #[inline]
@@ -100,6 +115,8 @@ pub enum Cell<D> {
 #[derive(Clone)]
 pub struct Full<D> {
     pages: Vec<Cell<D>>,
+    /// Bytes of the translation layer's own, by page; of a page that is not programmed they are without meaning.
+    bytes: BTreeMap<usize, Arc<[u8]>>,
 }
 
 impl<D> Full<D> {
@@ -118,7 +135,7 @@ impl<D: Clone + Default> Store for Full<D> {
     type Data = D;
 
     fn erased(pages: usize) -> Self {
-        Self { pages: vec![Cell::Erased; pages] }
+        Self { pages: vec![Cell::Erased; pages], bytes: BTreeMap::new() }
     }
 
     fn logical(&self, page: usize) -> Option<u32> {
@@ -160,6 +177,22 @@ impl<D: Clone + Default> Store for Full<D> {
     }
 
     fn erase(&mut self, pages: Range<usize>) {
+        while let Some((&page, _)) = self.bytes.range(pages.clone()).next() {
+            self.bytes.remove(&page);
+        }
         self.pages[pages].fill(Cell::Erased);
+    }
+
+    fn load(&mut self, page: usize, bytes: &[u8]) {
+        self.bytes.insert(page, bytes.into());
+    }
+
+    fn loaded(&self, page: usize) -> Option<Arc<[u8]>> {
+        let is_programmed = matches!(self.pages[page], Cell::Programmed(..));
+        self.bytes.get(&page).filter(|_| is_programmed).cloned()
+    }
+
+    fn spoil(&mut self, pages: Range<usize>) {
+        self.pages[pages].fill(Cell::Torn);
     }
 }

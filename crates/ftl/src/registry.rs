@@ -9,14 +9,17 @@ use serde::Serialize;
 use crate::mapping::a_sast::AdaptiveSast;
 use crate::mapping::bast::Bast;
 use crate::mapping::block::Block;
+use crate::mapping::cdftl::Cdftl;
 use crate::mapping::dftl::Dftl;
 use crate::mapping::fast::Fast;
 use crate::mapping::faster::Faster;
 use crate::mapping::kast::Kast;
 use crate::mapping::last::Last;
 use crate::mapping::page::Page;
+use crate::mapping::rftl::Rftl;
 use crate::mapping::sast::Sast;
 use crate::mapping::superblock::Superblock;
+use crate::parts::demand::DemandPaged;
 use crate::parts::log_buffer::LogBuffer;
 use crate::{Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, RecoverError, Scheme, Values};
 
@@ -97,7 +100,9 @@ schemes![
     Superblock,
     LogBuffer<Sast>,
     LogBuffer<AdaptiveSast>,
-    Dftl,
+    DemandPaged<Dftl>,
+    DemandPaged<Cdftl>,
+    DemandPaged<Rftl>,
 ];
 
 /// The entry of a scheme; an unknown name is an error that lists the known ones.

@@ -10,7 +10,7 @@ const ROOMS: [(&str, &[&str]); 7] = [
     ("crates/trace", &[]),
     ("crates/check", &["flash", "ftl"]),
     ("crates/sim", &["check", "flash", "ftl", "trace"]),
-    ("crates/py", &["ftl", "sim", "trace"]),
+    ("crates/py", &["check", "ftl", "sim", "trace"]),
     ("benches", &["flash", "ftl", "sim", "trace"]),
 ];
 

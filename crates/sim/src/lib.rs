@@ -19,6 +19,7 @@ mod experiment;
 mod gaps;
 mod host;
 mod metrics;
+mod mount;
 mod paging;
 mod precondition;
 mod preset;
@@ -36,7 +37,7 @@ pub use error::{Fault, FtlBug, SimError, Stage};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Latencies, Model, Pricing};
 pub use result::{
-    Classes, DeviceFacts, Erases, FootprintFacts, Merges, OperationCount, PreconditionFacts, RequestCounts, Responses,
-    Results, RunResult, Series, Utilisation, WorkloadFacts,
+    Classes, DeviceFacts, EndOfLife, Erases, FootprintFacts, Merges, MountFacts, OperationCount, PreconditionFacts,
+    RequestCounts, Responses, Results, RunResult, Series, SpareFacts, Utilisation, WorkloadFacts,
 };
 pub use study::{Study, parse_json, parse_toml};

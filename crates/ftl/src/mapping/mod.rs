@@ -3,14 +3,16 @@
 pub mod a_sast;
 pub mod bast;
 pub mod block;
+pub mod cdftl;
 pub mod dftl;
 pub mod fast;
 pub mod faster;
 pub mod kast;
 pub mod last;
 pub mod page;
+pub mod rftl;
 pub mod sast;
 pub mod superblock;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

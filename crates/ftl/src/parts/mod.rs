@@ -1,9 +1,13 @@
 //! What several schemes share, each mechanism once, with its policy as a parameter.
 
 pub mod associativity;
+pub mod bits;
 pub mod block_recovery;
 pub mod chains;
 pub mod data_blocks;
+pub mod demand;
+pub mod demand_collection;
+pub mod demand_policy;
 pub mod ledger;
 pub mod log_areas;
 pub mod log_buffer;
@@ -17,11 +21,15 @@ pub mod merge;
 pub mod merge_counts;
 pub mod page_space;
 pub mod page_table;
+pub mod page_trims;
 pub mod pool;
 pub mod prefetch;
+pub mod recency;
 pub mod scan;
 pub mod spare_map;
+pub mod summary;
 pub mod superblocks;
 pub mod translation;
 pub mod trims;
+pub mod two_level_cache;
 pub mod victims;

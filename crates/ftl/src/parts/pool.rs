@@ -15,17 +15,30 @@ pub struct FreePool {
     order: Vec<u32>,
     next: usize,
     len: usize,
+    /// Dies with good blocks that have no free one.
+    emptied: usize,
+    has_good: Vec<bool>,
 }
 
 impl FreePool {
     /// A pool of these blocks.
     pub fn new(geometry: Geometry, blocks: &[Pbn]) -> Self {
-        let dies = vec![VecDeque::new(); geometry.dies() as usize];
-        let mut pool = Self { dies, geometry, order: channels_first(&geometry), next: 0, len: 0 };
+        let mut pool = Self::empty(geometry, blocks);
         for &pbn in blocks {
             pool.put(pbn);
         }
         pool
+    }
+
+    /// An empty pool of a device with these good blocks.
+    pub fn empty(geometry: Geometry, good_blocks: &[Pbn]) -> Self {
+        let mut has_good = vec![false; geometry.dies() as usize];
+        for &pbn in good_blocks {
+            has_good[geometry.die_of(pbn) as usize] = true;
+        }
+        let emptied = has_good.iter().filter(|&&has_good| has_good).count();
+        let dies = vec![VecDeque::new(); geometry.dies() as usize];
+        Self { dies, geometry, order: channels_first(&geometry), next: 0, len: 0, emptied, has_good }
     }
 
     /// Free blocks of the device.
@@ -45,6 +58,12 @@ impl FreePool {
         self.dies[die as usize].len()
     }
 
+    /// Whether a die with good blocks has no free one.
+    #[inline]
+    pub fn has_emptied_die(&self) -> bool {
+        self.emptied > 0
+    }
+
     /// All free blocks, for checks.
     pub fn iter(&self) -> impl Iterator<Item = Pbn> + '_ {
         self.dies.iter().flatten().copied()
@@ -52,7 +71,9 @@ impl FreePool {
 
     /// Returns an erased block.
     pub fn put(&mut self, pbn: Pbn) {
-        self.dies[self.geometry.die_of(pbn) as usize].push_back(pbn);
+        let die = self.geometry.die_of(pbn) as usize;
+        self.emptied -= usize::from(self.has_good[die] && self.dies[die].is_empty());
+        self.dies[die].push_back(pbn);
         self.len += 1;
     }
 
@@ -60,6 +81,7 @@ impl FreePool {
     pub fn take_on(&mut self, die: u32) -> Option<Pbn> {
         let pbn = self.dies[die as usize].pop_front()?;
         self.len -= 1;
+        self.emptied += usize::from(self.has_good[die as usize] && self.dies[die as usize].is_empty());
         Some(pbn)
     }
 
@@ -103,8 +125,10 @@ mod tests {
         let taken: Vec<_> = std::iter::from_fn(|| pool.take()).map(Pbn::get).collect();
         assert_eq!(taken, [0, 4, 2, 6, 1, 5, 3, 7]);
         assert!(pool.is_empty());
+        assert!(pool.has_emptied_die());
         pool.put(Pbn::new(3));
         pool.put(Pbn::new(2));
+        assert!(pool.has_emptied_die(), "dies 0, 2 and 3 have none");
         assert_eq!((pool.len_on(1), pool.take_on(0), pool.take_on(1)), (2, None, Some(Pbn::new(3))));
     }
 }
