@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit import __version__, units
-from ftlkit.report.page import style, template
 from ftlkit.report.facts import study_toml
+from ftlkit.report.page import style, template
 from ftlkit.reproduce.figures import draw
 
 if TYPE_CHECKING:

@@ -36,9 +36,7 @@ impl<S: LogScheme> LogBuffer<S> {
             }
             homes.push((lbn, kept));
         }
-        for pbn in free {
-            self.data.retire(media, pbn)?;
-        }
+        media.together(free, |media, pbn| self.data.retire(media, pbn))?;
         for (lbn, claims) in homes {
             FtlError::unless_read_only(self.settle(media, lbn, &claims, &newest))?;
         }
