@@ -32,6 +32,22 @@ pub enum Role {
 }
 
 impl Role {
+    /// All, in the order of their codes: the codes that a page on a medium may carry.
+    pub const ALL: [Self; 7] = [
+        Self::Data,
+        Self::Collected,
+        Self::SequentialLog,
+        Self::RandomLog,
+        Self::Translation,
+        Self::Trimmed,
+        Self::Lost,
+    ];
+
+    /// The role of a code.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| *role as u8 == code)
+    }
+
     /// Whether the logical number of such a page is a translation page number and not an LPN.
     pub fn is_translation(self) -> bool {
         self == Self::Translation

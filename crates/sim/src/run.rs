@@ -13,7 +13,7 @@
 use std::time::Instant;
 
 use check::Oracle;
-use flash::{Chip, Flash, Full, Lean, Lpn, Pbn, Store};
+use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Pbn, Store};
 use ftl::{Cause, Media, Nanos, Note, Op, Tally, Timed, registry};
 
 use crate::ahead::Ahead;
@@ -83,7 +83,7 @@ struct Run<'a, S: Store, W> {
     metrics: Metrics,
 }
 
-impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
+impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     fn new(experiment: &'a Experiment, plan: &'a Plan, witness: W) -> Result<Self, Halt> {
         let device = &experiment.device;
         let ftl = registry::create(plan.entry.name, &plan.settings, &device.layout())

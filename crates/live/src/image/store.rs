@@ -1,0 +1,289 @@
+//! A chip's pages in a file: a [`Store`] behind the same referee that judges every simulated chip.
+//!
+//! It knows where bytes lie and when they are on the disk, and nothing of rules or of translation layers. What a chip asks for
+//! again and again (state, logical number and version of each page) is kept in RAM, 17 bytes a page; data are not.
+//!
+//! **Killed at any moment.** What was handed to the operating system outlives the process. A program writes the data, then the
+//! slot, which is written whole or not at all: without slot the page was never programmed. An erase says in the block table that
+//! it has begun, clears the slots, and says that it is done; a block found in between reads as torn and is erased again.
+//!
+//! **A host that loses power** keeps what was synced, and of the rest any part. Two things follow. An erase waits until the programs
+//! before it are on the disk, for they may be copies of what it destroys. And a page that was programmed after the last sync
+//! is believed at the next start only if its data pass their CRC.
+//!
+//! **A disk that fails** ends the store: the first error is kept, and the chip behaves as one without power. Recovery from
+//! there is what translation layers are for. A read that fails loses a page, as on flash.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use bytes::Bytes;
+use flash::{Frail, Role, Spoilt, Store, Tag};
+
+use super::blocks::{Block, Condition};
+use super::life::{Counters, Life, LifeSlots};
+use super::oob::{SLOT_BYTES, Slot, decode, encode};
+use super::places::Places;
+
+/// State of a page, one byte in RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PageState {
+    Erased,
+    /// Programmed with data.
+    Data,
+    /// Programmed without data: reads as zeros.
+    Empty,
+    /// Programmed as lost: reads as an error.
+    Lost,
+    Torn,
+    Unstable,
+    Decayed,
+}
+
+/// What the store knows of every page without asking the file.
+#[derive(Default)]
+pub(super) struct Pages {
+    pub(super) states: Vec<PageState>,
+    pub(super) logicals: Vec<u32>,
+    pub(super) versions: Vec<u64>,
+    pub(super) data_crcs: Vec<u32>,
+}
+
+impl Pages {
+    pub(super) fn erased(pages: usize) -> Self {
+        Self {
+            states: vec![PageState::Erased; pages],
+            logicals: vec![0; pages],
+            versions: vec![0; pages],
+            data_crcs: vec![0; pages],
+        }
+    }
+
+    pub(super) fn set(&mut self, page: usize, slot: Slot) {
+        self.states[page] = match slot {
+            Slot::Erased => PageState::Erased,
+            Slot::Unstable => PageState::Unstable,
+            Slot::Torn | Slot::Damaged => PageState::Torn,
+            Slot::Programmed(Tag { role: Role::Lost, .. }, _) => PageState::Lost,
+            Slot::Programmed(_, None) => PageState::Empty,
+            Slot::Programmed(_, Some(_)) => PageState::Data,
+        };
+        if let Slot::Programmed(tag, data_crc) = slot {
+            self.logicals[page] = tag.logical;
+            self.versions[page] = tag.version;
+            self.data_crcs[page] = data_crc.unwrap_or(0);
+        }
+    }
+}
+
+/// Pages in a file.
+pub struct FileStore {
+    pub(super) file: File,
+    pub(super) places: Places,
+    pub(super) page_bytes: usize,
+    pub(super) pages: Pages,
+    pub(super) blocks: Vec<Block>,
+    pub(super) pages_per_block: usize,
+    pub(super) life: Life,
+    pub(super) life_slots: LifeSlots,
+    /// The highest sequence number handed to the operating system.
+    pub(super) written_seq: u64,
+    /// Whether anything was handed over since the last sync.
+    pub(super) is_dirty: bool,
+    pub(super) failure: Option<String>,
+    pub(super) zeros: Vec<u8>,
+}
+
+impl FileStore {
+    /// Why nothing more can be kept, if that is so.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Everything handed over so far reaches the disk; with what is known of the device's life. A failure ends the store.
+    pub fn sync(&mut self, counters: Counters) {
+        self.life.counters = counters;
+        self.reach_disk();
+    }
+
+    /// The device has been switched on: from here to [`close`](Self::close) it is not in good order.
+    pub fn switched_on(&mut self) {
+        self.life.starts += 1;
+        self.life.is_clean = false;
+        let result = self.life_slots.write(&self.file, &self.life);
+        self.keep_failure(result);
+    }
+
+    /// Everything reaches the disk, and the image says that it was left in good order.
+    pub fn close(&mut self, counters: Counters) {
+        self.sync(counters);
+        if self.failure.is_none() {
+            self.life.is_clean = true;
+            let result = self.life_slots.write(&self.file, &self.life).and_then(|()| self.file.sync_data());
+            self.keep_failure(result);
+        }
+    }
+
+    /// Counts over the device's life, up to the last sync.
+    pub fn counters(&self) -> &Counters {
+        &self.life.counters
+    }
+
+    /// How often the device was switched on.
+    pub fn starts(&self) -> u64 {
+        self.life.starts
+    }
+
+    /// The logical numbers of pages that hold host data, or held them before something newer was written: a page that is not
+    /// among them was never written.
+    pub(crate) fn logical_numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        let holds = |state: &PageState| matches!(state, PageState::Data | PageState::Lost | PageState::Decayed);
+        self.pages.states.iter().zip(&self.pages.logicals).filter(move |(state, _)| holds(state)).map(|(_, &logical)| logical)
+    }
+
+    /// Whether any page was ever programmed or torn.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.life.starts == 0 && self.pages.states.iter().all(|&state| state == PageState::Erased)
+    }
+
+    fn reach_disk(&mut self) {
+        if !self.is_dirty || self.failure.is_some() {
+            return;
+        }
+        let result = self.file.sync_data();
+        if result.is_ok() {
+            self.is_dirty = false;
+            self.life.synced_seq = self.written_seq;
+        }
+        let result = result.and_then(|()| self.life_slots.write(&self.file, &self.life));
+        self.keep_failure(result);
+    }
+
+    fn keep_failure(&mut self, result: io::Result<()>) {
+        if let Err(error) = result
+            && self.failure.is_none()
+        {
+            self.failure = Some(error.to_string());
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], offset: u64) {
+        if self.failure.is_none() {
+            self.is_dirty = true;
+            let result = self.file.write_all_at(bytes, offset);
+            self.keep_failure(result);
+        }
+    }
+
+    pub(super) fn write_slot(&mut self, page: usize, slot: Slot) {
+        self.write(&encode(slot), self.places.slot(page));
+        self.pages.set(page, slot);
+    }
+
+    fn write_block(&mut self, block: usize, entry: Block) {
+        self.blocks[block] = entry;
+        self.write(&entry.encode(), self.places.block(block));
+    }
+
+    fn slot(&self, page: usize) -> Option<Slot> {
+        let mut bytes = [0; SLOT_BYTES];
+        self.file.read_exact_at(&mut bytes, self.places.slot(page)).ok()?;
+        Some(decode(&bytes))
+    }
+
+    /// The data of a page if they pass their CRC.
+    pub(super) fn data(&self, page: usize) -> Option<Bytes> {
+        let mut data = vec![0; self.page_bytes];
+        self.file.read_exact_at(&mut data, self.places.data(page)).ok()?;
+        (crc32c::crc32c(&data) == self.pages.data_crcs[page]).then(|| data.into())
+    }
+}
+
+impl Store for FileStore {
+    type Data = Bytes;
+
+    fn logical(&self, page: usize) -> Option<u32> {
+        match self.pages.states[page] {
+            PageState::Data | PageState::Empty | PageState::Lost | PageState::Decayed => Some(self.pages.logicals[page]),
+            PageState::Erased | PageState::Torn | PageState::Unstable => None,
+        }
+    }
+
+    fn tag(&self, page: usize) -> Option<Tag> {
+        if !matches!(self.pages.states[page], PageState::Data | PageState::Empty | PageState::Lost) {
+            return None;
+        }
+        match self.slot(page) {
+            Some(Slot::Programmed(tag, _)) => Some(tag),
+            _ => None,
+        }
+    }
+
+    fn is_torn(&self, page: usize) -> bool {
+        matches!(self.pages.states[page], PageState::Torn | PageState::Lost | PageState::Decayed)
+    }
+
+    fn is_clean(&self, page: usize) -> bool {
+        self.pages.states[page] == PageState::Erased
+    }
+
+    fn content(&self, page: usize) -> Option<(u64, Bytes)> {
+        let data = match self.pages.states[page] {
+            PageState::Data => self.data(page)?,
+            PageState::Empty => Bytes::new(),
+            _ => return None,
+        };
+        Some((self.pages.versions[page], data))
+    }
+
+    fn program(&mut self, page: usize, tag: &Tag, data: Bytes) {
+        let data_crc = if data.is_empty() {
+            None
+        } else {
+            assert_eq!(data.len(), self.page_bytes, "a page is programmed whole");
+            self.write(&data, self.places.data(page));
+            Some(crc32c::crc32c(&data))
+        };
+        self.write_slot(page, Slot::Programmed(*tag, data_crc));
+        self.written_seq = self.written_seq.max(tag.seq);
+    }
+
+    fn erase(&mut self, pages: Range<usize>) {
+        self.reach_disk();
+        let (block, first) = (pages.start / self.pages_per_block, pages.start);
+        let erases = self.blocks[block].erases;
+        self.write_block(block, Block { erases, condition: Condition::Erasing });
+        let zeros = std::mem::take(&mut self.zeros);
+        self.write(&zeros, self.places.slot(first));
+        self.zeros = zeros;
+        self.write_block(block, Block { erases: erases.saturating_add(1), condition: Condition::Good });
+        self.pages.states[pages].fill(PageState::Erased);
+    }
+
+    fn retire(&mut self, pages: Range<usize>) {
+        let block = pages.start / self.pages_per_block;
+        let entry = Block { condition: Condition::Bad, ..self.blocks[block] };
+        self.write_block(block, entry);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+}
+
+impl Frail for FileStore {
+    fn spoil(&mut self, page: usize, how: Spoilt) {
+        match how {
+            Spoilt::Torn => self.write_slot(page, Slot::Torn),
+            Spoilt::Unstable => self.write_slot(page, Slot::Unstable),
+            Spoilt::Decayed if self.logical(page).is_some() => {
+                // In RAM the logical number is still known; a later start finds a slot that says nothing.
+                self.write(&encode(Slot::Torn), self.places.slot(page));
+                self.pages.states[page] = PageState::Decayed;
+            }
+            Spoilt::Decayed => {}
+        }
+    }
+}
