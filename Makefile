@@ -18,7 +18,7 @@ test: test-rust test-python
 test-rust:
 	cargo test --workspace
 
-test-python: $(VENV)/native
+test-python: $(VENV)/checked
 	$(BIN)/python -m pytest
 
 bench: $(VENV)/native
@@ -42,9 +42,17 @@ $(VENV)/tools: requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	touch $@
 
-# The package is installed in place: Python files are used as they stand, only the compiled module is built.
+# The package is installed in place: Python files are used as they stand, only the compiled module is built. There is one
+# place for it, so the fast one and the one of the tests, which checks itself and shares its libraries with the Rust tests,
+# take turns.
 $(VENV)/native: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+	rm -f $(VENV)/checked
+	touch $@
+
+$(VENV)/checked: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile test
+	rm -f $(VENV)/native
 	touch $@
 
 lock: $(VENV)/tools ## resolve the newest versions that the oldest supported Python takes

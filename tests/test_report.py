@@ -14,8 +14,9 @@ import ftlkit as fk
 import sample
 from ftlkit import study as studies
 from ftlkit._native import parse_study_toml
-from ftlkit.report import figures, page
+from ftlkit.report import figures
 from ftlkit.report.facts import study_toml
+from ftlkit.report.page import page
 from ftlkit.report.palette import styles
 
 CHARTS = ["response-cdf", "operations", "flash-time", "ram", "erases", "mean-over-time", "amplification-over-time"]

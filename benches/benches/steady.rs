@@ -4,7 +4,7 @@
 //! scheme runs as a study does: host, referee, prices, causes, percentiles and time series are all on. Flash operations are
 //! reads, programs and erases of the measured part; its wall-clock time is taken around that part alone.
 //!
-//! `cargo bench --bench steady -- [--quick] [PAIRS]`
+//! `cargo bench --bench steady -- [--quick] [PAIRS] [CASE...]`, where a case is named by any part of its name.
 
 use std::time::Instant;
 
@@ -22,7 +22,10 @@ fn main() {
         "{:<34} {:>10} {:>10} {:>22}  {:>10}  event hash",
         "case", "M ops/s", "bare", "ratio (min..max)", "bytes/page"
     );
-    for case in CASES {
+    let names: Vec<&String> =
+        words.iter().filter(|word| !word.starts_with("--") && word.parse::<usize>().is_err()).collect();
+    let chosen = |case: &&Case| names.is_empty() || names.iter().any(|name| case.name.contains(name.as_str()));
+    for case in CASES.iter().filter(chosen) {
         if let Err(error) = report(case, quick, pairs) {
             eprintln!("{}: {error}", case.name);
             std::process::exit(1);

@@ -22,23 +22,31 @@ from ftlkit.api import (
     workloads,
 )
 from ftlkit.engine import Interrupted
+from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat
 from ftlkit.results import RUN_COLUMNS, Results, load
 
 __all__ = [
     "RUN_COLUMNS",
+    "Device",
     "FtlBug",
     "FtlkitError",
     "Interrupted",
     "Results",
     "UserError",
     "__version__",
+    "check_image",
     "check_study",
     "compare",
+    "create_image",
     "devices",
+    "fault",
+    "image_info",
     "load",
     "run",
     "run_study",
     "schemes",
+    "serve",
+    "stat",
     "trace_convert",
     "trace_generate",
     "trace_info",

@@ -124,7 +124,7 @@ class Results:
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML file that explains the results and works offline."""
-        from ftlkit.report import page  # noqa: PLC0415 - drawing libraries take a second to load, and only reports need them
+        from ftlkit.report.page import page  # noqa: PLC0415 - drawing libraries take a second to load, and only reports need them
 
         with replacing(Path(path)) as temporary:
             temporary.write_text(page(self), encoding="utf-8")

@@ -3,6 +3,7 @@
 //! Invariant: nothing here knows a clock, a translation layer or a host.
 
 mod address;
+mod array;
 mod chip;
 mod error;
 mod fault;
@@ -11,6 +12,7 @@ mod store;
 mod tag;
 
 pub use address::{Lbn, Lpn, Pbn, Ppn};
+pub use array::{long_array, long_array_of};
 pub use chip::{Chip, ChipOptions, Flash, Operations, Page, ProgramOrder, Scan, UsedBlock};
 pub use error::{FlashError, MediaEvent, Rule, Violation};
 pub use fault::{Fault, FaultPlan, Faulty, FaultyChip, Tear};

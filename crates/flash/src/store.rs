@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::{Role, Tag};
+use crate::{Role, Tag, long_array};
 
 /// Memory of a chip's pages, indexed by page number.
 pub trait Store {
@@ -78,7 +78,7 @@ pub struct Lean {
 
 impl Blank for Lean {
     fn erased(pages: usize) -> Self {
-        Self { words: vec![0; pages] }
+        Self { words: long_array(0, pages) }
     }
 }
 

@@ -78,7 +78,7 @@ pub trait Ftl<D: Device>: Send {
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError>;
 
     /// Tells of a request to come, so that a scheme can ask for the memory that it will touch. Changes nothing. A shell that
-    /// looks ahead says so twice for each request: some requests before, and again a few requests before.
+    /// looks ahead says so three times for each request, each time when it is nearer.
     fn foresee(&self, _request: &Request, _foresight: Foresight) {}
 
     /// Offers `budget` of idle time for background work.
@@ -110,6 +110,8 @@ pub enum Foresight {
     Far,
     /// For the second time: that has arrived, so ask for what it points to.
     Near,
+    /// For the third time: that has arrived too.
+    Next,
 }
 
 /// How far a device is from being read-only.

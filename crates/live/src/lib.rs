@@ -14,6 +14,7 @@ mod error;
 mod image;
 pub mod nbd;
 mod server;
+mod text;
 
 pub use device::{LiveChip, LiveDevice, Prices};
 pub use drive::{Drive, DriveError, DriveOptions, HostCounts, Piece};
@@ -23,3 +24,4 @@ pub use server::{
     Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, Ready, ServeOptions, Server, Stat, Summary, TearName,
     call, control_path,
 };
+pub use text::{CreateText, LatencyText, ServeText};

@@ -1,8 +1,8 @@
 //! Requests read some time before they begin, so that a translation layer can ask for the memory that they will touch.
 //!
 //! A simulated device of many gigabytes has maps of tens of megabytes, and nearly every request touches a random entry. A
-//! request is announced when it is read and once more when it is near: first for what is found by its address, then for what
-//! that points to. Nothing else depends on it, and a malformed line still ends the run.
+//! request is announced when it is read and twice more when it is nearer: first for what is found by its address, then for what
+//! that points to, and so on. Nothing else depends on it, and a malformed line still ends the run.
 
 use ftl::Foresight;
 
@@ -12,8 +12,9 @@ use crate::workload::Requests;
 
 /// Requests read ahead: enough for a miss to memory to be over, few enough that the lines stay in the first-level cache.
 pub(crate) const AHEAD: usize = 16;
-/// Requests before its beginning at which a request is announced again.
-pub(crate) const NEAR: usize = 6;
+/// When a request is announced, in requests before its beginning.
+pub(crate) const ANNOUNCED: [(usize, Foresight); 3] =
+    [(AHEAD, Foresight::Far), (8, Foresight::Near), (3, Foresight::Next)];
 
 /// A window on the requests to come.
 pub(crate) struct Ahead {
@@ -50,8 +51,10 @@ impl Ahead {
         if self.taken == self.read {
             return Ok(None);
         }
-        if self.taken + NEAR < self.read {
-            announce(&self.ring[(self.taken + NEAR) % AHEAD], Foresight::Near);
+        for (before, foresight) in &ANNOUNCED[1..] {
+            if self.taken + before < self.read {
+                announce(&self.ring[(self.taken + before) % AHEAD], *foresight);
+            }
         }
         self.taken += 1;
         Ok(Some(&self.ring[(self.taken - 1) % AHEAD]))

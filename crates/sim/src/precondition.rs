@@ -10,12 +10,12 @@
 //! not the state that the workload itself would lead to; for that, run the workload longer.
 
 use flash::Lpn;
-use ftl::{Cause, Device, Foresight, Op};
+use ftl::{Cause, Device, Op};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use trace::generate::seed;
 
-use crate::ahead::{AHEAD, NEAR};
+use crate::ahead::ANNOUNCED;
 use crate::control::Reporter;
 use crate::error::Stage;
 use crate::host::{Host, Witness};
@@ -133,7 +133,7 @@ impl<D: Device, W: Witness<D::Data>> Preparation<'_, D, W> {
 
     /// Announces overwrites as [`Ahead`](crate::ahead::Ahead) announces requests.
     fn foresee(&self, stride: &[Extent], at: usize) {
-        for (ahead, foresight) in [(AHEAD, Foresight::Far), (NEAR, Foresight::Near)] {
+        for (ahead, foresight) in ANNOUNCED {
             if let Some(&extent) = stride.get(at + ahead) {
                 self.host.foresee_extent(extent, foresight);
             }

@@ -228,7 +228,8 @@ impl<D: Device> Ftl<D> for Dftl {
         if request.lpn.get() < self.table.logical_pages() {
             match foresight {
                 Foresight::Far => self.cache.prefetch_slot(request.lpn),
-                Foresight::Near => self.prefetch_entry(request.lpn),
+                Foresight::Near => self.prefetch_lookup(request.lpn),
+                Foresight::Next => self.prefetch_use(request.lpn),
             }
         }
     }
@@ -324,6 +325,33 @@ impl Dftl {
         }
     }
 
+    /// Asks for what looking an entry up touches.
+    #[inline]
+    fn prefetch_lookup(&self, lpn: Lpn) {
+        match self.cache.find(lpn) {
+            Some(slot) => {
+                self.cache.prefetch_entry(slot);
+                self.cache.prefetch_links(slot);
+            }
+            None => self.table.prefetch(lpn),
+        }
+    }
+
+    /// Asks for what a lookup and the release of the page found touch.
+    #[inline]
+    fn prefetch_use(&self, lpn: Lpn) {
+        let ppn = match self.cache.find(lpn) {
+            Some(slot) => {
+                self.cache.prefetch_neighbours(slot);
+                self.cache.ppn(slot)
+            }
+            None => self.table.entry(lpn),
+        };
+        if let Some(ppn) = ppn {
+            self.space.prefetch(ppn);
+        }
+    }
+
     fn clean_victim<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         let Some(victim) = self.cache.victim() else { return Ok(()) };
         if !self.cache.is_dirty(victim) {
@@ -360,9 +388,7 @@ impl Dftl {
         for &(_, lpn, ppn) in updates {
             self.table.write_entry(lpn, Some(ppn));
         }
-        while let Some((lpn, ppn)) = self.cache.take_dirty(page) {
-            self.table.write_entry(lpn, ppn);
-        }
+        self.cache.clean(page, |lpn, ppn| self.table.write_entry(lpn, ppn));
         Ok(())
     }
 

@@ -50,7 +50,7 @@
 //! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification of the victim policy at
 //! the utilisation left after reserves (greedy: Van Houdt 2013 with d → ∞).
 
-use flash::{Lpn, Pbn, Ppn, Role};
+use flash::{Lpn, Pbn, Ppn, Role, long_array};
 
 use crate::parts::page_space::{Needs, PageSpace, Stream};
 use crate::parts::prefetch::prefetch;
@@ -109,7 +109,7 @@ impl Scheme for Page {
         // First, since it refuses what does not fit before the map is allocated.
         let space = PageSpace::format(layout, "page", needs)?;
         Ok(Self {
-            map: vec![None; layout.logical_pages as usize],
+            map: long_array(None, layout.logical_pages as usize),
             trims: Trims::default(),
             space,
             collected: if streams == 2 { COLLECTED } else { HOST },
@@ -181,6 +181,7 @@ impl<D: Device> Ftl<D> for Page {
                     self.space.prefetch(ppn);
                 }
             }
+            Foresight::Next => {}
         }
     }
 

@@ -3,6 +3,8 @@
 //! Recency orders, queues of blocks and sets that are walked are all this. The links live in one array indexed by node, so
 //! moving a node costs no allocation and touches its neighbours only.
 
+use flash::long_array;
+
 use crate::parts::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
@@ -26,7 +28,7 @@ pub struct Chains {
 impl Chains {
     /// Empty lists.
     pub fn new(nodes: usize, chains: usize) -> Self {
-        Self { links: vec![LOOSE; nodes], ends: vec![(NONE, NONE); chains] }
+        Self { links: long_array(LOOSE, nodes), ends: long_array((NONE, NONE), chains) }
     }
 
     /// The list that a node is in.
@@ -40,6 +42,21 @@ impl Chains {
     #[inline]
     pub fn prefetch(&self, node: u32) {
         prefetch(&self.links, node as usize);
+    }
+
+    /// Asks for the memory of the neighbours of a node whose own links have arrived.
+    #[inline]
+    pub fn prefetch_neighbours(&self, node: u32) {
+        let Links { previous, next, .. } = self.links[node as usize];
+        self.prefetch(previous);
+        self.prefetch(next);
+    }
+
+    /// The node that follows one in its list.
+    #[inline]
+    pub fn after(&self, node: u32) -> Option<u32> {
+        let next = self.links[node as usize].next;
+        (next != NONE).then_some(next)
     }
 
     /// The first node of a list.
@@ -58,10 +75,7 @@ impl Chains {
 
     /// The nodes of a list, first to last.
     pub fn iter(&self, chain: u32) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.front(chain), |&node| {
-            let next = self.links[node as usize].next;
-            (next != NONE).then_some(next)
-        })
+        std::iter::successors(self.front(chain), |&node| self.after(node))
     }
 
     /// Appends a loose node to a list.

@@ -3,7 +3,7 @@
 //! The reverse map proper needs no memory here: it is the logical number in each page's tag, which a collection reads
 //! anyway. The bit tells whether that tag is still true.
 
-use flash::{Geometry, Pbn, Ppn};
+use flash::{Geometry, Pbn, Ppn, long_array};
 
 use crate::parts::prefetch::prefetch;
 
@@ -20,8 +20,8 @@ impl Ledger {
     pub fn new(geometry: Geometry) -> Self {
         Self {
             geometry,
-            bits: vec![0; (geometry.pages() as usize).div_ceil(64)],
-            counts: vec![0; geometry.blocks() as usize],
+            bits: long_array(0, (geometry.pages() as usize).div_ceil(64)),
+            counts: long_array(0, geometry.blocks() as usize),
         }
     }
 

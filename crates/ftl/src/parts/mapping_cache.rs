@@ -1,11 +1,13 @@
 //! Mapping entries in RAM: which are cached, which of them are newer than flash, and which leaves next.
 //!
 //! Two recency lists make segmented LRU: an entry enters the *probationary* one, a hit moves it to the *protected* one, and
-//! what overflows there falls back to the probationary list's recent end. With no protected part this is plain LRU. Dirty
-//! entries are also chained by translation page, so that all of one page can be written back at once.
+//! what overflows there falls back to the probationary list's recent end. With no protected part this is plain LRU. Which
+//! entries are dirty is a bitmap over logical pages, so that all of one translation page are neighbours there and can be
+//! written back at once, without following links from one to the next.
 
-use flash::{Lpn, Ppn};
+use flash::{Lpn, Ppn, long_array, long_array_of};
 
+use crate::parts::bits::ones;
 use crate::parts::chains::Chains;
 use crate::parts::prefetch::prefetch;
 
@@ -31,24 +33,26 @@ pub struct MappingCache {
     recency: Chains,
     protected: usize,
     protected_limit: usize,
-    dirty: Chains,
-    entries_per_page: u32,
+    /// A bit for each logical page whose cached entry is newer than flash.
+    dirty: Vec<u64>,
+    /// Words of `dirty` for a translation page.
+    dirty_words: usize,
 }
 
 impl MappingCache {
     /// An empty cache of `capacity` entries, of which up to `protected_limit` are protected, for so many logical pages with
-    /// so many entries in a translation page.
+    /// so many entries, a multiple of 64, in a translation page.
     pub fn new(capacity: usize, protected_limit: usize, logical_pages: u32, entries_per_page: u32) -> Self {
         let capacity = capacity.min(logical_pages as usize);
         Self {
-            entries: Vec::with_capacity(capacity),
+            entries: long_array_of(capacity),
             capacity,
-            slot_of: vec![None; logical_pages as usize],
+            slot_of: long_array(None, logical_pages as usize),
             recency: Chains::new(capacity, 2),
             protected: 0,
             protected_limit: protected_limit.min(capacity.saturating_sub(1)),
-            dirty: Chains::new(capacity, logical_pages.div_ceil(entries_per_page) as usize),
-            entries_per_page,
+            dirty: long_array(0, (logical_pages.div_ceil(entries_per_page) * entries_per_page / 64) as usize),
+            dirty_words: entries_per_page as usize / 64,
         }
     }
 
@@ -64,19 +68,33 @@ impl MappingCache {
         prefetch(&self.slot_of, lpn.index());
     }
 
-    /// Asks for the memory that using or changing a cached entry touches.
+    /// Asks for the memory that reading or changing a cached entry touches.
     #[inline]
     pub fn prefetch_entry(&self, slot: Slot) {
         prefetch(&self.entries, slot.0 as usize);
-        self.recency.prefetch(slot.0);
-        self.dirty.prefetch(slot.0);
     }
 
-    /// Asks for the memory of the entry that leaves next.
+    /// Asks for an entry's place in its recency list.
+    #[inline]
+    pub fn prefetch_links(&self, slot: Slot) {
+        self.recency.prefetch(slot.0);
+    }
+
+    /// Asks for the places of the entries before and after one whose own place has arrived.
+    #[inline]
+    pub fn prefetch_neighbours(&self, slot: Slot) {
+        self.recency.prefetch_neighbours(slot.0);
+    }
+
+    /// Asks for the memory that dismissing the entry which leaves next touches, and for the entry that follows.
     #[inline]
     pub fn prefetch_victim(&self) {
         if let Some(slot) = self.victim() {
-            self.prefetch_entry(slot);
+            self.prefetch_slot(self.lpn(slot));
+            if let Some(follower) = self.recency.after(slot.0) {
+                self.prefetch_entry(Slot(follower));
+                self.recency.prefetch_neighbours(follower);
+            }
         }
     }
 
@@ -140,36 +158,33 @@ impl MappingCache {
     pub fn set(&mut self, slot: Slot, ppn: Option<Ppn>) {
         let entry = &mut self.entries[slot.0 as usize];
         entry.ppn = ppn;
-        if self.dirty.chain_of(slot.0).is_none() {
-            self.dirty.push_back(entry.lpn.get() / self.entries_per_page, slot.0);
-        }
+        self.dirty[entry.lpn.index() / 64] |= 1 << (entry.lpn.index() % 64);
     }
 
     /// Whether an entry is newer than flash.
     #[inline]
     pub fn is_dirty(&self, slot: Slot) -> bool {
-        self.dirty.chain_of(slot.0).is_some()
+        let lpn = self.lpn(slot).index();
+        self.dirty[lpn / 64] >> (lpn % 64) & 1 == 1
     }
 
     /// The logical page of an entry.
+    #[inline]
     pub fn lpn(&self, slot: Slot) -> Lpn {
         self.entries[slot.0 as usize].lpn
     }
 
-    /// Takes one dirty entry of a translation page, which thereby becomes clean.
-    pub fn take_dirty(&mut self, translation_page: u32) -> Option<(Lpn, Option<Ppn>)> {
-        let slot = self.dirty.front(translation_page)?;
-        self.dirty.remove(slot);
-        let Entry { lpn, ppn } = self.entries[slot as usize];
-        Some((lpn, ppn))
-    }
-
-    /// The dirty entries of a translation page.
-    pub fn dirty_entries(&self, translation_page: u32) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
-        self.dirty.iter(translation_page).map(|slot| {
-            let Entry { lpn, ppn } = self.entries[slot as usize];
-            (lpn, ppn)
-        })
+    /// Hands out the dirty entries of a translation page, in order, which thereby become clean.
+    pub fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
+        let first = translation_page as usize * self.dirty_words;
+        let lpns = || ones(&self.dirty[first..first + self.dirty_words]).map(|bit| Lpn::at(first * 64 + bit));
+        lpns().filter_map(|lpn| self.find(lpn)).for_each(|slot| self.prefetch_entry(slot));
+        for lpn in lpns() {
+            if let Some(slot) = self.find(lpn) {
+                write(lpn, self.ppn(slot));
+            }
+        }
+        self.dirty[first..first + self.dirty_words].fill(0);
     }
 
     /// Entries cached.
@@ -219,7 +234,7 @@ mod tests {
     #[test]
     fn segmented_and_plain_lru_agree_with_the_obvious_model() {
         for (capacity, limit) in [(4, 2), (5, 0), (8, 7), (1, 0), (8, 3)] {
-            let mut cache = MappingCache::new(capacity, limit, 40, 8);
+            let mut cache = MappingCache::new(capacity, limit, 40, 64);
             let mut model = Model::default();
             let mut state = 12345_u64;
             for _ in 0..20_000 {
@@ -239,18 +254,19 @@ mod tests {
     }
 
     #[test]
-    fn dirty_entries_are_taken_page_by_page() {
-        let mut cache = MappingCache::new(4, 2, 40, 8);
-        for lpn in [1, 9, 2] {
+    fn dirty_entries_are_cleaned_page_by_page() {
+        let mut cache = MappingCache::new(4, 2, 130, 64);
+        for lpn in [2, 65, 1] {
             let slot = cache.insert(Lpn::new(lpn), None);
             cache.set(slot, Some(Ppn::new(lpn + 100)));
         }
         let slot = cache.find(Lpn::new(1)).expect("cached");
         cache.set(slot, Some(Ppn::new(7)));
-        assert_eq!(cache.dirty_entries(0).count(), 2);
-        assert_eq!(cache.take_dirty(0), Some((Lpn::new(1), Some(Ppn::new(7)))));
-        assert_eq!(cache.take_dirty(0), Some((Lpn::new(2), Some(Ppn::new(102)))));
-        assert_eq!(cache.take_dirty(0), None);
-        assert!(!cache.is_dirty(slot) && cache.is_dirty(cache.find(Lpn::new(9)).expect("cached")));
+        let mut cleaned = Vec::new();
+        cache.clean(0, |lpn, ppn| cleaned.push((lpn.get(), ppn.map(Ppn::get))));
+        assert_eq!(cleaned, [(1, Some(7)), (2, Some(102))]);
+        cache.clean(0, |lpn, _| panic!("{lpn} is clean"));
+        assert!(!cache.is_dirty(slot) && cache.is_dirty(cache.find(Lpn::new(65)).expect("cached")));
+        cache.clean(2, |lpn, _| panic!("{lpn} is not cached"));
     }
 }

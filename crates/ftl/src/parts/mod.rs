@@ -1,5 +1,6 @@
 //! What several schemes share, each mechanism once, with its policy as a parameter.
 
+pub mod bits;
 pub mod block_recovery;
 pub mod chains;
 pub mod data_blocks;

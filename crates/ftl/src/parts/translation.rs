@@ -4,7 +4,7 @@
 //! bytes an entry, because a simulated page has no bytes to keep it in; the mirror of a page changes only at the moment the
 //! page is programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its page.
 
-use flash::{Lpn, Ppn};
+use flash::{Lpn, Ppn, long_array};
 
 use crate::parts::prefetch::prefetch;
 use crate::{BrokenInvariant, Device, Layout, Media};
@@ -32,7 +32,7 @@ impl TranslationTable {
     pub fn new(layout: &Layout) -> Self {
         Self {
             directory: vec![None; Self::pages(layout) as usize],
-            content: vec![None; layout.logical_pages as usize],
+            content: long_array(None, layout.logical_pages as usize),
             entries_per_page: Self::entries_per_page(layout),
         }
     }

@@ -6,7 +6,8 @@
 use std::io::{self, BufReader, IoSlice, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
@@ -28,14 +29,22 @@ const MOST_SLICES: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) outbox: Outbox,
+    is_gone: AtomicBool,
     line: Line,
 }
 
 impl Connection {
     /// Sends the client away, whatever is under way.
     pub(crate) fn close(&self) {
+        self.is_gone.store(true, Ordering::SeqCst);
         self.outbox.close();
         self.line.shutdown(Shutdown::Both);
+    }
+
+    /// Whether the client is gone or was sent away. What it asked for before is not to be done any more: after a power cut it
+    /// would come as from nowhere.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::SeqCst)
     }
 
     /// Takes no more requests; replies still leave.
@@ -60,7 +69,7 @@ pub(crate) fn serve(socket: Socket, shared: &Arc<Shared>) {
     if line.set_timeout(None).is_err() {
         return;
     }
-    let connection = Arc::new(Connection { outbox: Outbox::default(), line });
+    let connection = Arc::new(Connection { outbox: Outbox::default(), is_gone: AtomicBool::new(false), line });
     if !shared.enter(&connection) {
         return;
     }
@@ -172,6 +181,3 @@ fn write_all(mut line: &Line, buffers: &[Bytes]) -> io::Result<()> {
 pub(crate) fn shut_down() -> Reply {
     Reply::Error(Errno::Shutdown, "the device has no power".into())
 }
-
-/// For the engine: a moment of the wall clock.
-pub(crate) type Moment = Instant;

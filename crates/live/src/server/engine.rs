@@ -137,6 +137,9 @@ impl Engine {
     }
 
     fn serve(&mut self, request: Request) -> Result<(), LiveError> {
+        if request.connection.is_gone() {
+            return Ok(());
+        }
         if self.shared.is_dark.load(Ordering::SeqCst) {
             self.finish(&request, shut_down(), None);
             return Ok(());

@@ -111,11 +111,6 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// A request was admitted that gets no reply.
-    pub(crate) fn forget(&self, bytes: usize) {
-        self.sent(1, bytes);
-    }
-
     /// The client asks for nothing more.
     pub(crate) fn end(&self) {
         self.lock().is_ending = true;

@@ -1,0 +1,71 @@
+"""The report: one self-contained HTML file, drawn from saved results alone.
+
+It loads nothing from anywhere: style, scripts and data are inside. Charts are drawn twice, as still pictures that
+need no script and, where scripts run, as live ones that follow the page's width. Colours follow the reader's light or
+dark setting through CSS; the charts inherit the text colour.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from ftlkit import units
+from ftlkit.report import facts, figures, tables
+from ftlkit.report.palette import CAUSES, styles
+from ftlkit.report.verdict import cause_name, verdict
+
+if TYPE_CHECKING:
+    from ftlkit.results import Results
+
+
+def page(results: Results) -> str:
+    """The report's HTML."""
+    document = results.document
+    seen = {operation["cause"] for run in document["runs"] for operation in run["operations"] if operation["count"]}
+    return _template().render(
+        title=document["study"].get("name") or f"Translation layers on {document['workload']['name']}",
+        document=document,
+        verdict=verdict(results),
+        results=tables.runs(results),
+        operations=tables.operations(results),
+        footprints=tables.footprints(results),
+        figures=figures.draw(results),
+        styles=styles(results.labels),
+        causes={cause: cause_name(cause) for cause in CAUSES if cause in seen},
+        cause_colours=CAUSES,
+        asked=facts.asked(results),
+        study=facts.study_toml(document["study"]),
+        css=Markup(_asset("style.css")),  # noqa: S704 - our own file
+        script=Markup(_asset("report.js")),  # noqa: S704 - our own file
+        vega=_drawing_script(),
+        units=units,
+    )
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["json_script"] = _json_script
+    return environment.from_string(_asset("page.html.j2"))
+
+
+def _asset(name: str) -> str:
+    return (resources.files("ftlkit.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _json_script(value: object) -> Markup:
+    """JSON that cannot end the script element it stands in."""
+    return Markup(json.dumps(value, ensure_ascii=False).replace("<", "\\u003c"))  # noqa: S704 - escaped just here
+
+
+def _drawing_script() -> Markup:
+    """The drawing libraries, in a scope of their own: their one-letter names would otherwise become the page's."""
+    source = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+    return Markup(f"(() => {{{source}}})();")  # noqa: S704 - a pinned library
