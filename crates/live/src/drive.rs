@@ -12,14 +12,16 @@
 //! finds nothing corrects that.
 
 use std::collections::BTreeMap;
+use std::ops::Add;
 
 use bytes::Bytes;
 use flash::{FaultPlan, Flash, FlashError, Lpn, Pbn};
 use ftl::{Cause, Ftl, FtlError, Media, Nanos, Note, Op, Request, registry};
+use serde::Serialize;
 
+use crate::LiveError;
 use crate::device::{LiveDevice, SwitchedOn, switch_on};
 use crate::image::{Counters, Description, Findings, Image};
-use crate::LiveError;
 
 /// Why the device did not do as it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ impl From<FtlError> for DriveError {
 }
 
 /// What hosts asked for, in requests, pages and bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostCounts {
     /// Requests.
     pub reads: u64,
@@ -64,6 +66,22 @@ pub struct HostCounts {
     pub bytes_written: u64,
     /// Pages touched by writes: what write amplification is counted by.
     pub pages_written: u64,
+}
+
+impl Add for HostCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            trims: self.trims + other.trims,
+            flushes: self.flushes + other.flushes,
+            bytes_read: self.bytes_read + other.bytes_read,
+            bytes_written: self.bytes_written + other.bytes_written,
+            pages_written: self.pages_written + other.pages_written,
+        }
+    }
 }
 
 /// How a drive is switched on.
@@ -87,8 +105,11 @@ pub struct Drive {
     /// A bit for each logical page: whether it may hold data.
     may_hold: Vec<u64>,
     zeros: Bytes,
+    /// Since the power came on.
     counts: HostCounts,
-    /// Counts of the device's life before it was switched on.
+    /// Since the drive was started, up to when the power came on.
+    earlier: HostCounts,
+    /// Counts of the device's life before the power came on.
     before: Counters,
     /// Faults planned for operations after the present power-on, counted over all of them.
     plan: FaultPlan,
@@ -123,6 +144,7 @@ impl Drive {
             may_hold,
             zeros: vec![0; page_bytes].into(),
             counts: HostCounts::default(),
+            earlier: HostCounts::default(),
             before,
             plan: options.plan,
             operations_before: 0,
@@ -155,9 +177,14 @@ impl Drive {
         self.page_bytes
     }
 
-    /// What hosts asked for since the device was switched on.
+    /// What hosts asked for since the power came on, as what the flash did is counted.
     pub fn counts(&self) -> &HostCounts {
         &self.counts
+    }
+
+    /// What hosts asked for since the drive was started, over power cuts.
+    pub fn served(&self) -> HostCounts {
+        self.earlier + self.counts
     }
 
     /// The door to the flash, to look at.
@@ -199,7 +226,11 @@ impl Drive {
         for (i, page) in pages.into_iter().enumerate() {
             let from = if i == 0 { span.head } else { 0 };
             let until = if i == last { span.tail } else { self.page_bytes };
-            pieces.push(if page.is_empty() { Piece::Zeros(until - from) } else { Piece::Data(page.slice(from..until)) });
+            pieces.push(if page.is_empty() {
+                Piece::Zeros(until - from)
+            } else {
+                Piece::Data(page.slice(from..until))
+            });
         }
         Ok(pieces)
     }
@@ -339,10 +370,11 @@ impl Drive {
 
     /// Turns the power on again and brings the translation layer back, from its tags. Planned faults stay planned.
     pub fn restore_power(&mut self) -> Result<(), LiveError> {
-        let media = self.media.take().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"));
-        let mut life = std::mem::take(&mut self.before);
-        add(&mut life, &tallied(&media));
-        self.before = life;
+        self.before = self.life();
+        self.earlier = self.served();
+        self.counts = HostCounts::default();
+        let media =
+            self.media.take().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"));
         let mut device = media.into_device();
         self.operations_before += device.chip.operation();
         let before = self.operations_before;

@@ -8,9 +8,9 @@ use flash::{Fault, FaultPlan};
 use serde::Deserialize;
 use sim::study::DeviceText;
 
+use crate::LiveError;
 use crate::image::{Description, Image};
 use crate::server::{Address, DEFAULT_CLIENTS, FailureName, ServeOptions, TearName};
-use crate::LiveError;
 
 /// The most clients at once: beyond, memory for their requests is no longer a server's to promise.
 const MAX_CLIENTS: usize = 1024;
@@ -127,7 +127,9 @@ fn beside(image: &Path, suffix: &str) -> PathBuf {
 
 fn tcp(option: &str, text: &str) -> Result<SocketAddr, LiveError> {
     text.parse().map_err(|_| {
-        LiveError::user(format!("{option} {text}: not an address; write for example 127.0.0.1:10809 or [::1]:10809, with a port"))
+        LiveError::user(format!(
+            "{option} {text}: not an address; write for example 127.0.0.1:10809 or [::1]:10809, with a port"
+        ))
     })
 }
 

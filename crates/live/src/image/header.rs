@@ -173,8 +173,9 @@ fn read_copy(file: &File, copy: u64) -> Result<Description, String> {
     if end > length || crc32c::crc32c(&bytes[FIXED_BYTES..end]) != word(16) {
         return Err("the header is damaged: its checksum is wrong. Restore the image from a copy".into());
     }
-    serde_json::from_slice(&bytes[FIXED_BYTES..end])
-        .map_err(|error| format!("the header was written by another ftlkit: {error}. Serve it with the ftlkit that made it"))
+    serde_json::from_slice(&bytes[FIXED_BYTES..end]).map_err(|error| {
+        format!("the header was written by another ftlkit: {error}. Serve it with the ftlkit that made it")
+    })
 }
 
 /// Reads until the buffer is full or the file ends; returns how much.

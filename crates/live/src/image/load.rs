@@ -83,7 +83,8 @@ pub(crate) fn load(file: File, geometry: &Geometry, purpose: Purpose) -> io::Res
     let mut findings = Findings::default();
     let (life_slots, life) = LifeSlots::read(&file, places.life);
     if life.is_none() {
-        findings.note("life", || "neither copy of the image's life can be read: counts since it was made are lost".into());
+        findings
+            .note("life", || "neither copy of the image's life can be read: counts since it was made are lost".into());
     }
     let life = life.unwrap_or_default();
     let blocks = read_blocks(&file, &places, geometry, &mut findings)?;
@@ -111,7 +112,9 @@ pub(crate) fn load(file: File, geometry: &Geometry, purpose: Purpose) -> io::Res
         if is_promised {
             decayed_pages.push(page);
             findings.note("page whose data do not pass their checksum", || {
-                format!("page {page} (logical number {logical}): its data do not pass their checksum; it reads as an error")
+                format!(
+                    "page {page} (logical number {logical}): its data do not pass their checksum; it reads as an error"
+                )
             });
             continue;
         }
@@ -143,7 +146,9 @@ fn read_blocks(file: &File, places: &Places, geometry: &Geometry, findings: &mut
     let believed = entries.into_iter().enumerate().map(|(block, entry)| {
         entry.unwrap_or_else(|| {
             findings.note("block whose entry is damaged", || {
-                format!("block {block}: its entry is damaged; taken for good, with {most} erases, the most of any block")
+                format!(
+                    "block {block}: its entry is damaged; taken for good, with {most} erases, the most of any block"
+                )
             });
             Block { erases: most, condition: Condition::Good }
         })

@@ -53,7 +53,11 @@ pub(crate) fn encode(slot: Slot) -> [u8; SLOT_BYTES] {
 
 fn encode_tag(tag: &Tag, data_crc: Option<u32>) -> [u8; SLOT_BYTES] {
     assert_eq!(Role::from_code(tag.role as u8), Some(tag.role), "{:?} is missing from Role::ALL", tag.role);
-    assert!(data_crc.is_none() || tag.extent == 1, "a page with data speaks of one logical page, not of {}", tag.extent);
+    assert!(
+        data_crc.is_none() || tag.extent == 1,
+        "a page with data speaks of one logical page, not of {}",
+        tag.extent
+    );
     assert!(tag.seq <= MAX_48 && tag.version <= MAX_48, "{tag:?} does not fit six bytes");
     let mut bytes = [0; SLOT_BYTES];
     bytes[0..4].copy_from_slice(&tag.logical.to_le_bytes());
@@ -142,9 +146,12 @@ mod tests {
     #[test]
     fn the_table_in_the_docs_is_what_is_written() {
         let owner = Some(Lbn::new(4));
-        let written = Tag { logical: 0x0102_0304, extent: 1, role: Role::RandomLog, owner, seq: 0x0A0B, version: 0x0C0D };
+        let written =
+            Tag { logical: 0x0102_0304, extent: 1, role: Role::RandomLog, owner, seq: 0x0A0B, version: 0x0C0D };
         let bytes = encode(Slot::Programmed(written, Some(0x1122_3344)));
-        let expected = [4, 3, 2, 1, 0x44, 0x33, 0x22, 0x11, 0x0B, 0x0A, 0, 0, 0, 0, 0x0D, 0x0C, 0, 0, 0, 0, 3, 1, 5, 0, 0, 0, 1, 0];
+        let expected = [
+            4, 3, 2, 1, 0x44, 0x33, 0x22, 0x11, 0x0B, 0x0A, 0, 0, 0, 0, 0x0D, 0x0C, 0, 0, 0, 0, 3, 1, 5, 0, 0, 0, 1, 0,
+        ];
         assert_eq!(bytes[..28], expected);
         assert_eq!(bytes[28..], crc32c::crc32c(&expected).to_le_bytes());
     }

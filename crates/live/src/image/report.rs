@@ -109,8 +109,7 @@ pub fn check(path: &Path) -> Result<CheckReport, LiveError> {
     if missing > 0 {
         report.problems.push(format!("the file is truncated: its last {missing} bytes are missing"));
     }
-    let loaded =
-        load(file, &geometry, Purpose::Check).map_err(|error| LiveError::file("read", path, &error))?;
+    let loaded = load(file, &geometry, Purpose::Check).map_err(|error| LiveError::file("read", path, &error))?;
     report.problems.extend(loaded.findings.sentences());
     report.count(&loaded);
     report.recover(loaded, &found.description, geometry);
@@ -123,7 +122,8 @@ impl CheckReport {
         let states = &loaded.store.pages.states;
         let is_programmed = |state: &&PageState| matches!(state, PageState::Data | PageState::Empty | PageState::Lost);
         self.programmed_pages = states.iter().filter(is_programmed).count() as u64;
-        self.torn_pages = states.iter().filter(|state| matches!(state, PageState::Torn | PageState::Unstable)).count() as u64;
+        self.torn_pages =
+            states.iter().filter(|state| matches!(state, PageState::Torn | PageState::Unstable)).count() as u64;
         self.bad_blocks = loaded.blocks.iter().filter(|block| block.is_bad).count() as u64;
     }
 

@@ -140,7 +140,12 @@ impl FileStore {
     /// among them was never written.
     pub(crate) fn logical_numbers(&self) -> impl Iterator<Item = u32> + '_ {
         let holds = |state: &PageState| matches!(state, PageState::Data | PageState::Lost | PageState::Decayed);
-        self.pages.states.iter().zip(&self.pages.logicals).filter(move |(state, _)| holds(state)).map(|(_, &logical)| logical)
+        self.pages
+            .states
+            .iter()
+            .zip(&self.pages.logicals)
+            .filter(move |(state, _)| holds(state))
+            .map(|(_, &logical)| logical)
     }
 
     /// Whether any page was ever programmed or torn.
@@ -206,7 +211,9 @@ impl Store for FileStore {
 
     fn logical(&self, page: usize) -> Option<u32> {
         match self.pages.states[page] {
-            PageState::Data | PageState::Empty | PageState::Lost | PageState::Decayed => Some(self.pages.logicals[page]),
+            PageState::Data | PageState::Empty | PageState::Lost | PageState::Decayed => {
+                Some(self.pages.logicals[page])
+            }
             PageState::Erased | PageState::Torn | PageState::Unstable => None,
         }
     }

@@ -377,10 +377,7 @@ mod tests {
     fn a_client_that_knows_everything_gets_everything() {
         let contexts = query(b"", &[CONTEXT, b"x:y"]);
         let (outcome, replies) = asked(&[(8, b""), (10, &contexts), (7, &go())], Security::Plain);
-        assert!(matches!(
-            outcome,
-            Ok(Outcome::Transmission(Agreed { structured: true, base_allocation: true }))
-        ));
+        assert!(matches!(outcome, Ok(Outcome::Transmission(Agreed { structured: true, base_allocation: true }))));
         let kinds: Vec<_> = replies.iter().map(|(_, kind, _)| *kind).collect();
         assert_eq!(kinds, [1, 4, 1, 3, 3, 1]);
         assert_eq!(replies[1].2, [&1_u32.to_be_bytes()[..], CONTEXT].concat());
@@ -433,7 +430,8 @@ mod tests {
 
     #[test]
     fn listing_contexts_changes_nothing() {
-        let (_, replies) = asked(&[(8, b""), (9, &query(b"", &[])), (9, &query(b"", &[b"base:"])), (2, b"")], Security::Plain);
+        let (_, replies) =
+            asked(&[(8, b""), (9, &query(b"", &[])), (9, &query(b"", &[b"base:"])), (2, b"")], Security::Plain);
         let kinds: Vec<_> = replies.iter().map(|(_, kind, _)| *kind).collect();
         assert_eq!(kinds, [1, 4, 1, 4, 1, 1]);
     }

@@ -197,7 +197,10 @@ mod tests {
         let bytes = encoded(read(false), STRUCTURED);
         let (first, rest) = bytes.split_at(20 + 8 + 2);
         assert_eq!(first[..8], [0x66, 0x8e, 0x33, 0xef, 0, 0, 0, 1]);
-        assert_eq!((&first[16..20], &first[20..28], &first[28..]), (&[0, 0, 0, 10][..], &16_u64.to_be_bytes()[..], &b"ab"[..]));
+        assert_eq!(
+            (&first[16..20], &first[20..28], &first[28..]),
+            (&[0, 0, 0, 10][..], &16_u64.to_be_bytes()[..], &b"ab"[..])
+        );
         let (hole, last) = rest.split_at(20 + 12);
         assert_eq!((hole[7], &hole[20..28], &hole[28..]), (2, &18_u64.to_be_bytes()[..], &3_u32.to_be_bytes()[..]));
         assert_eq!((last[5], last[7], &last[20..28], last[28]), (1, 1, &21_u64.to_be_bytes()[..], b'c'));
@@ -208,7 +211,10 @@ mod tests {
     #[test]
     fn errors_and_status_are_single_chunks() {
         let error = encoded(Reply::Error(Errno::Io, "lost".into()), STRUCTURED);
-        assert_eq!((&error[4..8], &error[20..24], &error[26..]), (&[0, 1, 0x80, 1][..], &5_u32.to_be_bytes()[..], &b"lost"[..]));
+        assert_eq!(
+            (&error[4..8], &error[20..24], &error[26..]),
+            (&[0, 1, 0x80, 1][..], &5_u32.to_be_bytes()[..], &b"lost"[..])
+        );
         let status = encoded(Reply::Status(vec![(4096, true), (8192, false)]), STRUCTURED);
         assert_eq!(status[20..], [1_u32, 4096, 3, 8192, 0].map(u32::to_be_bytes).concat());
     }

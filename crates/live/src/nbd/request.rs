@@ -198,9 +198,7 @@ mod tests {
 
     #[test]
     fn a_request_is_read_from_its_bytes() {
-        let bytes = [
-            0x25, 0x60, 0x95, 0x13, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0x20, 0,
-        ];
+        let bytes = [0x25, 0x60, 0x95, 0x13, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0x20, 0];
         let expected = Header { flags: 1, kind: 6, cookie: 0x0102_0304_0506_0708, offset: 65_536, length: 8192 };
         assert_eq!(Header::read(&mut &bytes[..]).expect("whole"), Some(expected));
         assert_eq!(Header::read(&mut &[][..]).expect("left"), None);

@@ -19,7 +19,7 @@ use super::socket::Socket;
 use crate::nbd::{self, Agreed, Command, Ended, Errno, Header, MAX_PAYLOAD_BYTES, Outcome, Reply, Security};
 
 /// How long a client may take to negotiate.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes read from a socket at once: several requests, or a few with their data.
 const READ_AHEAD_BYTES: usize = 256 << 10;
 /// Buffers that the operating system takes at once.
@@ -126,7 +126,16 @@ fn read_requests(connection: &Arc<Connection>, agreed: Agreed, shared: &Shared) 
                 let data = payload(&mut reader, &header)?;
                 let connection = Arc::clone(connection);
                 let (offset, length, cookie) = (header.offset, header.length, header.cookie);
-                shared.queue.push(Task::serve(connection, agreed, command, (offset, length), cookie, data, arrived, weight));
+                shared.queue.push(Task::serve(
+                    connection,
+                    agreed,
+                    command,
+                    (offset, length),
+                    cookie,
+                    data,
+                    arrived,
+                    weight,
+                ));
             }
             Err(refused) => {
                 io::copy(&mut (&mut reader).take(header.payload_bytes().into()), &mut io::sink())?;

@@ -171,9 +171,9 @@ fn answer(caller: &UnixStream, shared: &Shared) -> std::io::Result<()> {
 pub(crate) fn ask(shared: &Shared, request: ControlRequest) -> String {
     let (sender, receiver) = sync_channel(1);
     shared.queue.push(Task::Control(request, sender));
-    receiver
-        .recv_timeout(ENGINE_PATIENCE)
-        .unwrap_or_else(|_| refusal(&LiveError::user("the server is stopping, or busy for longer than anyone should wait")))
+    receiver.recv_timeout(ENGINE_PATIENCE).unwrap_or_else(|_| {
+        refusal(&LiveError::user("the server is stopping, or busy for longer than anyone should wait"))
+    })
 }
 
 /// Asks the server of an image; returns its answer, JSON.

@@ -60,7 +60,10 @@ pub(crate) struct Request {
 }
 
 impl Task {
-    #[expect(clippy::too_many_arguments, reason = "the fields of a request, told once by the one thread that makes them")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the fields of a request, told once by the one thread that makes them"
+    )]
     pub(crate) fn serve(
         connection: Arc<Connection>,
         agreed: Agreed,
@@ -149,7 +152,11 @@ impl Engine {
         match self.perform(&request) {
             Ok(None) => {
                 // The rest of it waits its turn.
-                let rest = Request { offset: request.offset + u64::from(ZEROS_AT_ONCE), length: request.length - ZEROS_AT_ONCE, ..request };
+                let rest = Request {
+                    offset: request.offset + u64::from(ZEROS_AT_ONCE),
+                    length: request.length - ZEROS_AT_ONCE,
+                    ..request
+                };
                 self.shared.queue.push(Task::Serve(Box::new(rest)));
                 Ok(())
             }
@@ -199,7 +206,9 @@ impl Engine {
             // Nothing would be read any faster for it.
             Command::Cache | Command::Disconnect => {}
         }
-        if let Command::Write { fua: true } | Command::Trim { fua: true } | Command::WriteZeroes { fua: true, .. } = command {
+        if let Command::Write { fua: true } | Command::Trim { fua: true } | Command::WriteZeroes { fua: true, .. } =
+            command
+        {
             drive.flush()?;
         }
         Ok(Some(Reply::Done))
@@ -222,7 +231,9 @@ impl Engine {
     fn hand_out(&mut self) {
         let mut replies = self.finished.drain(..).peekable();
         while let Some((connection, first)) = replies.next() {
-            let same = std::iter::from_fn(|| replies.next_if(|(next, _)| Arc::ptr_eq(next, &connection)).map(|(_, reply)| reply));
+            let same = std::iter::from_fn(|| {
+                replies.next_if(|(next, _)| Arc::ptr_eq(next, &connection)).map(|(_, reply)| reply)
+            });
             connection.outbox.deliver(std::iter::once(first).chain(same));
         }
     }
@@ -283,7 +294,11 @@ impl Engine {
             FaultRequest::Cut { tear: None, after: 0, stay_off } => {
                 self.stays_off = *stay_off;
                 self.lose_power()?;
-                let what = if *stay_off { "the power is off" } else { "the power was cut, and the translation layer recovered" };
+                let what = if *stay_off {
+                    "the power is off"
+                } else {
+                    "the power was cut, and the translation layer recovered"
+                };
                 return Ok(super::control::done(what));
             }
             FaultRequest::Cut { stay_off, .. } => self.stays_off = *stay_off,
@@ -311,7 +326,9 @@ impl Engine {
             Err(DriveError::Bug(why)) => Err((Box::new(self.drive), LiveError::Bug(why))),
             Err(DriveError::NoPower | DriveError::ReadOnly | DriveError::Unreadable) => {
                 let why = self.drive.disk_failure().unwrap_or("the flash lost its power").to_owned();
-                let error = LiveError::user(format!("the last flush did not reach the disk: {why}. Serve the image again to recover it"));
+                let error = LiveError::user(format!(
+                    "the last flush did not reach the disk: {why}. Serve the image again to recover it"
+                ));
                 Err((Box::new(self.drive), error))
             }
         }

@@ -33,7 +33,7 @@ use flash::FaultPlan;
 use serde::Serialize;
 
 use crate::LiveError;
-use crate::drive::{Drive, DriveOptions};
+use crate::drive::{Drive, DriveOptions, HostCounts};
 use crate::image::Image;
 use crate::nbd::Export;
 
@@ -96,7 +96,7 @@ pub struct Summary {
     /// Clients that were served.
     pub clients: u64,
     /// Requests and bytes.
-    pub host: stat::Host,
+    pub host: HostCounts,
     /// Whether everything reached the disk and the image was left in good order.
     pub is_saved: bool,
 }
@@ -179,7 +179,7 @@ impl Server {
         match end {
             Some(Ok(Ok(drive))) => Ok(Summary {
                 clients: self.shared.served_clients.load(Ordering::Relaxed),
-                host: (*drive.counts()).into(),
+                host: drive.served(),
                 is_saved: drive.is_powered() && !self.shared.is_dark.load(Ordering::SeqCst),
             }),
             Some(Ok(Err((_, error)))) => Err(error),
@@ -220,7 +220,6 @@ impl Server {
         }
         self.shared.each_client(connection::Connection::close);
     }
-
 }
 
 impl Drop for Server {

@@ -52,7 +52,9 @@ impl Listener {
     /// Listens; a socket that an earlier server left behind is replaced, which the lock on the image allows.
     pub(crate) fn bind(address: &Address) -> Result<(Self, Address), LiveError> {
         let failed = |error: io::Error| {
-            LiveError::user(format!("cannot listen on {address}: {error}; choose another address with --socket or --listen"))
+            LiveError::user(format!(
+                "cannot listen on {address}: {error}; choose another address with --socket or --listen"
+            ))
         };
         match address {
             Address::Unix(path) => Ok((Self::Unix(bind_unix(path, "--socket")?), address.clone())),

@@ -28,8 +28,8 @@ pub struct Stat {
     pub clients: usize,
     /// Clients so far.
     pub clients_served: u64,
-    /// What hosts asked for since then.
-    pub host: Host,
+    /// What hosts asked for since the power came on.
+    pub host: HostCounts,
     /// Pages programmed ÷ pages that hosts wrote, since then; none before the first write.
     pub write_amplification: Option<f64>,
     /// Flash operations since then, by cause.
@@ -58,25 +58,6 @@ pub struct Stat {
     pub life: Counters,
 }
 
-/// What hosts asked for.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Host {
-    /// Requests.
-    pub reads: u64,
-    /// Requests.
-    pub writes: u64,
-    /// Requests.
-    pub trims: u64,
-    /// Requests.
-    pub flushes: u64,
-    /// Bytes.
-    pub bytes_read: u64,
-    /// Bytes.
-    pub bytes_written: u64,
-    /// Pages touched by writes.
-    pub pages_written: u64,
-}
-
 /// Flash operations of one kind for one cause.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Count {
@@ -86,13 +67,6 @@ pub struct Count {
     pub op: &'static str,
     /// How often.
     pub count: u64,
-}
-
-impl From<HostCounts> for Host {
-    fn from(counts: HostCounts) -> Self {
-        let HostCounts { reads, writes, trims, flushes, bytes_read, bytes_written, pages_written } = counts;
-        Self { reads, writes, trims, flushes, bytes_read, bytes_written, pages_written }
-    }
 }
 
 impl Stat {
@@ -113,10 +87,14 @@ impl Stat {
             uptime_s: shared.clock().0 as f64 / 1e9,
             clients: shared.client_count(),
             clients_served: shared.served_clients.load(Ordering::Relaxed),
-            host: (*drive.counts()).into(),
-            write_amplification: sim::write_amplification(programs(tally), drive.counts().pages_written),
+            host: *drive.counts(),
+            write_amplification: sim::write_amplification(tally.total(Op::Program), drive.counts().pages_written),
             operations: operations.filter(|operation| operation.count > 0).collect(),
-            notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).filter(|(_, count)| *count > 0).collect(),
+            notes: Note::ALL
+                .iter()
+                .map(|&note| (note.name(), tally.note(note)))
+                .filter(|(_, count)| *count > 0)
+                .collect(),
             mapping_hit_ratio: sim::mapping_hit_ratio(tally),
             gauges: drive.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
             wear: f64::from(erases.max) / f64::from(endurance),
@@ -157,7 +135,12 @@ impl Stat {
         metric("host_requests_total", "counter", "Requests of hosts.", &by_kind(&requests));
         let bytes = [("read", host.bytes_read), ("write", host.bytes_written)];
         metric("host_bytes_total", "counter", "Bytes that hosts read and wrote.", &by_kind(&bytes));
-        metric("host_pages_written_total", "counter", "Pages touched by writes of hosts.", &one(host.pages_written as f64));
+        metric(
+            "host_pages_written_total",
+            "counter",
+            "Pages touched by writes of hosts.",
+            &one(host.pages_written as f64),
+        );
         let operations: Vec<_> = self
             .operations
             .iter()
@@ -180,8 +163,4 @@ impl Stat {
         metric("corrected_reads_total", "counter", "Reads that needed correction.", &one(self.corrected_reads as f64));
         text
     }
-}
-
-fn programs(tally: &ftl::Tally) -> u64 {
-    tally.total(Op::Program)
 }

@@ -1,13 +1,11 @@
 //! Images that are not what they should be: said in words, never a panic, and what is intact stays readable.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use common::{Client, Dice, create, options, serve, small_device};
+use crate::common::{Client, Dice, create, options, serve, small_device};
 use live::{Image, Server};
 
 /// Every page of the device holds its own number.
@@ -131,7 +129,10 @@ fn a_damaged_tag_is_served_only_when_asked_for() {
 fn what_is_no_image_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |path: &Path| {
-        let (open, check) = (Image::open(path).err().expect("refused").to_string(), live::check(path).expect_err("refused").to_string());
+        let (open, check) = (
+            Image::open(path).err().expect("refused").to_string(),
+            live::check(path).expect_err("refused").to_string(),
+        );
         assert_eq!(open, check);
         open
     };
@@ -144,7 +145,12 @@ fn what_is_no_image_is_refused_by_name() {
     }
     let image = create(folder.path(), "page");
     for copy in [0, 8192] {
-        OpenOptions::new().write(true).open(&image).expect("the image").write_all_at(&9_u32.to_le_bytes(), copy + 8).expect("written");
+        OpenOptions::new()
+            .write(true)
+            .open(&image)
+            .expect("the image")
+            .write_all_at(&9_u32.to_le_bytes(), copy + 8)
+            .expect("written");
     }
     let version = refused(&image);
     assert!(version.contains("version 9") && version.contains("reads version 1"), "{version}");

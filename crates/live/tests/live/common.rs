@@ -1,7 +1,5 @@
 //! What the tests share: small images, a server in this process, and a client that can also misbehave.
 
-#![allow(dead_code, reason = "each test program uses its part")]
-
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,7 +10,7 @@ use live::{Address, DEFAULT_CLIENTS, Image, ServeOptions, Server};
 use sim::study::{Capacity, Count, DeviceText};
 
 /// A device of a few megabytes on four dies, with room enough for every scheme.
-pub fn small_device() -> DeviceText {
+pub(crate) fn small_device() -> DeviceText {
     DeviceText {
         capacity: Some(Capacity::Bytes(4 << 20)),
         spare: Some(0.35),
@@ -24,12 +22,12 @@ pub fn small_device() -> DeviceText {
 }
 
 /// Makes an image of the small device.
-pub fn create(folder: &Path, ftl: &str) -> PathBuf {
+pub(crate) fn create(folder: &Path, ftl: &str) -> PathBuf {
     create_on(folder, ftl, &small_device())
 }
 
 /// Makes an image of a device.
-pub fn create_on(folder: &Path, ftl: &str, device: &DeviceText) -> PathBuf {
+pub(crate) fn create_on(folder: &Path, ftl: &str, device: &DeviceText) -> PathBuf {
     let path = folder.join(format!("{ftl}.img"));
     let device = sim::Device::resolve(device, 1).expect("a device");
     Image::create(&path, &device, ftl, &BTreeMap::new()).expect("an image");
@@ -37,7 +35,7 @@ pub fn create_on(folder: &Path, ftl: &str, device: &DeviceText) -> PathBuf {
 }
 
 /// How tests serve an image.
-pub fn options(image: &Path) -> ServeOptions {
+pub(crate) fn options(image: &Path) -> ServeOptions {
     ServeOptions {
         image: image.to_owned(),
         address: Address::Unix(socket(image)),
@@ -52,41 +50,41 @@ pub fn options(image: &Path) -> ServeOptions {
 }
 
 /// Where tests serve it.
-pub fn socket(image: &Path) -> PathBuf {
+pub(crate) fn socket(image: &Path) -> PathBuf {
     image.with_extension("sock")
 }
 
 /// Serves an image.
-pub fn serve(image: &Path) -> Server {
+pub(crate) fn serve(image: &Path) -> Server {
     Server::start(&options(image)).expect("a server")
 }
 
 /// Names of all schemes.
-pub fn schemes() -> impl Iterator<Item = &'static str> {
+pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
     ftl::registry::ENTRIES.iter().map(|entry| entry.name)
 }
 
 /// A client.
-pub struct Client {
-    pub stream: UnixStream,
-    pub bytes: u64,
+pub(crate) struct Client {
+    pub(crate) stream: UnixStream,
+    pub(crate) bytes: u64,
     cookie: u64,
 }
 
 /// A command and its numbers, as the wire has them.
-pub const READ: u16 = 0;
-pub const WRITE: u16 = 1;
-pub const DISC: u16 = 2;
-pub const FLUSH: u16 = 3;
-pub const TRIM: u16 = 4;
-pub const WRITE_ZEROES: u16 = 6;
-pub const BLOCK_STATUS: u16 = 7;
-pub const FUA: u16 = 1;
-pub const NO_HOLE: u16 = 2;
+pub(crate) const READ: u16 = 0;
+pub(crate) const WRITE: u16 = 1;
+pub(crate) const DISC: u16 = 2;
+pub(crate) const FLUSH: u16 = 3;
+pub(crate) const TRIM: u16 = 4;
+pub(crate) const WRITE_ZEROES: u16 = 6;
+pub(crate) const BLOCK_STATUS: u16 = 7;
+pub(crate) const FUA: u16 = 1;
+pub(crate) const NO_HOLE: u16 = 2;
 
 impl Client {
     /// Connects and negotiates structured replies and block status.
-    pub fn connect(image: &Path) -> io::Result<Self> {
+    pub(crate) fn connect(image: &Path) -> io::Result<Self> {
         let mut client = Self { stream: UnixStream::connect(socket(image))?, bytes: 0, cookie: 0 };
         client.stream.set_read_timeout(Some(Duration::from_secs(20)))?;
         let mut hello = [0; 18];
@@ -122,7 +120,7 @@ impl Client {
     }
 
     /// Sends a request and does not wait.
-    pub fn send(&mut self, flags: u16, kind: u16, offset: u64, length: u32, data: &[u8]) -> io::Result<u64> {
+    pub(crate) fn send(&mut self, flags: u16, kind: u16, offset: u64, length: u32, data: &[u8]) -> io::Result<u64> {
         self.cookie += 1;
         let mut bytes = Vec::with_capacity(28 + data.len());
         bytes.extend(0x2560_9513_u32.to_be_bytes());
@@ -137,7 +135,7 @@ impl Client {
     }
 
     /// Takes a reply: its cookie, its error (0 for none), and what was read or the runs of a status.
-    pub fn receive(&mut self, read: &mut [u8], offset: u64) -> io::Result<(u64, u32, Vec<(u32, u32)>)> {
+    pub(crate) fn receive(&mut self, read: &mut [u8], offset: u64) -> io::Result<(u64, u32, Vec<(u32, u32)>)> {
         let mut runs = Vec::new();
         loop {
             let mut magic = [0; 4];
@@ -176,7 +174,7 @@ impl Client {
     }
 
     /// A request and its reply: the error, 0 for none.
-    pub fn ask(&mut self, flags: u16, kind: u16, offset: u64, length: u32, data: &[u8]) -> u32 {
+    pub(crate) fn ask(&mut self, flags: u16, kind: u16, offset: u64, length: u32, data: &[u8]) -> u32 {
         let cookie = self.send(flags, kind, offset, length, data).expect("sent");
         let (answered, error, _) = self.receive(&mut [], 0).expect("a reply");
         assert_eq!(answered, cookie);
@@ -184,7 +182,7 @@ impl Client {
     }
 
     /// Reads; fails with the error's number.
-    pub fn read(&mut self, offset: u64, length: usize) -> Result<Vec<u8>, u32> {
+    pub(crate) fn read(&mut self, offset: u64, length: usize) -> Result<Vec<u8>, u32> {
         let mut data = vec![0xEE; length];
         self.send(0, READ, offset, length as u32, &[]).expect("sent");
         match self.receive(&mut data, offset).expect("a reply").1 {
@@ -193,16 +191,16 @@ impl Client {
         }
     }
 
-    pub fn write(&mut self, offset: u64, data: &[u8]) -> u32 {
+    pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> u32 {
         self.ask(0, WRITE, offset, data.len() as u32, data)
     }
 
-    pub fn flush(&mut self) -> u32 {
+    pub(crate) fn flush(&mut self) -> u32 {
         self.ask(0, FLUSH, 0, 0, &[])
     }
 
     /// Runs of (bytes, flags).
-    pub fn status(&mut self, offset: u64, length: u32) -> Vec<(u32, u32)> {
+    pub(crate) fn status(&mut self, offset: u64, length: u32) -> Vec<(u32, u32)> {
         self.send(0, BLOCK_STATUS, offset, length, &[]).expect("sent");
         let (_, error, runs) = self.receive(&mut [], 0).expect("a reply");
         assert_eq!(error, 0);
@@ -219,21 +217,21 @@ fn be64(bytes: &[u8]) -> u64 {
 }
 
 /// Small numbers that repeat: the same for the same seed.
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % limit
     }
 
-    pub fn bytes(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| self.below(256) as u8).collect()
     }
 }

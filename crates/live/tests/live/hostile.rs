@@ -1,12 +1,10 @@
 //! Clients that mean no good, or know no better: they get the right error or a closed line, and nobody else notices.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use common::{BLOCK_STATUS, Client, DISC, FLUSH, READ, TRIM, WRITE, create, serve, socket};
+use crate::common::{BLOCK_STATUS, Client, DISC, FLUSH, READ, TRIM, WRITE, create, serve, socket};
 
 const EINVAL: u32 = 22;
 const ENOSPC: u32 = 28;
@@ -63,7 +61,12 @@ fn nonsense_closes_the_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let image = create(folder.path(), "fast");
     let _server = serve(&image);
-    for words in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xFF; 200], b"\0\0\0\x03IHAVEOP?", b"\0\0\0\x03IHAVEOPT\0\0\0\x07\xFF\xFF\xFF\xFF"] {
+    for words in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0xFF; 200],
+        b"\0\0\0\x03IHAVEOP?",
+        b"\0\0\0\x03IHAVEOPT\0\0\0\x07\xFF\xFF\xFF\xFF",
+    ] {
         let mut stream = UnixStream::connect(socket(&image)).expect("a connection");
         // It may close before all is said.
         let _ = stream.write_all(words);

@@ -1,14 +1,15 @@
 //! Every scheme as a disk: what was written is read, whatever the alignment, across restarts and power cuts.
 
-mod common;
-
-use common::{BLOCK_STATUS, Client, Dice, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, options, schemes, serve};
+use crate::common::{
+    BLOCK_STATUS, Client, Dice, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, options, schemes, serve,
+};
 use live::{ControlRequest, FailureName, FaultRequest, Server, TearName, call};
 
 /// Applies random requests to a device and to a copy in memory.
 fn exercise(client: &mut Client, copy: &mut [u8], dice: &mut Dice, requests: u32) {
     for _ in 0..requests {
-        let length = 1 + dice.below(if dice.below(4) == 0 { 100_000 } else { 9000 }) as usize;
+        let longest = if dice.below(4) == 0 { 100_000 } else { 9000 };
+        let length = 1 + dice.below(longest) as usize;
         let offset = dice.below((copy.len() - length) as u64) as usize;
         let range = offset..offset + length;
         match dice.below(10) {
@@ -127,7 +128,9 @@ fn flash_that_fails_is_lived_with() {
         let mut client = Client::connect(&image).expect("a connection");
         let mut copy = vec![0; 4 << 20];
         let mut dice = Dice::new(5);
-        for (kind, after) in [(FailureName::ProgramFails, 3), (FailureName::EraseFails, 900), (FailureName::ReadCorrected, 1)] {
+        for (kind, after) in
+            [(FailureName::ProgramFails, 3), (FailureName::EraseFails, 900), (FailureName::ReadCorrected, 1)]
+        {
             call(&image, &ControlRequest::Fault(FaultRequest::At { kind, after })).expect("planned");
             exercise(&mut client, &mut copy, &mut dice, 60);
         }
