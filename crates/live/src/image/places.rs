@@ -71,9 +71,9 @@ mod tests {
         };
         let places = Places::of(&Geometry::new(shape).expect("valid"));
         assert_eq!((places.life, places.blocks), (16_384, 49_152));
-        assert_eq!(places.slots, 53_248); // 300 blocks × 16 B take two pages
-        assert_eq!(places.data, 53_248 + 69_632); // 2100 slots × 32 B = 67 200 B
+        assert_eq!(places.slots, 57_344); // 300 blocks × 16 B take two pages
+        assert_eq!(places.data, 57_344 + 69_632); // 2100 slots × 32 B = 67 200 B
         assert_eq!(places.end, places.data(2100));
-        assert_eq!((places.block(1), places.slot(2)), (49_168, 53_312));
+        assert_eq!((places.block(1), places.slot(2)), (49_168, 57_408));
     }
 }

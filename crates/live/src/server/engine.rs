@@ -247,6 +247,8 @@ impl Engine {
                  serve it again"
             )));
         }
+        let shared = Arc::clone(&self.shared);
+        let _recovery = shared.recovery();
         self.shared.is_dark.store(true, Ordering::SeqCst);
         self.shared.each_client(Connection::close);
         if std::mem::take(&mut self.stays_off) { Ok(()) } else { self.restore_power() }

@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) is_dark: AtomicBool,
     started: Instant,
     clients: Mutex<Vec<Arc<Connection>>>,
+    /// Held while the power is lost and restored.
+    recovery: Mutex<()>,
 }
 
 impl Shared {
@@ -40,6 +42,7 @@ impl Shared {
             is_dark: AtomicBool::new(false),
             started: Instant::now(),
             clients: Mutex::default(),
+            recovery: Mutex::default(),
         }
     }
 
@@ -57,8 +60,14 @@ impl Shared {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client has negotiated; false when there is no place for it.
+    /// For the engine: clients that come from now on wait at the door until this is let go of.
+    pub(crate) fn recovery(&self) -> MutexGuard<'_, ()> {
+        self.recovery.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client has negotiated; false when there is no place for it. Waits for a recovery to end.
     pub(crate) fn enter(&self, connection: &Arc<Connection>) -> bool {
+        drop(self.recovery());
         let mut clients = self.clients();
         let refused = self.is_stopping.load(Ordering::SeqCst) || self.is_dark.load(Ordering::SeqCst);
         if refused || clients.len() >= self.most_clients {
