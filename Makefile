@@ -50,8 +50,13 @@ $(VENV)/native: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
 	rm -f $(VENV)/checked
 	touch $@
 
+# What [profile.test] says, said of the profile of libraries: built under the name of the test profile the module would be a test
+# program, which Python cannot load.
+AS_TESTS := --config 'profile.dev.opt-level=3' --config 'profile.dev.debug="line-tables-only"' \
+	--config 'profile.dev.package."*".opt-level=1' --config 'profile.dev.package."*".debug=false'
+
 $(VENV)/checked: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile test
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop $(AS_TESTS)
 	rm -f $(VENV)/native
 	touch $@
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result], tmp_path: Path) -> None:
-    made = call("image", "create", "d.img", "--ftl", "dftl:cmt=8KiB", "--capacity", "16MiB", "--set", "device.spare=0.2")
+    made = call("image", "create", "d.img", "--ftl", "dftl:cmt=8KiB", "--capacity", "32MiB", "--set", "device.spare=0.25")
     assert made.exit_code == 0, made.output
     assert "ftlkit serve d.img" in made.output
     found = json.loads(call("image", "info", "d.img", "--json").output)
     assert found["description"]["settings"]["cmt"] == "8KiB"
-    assert found["logical_bytes"] == 16 << 20
+    assert found["logical_bytes"] == 32 << 20
     assert found["disk_bytes"] < found["file_bytes"] / 10
     assert "in good order" in call("image", "info", "d.img").output
     assert "sound" in call("image", "check", "d.img").output
@@ -68,8 +68,7 @@ def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
     assert disk.process.stderr is not None
     metrics = disk.process.stderr.readline().split()[-1]
     needs("nbdcopy")
-    (tmp_path / "data").write_bytes(b"ftl" * 1_000_000)
-    (tmp_path / "data").open("ab").truncate(16 << 20)
+    (tmp_path / "data").write_bytes((b"ftl" * 1_000_000).ljust(16 << 20, b"\0"))
     run("nbdcopy", "--flush", tmp_path / "data", disk.uri)
     found = fk.stat(disk.image)
     assert found["host"]["bytes_written"] >= 3_000_000
@@ -83,7 +82,7 @@ def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
     info = fk.image_info(disk.image)
     assert info["is_clean"]
     assert info["life"]["host_bytes_written"] == found["host"]["bytes_written"]
-    compared = fk.compare(tmp_path / "served.parquet", ["page", "dftl"], device={"capacity": "16MiB"})
+    compared = fk.compare(tmp_path / "served.parquet", ["page", "dftl"], device={"capacity": "16MiB", "spare": 0.4})
     assert {run["label"] for run in compared.document["runs"]} == {"page", "dftl"}
 
 
@@ -107,7 +106,7 @@ def test_ctrl_c_stops_in_good_order(tmp_path: Path) -> None:
 
 def test_the_api_serves_within_the_process(tmp_path: Path) -> None:
     image = tmp_path / "a.img"
-    fk.create_image(image, {"name": "page", "gc_threshold": 2}, device={"capacity": "16MiB"})
+    fk.create_image(image, {"name": "page", "gc_threshold": 2}, device={"capacity": "64MiB"})
     with fk.serve(image) as device:
         assert device.uri.endswith("a.img.sock")
         assert fk.stat(image)["has_power"]
