@@ -59,7 +59,7 @@ def test_fio_finds_what_it_wrote(ftl: str, tmp_path: Path) -> None:
     length = ["--time_based", "--runtime=60"] if LONG else ["--number_ios=4000"]
     with Disk(tmp_path, ftl) as disk:
         said = run(
-            *["fio", "--name=verify", f"--uri={disk.uri}", "--size=64M", "--fsync=32", "--randseed=7", *job, *length],
+            *["fio", "--name=verify", *job, *length, f"--uri={disk.uri}", "--size=64M", "--fsync=32", "--randseed=7"],
             *["--verify_backlog=256", "--output-format=json"],
             within_s=600,
         )
