@@ -34,7 +34,7 @@ lint: $(VENV)/tools
 
 docs: $(VENV)/native ## one page a scheme, from the stories in the sources
 	$(BIN)/python -m ftlkit.docs docs
-	cargo doc --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 $(VENV)/tools: requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "ftlkit needs Python 3.10 or newer; set PYTHON=")'

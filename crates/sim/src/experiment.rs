@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicUsize;
 
 use flash::Lean;
 use ftl::{Entry, registry};
+use trace::TraceError;
 
 use crate::SimError;
 use crate::control::{Control, Order, Stopped};
@@ -73,6 +74,12 @@ impl From<Stopped> for Unready {
     }
 }
 
+impl From<TraceError> for Unready {
+    fn from(error: TraceError) -> Self {
+        Self::Input(error.into())
+    }
+}
+
 impl From<SimError> for Unready {
     fn from(error: SimError) -> Self {
         Self::Input(error)
@@ -80,11 +87,13 @@ impl From<SimError> for Unready {
 }
 
 impl Experiment {
-    /// Checks a study. Reads its workload once, and reports that as the first line of progress.
+    /// Checks a study. Reads its workload, a trace twice, and reports that as the first line of progress.
     pub(crate) fn check(study: &Study, control: &Control) -> Result<Self, Unready> {
         let seed = study.seed.unwrap_or(1);
         let draft = Draft::of(&study.device)?;
-        let workload = Workload::of(&study.workload, seed)?;
+        let none_failed = AtomicUsize::new(usize::MAX);
+        let reporter = control.reporter(0, Order { index: 0, first_failed: &none_failed });
+        let workload = Workload::of(&study.workload, seed, &reporter)?;
         let queue_depth = queue_depth(&study.host, &workload)?;
         let samples = samples(&study.run)?;
         let plans = plans(&study.ftl)?;
@@ -94,8 +103,6 @@ impl Experiment {
                  one of them must give a size. Set capacity, or leave addresses out",
             )));
         }
-        let none_failed = AtomicUsize::new(usize::MAX);
-        let reporter = control.reporter(0, Order { index: 0, first_failed: &none_failed });
         let survey = workload.survey(draft.page_size_bytes(), &reporter)?;
         let device = draft.resolve(survey.span_pages, seed)?;
         let mut experiment = Self {

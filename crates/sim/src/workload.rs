@@ -39,19 +39,20 @@ enum Source {
 }
 
 impl Workload {
-    /// Checks the keys of a `[workload]` table.
-    pub(crate) fn of(text: &WorkloadText, master_seed: u64) -> Result<Self, SimError> {
+    /// Checks the keys of a `[workload]` table. Reads a trace once, to lay out its devices, and reports that.
+    pub(crate) fn of(text: &WorkloadText, master_seed: u64, reporter: &Reporter) -> Result<Self, Unready> {
         let speedup = text.speedup.unwrap_or(1.0);
         if !(speedup > 0.0 && speedup.is_finite()) {
-            return Err(SimError::study(format!(
+            return Err(Unready::Input(SimError::study(format!(
                 "workload.speedup = {speedup}: must be above 0; 2 makes requests arrive twice as fast, 0.5 half as fast"
-            )));
+            ))));
         }
         if text.requests == Some(0) {
-            return Err(SimError::study("workload.requests = 0: must be at least 1; leave it out to take all"));
+            let zero = "workload.requests = 0: must be at least 1; leave it out to take all";
+            return Err(Unready::Input(SimError::study(zero)));
         }
         Ok(Self {
-            source: Source::of(text, seed::derive(master_seed, "workload"))?,
+            source: Source::of(text, seed::derive(master_seed, "workload"), reporter)?,
             limit: text.requests,
             addresses: text.addresses.unwrap_or_default(),
             speedup,
@@ -148,28 +149,29 @@ impl Workload {
 }
 
 impl Source {
-    fn of(text: &WorkloadText, seed: u64) -> Result<Self, SimError> {
+    fn of(text: &WorkloadText, seed: u64, reporter: &Reporter) -> Result<Self, Unready> {
         let shift_bytes = text.align_offset.map_or(0, |bytes| bytes.0);
         match (&text.trace, &text.preset, &text.generator) {
             (Some(path), None, None) => {
                 let (path, options) = (PathBuf::from(path), Box::new(options_of(text, shift_bytes)));
                 let device = text.trace_device.clone().unwrap_or_default();
-                let trace = FlatTrace::open(&path, &options, &device)?;
+                let watch = |read| reporter.report(read).map_err(Unready::from);
+                let trace = FlatTrace::open_while(&path, &options, &device, watch)?;
                 Ok(Self::Trace { path, options, device, trace })
             }
             (None, Some(preset), None) => {
                 refuse_trace_keys(text)?;
-                let spec = limited(generate::preset(preset)?, text.requests);
+                let spec = limited(generate::preset(preset).map_err(SimError::from)?, text.requests);
                 Ok(Self::Generated { preset: Some(preset.clone()), spec, shift_bytes, seed })
             }
             (None, None, Some(spec)) => {
                 refuse_trace_keys(text)?;
                 Ok(Self::Generated { preset: None, spec: limited(spec.clone(), text.requests), shift_bytes, seed })
             }
-            _ => Err(SimError::study(
+            _ => Err(Unready::Input(SimError::study(
                 "workload: exactly one of trace (a file), preset (a name such as fin1) and generator (a table) says what the host asks; \
                  give one of them",
-            )),
+            ))),
         }
     }
 }

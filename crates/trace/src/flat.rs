@@ -86,9 +86,22 @@ pub struct FlatRecords {
 }
 
 impl FlatTrace {
+    /// Requests between two calls of a watcher: some milliseconds.
+    pub const TOLD_EVERY: u64 = 1 << 14;
+
     /// Surveys the trace at `path` and lays `choice` of its devices out.
     pub fn open(path: &Path, options: &OpenOptions, choice: &DeviceChoice) -> Result<Self, TraceError> {
-        Self::of(Origin::File(path.to_owned()), options, choice)
+        Self::open_while(path, options, choice, |_| Ok(()))
+    }
+
+    /// The same, telling `watch` every [`FlatTrace::TOLD_EVERY`] requests how many were read; its error ends the survey.
+    pub fn open_while<E: From<TraceError>>(
+        path: &Path,
+        options: &OpenOptions,
+        choice: &DeviceChoice,
+        watch: impl FnMut(u64) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        Self::of(Origin::File(path.to_owned()), options, choice, watch)
     }
 
     /// The same for a trace in memory; errors call it `name`.
@@ -98,18 +111,26 @@ impl FlatTrace {
         options: &OpenOptions,
         choice: &DeviceChoice,
     ) -> Result<Self, TraceError> {
-        Self::of(Origin::Memory { name: name.into(), bytes: bytes.into() }, options, choice)
+        Self::of(Origin::Memory { name: name.into(), bytes: bytes.into() }, options, choice, |_| Ok(()))
     }
 
-    fn of(origin: Origin, options: &OpenOptions, choice: &DeviceChoice) -> Result<Self, TraceError> {
+    fn of<E: From<TraceError>>(
+        origin: Origin,
+        options: &OpenOptions,
+        choice: &DeviceChoice,
+        mut watch: impl FnMut(u64) -> Result<(), E>,
+    ) -> Result<Self, E> {
         options.check()?;
         let sample = Sample::of(&origin)?;
         let format = options.format.map_or_else(|| guess::format(&origin, &sample, options), Ok)?;
         let options = OpenOptions { format: Some(format), ..options.clone() };
         let mut trace = open_as(format, &origin, &options)?;
         let mut survey = Survey::default();
-        for record in trace.by_ref() {
+        for (number, record) in (1_u64..).zip(trace.by_ref()) {
             survey.observe(&record?);
+            if number.is_multiple_of(Self::TOLD_EVERY) {
+                watch(number)?;
+            }
         }
         let facts = survey.lay_out(&trace, &origin, choice, options.shift_bytes)?;
         Ok(Self { origin, options, facts: Arc::new(facts) })

@@ -16,10 +16,14 @@ fn folder(trace: &str) -> (TempDir, PathBuf) {
 }
 
 fn run_at(study: &Path, workload: &str) -> Result<Results, SimError> {
+    run_under(&Control::new(), study, workload)
+}
+
+fn run_under(control: &Control, study: &Path, workload: &str) -> Result<Results, SimError> {
     let text = format!(
         "[device]\ncapacity = \"auto\"\n[workload]\ntrace = \"trace.csv\"\nformat = \"msr\"\n{workload}\n[run]\nverify = true\n[[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"fast\""
     );
-    run_study(&parse_toml(&text, &study.to_string_lossy())?, &Control::new())
+    run_study(&parse_toml(&text, &study.to_string_lossy())?, control)
 }
 
 /// Writes and reads of 4 KiB at these pages, 1 ms apart, writes first.
@@ -52,6 +56,17 @@ fn dense_addresses_are_numbered_by_first_touch_and_counted() {
     let facts = results.workload.facts.join("; ");
     assert!(facts.contains("the 3 pages touched are numbered"), "{facts}");
     assert!(matches!(run_at(&study, ""), Err(SimError::Study(_))), "as they are, they need a device of 2^45 pages");
+}
+
+#[test]
+fn laying_out_a_trace_stops_when_it_is_cancelled() {
+    let bad_end = lines(&vec![1; 40_000]) + "garbage\n";
+    let (_folder, study) = folder(&bad_end);
+    assert!(run_at(&study, "").is_err(), "read to its end, the trace is bad");
+    let control = Control::new();
+    control.cancel();
+    let results = run_under(&control, &study, "").expect("stopping is no error");
+    assert!(results.cancelled && results.runs.is_empty());
 }
 
 #[test]
