@@ -2,9 +2,9 @@
 
     python benches/live.py [SECONDS] [ROUNDS]
 
-Both serve 256 MiB from memory over a Unix socket: nbdkit its memory plugin, ftlkit an image in /dev/shm with the page scheme. Four
-cases: random 4 KiB reads and writes at queue depths 1 and 32. Each pair is measured back to back, so that a machine that
-drifts drifts for both. Needs fio with its nbd engine, nbdkit and a release build of the module.
+Both serve 256 MiB from memory over a Unix socket: nbdkit its memory plugin, ftlkit an image in /dev/shm with the page
+scheme. Four cases: random 4 KiB reads and writes at queue depths 1 and 32. Each pair is measured back to back, so that a
+machine that drifts drifts for both. Needs fio with its nbd engine, nbdkit and a release build of the module.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def ftlkit(folder: Path, ftl: str) -> Iterator[str]:
     fk.create_image(image, ftl, device={"capacity": SIZE + "iB", "spare": 0.2})
     command = [sys.executable, "-m", "ftlkit", "serve", str(image)]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
-    server.stderr.readline()
+    if server.stderr is None or not server.stderr.readline().startswith("serving"):
+        sys.exit("the server did not start")
     try:
         yield f"nbd+unix:///?socket={image}.sock"
     finally:
@@ -59,15 +59,14 @@ def ftlkit(folder: Path, ftl: str) -> Iterator[str]:
         server.communicate()
 
 
+JOB = ("--name=job", "--ioengine=nbd", f"--size={SIZE}")
+
+
 def fio(uri: str, rw: str, depth: int, seconds: float) -> float:
     """Requests a second."""
-    done = subprocess.run(
-        ["fio", "--name=b", "--ioengine=nbd", f"--uri={uri}", f"--size={SIZE}", f"--rw={rw}", "--bs=4k", f"--iodepth={depth}"]
-        + ["--time_based", f"--runtime={seconds}", "--norandommap", "--randseed=5", "--output-format=json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    load = (f"--rw={rw}", "--bs=4k", f"--iodepth={depth}", "--time_based", f"--runtime={seconds}", "--norandommap")
+    command = ["fio", *JOB, f"--uri={uri}", *load, "--randseed=5", "--output-format=json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     (job,) = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
     iops: float = job["write" if "write" in rw else "read"]["iops"]
     return iops
@@ -75,7 +74,7 @@ def fio(uri: str, rw: str, depth: int, seconds: float) -> float:
 
 def fill(uri: str) -> None:
     """Write everything once, so that reads find data and writes meet collections."""
-    command = ["fio", "--name=fill", "--ioengine=nbd", f"--uri={uri}", f"--size={SIZE}", "--rw=write", "--bs=256k", "--iodepth=4"]
+    command = ["fio", *JOB, f"--uri={uri}", "--rw=write", "--bs=256k", "--iodepth=4"]
     subprocess.run(command, capture_output=True, check=True)
 
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result], tmp_path: Path) -> None:
-    made = call("image", "create", "d.img", "--ftl", "dftl:cmt=8KiB", "--capacity", "32MiB", "--set", "device.spare=0.25")
+    made = call(
+        "image", "create", "d.img", "--ftl", "dftl:cmt=8KiB", "--capacity", "32MiB", "--set", "device.spare=0.25"
+    )
     assert made.exit_code == 0, made.output
     assert "ftlkit serve d.img" in made.output
     found = json.loads(call("image", "info", "d.img", "--json").output)

@@ -138,7 +138,9 @@ def test_a_file_system_keeps_archives_repositories_and_databases(ftl: str, tmp_p
         database.execute("create table numbers (n integer, text text)")
         for i in range(20):
             with database:
-                database.executemany("insert into numbers values (?, ?)", ((i * 100 + j, "x" * 200) for j in range(100)))
+                database.executemany(
+                    "insert into numbers values (?, ?)", ((i * 100 + j, "x" * 200) for j in range(100))
+                )
         database.close()
         mounts.unmount()
         run("e2fsck", "-fn", mounts.loop)
@@ -155,7 +157,7 @@ def test_a_file_system_keeps_archives_repositories_and_databases(ftl: str, tmp_p
 @pytest.mark.parametrize("ftl", families())
 def test_what_was_synced_is_there_after_the_server_was_killed(ftl: str, tmp_path: Path) -> None:
     needs_mounting()
-    dice = random.Random(11)
+    dice = random.Random(11)  # noqa: S311 - the same moments in every run
     disk = Disk(tmp_path, ftl, capacity="64MiB")
     kept: dict[str, str] = {}
     with mounting(disk, tmp_path) as mounts:

@@ -19,7 +19,17 @@ def signed(folder: Path, authority: Path, name: str, *extra: str) -> None:
     names = folder / f"{name}.cnf"
     names.write_text("subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n")
     run(
-        *["openssl", "x509", "-req", "-in", request, "-CA", authority / "ca-cert.pem", "-CAkey", authority / "ca-key.pem"],
+        *[
+            "openssl",
+            "x509",
+            "-req",
+            "-in",
+            request,
+            "-CA",
+            authority / "ca-cert.pem",
+            "-CAkey",
+            authority / "ca-key.pem",
+        ],
         *["-CAcreateserial", "-days", "2", "-out", made, "-extfile", names, *extra],
     )
 

@@ -32,8 +32,8 @@ def create_image(
 ) -> Json:
     """Make a flash image for one translation layer; returns its description.
 
-    `device` is a preset's name or a `[device]` table; its `capacity` must be a size. Raises `UserError` if the file exists, or if
-    the translation layer does not fit the device.
+    `device` is a preset's name or a `[device]` table; its `capacity` must be a size. Raises `UserError` if the file
+    exists, or if the translation layer does not fit the device.
     """
     table = study.scheme(ftl)
     name = table.pop("name")
@@ -114,8 +114,9 @@ class Device:
 def serve(path: str | Path, **options: object) -> Device:
     """Serve an image as a block device over NBD, in threads of its own.
 
-    Options: `socket` or `listen` (by default a Unix socket beside the image), `latency` (`"none"` or `"modelled"`), `fault` (a
-    script), `record` (a Parquet file), `metrics` (an address), `tls` (a folder of certificates), `clients`, `accept_damage`.
+    Options: `socket` or `listen` (by default a Unix socket beside the image), `latency` (`"none"` or `"modelled"`),
+    `fault` (a script), `record` (a Parquet file), `metrics` (an address), `tls` (a folder of certificates), `clients`,
+    `accept_damage`.
     """
     given = {key: value for key, value in options.items() if value is not None}
     return Device({"image": str(path), **{key: _plain(value) for key, value in given.items()}})

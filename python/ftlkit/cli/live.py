@@ -33,9 +33,7 @@ POLL_S = 0.2
 @image.command()
 def create(
     path: Image,
-    ftl: Annotated[
-        str, typer.Option(help="The translation layer; dftl:cmt=32KiB sets a parameter of it.")
-    ] = "page",
+    ftl: Annotated[str, typer.Option(help="The translation layer; dftl:cmt=32KiB sets a parameter of it.")] = "page",
     device: options.Device = None,
     capacity: Annotated[
         str | None, typer.Option(help="Logical size, for example 1GiB; the preset's without it.")
@@ -58,7 +56,13 @@ def info(path: Image, as_json: AsJson = False) -> None:
         _print_json(found)
         return
     described = found["description"]
-    state = "being served" if found["is_served"] else "in good order" if found["is_clean"] else "was not stopped in good order; the next start recovers it"
+    state = (
+        "being served"
+        if found["is_served"]
+        else "in good order"
+        if found["is_clean"]
+        else "was not stopped in good order; the next start recovers it"
+    )
     _rows(
         [
             ("image", str(path)),
@@ -75,7 +79,10 @@ def info(path: Image, as_json: AsJson = False) -> None:
 
 @image.command()
 def check(path: Image, as_json: AsJson = False) -> None:
-    """Check every byte of an image that nobody serves, and recover it on a copy in memory; exit code 2 if anything is wrong."""
+    """Check every byte of an image that nobody serves, and recover it on a copy in memory.
+
+    The exit code is 2 if anything is wrong.
+    """
     found = live.check_image(path)
     if as_json:
         _print_json(found)
@@ -114,7 +121,9 @@ def serve(
     ] = None,
     tls: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Serve over TLS alone, with server-cert.pem and server-key.pem of this folder."),
+        typer.Option(
+            metavar="FOLDER", help="Serve over TLS alone, with server-cert.pem and server-key.pem of this folder."
+        ),
     ] = None,
     clients: Annotated[int | None, typer.Option(help="Clients at once; 16 without it.")] = None,
     accept_damage: Annotated[
@@ -139,7 +148,8 @@ def serve(
     )
     for finding in device.ready["findings"]:
         say(f"{path}: {finding}")
-    say(f"serving {path} ({device.ready['ftl']}, {units.typed(units.size(device.ready['logical_bytes']))}) at {device.uri}")
+    size = units.typed(units.size(device.ready["logical_bytes"]))
+    say(f"serving {path} ({device.ready['ftl']}, {size}) at {device.uri}")
     if device.ready["metrics"]:
         say(f"metrics at {device.ready['metrics']}")
     try:
@@ -164,9 +174,7 @@ def fault(
     path: Image,
     what: Annotated[
         str,
-        typer.Argument(
-            metavar="FAULT", help="cut, restore, program_fails, erase_fails, read_fails or read_corrected."
-        ),
+        typer.Argument(metavar="FAULT", help="cut, restore, program_fails, erase_fails, read_fails or read_corrected."),
     ],
     after: Annotated[int, typer.Option(min=0, help="Flash operations before it.")] = 0,
     tear: Annotated[
@@ -206,8 +214,11 @@ class _Stopping:
 
 def _say_saved(path: Path, summary: Json) -> None:
     host = summary["host"]
-    served = f"{units.count(summary['clients'])} clients, {units.count(host['reads'])} reads, {units.count(host['writes'])} writes"
-    saved = "everything is on the disk" if summary["is_saved"] else "the device has no power; its next start recovers it"
+    counted = ((summary["clients"], "clients"), (host["reads"], "reads"), (host["writes"], "writes"))
+    served = ", ".join(f"{units.count(number)} {what}" for number, what in counted)
+    saved = (
+        "everything is on the disk" if summary["is_saved"] else "the device has no power; its next start recovers it"
+    )
     say(f"stopped serving {path}: {served}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
 
 
