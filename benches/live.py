@@ -3,8 +3,8 @@
     python benches/live.py [SECONDS] [ROUNDS]
 
 Both serve 256 MiB from memory over a Unix socket: nbdkit its memory plugin, ftlkit an image in /dev/shm with the page
-scheme. Four cases: random 4 KiB reads and writes at queue depths 1 and 32. Each pair is measured back to back, so that a
-machine that drifts drifts for both. Needs fio with its nbd engine, nbdkit and a release build of the module.
+scheme. Four cases: random 4 KiB reads and writes at queue depths 1 and 32. Each pair is measured back to back, so that
+a machine that drifts drifts for both. Needs fio with its nbd engine, nbdkit and a release build of the module.
 """
 
 from __future__ import annotations

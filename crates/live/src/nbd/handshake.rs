@@ -214,16 +214,12 @@ impl Session<'_> {
             Security::Encrypted => Some((answer::INVALID, b"the line is encrypted already")),
             Security::TlsRequired => None,
         };
-        match refusal {
-            Some((code, why)) => {
-                send(writer, option::STARTTLS, code, why)?;
-                Ok(None)
-            }
-            None => {
-                send(writer, option::STARTTLS, answer::ACK, &[])?;
-                Ok(Some(Outcome::StartTls))
-            }
+        if let Some((code, why)) = refusal {
+            send(writer, option::STARTTLS, code, why)?;
+            return Ok(None);
         }
+        send(writer, option::STARTTLS, answer::ACK, &[])?;
+        Ok(Some(Outcome::StartTls))
     }
 
     fn info(&self, writer: &mut impl Write, option: u32, data: &[u8]) -> Result<Option<Outcome>, Ended> {
@@ -338,7 +334,10 @@ mod tests {
         Export { bytes: 1 << 20, page_bytes: 4096, is_read_only: false, description: "page".into() }
     }
 
-    fn asked(options: &[(u32, &[u8])], security: Security) -> (Result<Outcome, Ended>, Vec<(u32, u32, Vec<u8>)>) {
+    /// An option, what was answered, and the data of the answer.
+    type Answer = (u32, u32, Vec<u8>);
+
+    fn asked(options: &[(u32, &[u8])], security: Security) -> (Result<Outcome, Ended>, Vec<Answer>) {
         let mut said = Vec::new();
         for (option, data) in options {
             said.extend(OPTION_MAGIC.to_be_bytes());
@@ -351,7 +350,7 @@ mod tests {
         (outcome, replies(&heard))
     }
 
-    fn replies(mut bytes: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
+    fn replies(mut bytes: &[u8]) -> Vec<Answer> {
         let mut found = Vec::new();
         while bytes.len() >= 20 {
             let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
@@ -369,7 +368,7 @@ mod tests {
     fn query(name: &[u8], queries: &[&[u8]]) -> Vec<u8> {
         let counted = |text: &[u8]| [&(text.len() as u32).to_be_bytes()[..], text].concat();
         let mut data = [counted(name), (queries.len() as u32).to_be_bytes().to_vec()].concat();
-        queries.iter().for_each(|query| data.extend(counted(query)));
+        data.extend(queries.iter().flat_map(|query| counted(query)));
         data
     }
 

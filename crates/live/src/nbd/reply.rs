@@ -98,7 +98,9 @@ pub fn encode(reply: Reply, cookie: u64, agreed: Agreed, out: &mut Vec<Bytes>) {
         }
         Reply::Read { extents, .. } => {
             out.push(simple(0, cookie));
-            extents.into_iter().for_each(|extent| extent.append_to(out));
+            for extent in extents {
+                extent.append_to(out);
+            }
         }
         Reply::Status(runs) => {
             let mut payload = BytesMut::with_capacity(4 + 8 * runs.len());
@@ -130,7 +132,10 @@ fn encode_read(offset: u64, extents: Vec<Extent>, in_one_piece: bool, cookie: u6
     if in_one_piece {
         let length: usize = extents.iter().map(Extent::len).sum();
         out.push(structured(DONE, chunk::DATA, cookie, &offset.to_be_bytes(), length));
-        return extents.into_iter().for_each(|extent| extent.append_to(out));
+        for extent in extents {
+            extent.append_to(out);
+        }
+        return;
     }
     let last = extents.len() - 1;
     let mut at = offset;

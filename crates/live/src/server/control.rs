@@ -20,7 +20,7 @@ use crate::LiveError;
 /// How long a caller may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the engine may take: a recovery of a large image takes seconds.
-const ENGINE_PATIENCE: Duration = Duration::from_mins(2);
+const ENGINE_PATIENCE: Duration = Duration::from_secs(120);
 /// The longest request.
 const MOST_BYTES: u64 = 4096;
 

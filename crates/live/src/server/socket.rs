@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -89,7 +90,6 @@ pub(crate) fn bind_unix(path: &Path, option: &str) -> Result<UnixListener, LiveE
             path.display()
         )));
     }
-    use std::os::unix::fs::FileTypeExt;
     if path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()) {
         std::fs::remove_file(path).map_err(|error| LiveError::file("remove the socket", path, &error))?;
     }

@@ -33,7 +33,7 @@ pub struct Stat {
     /// Pages programmed ÷ pages that hosts wrote, since then; none before the first write.
     pub write_amplification: Option<f64>,
     /// Flash operations since then, by cause.
-    pub operations: Vec<Count>,
+    pub operations: Vec<CausedOperations>,
     /// Events inside the translation layer since then.
     pub notes: Vec<(&'static str, u64)>,
     /// Hits ÷ look-ups of the mapping cache since then; none where there is none.
@@ -60,7 +60,7 @@ pub struct Stat {
 
 /// Flash operations of one kind for one cause.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Count {
+pub struct CausedOperations {
     /// The cause.
     pub cause: &'static str,
     /// The operation.
@@ -76,8 +76,11 @@ impl Stat {
         let counts = drive.erase_counts();
         let erases = sim::erases(&vec![0; counts.len()], &counts);
         let every = Cause::ALL.iter().flat_map(|&cause| Op::ALL.iter().map(move |&op| (cause, op)));
-        let operations =
-            every.map(|(cause, op)| Count { cause: cause.name(), op: op.name(), count: tally.count(cause, op) });
+        let operations = every.map(|(cause, op)| CausedOperations {
+            cause: cause.name(),
+            op: op.name(),
+            count: tally.count(cause, op),
+        });
         let endurance = drive.description().endurance;
         Self {
             ftl: drive.description().ftl.clone(),
@@ -144,7 +147,7 @@ impl Stat {
         let operations: Vec<_> = self
             .operations
             .iter()
-            .map(|Count { cause, op, count }| (format!("{{cause=\"{cause}\",op=\"{op}\"}}"), *count as f64))
+            .map(|CausedOperations { cause, op, count }| (format!("{{cause=\"{cause}\",op=\"{op}\"}}"), *count as f64))
             .collect();
         metric("flash_operations_total", "counter", "Flash operations by cause.", &operations);
         metric("events_total", "counter", "Events inside the translation layer.", &by_kind(&self.notes));

@@ -64,6 +64,9 @@ pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
     ftl::registry::ENTRIES.iter().map(|entry| entry.name)
 }
 
+/// A reply: its cookie, its error (0 for none), and the runs of a status.
+pub(crate) type Answer = (u64, u32, Vec<(u32, u32)>);
+
 /// A client.
 pub(crate) struct Client {
     pub(crate) stream: UnixStream,
@@ -135,7 +138,7 @@ impl Client {
     }
 
     /// Takes a reply: its cookie, its error (0 for none), and what was read or the runs of a status.
-    pub(crate) fn receive(&mut self, read: &mut [u8], offset: u64) -> io::Result<(u64, u32, Vec<(u32, u32)>)> {
+    pub(crate) fn receive(&mut self, read: &mut [u8], offset: u64) -> io::Result<Answer> {
         let mut runs = Vec::new();
         loop {
             let mut magic = [0; 4];

@@ -160,7 +160,7 @@ fn one_client_too_many_is_turned_away_and_a_place_is_free_again() {
         client.receive(&mut [], 0)
     };
     let mut clients: Vec<_> = (0..live::DEFAULT_CLIENTS).map(|_| Client::connect(&image).expect("a place")).collect();
-    clients.iter_mut().for_each(|client| assert!(status(client).is_ok()));
+    assert!(clients.iter_mut().all(|client| status(client).is_ok()));
     let refused = Client::connect(&image).and_then(|mut client| status(&mut client));
     assert!(refused.is_err());
     clients[0].send(0, DISC, 0, 0, &[]).expect("sent");
