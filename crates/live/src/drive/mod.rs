@@ -197,6 +197,12 @@ impl Drive {
         if store.failure().is_some() { Err(DriveError::NoPower) } else { Ok(()) }
     }
 
+    /// Everything done so far outlives this process: to be asked for before anybody is told that it was done. False if the disk
+    /// under the image failed.
+    pub fn settle(&mut self) -> bool {
+        self.parts().0.device_mut().chip.chip_mut().store_mut().settle()
+    }
+
     /// Offers idle time; returns whether anything was done with it.
     pub fn idle(&mut self, budget: Nanos) -> Result<bool, DriveError> {
         let (media, ftl) = self.parts();

@@ -96,6 +96,9 @@ pub(crate) fn load(file: File, geometry: &Geometry, purpose: Purpose) -> io::Res
         written_seq: life.synced_seq,
         is_dirty: true,
         failure: None,
+        waiting: Vec::new(),
+        #[cfg(test)]
+        tape: Vec::new(),
         file,
         places,
         blocks,

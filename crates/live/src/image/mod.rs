@@ -4,6 +4,8 @@
 
 mod blocks;
 mod header;
+#[cfg(test)]
+mod killed;
 mod life;
 mod load;
 mod oob;

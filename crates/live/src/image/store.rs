@@ -3,8 +3,10 @@
 //! It knows where bytes lie and when they are on the disk, and nothing of rules or of translation layers. What a chip asks for
 //! again and again (state, logical number and version of each page) is kept in RAM, 17 bytes a page; data are not.
 //!
-//! **Killed at any moment.** What was handed to the operating system outlives the process. A program writes the data, then the
-//! slot, which is written whole or not at all: without slot the page was never programmed. An erase says in the block table that
+//! **Killed at any moment.** What was handed to the operating system outlives the process. A program writes the data, and the
+//! slot later, which is written whole or not at all: without slot the page was never programmed. Slots wait, so that neighbours
+//! are written at once, until somebody must be able to rely on them ([`FileStore::settle`]): before anyone is told, before
+//! an erase, before a sync. An erase says in the block table that
 //! it has begun, clears the slots, and says that it is done; a block found in between reads as torn and is erased again.
 //!
 //! **A host that loses power** keeps what was synced, and of the rest any part. Two things follow. An erase waits until the programs
@@ -94,7 +96,15 @@ pub struct FileStore {
     pub(super) is_dirty: bool,
     pub(super) failure: Option<String>,
     pub(super) zeros: Vec<u8>,
+    /// Slots that wait to be written, in the order in which they were made.
+    pub(super) waiting: Vec<(usize, [u8; SLOT_BYTES])>,
+    /// What was handed over, in order, for tests that kill the process in between.
+    #[cfg(test)]
+    pub(super) tape: Vec<(u64, Vec<u8>)>,
 }
+
+/// Slots that wait at most: a few requests of ordinary size.
+const MOST_WAITING: usize = 512;
 
 impl FileStore {
     /// Why nothing more can be kept, if that is so.
@@ -106,6 +116,33 @@ impl FileStore {
     pub fn sync(&mut self, counters: Counters) {
         self.life.counters = counters;
         self.reach_disk();
+    }
+
+    /// Everything programmed so far is handed to the operating system, so that it outlives the process; false if that failed.
+    pub fn settle(&mut self) -> bool {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        // Of two slots of one page the later one counts; sorting keeps their order.
+        waiting.sort_by_key(|(page, _)| *page);
+        let mut run: Vec<u8> = Vec::with_capacity(waiting.len() * SLOT_BYTES);
+        let mut first = 0;
+        for (i, (page, bytes)) in waiting.iter().enumerate() {
+            match waiting.get(i + 1) {
+                Some((next, _)) if next == page => continue,
+                next => {
+                    if run.is_empty() {
+                        first = *page;
+                    }
+                    run.extend(bytes);
+                    if next.is_none_or(|(next, _)| *next != page + 1) {
+                        self.write(&run, self.places.slot(first));
+                        run.clear();
+                    }
+                }
+            }
+        }
+        waiting.clear();
+        self.waiting = waiting;
+        self.failure.is_none()
     }
 
     /// The device has been switched on: from here to [`close`](Self::close) it is not in good order.
@@ -154,6 +191,7 @@ impl FileStore {
     }
 
     fn reach_disk(&mut self) {
+        self.settle();
         if !self.is_dirty || self.failure.is_some() {
             return;
         }
@@ -177,14 +215,23 @@ impl FileStore {
     fn write(&mut self, bytes: &[u8], offset: u64) {
         if self.failure.is_none() {
             self.is_dirty = true;
+            #[cfg(test)]
+            self.tape.push((offset, bytes.to_vec()));
             let result = self.file.write_all_at(bytes, offset);
             self.keep_failure(result);
         }
     }
 
     pub(super) fn write_slot(&mut self, page: usize, slot: Slot) {
-        self.write(&encode(slot), self.places.slot(page));
+        self.queue_slot(page, slot);
         self.pages.set(page, slot);
+    }
+
+    fn queue_slot(&mut self, page: usize, slot: Slot) {
+        self.waiting.push((page, encode(slot)));
+        if self.waiting.len() >= MOST_WAITING {
+            self.settle();
+        }
     }
 
     fn write_block(&mut self, block: usize, entry: Block) {
@@ -193,6 +240,9 @@ impl FileStore {
     }
 
     fn slot(&self, page: usize) -> Option<Slot> {
+        if let Some((_, bytes)) = self.waiting.iter().rev().find(|(waiting, _)| *waiting == page) {
+            return Some(decode(bytes));
+        }
         let mut bytes = [0; SLOT_BYTES];
         self.file.read_exact_at(&mut bytes, self.places.slot(page)).ok()?;
         Some(decode(&bytes))
@@ -270,6 +320,7 @@ impl Store for FileStore {
     }
 
     fn retire(&mut self, pages: Range<usize>) {
+        self.settle();
         let block = pages.start / self.pages_per_block;
         let entry = Block { condition: Condition::Bad, ..self.blocks[block] };
         self.write_block(block, entry);
@@ -287,7 +338,7 @@ impl Frail for FileStore {
             Spoilt::Unstable => self.write_slot(page, Slot::Unstable),
             Spoilt::Decayed if self.logical(page).is_some() => {
                 // In RAM the logical number is still known; a later start finds a slot that says nothing.
-                self.write(&encode(Slot::Torn), self.places.slot(page));
+                self.queue_slot(page, Slot::Torn);
                 self.pages.states[page] = PageState::Decayed;
             }
             Spoilt::Decayed => {}

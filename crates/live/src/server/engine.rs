@@ -110,19 +110,18 @@ impl Engine {
                     Task::Serve(request) => self.serve(*request),
                     Task::Control(request, answer) => self.control(request, &answer),
                     Task::Stop => {
-                        self.hand_out();
-                        return self.stop();
+                        return match self.hand_out() {
+                            Ok(()) => self.stop(),
+                            Err(error) => Err((Box::new(self.drive), error)),
+                        };
                     }
                 };
+                let is_full = self.finished.len() >= HAND_OUT_AFTER || batch.is_empty();
+                let result = if is_full || result.is_err() { result.and(self.hand_out()) } else { result };
                 if let Err(error) = result {
-                    self.hand_out();
                     return Err((Box::new(self.drive), error));
                 }
-                if self.finished.len() >= HAND_OUT_AFTER {
-                    self.hand_out();
-                }
             }
-            self.hand_out();
         }
     }
 
@@ -227,8 +226,12 @@ impl Engine {
         self.finished.push((Arc::clone(&request.connection), outgoing));
     }
 
-    /// Hands replies out, those of one client in one go where they follow each other.
-    fn hand_out(&mut self) {
+    /// Hands replies out, those of one client in one go where they follow each other. What they speak of outlives this process.
+    fn hand_out(&mut self) -> Result<(), LiveError> {
+        if !self.drive.settle() {
+            self.finished.clear();
+            return Err(self.disk_failed());
+        }
         let mut replies = self.finished.drain(..).peekable();
         while let Some((connection, first)) = replies.next() {
             let same = std::iter::from_fn(|| {
@@ -236,17 +239,23 @@ impl Engine {
             });
             connection.outbox.deliver(std::iter::once(first).chain(same));
         }
+        Ok(())
+    }
+
+    fn disk_failed(&self) -> LiveError {
+        LiveError::user(format!(
+            "the disk under the image failed: {}. Everything that was acknowledged before is on the image; make room or move it, and \
+             serve it again",
+            self.drive.disk_failure().unwrap_or("it does not say why")
+        ))
     }
 
     /// The flash has no power any more.
     fn lose_power(&mut self) -> Result<(), LiveError> {
-        self.hand_out();
-        if let Some(why) = self.drive.disk_failure() {
-            return Err(LiveError::user(format!(
-                "the disk under the image failed: {why}. Everything that was acknowledged before is on the image; make room or move it, and \
-                 serve it again"
-            )));
+        if self.drive.disk_failure().is_some() {
+            return Err(self.disk_failed());
         }
+        self.hand_out()?;
         let shared = Arc::clone(&self.shared);
         let _recovery = shared.recovery();
         self.shared.is_dark.store(true, Ordering::SeqCst);
