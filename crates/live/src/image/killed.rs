@@ -20,7 +20,7 @@ const PAGE: usize = 512;
 /// Writes: enough that every scheme erases again and again.
 const ROUNDS: u32 = 800;
 /// Of the moments between two writes one in so many is tried, for time's sake; no power of two, so that every kind of moment is.
-const ONE_IN: usize = 23;
+const ONE_IN: usize = 7;
 
 fn create(path: &Path, ftl: &str) {
     let text = DeviceText {
