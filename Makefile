@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := python tests tools $(wildcard benches/*.py)
 
-.PHONY: demo test test-rust test-python bench lint docs lock clean
+# Minutes of `make torture`.
+MINUTES ?= 10
+
+.PHONY: demo test test-rust test-python torture bench lint docs lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/native ## four translation layers on one workload, and a report
@@ -20,6 +23,10 @@ test-rust:
 
 test-python: $(VENV)/checked
 	$(BIN)/python -m pytest
+
+torture: $(VENV)/native ## power cuts, failing flash and all else, on every scheme, for a while
+	mkdir -p out
+	$(BIN)/ftlkit torture --ftl all --minutes $(MINUTES) --json out/torture.json
 
 bench: $(VENV)/native
 	cargo bench --workspace
@@ -50,13 +57,8 @@ $(VENV)/native: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
 	rm -f $(VENV)/checked
 	touch $@
 
-# What [profile.test] says, said of the profile of libraries: built under the name of the test profile the module would be a test
-# program, which Python cannot load.
-AS_TESTS := --config 'profile.dev.opt-level=3' --config 'profile.dev.debug="line-tables-only"' \
-	--config 'profile.dev.package."*".opt-level=1' --config 'profile.dev.package."*".debug=false'
-
 $(VENV)/checked: $(VENV)/tools pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop $(AS_TESTS)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop
 	rm -f $(VENV)/native
 	touch $@
 

@@ -124,6 +124,8 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
             "max": high,
             "histogram": [[value, value, erases.count(value)] for value in range(low, high + 1)],
         },
+        "spares": {"total": 80, "left": 80, "grown_bad_blocks": 0},
+        "end_of_life": None,
         "footprint": {
             "ram_bytes": ram,
             "flash_bytes": 0,
@@ -141,6 +143,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
             "gauges": {"free_blocks": [12.0] * 200},
         },
         "precondition": {"mode": "steady", "pages_written": 10**6, "write_amplification": wa, "settled": True},
+        "mount": None,
     }
     return made  # type: ignore[no-any-return]
 

@@ -50,6 +50,16 @@ def test_another_leader_of_the_tail_is_named() -> None:
     assert "At the 99th percentile dftl leads instead, with 900 µs against 5.00 ms for page" in of(document)
 
 
+def test_mounts_are_told_where_they_were_tried() -> None:
+    document = sample.document()
+    assert "Mounting" not in of(document)
+    by_label(document)["page"]["mount"] = {"reads": 65_536, "programs": 0, "erases": 40, "time_ns": 37_000_000}
+    assert "Mounting after a power cut takes page 37.0 ms (65,536 page reads)." in of(document)
+    table = fk.Results(document).runs.select("label", "mount_reads", "mount_time_ns").rows()
+    assert ("page", 65_536, 37_000_000) in table
+    assert ("block", None, None) in table
+
+
 def test_runs_within_five_per_cent_are_level() -> None:
     document = sample.document()
     runs = by_label(document)
@@ -136,3 +146,11 @@ def test_one_run_alone_is_described() -> None:
     document = sample.document()
     document["runs"] = document["runs"][:1]
     assert "page answers in" in of(document)
+
+
+def test_a_worn_out_device_is_told_with_its_own_words() -> None:
+    document = sample.document()
+    by_label(document)["fast"]["end_of_life"] = {"request": 1234, "message": "device is read-only: 9 of 9 spares"}
+    text = of(document)
+    assert "fast at request 1,234 (device is read-only: 9 of 9 spares)" in text
+    assert "Figures are of the requests before" in text

@@ -21,6 +21,7 @@ from ftlkit.api import (
     trace_info,
     workloads,
 )
+from ftlkit.checking import TortureReport, replay, torture
 from ftlkit.engine import Interrupted
 from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat
 from ftlkit.results import RUN_COLUMNS, Results, load
@@ -32,6 +33,7 @@ __all__ = [
     "FtlkitError",
     "Interrupted",
     "Results",
+    "TortureReport",
     "UserError",
     "__version__",
     "check_image",
@@ -42,11 +44,13 @@ __all__ = [
     "fault",
     "image_info",
     "load",
+    "replay",
     "run",
     "run_study",
     "schemes",
     "serve",
     "stat",
+    "torture",
     "trace_convert",
     "trace_generate",
     "trace_info",

@@ -42,6 +42,12 @@ def devices() -> str:
 def workload_presets() -> str:
     """All workload presets (JSON)."""
 
+def torture(options_json: str, control: Control, threads: int | None = None) -> str:
+    """Try translation layers for a time (JSON: ftl, geometry, seed, seconds, swarm); return what came of it (JSON)."""
+
+def replay(line: str, shrink: bool) -> str:
+    """Run the case of a replay line again; return what came of it (JSON)."""
+
 def trace_info(workload_json: str, master_seed: int, control: Control) -> str:
     """Statistics (JSON) of a workload, given as a `[workload]` table (JSON)."""
 

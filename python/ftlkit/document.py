@@ -44,6 +44,21 @@ class Erases(TypedDict):
     histogram: list[tuple[int, int, int]]
 
 
+class Spares(TypedDict):
+    """Blocks that may fail before the device is read-only, and those that have failed."""
+
+    total: int
+    left: int
+    grown_bad_blocks: int
+
+
+class EndOfLife(TypedDict):
+    """The request that a worn-out device refused, counted from 1, and what it said."""
+
+    request: int
+    message: str
+
+
 class Merges(TypedDict):
     """Merges by kind."""
 
@@ -89,6 +104,15 @@ class Precondition(TypedDict):
     settled: bool | None
 
 
+class Mount(TypedDict):
+    """What mounting the device after a power cut costs."""
+
+    reads: int
+    programs: int
+    erases: int
+    time_ns: int
+
+
 class Run(TypedDict):
     """One translation layer on the workload."""
 
@@ -114,11 +138,14 @@ class Run(TypedDict):
     mapping_hit_ratio: float | None
     merges: Merges
     erases: Erases
+    spares: Spares
+    end_of_life: EndOfLife | None
     footprint: Footprint
     utilisation: dict[str, float | None]
     gauges: dict[str, float]
     series: Series
     precondition: Precondition | None
+    mount: Mount | None
 
 
 class Workload(TypedDict):

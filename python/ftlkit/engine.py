@@ -73,10 +73,11 @@ def _finished_any(control: Control) -> bool:
     return any(0 < total <= done for _, done, total in control.progress())
 
 
-def watched(work: Callable[[Control], T], watcher: Watcher) -> T:
+def watched(work: Callable[[Control], T], watcher: Watcher, *, keeps_unfinished: bool = False) -> T:
     """Do native work while `watcher` shows its progress.
 
-    Raises what the work raises, and `Interrupted` on Ctrl-C with the part that was finished.
+    Raises what the work raises, and `Interrupted` on Ctrl-C with the part that was finished. `keeps_unfinished` is for
+    work that has something to hand over whenever it is stopped.
     """
     control = Control()
     worker = _Worker(work, control)
@@ -88,6 +89,6 @@ def watched(work: Callable[[Control], T], watcher: Watcher) -> T:
         except KeyboardInterrupt:
             control.cancel()
             watcher.stopping()
-            worker.ended.wait(PATIENCE_S if _finished_any(control) else BRIEF_S)
+            worker.ended.wait(PATIENCE_S if keeps_unfinished or _finished_any(control) else BRIEF_S)
             raise Interrupted(worker.taken_if_finished()) from None
     return worker.take()

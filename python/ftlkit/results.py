@@ -51,6 +51,10 @@ RUN_COLUMNS: dict[str, str] = {
     "erases_std": "standard deviation of the blocks' erase counts",
     "erases_min": "lowest erase count of a block",
     "erases_max": "highest erase count of a block",
+    "spare_blocks": "blocks that could fail when the device was new",
+    "spare_blocks_left": "blocks that may still fail before writes are refused",
+    "grown_bad_blocks": "blocks that failed and were marked bad",
+    "end_of_life_request": "the request that was refused because the device had worn out; null where it lasted",
     "ram_bytes": "RAM that the mapping takes",
     "flash_bytes": "flash that the mapping takes",
     "mapping_hit_ratio": "share of lookups answered from RAM; null where the whole map is in RAM",
@@ -60,6 +64,8 @@ RUN_COLUMNS: dict[str, str] = {
     "dies_busy": "mean share of time that a die was busy",
     "channels_busy": "mean share of time that a channel was busy",
     "verified": "true when an oracle checked every read; null when it was not asked to",
+    "mount_reads": "pages read to mount the device after a power cut; null for runs that were not verified",
+    "mount_time_ns": "how long that took, in simulated time",
     "event_hash": "hash of all flash operations: the same run gives the same hash",
     "wall_s": "seconds that the run took here",
 }
@@ -182,7 +188,13 @@ def _row(run: Run) -> Json:
     row["erases"] = erases["total"]
     row |= {f"erases_{key}": erases[key] for key in ("mean", "std", "min", "max")}
     row |= {f"merges_{key}": merges[key] for key in ("switch", "partial", "full")}
+    spares = run["spares"]
+    row |= {"spare_blocks": spares["total"], "spare_blocks_left": spares["left"]}
+    row["grown_bad_blocks"] = spares["grown_bad_blocks"]
+    row["end_of_life_request"] = run["end_of_life"]["request"] if run["end_of_life"] else None
     row |= {key: run["footprint"][key] for key in ("ram_bytes", "flash_bytes")}
+    if mount := run.get("mount"):
+        row |= {"mount_reads": mount["reads"], "mount_time_ns": mount["time_ns"]}
     row |= {f"{key}_busy": run["utilisation"].get(key) for key in ("dies", "channels")}
     return {key: row[key] for key in RUN_COLUMNS}
 

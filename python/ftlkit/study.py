@@ -93,7 +93,7 @@ def build(
 
     Without a device the default one is given the workload's span as its capacity, so that any trace fits.
     """
-    study: Json = {"workload": source(workload), "ftl": _ftls(ftls)}
+    study: Json = {"workload": source(workload), "ftl": named(ftls)}
     if device is None:
         study["device"] = {"capacity": "auto"}
     else:
@@ -201,7 +201,8 @@ def source(choice: WorkloadChoice) -> Json:
     )
 
 
-def _ftls(choice: FtlChoice | Iterable[FtlChoice]) -> list[Json]:
+def named(choice: FtlChoice | Iterable[FtlChoice]) -> list[Json]:
+    """The `[[ftl]]` tables of translation layers: names by commas with perhaps settings, or tables as given."""
     choices: list[FtlChoice]
     if isinstance(choice, str):
         choices = [part.strip() for part in choice.split(",") if part.strip()]

@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use check::{Case, Effort, Failure, explore, run_case, shrink};
+use check::{Case, run_case, smallest};
 
 fn main() -> ExitCode {
     let mut arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -36,15 +36,5 @@ fn report(case: &Case, shrinks: bool) -> ExitCode {
             println!("{}", if shrinks { smallest(failure) } else { failure });
             ExitCode::FAILURE
         }
-    }
-}
-
-fn smallest(failure: Failure) -> Failure {
-    // A shorter script has other operations to cut the power at, so all are tried.
-    let effort = Effort { during_recovery: u32::from(failure.case.cuts.len() > 1), after_recovery: 20 };
-    if failure.case.cuts.is_empty() {
-        shrink(failure, |case| run_case(case).map(|_| ()))
-    } else {
-        shrink(failure, |case| explore(case, effort).map(|_| ()))
     }
 }

@@ -8,7 +8,8 @@
 //! copied into it and erased. The planted bugs are the kinds that real schemes have had; most of them do nothing wrong until
 //! blocks are collected, which is where such bugs live.
 //!
-//! A trimmed page keeps its data until a flush writes a page in its place that says so; recovery is in `canary/recovery.rs`.
+//! A trimmed page keeps its data until a flush writes its translation page, which has two map entries; recovery begins with
+//! these and is in `canary/recovery.rs`.
 //!
 //! Its invariant: I1, free blocks are erased. It is silent about maps on purpose: what a scheme does not check itself the
 //! suite must find from outside.
@@ -22,7 +23,10 @@ use ftl::{
     BrokenInvariant, Cause, ConfigError, Device, Footprint, Ftl, FtlError, Label, Layout, Media, RecoverError, Request,
 };
 
+use crate::Stamp;
+
 mod recovery;
+mod translation;
 
 /// The scheme's name in replay lines.
 pub const NAME: &str = "canary";
@@ -66,8 +70,12 @@ pub enum Bug {
     TornTrusted,
     /// A victim is erased while the last page that it held is still in RAM.
     EraseBeforeCopy,
-    /// Recovery overlooks the pages that say what was trimmed.
+    /// Recovery overlooks the pages that say what was trimmed: those of the map on flash.
     LostTrimPage,
+    /// Recovery believes a translation page although data were written, moved or erased after it.
+    StaleTranslationPage,
+    /// Recovery takes the blocks that are marked bad for good ones.
+    LostBadBlockTable,
     /// Recovery goes on programming the block that was open, where its pages read as erased.
     RecoveredBlockProgrammed,
     /// Blocks of which a page cannot be read do not become free again.
@@ -76,7 +84,7 @@ pub enum Bug {
 
 impl Bug {
     /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 21] = [
+    pub const ALL: [(Self, &'static str); 23] = [
         (Self::None, "none"),
         (Self::StaleRead, "stale-read"),
         (Self::LostWrite, "lost-write"),
@@ -96,6 +104,8 @@ impl Bug {
         (Self::TornTrusted, "torn-trusted"),
         (Self::EraseBeforeCopy, "erase-before-copy"),
         (Self::LostTrimPage, "lost-trim-page"),
+        (Self::StaleTranslationPage, "stale-translation-page"),
+        (Self::LostBadBlockTable, "lost-bad-block-table"),
         (Self::RecoveredBlockProgrammed, "recovered-block-programmed"),
         (Self::LeakedByRecovery, "leaked-by-recovery"),
     ];
@@ -107,12 +117,15 @@ impl Bug {
 }
 
 /// Builds a canary with the bug that `settings` name under `bug`, or without one.
-pub fn create<D: Device>(settings: &BTreeMap<String, String>, layout: &Layout) -> Result<Box<dyn Ftl<D>>, ConfigError> {
+pub fn create<D: Device<Data = Stamp>>(
+    settings: &BTreeMap<String, String>,
+    layout: &Layout,
+) -> Result<Box<dyn Ftl<D>>, ConfigError> {
     Ok(Box::new(Canary::format(layout, bug_of(settings)?)?))
 }
 
 /// Brings a canary back from what the flash holds.
-pub fn recover<D: Device>(
+pub fn recover<D: Device<Data = Stamp>>(
     settings: &BTreeMap<String, String>,
     layout: &Layout,
     media: &mut Media<D>,
@@ -139,8 +152,6 @@ enum Life {
     Live,
     /// It was trimmed, and its data stays where it is until a flush.
     Pending,
-    /// The page that it maps to says that it was trimmed.
-    Trimmed,
 }
 
 /// Blocks that hold no promised page: the open one, and the one that a collection copies into.
@@ -151,6 +162,8 @@ struct Canary {
     geometry: Geometry,
     map: Vec<Option<Ppn>>,
     life: Vec<Life>,
+    /// Where the translation pages lie.
+    directory: Vec<Option<Ppn>>,
     free: VecDeque<Pbn>,
     closed: Vec<Pbn>,
     open: Option<(Pbn, u32)>,
@@ -163,9 +176,11 @@ impl Canary {
     fn format(layout: &Layout, bug: Bug) -> Result<Self, ConfigError> {
         let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
         let capacity = usable * u64::from(layout.geometry.pages_per_block());
-        if u64::from(layout.logical_pages) > capacity {
+        let translation_pages = layout.logical_pages.div_ceil(translation::ENTRIES);
+        if u64::from(layout.logical_pages) + u64::from(translation_pages) > capacity {
             return Err(ConfigError(format!(
-                "canary: {} logical pages, but only {capacity} fit beside {SPARE_BLOCKS} spare blocks; use fewer",
+                "canary: {} logical and {translation_pages} translation pages, but only {capacity} fit beside \
+                 {SPARE_BLOCKS} spare blocks; use fewer",
                 layout.logical_pages
             )));
         }
@@ -174,6 +189,7 @@ impl Canary {
             geometry: layout.geometry,
             map: vec![None; layout.logical_pages as usize],
             life: vec![Life::Live; layout.logical_pages as usize],
+            directory: vec![None; translation_pages as usize],
             free: layout.good_blocks.iter().copied().collect(),
             closed: Vec::new(),
             open: None,
@@ -292,10 +308,15 @@ impl Canary {
 
     fn move_page<D: Device>(&mut self, media: &mut Media<D>, from: Ppn, page: Page<D::Data>) -> Result<(), FtlError> {
         let Some(to) = self.next_page() else { return Err(FtlError::OutOfSpace { wanted: "a valid page" }) };
-        let lpn = Lpn::new(page.logical);
+        let logical = page.logical;
+        if self.directory.get(logical as usize) == Some(&Some(from)) {
+            media.program_copy(to, label(logical, Role::Translation), page)?;
+            self.relocate(logical, to);
+            return Ok(());
+        }
+        let lpn = Lpn::new(logical);
         let life = self.life[lpn.index()];
-        let role = if life == Life::Trimmed { Role::Trimmed } else { Role::Collected };
-        media.program_copy(to, label(page.logical, role), page)?;
+        media.program_copy(to, label(logical, Role::Collected), page)?;
         self.valid[from.index()] = false;
         self.map(lpn, Some(to));
         self.life[lpn.index()] = life;
@@ -304,13 +325,14 @@ impl Canary {
 
     fn forget(&mut self, ppn: Ppn) {
         self.valid[ppn.index()] = false;
-        if let Some(entry) = self.map.iter_mut().find(|entry| **entry == Some(ppn)) {
+        let mut entries = self.map.iter_mut().chain(&mut self.directory);
+        if let Some(entry) = entries.find(|entry| **entry == Some(ppn)) {
             *entry = None;
         }
     }
 }
 
-impl<D: Device> Ftl<D> for Canary {
+impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             out[i] = match self.map[lpn.index()] {
@@ -328,7 +350,7 @@ impl<D: Device> Ftl<D> for Canary {
             self.events += 1;
             let miscounted = self.bug == Bug::MiscountedHost && self.events.is_multiple_of(3);
             let cause = if miscounted { Cause::Merge } else { Cause::Host };
-            media.because(cause, |media| media.program(to, label(lpn.get(), Role::Data), data[i].clone()))?;
+            media.because(cause, |media| media.program(to, label(lpn.get(), Role::Data), data[i]))?;
             let reaches_beyond = self.bug == Bug::Panic && self.map[lpn.index()].is_some();
             let lpn = if reaches_beyond && lpn.index() + 1 == self.map.len() { Lpn::at(self.map.len()) } else { lpn };
             let doubled = first.filter(|_| self.bug == Bug::DoubleMap && i == 1);

@@ -118,7 +118,7 @@ impl Case {
         }
         let beyond = match &self.workload {
             Workload::Script(script) => script.iter().find(|operation| !operation.fits(self.logical_pages)),
-            Workload::Generated(_) => None,
+            Workload::Generated(_) | Workload::Swarm(_) => None,
         };
         match beyond {
             Some(operation) => {

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use flash::{Chip, ChipOptions, Full, Geometry, Pbn, ProgramOrder, Shape};
+use flash::{Chip, ChipOptions, Full, Geometry, PastEndurance, Pbn, ProgramOrder, Shape};
 use ftl::{Timed, Untimed};
 
 use crate::Stamp;
@@ -75,6 +75,7 @@ impl DeviceSpec {
         let options = ChipOptions {
             program_order: self.order,
             endurance: Some(endurance),
+            past_endurance: PastEndurance::Refused,
             bad_blocks: self.bad_blocks.iter().map(|&block| Pbn::new(block)).collect(),
         };
         Ok(Chip::new(self.geometry()?, &options))

@@ -54,6 +54,8 @@ pub struct Explored {
     pub single_cuts: u64,
     /// Power cuts that came on top of another: during its recovery, or after.
     pub second_cuts: u64,
+    /// Power cuts of both kinds by how far the operation got, in the order of [`Tear::ALL`].
+    pub tears: [u64; 4],
     /// Recoveries that were gone through to the end.
     pub recoveries: u64,
     /// Flash operations over all runs.
@@ -170,6 +172,7 @@ impl<'a> Explorer<'a> {
         self.trail.cuts.borrow_mut().push(cut);
         let depth = self.trail.cuts.borrow().len();
         *(if depth == 1 { &mut self.explored.single_cuts } else { &mut self.explored.second_cuts }) += 1;
+        self.explored.tears[cut.tear as usize] += 1;
         self.reached |= matches!(self.choice, Choice::These(cuts) if cuts.len() == depth);
         self.life(depth, flash, allowed)?;
         self.trail.cuts.borrow_mut().pop();

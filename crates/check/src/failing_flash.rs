@@ -72,18 +72,18 @@ fn grounds() -> Vec<(DeviceSpec, u32)> {
     ]
 }
 
-/// The cases of a scheme, of so many requests; devices that it refuses are left out.
-pub fn cases(scheme: &str, patterns: &[Pattern], requests: u32, seed: u64) -> Vec<Case> {
+/// The cases of a scheme with these settings, of so many requests; devices that it refuses are left out.
+pub fn cases(scheme: &str, settings: &Settings, patterns: &[Pattern], requests: u32, seed: u64) -> Vec<Case> {
     let mut cases = Vec::new();
     for (device, spares) in grounds() {
-        let build = |layout: &Layout| create(scheme, &Settings::new(), layout);
+        let build = |layout: &Layout| create(scheme, settings, layout);
         let Some(capacity) = geometries::largest_capacity(&device, build) else { continue };
         let logical_pages = capacity.saturating_sub(spares * device.shape.pages_per_block).max(1);
         for (i, &pattern) in patterns.iter().enumerate() {
             let workload = Workload::Generated(pattern);
             cases.push(Case {
                 scheme: scheme.to_owned(),
-                settings: Settings::new(),
+                settings: settings.clone(),
                 device: device.clone(),
                 logical_pages,
                 seed: derive(seed, &format!("failing flash {scheme} {device} {workload}")) >> 32,

@@ -99,6 +99,15 @@ impl Failure {
         Self { case: Box::new(case.cut_off(requests)), place, fault }
     }
 
+    /// What was broken, where and how, in words.
+    pub fn message(&self) -> String {
+        let Self { case, place, fault } = self;
+        match self.promise() {
+            Some(promise) => format!("{} breaks {promise} {place}: {fault}", case.scheme),
+            None => format!("{} could not be tried, {place}: {fault}", case.scheme),
+        }
+    }
+
     /// The broken promise; none when the case itself could not be run.
     pub fn promise(&self) -> Option<Promise> {
         let is_after_cut = matches!(self.place, Place::AfterCut(..));
@@ -178,11 +187,7 @@ impl fmt::Display for Place {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.promise() {
-            Some(promise) => write!(f, "{} breaks {promise} {}: ", self.case.scheme, self.place)?,
-            None => write!(f, "{} could not be tried, {}: ", self.case.scheme, self.place)?,
-        }
-        write!(f, "{}\n{}", self.fault, self.case)
+        write!(f, "{}\n{}", self.message(), self.case)
     }
 }
 

@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use flash::{Fault as FlashFault, FaultPlan, Flash, Lpn, Operations, Pbn};
+use flash::{Fault as FlashFault, Flash, Lpn, Operations, Pbn};
 use ftl::{Ftl, FtlError, Layout, Media, Nanos, Op, RecoverError, Request, Timed, Untimed};
 
 use crate::allowed::Allowed;
@@ -29,37 +29,10 @@ use crate::failure::{Failure, Fault, Place};
 use crate::frail::{Frail, FrailDevice};
 use crate::operation::{Extent, Operation};
 use crate::oracle::{Stamp, page_of};
+use crate::ordeal::{Endured, Ordeal};
 use crate::session::{create, recover};
 use crate::strike::{self, Strike};
 use crate::suite::Outcome;
-
-/// What a run on failing flash amounts to.
-#[derive(Clone, Debug, Default)]
-pub struct Endured {
-    /// Host requests, the prefill's included.
-    pub requests: u64,
-    /// Faults that took effect.
-    pub strikes: Vec<Strike>,
-    /// Whether the device became read-only.
-    pub read_only: bool,
-    /// Whether it did so before the spares were used, because several pages failed while one block was being collected.
-    pub early: bool,
-    /// Logical pages that the host found lost.
-    pub lost: u64,
-    /// What the flash was asked for, if that was to be recorded.
-    pub operations: Vec<Op>,
-}
-
-/// How a run goes besides its case.
-#[derive(Clone, Debug, Default)]
-pub struct Ordeal {
-    /// What fails when.
-    pub plan: FaultPlan,
-    /// Erases that a block survives; none for no limit.
-    pub endurance: Option<u32>,
-    /// Whether the operations are recorded.
-    pub records: bool,
-}
 
 /// Runs a case on flash that fails; `Err` has the strikes that took effect in its replay line.
 pub fn endure(case: &Case, ordeal: &Ordeal) -> Result<Endured, Failure> {
@@ -175,12 +148,22 @@ impl<'a> Trial<'a> {
         self.trail.place.set(Place::Aftermath("reading everything"));
         self.read_everything()?;
         self.check()?;
+        self.count();
         let media = self.door();
         let outcome =
             Outcome { event_hash: media.event_hash(), tally: *media.tally(), pages_written: self.pages_written };
         self.endured.strikes.clone_from(&self.trail.strikes.borrow());
         self.endured.operations = self.media.map(|media| media.into_device().chip.take_record()).unwrap_or_default();
         Ok((self.endured, outcome))
+    }
+
+    fn count(&mut self) {
+        let frail = self.frail();
+        let Operations { reads, programs, erases } = frail.operations();
+        let bad = (0..frail.geometry().blocks()).filter(|&block| frail.is_bad(Pbn::new(block))).count();
+        self.endured.flash_operations = reads + programs + erases;
+        self.endured.grown_bad_blocks = bad.saturating_sub(self.case.device.bad_blocks.len()) as u64;
+        self.endured.pages_written = self.pages_written;
     }
 
     /// One request, and everything that must hold after it.
@@ -326,6 +309,7 @@ impl<'a> Trial<'a> {
                 Err(RecoverError::Config(error)) => return Err(Fault::Refused(error)),
             }
         }
+        self.endured.recoveries += 1;
         self.keep_books();
         for lpn in Extent::whole(self.case.logical_pages).lpns() {
             if let Some(got) = self.fetch(lpn)? {

@@ -3,6 +3,8 @@
 //! A plan may name operations that a fault does not fit; those do nothing. What did take effect is the run's replay line, and
 //! tells the host which pages may be lost and which blocks have failed. The scheme sees none of this.
 
+use std::sync::Arc;
+
 use flash::{
     Cell, Chip, Fault, FaultPlan, Faulty, Flash, FlashError, Full, Geometry, MediaEvent, Operations, Page, Pbn, Ppn,
     ProgramOrder, Role, Scan, Tag,
@@ -155,6 +157,18 @@ impl Flash for Frail {
 
     fn peek(&self, ppn: Ppn) -> Option<u32> {
         self.flash.peek(ppn)
+    }
+
+    fn tag(&self, ppn: Ppn) -> Option<Tag> {
+        self.flash.tag(ppn)
+    }
+
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
+        self.flash.load(ppn, bytes);
+    }
+
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
+        self.flash.loaded(ppn)
     }
 
     fn next_page(&self, pbn: Pbn) -> u32 {

@@ -2,7 +2,7 @@
 //!
 //! A [`Case`] says everything that decides a run and is one line of text. [`run_case`] runs it, twice, with every promise
 //! watched; a [`Failure`] names the promise, the place and the line that finds it again. [`campaign`] multiplies schemes by
-//! settings, devices and workloads; [`canary`] is a scheme that breaks promises when told to, which tests the suite itself.
+//! settings, devices and workloads, [`torture`] draws trials without end; [`canary`] is a scheme that breaks promises when told to, which tests the suite itself.
 //!
 //! Invariant: no clock, thread, file or unseeded randomness (but for the canary that is told to use some); a case's outcome
 //! depends on its replay line alone.
@@ -23,6 +23,7 @@ pub mod geometries;
 mod host;
 mod operation;
 mod oracle;
+mod ordeal;
 pub mod power_cuts;
 mod recorder;
 mod session;
@@ -30,6 +31,8 @@ mod shrink;
 mod sieve;
 mod strike;
 mod suite;
+mod swarm;
+pub mod torture;
 pub mod variants;
 mod workload;
 
@@ -38,13 +41,15 @@ pub use cut::Cut;
 pub use device::{CheckedDevice, DeviceSpec};
 pub use explorer::{Effort, Explored, explore};
 pub use failure::{Failure, Fault, Place, Promise};
-pub use faults::{Endured, Ordeal, endure};
+pub use faults::endure;
 pub use host::CheckedFtl;
 pub use operation::{Extent, Operation};
 pub use oracle::{Mismatch, Nature, Oracle, Stamp};
+pub use ordeal::{Endured, Ordeal};
 pub use recorder::{CutDevice, Recorder};
 pub use session::{create, recover};
-pub use shrink::shrink;
+pub use shrink::{shrink, smallest};
 pub use strike::Strike;
 pub use suite::{Outcome, run_case, run_with};
+pub use swarm::Swarm;
 pub use workload::{Pattern, Space, Workload};

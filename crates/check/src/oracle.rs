@@ -10,6 +10,7 @@
 //! Limits: 2³² − 1 versions of one page. All writes count as done when they are acknowledged; what a power cut may undo
 //! is the business of `allowed.rs`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use flash::Lpn;
@@ -22,6 +23,8 @@ pub type Stamp = u64;
 #[derive(Clone, Debug)]
 pub struct Oracle {
     pages: Vec<Versions>,
+    /// Pages of a request that failed half-way.
+    doubtful: BTreeSet<Lpn>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +64,7 @@ pub struct Mismatch {
 impl Oracle {
     /// An oracle of a device on which nothing is written.
     pub fn new(logical_pages: u32) -> Self {
-        Self { pages: vec![Versions::default(); logical_pages as usize] }
+        Self { pages: vec![Versions::default(); logical_pages as usize], doubtful: BTreeSet::new() }
     }
 
     /// Logical pages of the device.
@@ -99,13 +102,24 @@ impl Oracle {
         self.pages[lpn.index()].current = 0;
     }
 
+    /// A write or trim of a page was refused half-way: from now on it may hold what it held before as well, and since nothing
+    /// older is kept here, any version of its own passes.
+    pub fn doubt(&mut self, lpn: Lpn) {
+        self.doubtful.insert(lpn);
+    }
+
     /// Compares what a read returned with the last write.
     ///
     /// # Panics
     /// When the page lies beyond the device.
     pub fn compare(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
         let expected = self.expected(lpn);
-        if got == expected { Ok(()) } else { Err(Mismatch { lpn, expected, got, nature: self.nature(lpn, got) }) }
+        if got == expected {
+            return Ok(());
+        }
+        let nature = self.nature(lpn, got);
+        let is_own = matches!(nature, Nature::Stale | Nature::Lost);
+        if is_own && self.doubtful.contains(&lpn) { Ok(()) } else { Err(Mismatch { lpn, expected, got, nature }) }
     }
 
     fn nature(&self, lpn: Lpn, got: Stamp) -> Nature {

@@ -1,7 +1,7 @@
 //! The cases in which every scheme has its power cut.
 //!
 //! Few devices, each with something that recovery gets wrong: one die on which a lost free block is fatal; bad blocks; dies
-//! with odd counts; strict and free program order; four dies. Each is given the largest number of pages that the scheme
+//! with odd counts; strict and free program order; several channels. Each is given the largest number of pages that the scheme
 //! accepts. The workloads overwrite, trim and flush enough that collections and merges happen at most requests.
 //!
 //! Then every value of every parameter, on one device large enough for a map of two translation
@@ -20,7 +20,7 @@ use crate::dice::derive;
 use crate::explorer::{Effort, Explored};
 use crate::geometries;
 use crate::session::create;
-use crate::variants::{Settings, one_at_a_time};
+use crate::variants::{Settings, checkpoints, one_at_a_time};
 use crate::workload::{Pattern, Workload};
 
 /// Requests of a case.
@@ -53,6 +53,7 @@ fn grounds() -> Vec<Ground> {
         ground(device(1, 1, 1, 8, 4).ordered(ProgramOrder::Strict), small, SAMPLE),
         ground(device(1, 1, 1, 9, 3).ordered(ProgramOrder::Any), usual, SAMPLE),
         ground(device(2, 2, 1, 6, 4), small, SAMPLE),
+        ground(device(2, 1, 1, 10, 4).ordered(ProgramOrder::Strict), small, SAMPLE),
     ]
 }
 
@@ -68,9 +69,14 @@ pub fn cases(scheme: &str, settings: &Settings, seed: u64) -> Vec<(Case, Effort)
     cases
 }
 
+/// The cases of a scheme that keeps checkpoints, with each kind of them; none for one that has none.
+pub fn cases_of_checkpoints(entry: &Entry, seed: u64) -> Vec<(Case, Effort)> {
+    checkpoints(entry).iter().flat_map(|settings| cases(entry.name, settings, seed)).collect()
+}
+
 /// The cases of a scheme's settings: each parameter at each of its values, the others at their defaults.
 pub fn cases_of_settings(entry: &Entry, seed: u64) -> Vec<(Case, Effort)> {
-    let device = DeviceSpec::new(1, 2, 1, 24, 4);
+    let device = DeviceSpec::new(2, 1, 1, 24, 4);
     let rotation = [Pattern::TrimFlush, Pattern::Mixed, Pattern::Uniform];
     let settings = one_at_a_time(entry.parameters).into_iter().zip(rotation.into_iter().cycle());
     settings
@@ -112,6 +118,7 @@ impl AddAssign for Explored {
         self.cut_points += other.cut_points;
         self.single_cuts += other.single_cuts;
         self.second_cuts += other.second_cuts;
+        self.tears.iter_mut().zip(other.tears).for_each(|(all, more)| *all += more);
         self.recoveries += other.recoveries;
         self.flash_operations += other.flash_operations;
     }

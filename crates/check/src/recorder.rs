@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use flash::{
     Chip, FaultPlan, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag,
@@ -156,6 +157,18 @@ impl Flash for Recorder {
 
     fn peek(&self, ppn: Ppn) -> Option<u32> {
         self.flash.peek(ppn)
+    }
+
+    fn tag(&self, ppn: Ppn) -> Option<Tag> {
+        self.flash.tag(ppn)
+    }
+
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
+        self.flash.load(ppn, bytes);
+    }
+
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
+        self.flash.loaded(ppn)
     }
 
     fn next_page(&self, pbn: Pbn) -> u32 {

@@ -26,7 +26,7 @@ const UNFILLED: Stamp = Stamp::MAX;
 const IDLE_BUDGET: Nanos = Nanos(10_000_000);
 
 /// Builds a scheme by name for an erased device: `canary`, or one of the registry's.
-pub fn create<D: Device + 'static>(
+pub fn create<D: Device<Data = Stamp> + 'static>(
     scheme: &str,
     settings: &Settings,
     layout: &Layout,
@@ -35,7 +35,7 @@ pub fn create<D: Device + 'static>(
 }
 
 /// Brings a scheme back by name on a device that it has used: `canary`, or one of the registry's.
-pub fn recover<D: Device + 'static>(
+pub fn recover<D: Device<Data = Stamp> + 'static>(
     scheme: &str,
     settings: &Settings,
     layout: &Layout,

@@ -8,9 +8,22 @@
 //! n² in the worst case, for n operations.
 
 use crate::case::{Case, Prefill};
+use crate::explorer::{Effort, explore};
 use crate::failure::Failure;
 use crate::operation::{Extent, Operation};
+use crate::suite::run_case;
 use crate::workload::Workload;
+
+/// The smallest case that it finds for a failure of any kind.
+pub fn smallest(failure: Failure) -> Failure {
+    // A shorter script has other operations to cut the power at, so all are tried.
+    let effort = Effort { during_recovery: u32::from(failure.case.cuts.len() > 1), after_recovery: 20 };
+    if failure.case.cuts.is_empty() {
+        shrink(failure, |case| run_case(case).map(|_| ()))
+    } else {
+        shrink(failure, |case| explore(case, effort).map(|_| ()))
+    }
+}
 
 /// The smallest case that it finds which breaks the same promise, as its failure. `run` tries a case; the first failure is
 /// what it said of the case as it stands.
@@ -81,7 +94,6 @@ fn with_one_page(case: &Case, index: usize) -> Option<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_case;
 
     #[test]
     fn a_forgotten_trim_needs_one_write_and_one_trim() {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ftl::{Kind, Parameter};
+use ftl::{Entry, Kind, Parameter};
 
 /// A scheme's settings: parameter name to text.
 pub type Settings = BTreeMap<String, String>;
@@ -47,6 +47,13 @@ pub fn one_at_a_time(parameters: &[Parameter]) -> Vec<Settings> {
         }
     }
     variants
+}
+
+/// The kinds of checkpoints that a scheme keeps when asked to; none for one that has none.
+pub fn checkpoints(entry: &Entry) -> Vec<Settings> {
+    let declared = entry.parameters.iter().filter(|parameter| parameter.name == "checkpoint");
+    let kinds = declared.flat_map(|parameter| values(parameter).into_iter().skip(1));
+    kinds.map(|kind| Settings::from([("checkpoint".to_owned(), kind)])).collect()
 }
 
 /// Every two parameters at every two values that are not their defaults.

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use crate::dice::Dice;
 use crate::operation::{Extent, Operation};
+use crate::swarm::Swarm;
 
 /// How the host behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,6 +90,8 @@ impl Pattern {
 pub enum Workload {
     /// A generated stream.
     Generated(Pattern),
+    /// A generated stream of some of the operations.
+    Swarm(Swarm),
     /// These operations.
     Script(Vec<Operation>),
 }
@@ -98,6 +101,7 @@ impl Workload {
     pub fn operations(&self, space: Space, seed: u64) -> Box<dyn Iterator<Item = Operation> + '_> {
         match self {
             Self::Generated(pattern) => Box::new(Generator::new(*pattern, space, seed)),
+            Self::Swarm(swarm) => Box::new(swarm.operations(space, seed)),
             Self::Script(operations) => Box::new(operations.iter().copied()),
         }
     }
@@ -317,6 +321,7 @@ impl fmt::Display for Workload {
                 let name = Pattern::ALL.iter().find(|(known, _)| known == pattern).map_or("", |(_, name)| name);
                 f.write_str(name)
             }
+            Self::Swarm(swarm) => swarm.fmt(f),
             Self::Script(operations) => {
                 f.write_str("script:")?;
                 for (i, operation) in operations.iter().enumerate() {
@@ -335,6 +340,9 @@ impl FromStr for Workload {
         if let Some(script) = text.strip_prefix("script:") {
             let operations = script.split(',').filter(|part| !part.is_empty()).map(str::parse);
             return operations.collect::<Result<_, _>>().map(Self::Script);
+        }
+        if let Some(swarm) = text.strip_prefix("swarm:") {
+            return Swarm::parse(swarm).map(Self::Swarm);
         }
         Pattern::ALL.iter().find(|(_, name)| *name == text).map(|(pattern, _)| Self::Generated(*pattern)).ok_or_else(
             || {

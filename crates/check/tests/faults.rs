@@ -4,11 +4,13 @@
 //! `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests and faults than the usual ones.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use check::failing_flash::{Rates, cases};
+use check::variants::{Settings, checkpoints};
 use check::{Case, Endured, Failure, Ordeal, Pattern, endure};
 use flash::{Fault, FaultPlan};
 use ftl::{Op, registry};
@@ -80,9 +82,36 @@ fn endure_all(what: &str, runs: &[(Case, Ordeal)]) -> (Sum, usize) {
     (sum, failures.len())
 }
 
-fn schemes() -> impl Iterator<Item = &'static str> {
+/// A scheme as it is tried.
+#[derive(Clone)]
+struct Tried {
+    scheme: &'static str,
+    settings: Settings,
+}
+
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.scheme)?;
+        self.settings.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+    }
+}
+
+/// All schemes with their defaults.
+fn schemes() -> impl Iterator<Item = Tried> {
     let only = std::env::var("FTLKIT_SCHEME").ok();
-    registry::ENTRIES.iter().map(|entry| entry.name).filter(move |name| only.as_ref().is_none_or(|only| only == name))
+    let names = registry::ENTRIES.iter().map(|entry| entry.name);
+    names
+        .filter(move |name| only.as_ref().is_none_or(|only| only == name))
+        .map(|scheme| Tried { scheme, settings: Settings::new() })
+}
+
+/// All schemes, and once more those that keep checkpoints, with them.
+fn schemes_and_checkpoints() -> impl Iterator<Item = Tried> {
+    schemes().flat_map(|tried| {
+        let entry = registry::entry(tried.scheme).expect("it is in the registry");
+        let kinds = checkpoints(entry).into_iter().map(|settings| Tried { settings, ..tried.clone() });
+        [tried.clone()].into_iter().chain(kinds.collect::<Vec<_>>())
+    })
 }
 
 const PATTERNS: [Pattern; 6] = [
@@ -95,9 +124,9 @@ const PATTERNS: [Pattern; 6] = [
 ];
 
 /// One run for each operation of the given kind that a run without faults does, in which that operation fails.
-fn one_fault_each(scheme: &str, op: Op, fault: Fault, step: usize) -> Vec<(Case, Ordeal)> {
+fn one_fault_each(tried: &Tried, op: Op, fault: Fault, step: usize) -> Vec<(Case, Ordeal)> {
     let mut runs = Vec::new();
-    for case in cases(scheme, &PATTERNS[..4], 60, seed()) {
+    for case in cases(tried.scheme, &tried.settings, &PATTERNS[..4], 60, seed()) {
         let calm =
             endure(&case, &Ordeal { records: true, ..Ordeal::default() }).unwrap_or_else(|failure| panic!("{failure}"));
         let which = (0..).zip(&calm.operations).filter(|&(_, &asked)| asked == op).step_by(step);
@@ -109,9 +138,9 @@ fn one_fault_each(scheme: &str, op: Op, fault: Fault, step: usize) -> Vec<(Case,
     runs
 }
 
-fn at_rates(scheme: &str, requests: u32, rates: &[Rates]) -> Vec<(Case, Ordeal)> {
+fn at_rates(tried: &Tried, requests: u32, rates: &[Rates]) -> Vec<(Case, Ordeal)> {
     let mut runs = Vec::new();
-    for (i, case) in (0..).zip(cases(scheme, &PATTERNS, requests, seed())) {
+    for (i, case) in (0..).zip(cases(tried.scheme, &tried.settings, &PATTERNS, requests, seed())) {
         for (j, rates) in (0..).zip(rates) {
             let plan = rates.plan(seed() ^ (i << 32) ^ (j << 16));
             runs.push((case.clone(), Ordeal { plan, ..Ordeal::default() }));
@@ -123,15 +152,17 @@ fn at_rates(scheme: &str, requests: u32, rates: &[Rates]) -> Vec<(Case, Ordeal)>
 #[test]
 fn any_one_program_or_erase_may_fail() {
     let mut failures = 0;
-    for scheme in schemes() {
+    for scheme in schemes_and_checkpoints() {
         failures += endure_all(
             &format!("{scheme}, one program fails"),
-            &one_fault_each(scheme, Op::Program, Fault::ProgramFails, 1),
+            &one_fault_each(&scheme, Op::Program, Fault::ProgramFails, 1),
         )
         .1;
-        failures +=
-            endure_all(&format!("{scheme}, one erase fails"), &one_fault_each(scheme, Op::Erase, Fault::EraseFails, 1))
-                .1;
+        failures += endure_all(
+            &format!("{scheme}, one erase fails"),
+            &one_fault_each(&scheme, Op::Erase, Fault::EraseFails, 1),
+        )
+        .1;
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }
@@ -141,7 +172,7 @@ fn any_one_read_may_fail() {
     let mut failures = 0;
     for scheme in schemes() {
         failures +=
-            endure_all(&format!("{scheme}, one read fails"), &one_fault_each(scheme, Op::Read, Fault::ReadFails, 7)).1;
+            endure_all(&format!("{scheme}, one read fails"), &one_fault_each(&scheme, Op::Read, Fault::ReadFails, 7)).1;
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }
@@ -153,9 +184,9 @@ fn blocks_fail_at_random_until_the_device_is_read_only() {
     let erases = Rates { erase: 10, ..Rates::default() };
     let bursts = Rates { program: 8, erase: 8, ..Rates::default() };
     let mut failures = 0;
-    for scheme in schemes() {
+    for scheme in schemes_and_checkpoints() {
         let (sum, failed) =
-            endure_all(&format!("{scheme}, blocks fail"), &at_rates(scheme, 400, &[often, seldom, erases, bursts]));
+            endure_all(&format!("{scheme}, blocks fail"), &at_rates(&scheme, 400, &[often, seldom, erases, bursts]));
         assert!(sum.read_only > 0, "{scheme}: no run came to the end of its spares");
         failures += failed;
     }
@@ -168,7 +199,7 @@ fn pages_decay_and_blocks_fail_at_random() {
     let all = Rates { read: 400, corrected: 50, program: 300, erase: 100, ..Rates::default() };
     let mut failures = 0;
     for scheme in schemes() {
-        let (sum, failed) = endure_all(&format!("{scheme}, pages decay"), &at_rates(scheme, 300, &[decay, all]));
+        let (sum, failed) = endure_all(&format!("{scheme}, pages decay"), &at_rates(&scheme, 300, &[decay, all]));
         assert!(sum.lost > 0, "{scheme}: no page was lost");
         failures += failed;
     }
@@ -179,7 +210,7 @@ fn pages_decay_and_blocks_fail_at_random() {
 fn blocks_wear_out() {
     let mut failures = 0;
     for scheme in schemes() {
-        let runs: Vec<_> = cases(scheme, &PATTERNS, 600, seed())
+        let runs: Vec<_> = cases(scheme.scheme, &scheme.settings, &PATTERNS, 600, seed())
             .into_iter()
             .map(|case| (case, Ordeal { endurance: Some(12), ..Ordeal::default() }))
             .collect();
@@ -195,10 +226,12 @@ fn the_power_is_cut_while_blocks_fail() {
     let cuts = Rates { cut: 100, program: 100, erase: 60, ..Rates::default() };
     let seldom = Rates { cut: 60, program: 900, erase: 400, ..Rates::default() };
     let mut failures = 0;
-    for scheme in schemes() {
-        failures +=
-            endure_all(&format!("{scheme}, blocks fail and the power is cut"), &at_rates(scheme, 200, &[cuts, seldom]))
-                .1;
+    for scheme in schemes_and_checkpoints() {
+        failures += endure_all(
+            &format!("{scheme}, blocks fail and the power is cut"),
+            &at_rates(&scheme, 200, &[cuts, seldom]),
+        )
+        .1;
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }

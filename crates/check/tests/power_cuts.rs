@@ -48,7 +48,7 @@ fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
         println!("{failure}");
     }
     let devices: BTreeSet<_> = cases.iter().map(|(case, _)| case.device.to_string()).collect();
-    let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, flash_operations } = explored;
+    let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, flash_operations, .. } = explored;
     println!(
         "{name}: {} devices, {} workloads, {requests} requests, {cut_points} cut points, {single_cuts} single cuts, \
          {second_cuts} second cuts, {recoveries} recoveries, {flash_operations} flash operations",
@@ -72,6 +72,19 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
 }
 
 #[test]
+fn no_checkpoint_misleads_recovery_at_any_power_cut() {
+    let only = std::env::var("FTLKIT_SCHEME").ok();
+    let mut failures = 0;
+    for entry in registry::ENTRIES.iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name)) {
+        let cases = power_cuts::cases_of_checkpoints(entry, seed());
+        if !cases.is_empty() {
+            failures += report(&format!("{} with checkpoints", entry.name), &cases);
+        }
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}
+
+#[test]
 fn the_healthy_canary_survives_every_power_cut() {
     let cases: Vec<_> = canary_cases("none").into_iter().step_by(3).collect();
     assert_eq!(report(canary::NAME, &cases), 0, "see the replay lines above");
@@ -83,7 +96,10 @@ fn canary_cases(bug: &str) -> Vec<(Case, Effort)> {
 
 /// The promise that a bug breaks.
 fn broken_by(bug: Bug) -> Promise {
-    if bug == Bug::RecoveredBlockProgrammed { Promise::RefereeNeverComplains } else { Promise::SurvivesPowerCuts }
+    match bug {
+        Bug::RecoveredBlockProgrammed | Bug::LostBadBlockTable => Promise::RefereeNeverComplains,
+        _ => Promise::SurvivesPowerCuts,
+    }
 }
 
 #[test]

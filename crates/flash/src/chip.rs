@@ -4,6 +4,8 @@
 //! or of translation layers. An illegal operation is refused in every build with the page, the block and the rule, so an FTL
 //! bug is found at the operation that commits it. A refused operation changes nothing.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Blank, FlashError, Frail, Geometry, MediaEvent, Pbn, Ppn, Rule, Spoilt, Store, Tag, Violation};
@@ -64,6 +66,17 @@ pub trait Flash {
     /// The logical number in a programmed page's tag, without a flash operation: for checks and for reverse maps whose
     /// content equals the tags. As such a map lies in RAM, it still knows a page that has decayed since.
     fn peek(&self, ppn: Ppn) -> Option<u32>;
+
+    /// The tag of a readable programmed page, without a flash operation: for checks, and for what a scheme remembers in RAM of
+    /// the pages of a block that it is filling.
+    fn tag(&self, ppn: Ppn) -> Option<Tag>;
+
+    /// Readies bytes of the scheme's own, at most a page of them, for the data area of the page that it programs next. They become
+    /// readable with that program or not at all. A device that keeps no content drops them.
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]);
+
+    /// The bytes of the scheme's own in the data area of a page that has just been read or scanned; none if it holds none.
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>>;
     /// The lowest page offset of a block that its program order still allows.
     fn next_page(&self, pbn: Pbn) -> u32;
     /// Erases of a block so far.
@@ -87,6 +100,16 @@ pub struct Operations {
     pub erases: u64,
 }
 
+/// What becomes of an erase past a block's endurance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PastEndurance {
+    /// The referee refuses it: only a scheme that erases without end gets so far.
+    #[default]
+    Refused,
+    /// It fails, as the erase of a worn-out block does.
+    Fails,
+}
+
 /// What a chip is built from besides its geometry.
 #[derive(Clone, Debug, Default)]
 pub struct ChipOptions {
@@ -94,6 +117,8 @@ pub struct ChipOptions {
     pub program_order: ProgramOrder,
     /// Erases that a block survives; none for no limit.
     pub endurance: Option<u32>,
+    /// What an erase beyond these does.
+    pub past_endurance: PastEndurance,
     /// Blocks that are bad from the factory.
     pub bad_blocks: Vec<Pbn>,
 }
@@ -127,6 +152,7 @@ pub struct Chip<S> {
     geometry: Geometry,
     order: ProgramOrder,
     endurance: u32,
+    past_endurance: PastEndurance,
     blocks: Vec<BlockState>,
     store: S,
     done: Operations,
@@ -163,6 +189,7 @@ impl<S: Store> Chip<S> {
             geometry,
             order: options.program_order,
             endurance: options.endurance.unwrap_or(u32::MAX),
+            past_endurance: options.past_endurance,
             blocks,
             store,
             done: Operations::default(),
@@ -233,6 +260,23 @@ impl<S: Store> Chip<S> {
         if self.store.has_failed() { Err(FlashError::Media(MediaEvent::PowerCut)) } else { Ok(()) }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn cannot_erase(&mut self, pbn: Pbn) -> FlashError {
+        if self.past_endurance == PastEndurance::Refused || !self.is_worn(pbn) {
+            return self.refuse("erase", pbn, None);
+        }
+        self.done.erases += 1;
+        self.blocks[pbn.index()].next_page = self.geometry.pages_per_block();
+        self.store.spoil(self.geometry.page_indices(pbn));
+        FlashError::Media(MediaEvent::EraseFailed(pbn))
+    }
+
+    /// Whether a block has been erased as often as it survives.
+    pub(crate) fn is_worn(&self, pbn: Pbn) -> bool {
+        self.blocks.get(pbn.index()).is_some_and(|block| block.next_page != BAD && block.erases >= self.endurance)
+    }
+
     #[inline]
     fn may_program(&self, next_page: u32, offset: u32, ppn: Ppn) -> bool {
         match self.order {
@@ -286,7 +330,7 @@ impl<S: Store> Flash for Chip<S> {
                 self.done.erases += 1;
                 self.unless_store_failed()
             }
-            _ => Err(self.refuse("erase", pbn, None)),
+            _ => Err(self.cannot_erase(pbn)),
         }
     }
 
@@ -314,6 +358,20 @@ impl<S: Store> Flash for Chip<S> {
     #[inline]
     fn peek(&self, ppn: Ppn) -> Option<u32> {
         self.store.logical(ppn.index())
+    }
+
+    fn tag(&self, ppn: Ppn) -> Option<Tag> {
+        self.store.tag(ppn.index())
+    }
+
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
+        if ppn.get() < self.geometry.pages() && self.store.is_clean(ppn.index()) {
+            self.store.load(ppn.index(), bytes);
+        }
+    }
+
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
+        self.store.loaded(ppn.index())
     }
 
     #[inline]
@@ -346,19 +404,14 @@ impl<S: Frail> Chip<S> {
         let (pbn, offset) = self.geometry.split(ppn);
         let block = &mut self.blocks[pbn.index()];
         block.next_page = block.next_page.max(offset + 1);
-        self.store.spoil(ppn.index(), how);
+        self.store.spoil_page(ppn.index(), how);
     }
 
     /// A programmed page's content decays beyond correction.
     pub(crate) fn lose_page(&mut self, ppn: Ppn) {
         if self.store.logical(ppn.index()).is_some() {
-            self.store.spoil(ppn.index(), Spoilt::Decayed);
+            self.store.spoil_page(ppn.index(), Spoilt::Decayed);
         }
-    }
-
-    /// Whether a block has been erased as often as it survives.
-    pub(crate) fn is_worn(&self, pbn: Pbn) -> bool {
-        self.blocks.get(pbn.index()).is_some_and(|block| block.next_page != BAD && block.erases >= self.endurance)
     }
 
     /// An erase fails: it counts, as it was done, and leaves nothing that could be read or programmed.
@@ -379,9 +432,9 @@ impl<S: Frail> Chip<S> {
         block.next_page = block.next_page.max(self.geometry.pages_per_block());
         for page in self.geometry.page_indices(pbn) {
             if !readable {
-                self.store.spoil(page, Spoilt::Torn);
+                self.store.spoil_page(page, Spoilt::Torn);
             } else if self.store.is_clean(page) {
-                self.store.spoil(page, Spoilt::Unstable);
+                self.store.spoil_page(page, Spoilt::Unstable);
             }
         }
     }
@@ -435,6 +488,23 @@ mod tests {
         chip.erase(Pbn::new(0)).expect("second");
         assert_eq!(rule(chip.erase(Pbn::new(0))), Rule::WithinEndurance);
         assert_eq!(chip.operations(), Operations { reads: 1, programs: 1, erases: 2 });
+    }
+
+    #[test]
+    fn a_worn_block_fails_where_that_is_asked_for_and_takes_nothing_more() {
+        let mut chip = chip(&ChipOptions {
+            endurance: Some(1),
+            past_endurance: PastEndurance::Fails,
+            bad_blocks: vec![Pbn::new(3)],
+            ..Default::default()
+        });
+        chip.erase(Pbn::new(0)).expect("first");
+        assert_eq!(chip.erase(Pbn::new(0)), Err(FlashError::Media(MediaEvent::EraseFailed(Pbn::new(0)))));
+        assert_eq!(chip.operations().erases, 2);
+        assert_eq!(rule(chip.program(Ppn::new(0), &tag(1), ())), Rule::ProgramInOrder);
+        chip.mark_bad(Pbn::new(0));
+        assert_eq!(rule(chip.erase(Pbn::new(0))), Rule::LeaveBadBlocks);
+        assert_eq!(rule(chip.erase(Pbn::new(3))), Rule::LeaveBadBlocks);
     }
 
     #[test]

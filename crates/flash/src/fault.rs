@@ -11,6 +11,7 @@
 //! counted if it reached the chip.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::{
     Chip, Flash, FlashError, Frail, Full, Geometry, MediaEvent, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Spoilt,
@@ -211,6 +212,18 @@ impl<S: Frail> Flash for FaultyChip<S> {
         self.chip.peek(ppn)
     }
 
+    fn tag(&self, ppn: Ppn) -> Option<Tag> {
+        self.chip.tag(ppn)
+    }
+
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
+        self.chip.load(ppn, bytes);
+    }
+
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
+        self.chip.loaded(ppn)
+    }
+
     fn next_page(&self, pbn: Pbn) -> u32 {
         self.chip.next_page(pbn)
     }
@@ -278,6 +291,21 @@ mod tests {
             assert_eq!(again.is_ok(), tear == Tear::Before, "{tear:?}: a touched page needs an erase first");
             flash.erase(Pbn::new(0)).expect("powered");
             flash.program(Ppn::new(1), &tag(9), 90).expect("erased again");
+        }
+    }
+
+    #[test]
+    fn bytes_are_there_with_their_page_or_not_at_all() {
+        for (tear, expected) in [(Tear::Before, None), (Tear::Unseen, None), (Tear::Torn, None), (Tear::After, Some(2))]
+        {
+            let mut flash = faulty(FaultPlan::cut(0, tear));
+            flash.load(Ppn::new(0), &[1, 2]);
+            flash.program(Ppn::new(0), &tag(7), 0).expect_err("cut");
+            flash.restore_power(FaultPlan::default());
+            assert_eq!(flash.loaded(Ppn::new(0)).map(|bytes| bytes.len()), expected, "{tear:?}");
+            flash.erase(Pbn::new(0)).expect("powered");
+            flash.program(Ppn::new(0), &tag(7), 0).expect("erased");
+            assert_eq!(flash.loaded(Ppn::new(0)), None, "{tear:?}: an erase leaves nothing");
         }
     }
 

@@ -13,7 +13,7 @@ mod tag;
 
 pub use address::{Lbn, Lpn, Pbn, Ppn};
 pub use array::{long_array, long_array_of};
-pub use chip::{Chip, ChipOptions, Flash, Operations, Page, ProgramOrder, Scan, UsedBlock};
+pub use chip::{Chip, ChipOptions, Flash, Operations, Page, PastEndurance, ProgramOrder, Scan, UsedBlock};
 pub use error::{FlashError, MediaEvent, Rule, Violation};
 pub use fault::{Fault, FaultPlan, Faulty, FaultyChip, Tear};
 pub use geometry::{Geometry, GeometryError, Shape};

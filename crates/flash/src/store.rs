@@ -2,7 +2,9 @@
 //!
 //! A store knows no rules; the [`Chip`](crate::Chip) in front of it has checked them.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::{Role, Tag, long_array};
 
@@ -38,6 +40,19 @@ pub trait Store {
     /// Clears the pages of a block.
     fn erase(&mut self, pages: Range<usize>);
 
+    /// Takes bytes for the data area of a page that is about to be programmed. A store that keeps no content drops them.
+    fn load(&mut self, _page: usize, _bytes: &[u8]) {}
+
+    /// The bytes that a readable programmed page holds; none if none were loaded for it.
+    fn loaded(&self, _page: usize) -> Option<Arc<[u8]>> {
+        None
+    }
+
+    /// The pages of a block are lost: they read as errors, where the store can tell them from erased ones.
+    fn spoil(&mut self, pages: Range<usize>) {
+        self.erase(pages);
+    }
+
     /// The block of these pages is bad from now on: for a store that outlives its chip.
     fn retire(&mut self, _pages: Range<usize>) {}
 
@@ -68,7 +83,7 @@ pub enum Spoilt {
 /// A store whose pages faults can spoil.
 pub trait Frail: Store {
     /// Leaves a page as a fault does. Only a programmed page decays.
-    fn spoil(&mut self, page: usize, how: Spoilt);
+    fn spoil_page(&mut self, page: usize, how: Spoilt);
 }
 
 /// Four bytes a page: the logical number plus one, 0 for an erased page. For simulation.
@@ -131,6 +146,8 @@ pub enum Cell<D> {
 #[derive(Clone)]
 pub struct Full<D> {
     pages: Vec<Cell<D>>,
+    /// Bytes of the translation layer's own, by page; of a page that is not programmed they are without meaning.
+    bytes: BTreeMap<usize, Arc<[u8]>>,
 }
 
 impl<D> Full<D> {
@@ -142,12 +159,12 @@ impl<D> Full<D> {
 
 impl<D: Clone + Default> Blank for Full<D> {
     fn erased(pages: usize) -> Self {
-        Self { pages: vec![Cell::Erased; pages] }
+        Self { pages: vec![Cell::Erased; pages], bytes: BTreeMap::new() }
     }
 }
 
 impl<D: Clone + Default> Frail for Full<D> {
-    fn spoil(&mut self, page: usize, how: Spoilt) {
+    fn spoil_page(&mut self, page: usize, how: Spoilt) {
         let cell = &mut self.pages[page];
         match (how, &*cell) {
             (Spoilt::Torn, _) => *cell = Cell::Torn,
@@ -200,6 +217,22 @@ impl<D: Clone + Default> Store for Full<D> {
     }
 
     fn erase(&mut self, pages: Range<usize>) {
+        while let Some((&page, _)) = self.bytes.range(pages.clone()).next() {
+            self.bytes.remove(&page);
+        }
         self.pages[pages].fill(Cell::Erased);
+    }
+
+    fn load(&mut self, page: usize, bytes: &[u8]) {
+        self.bytes.insert(page, bytes.into());
+    }
+
+    fn loaded(&self, page: usize) -> Option<Arc<[u8]>> {
+        let is_programmed = matches!(self.pages[page], Cell::Programmed(..));
+        self.bytes.get(&page).filter(|_| is_programmed).cloned()
+    }
+
+    fn spoil(&mut self, pages: Range<usize>) {
+        self.pages[pages].fill(Cell::Torn);
     }
 }

@@ -29,11 +29,13 @@ pub enum Role {
     /// No data: takes the place of a page that could not be read when it had to be moved, so that reading its LPN goes on
     /// being an error instead of becoming something older.
     Lost = 6,
+    /// No data: the tags of the pages that were programmed in the block before this one.
+    Summary = 7,
 }
 
 impl Role {
     /// All, in the order of their codes: the codes that a page on a medium may carry.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Data,
         Self::Collected,
         Self::SequentialLog,
@@ -41,6 +43,7 @@ impl Role {
         Self::Translation,
         Self::Trimmed,
         Self::Lost,
+        Self::Summary,
     ];
 
     /// The role of a code.
@@ -72,13 +75,69 @@ pub struct Tag {
 }
 
 impl Tag {
+    /// Bytes of [`head`](Self::head).
+    pub const HEAD_BYTES: usize = 21;
+
+    /// The first bytes of the tag as flash holds it (`docs/format.md`), little endian: logical number, extent, `seq` and `version`
+    /// of six bytes each, role. The owner takes no bytes.
+    pub fn head(&self) -> [u8; Self::HEAD_BYTES] {
+        let mut head = [0; Self::HEAD_BYTES];
+        head[..4].copy_from_slice(&self.logical.to_le_bytes());
+        head[4..8].copy_from_slice(&self.extent.to_le_bytes());
+        head[8..14].copy_from_slice(&self.seq.to_le_bytes()[..6]);
+        head[14..20].copy_from_slice(&self.version.to_le_bytes()[..6]);
+        head[20] = self.role as u8;
+        head
+    }
+
+    /// The tag, without an owner, that begins so; none if no tag does.
+    pub fn of_head(head: &[u8; Self::HEAD_BYTES]) -> Option<Self> {
+        let number = |range: std::ops::Range<usize>| {
+            head[range].iter().rev().fold(0_u64, |number, &byte| number << 8 | u64::from(byte))
+        };
+        Some(Self {
+            logical: number(0..4) as u32,
+            extent: number(4..8) as u32,
+            seq: number(8..14),
+            version: number(14..20),
+            role: Role::from_code(head[20])?,
+            owner: None,
+        })
+    }
+
     /// Under a block map: whether the page lies in a log block that several logical blocks share. A lost page there has no
     /// owner.
     pub fn is_in_shared_log(&self) -> bool {
         match self.role {
             Role::RandomLog | Role::Trimmed => true,
             Role::Lost => self.owner.is_none(),
-            Role::Data | Role::Collected | Role::SequentialLog | Role::Translation => false,
+            Role::Data | Role::Collected | Role::SequentialLog | Role::Translation | Role::Summary => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_comes_back_from_its_first_bytes() {
+        let tag = Tag {
+            logical: 0x0102_0304,
+            extent: 5,
+            role: Role::Summary,
+            owner: None,
+            seq: 0xABCD_1234_5678,
+            version: 0xFFFF_FFFF_FFFF,
+        };
+        let head = tag.head();
+        assert_eq!(head[..8], [4, 3, 2, 1, 5, 0, 0, 0]);
+        assert_eq!((head[8], head[13], head[14], head[20]), (0x78, 0xAB, 0xFF, 7));
+        assert_eq!(Tag::of_head(&head), Some(tag));
+    }
+
+    #[test]
+    fn erased_bytes_are_no_tag() {
+        assert_eq!(Tag::of_head(&[0xFF; Tag::HEAD_BYTES]), None);
     }
 }

@@ -34,11 +34,13 @@ pub enum Cause {
     Recovery = 7,
     /// Moving pages out of a block that fails.
     Relocation = 8,
+    /// Writing down what recovery would otherwise have to gather page by page.
+    Checkpoint = 9,
 }
 
 impl Cause {
     /// How many there are.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -51,6 +53,7 @@ impl Cause {
         Self::Precondition,
         Self::Recovery,
         Self::Relocation,
+        Self::Checkpoint,
     ];
 
     /// The name used in results.
@@ -65,6 +68,7 @@ impl Cause {
             Self::Precondition => "precondition",
             Self::Recovery => "recovery",
             Self::Relocation => "relocation",
+            Self::Checkpoint => "checkpoint",
         }
     }
 }
@@ -308,6 +312,12 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn program(&mut self, ppn: Ppn, label: Label, data: D::Data) -> Result<(), FtlError> {
         self.program_version(ppn, label, self.seq + 1, data)
+    }
+
+    /// Programs a page with bytes of the scheme's own.
+    pub fn program_bytes(&mut self, ppn: Ppn, label: Label, bytes: &[u8]) -> Result<(), FtlError> {
+        self.device.load(ppn, bytes);
+        self.program(ppn, label, D::Data::default())
     }
 
     /// Programs a page with the content, and so the version, of another.

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::mapping::{block::Block, dftl::Dftl, fast::Fast, page::Page};
+use crate::mapping::{block::Block, cdftl::Cdftl, dftl::Dftl, fast::Fast, page::Page, rftl::Rftl};
+use crate::parts::demand::DemandPaged;
 use crate::{Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, RecoverError, Scheme, Values};
 
 /// What the registry knows of a scheme without building it.
@@ -75,7 +76,7 @@ macro_rules! schemes {
     };
 }
 
-schemes![Page, Block, Fast, Dftl];
+schemes![Page, Block, Fast, DemandPaged<Dftl>, DemandPaged<Cdftl>, DemandPaged<Rftl>];
 
 /// The entry of a scheme; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {

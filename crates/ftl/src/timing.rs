@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
+use std::sync::Arc;
 
 use flash::{Flash, FlashError, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag};
 use serde::{Deserialize, Serialize};
@@ -180,6 +181,15 @@ impl<C: Flash, T> Flash for Timed<C, T> {
     #[inline]
     fn peek(&self, ppn: Ppn) -> Option<u32> {
         self.chip.peek(ppn)
+    }
+    fn tag(&self, ppn: Ppn) -> Option<Tag> {
+        self.chip.tag(ppn)
+    }
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
+        self.chip.load(ppn, bytes);
+    }
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
+        self.chip.loaded(ppn)
     }
     #[inline]
     fn next_page(&self, pbn: Pbn) -> u32 {

@@ -1,7 +1,7 @@
 //! The wire between a thread that works and one that watches.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 pub(crate) struct Control {
     study: Arc<sim::Control>,
     reading: Arc<Reading>,
+    campaign: Arc<Campaign>,
 }
 
 /// Progress of a tool that goes over requests one by one.
@@ -34,6 +35,28 @@ impl Reading {
     }
 }
 
+/// A line of progress: its label, how much is done, and of how much; 0 while that is unknown.
+pub(crate) type Line = (String, u64, u64);
+
+/// Progress of a campaign, which takes the time that it is given.
+#[derive(Debug, Default)]
+pub(crate) struct Campaign {
+    cancelled: AtomicBool,
+    lines: Mutex<Vec<Line>>,
+}
+
+impl Campaign {
+    /// Whether the work was cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Shows these lines from now on.
+    pub(crate) fn show(&self, lines: Vec<Line>) {
+        *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    }
+}
+
 impl Control {
     /// The part that a study reports to.
     pub(crate) fn study(&self) -> Arc<sim::Control> {
@@ -43,6 +66,11 @@ impl Control {
     /// The part that a tool reports to.
     pub(crate) fn reading(&self) -> Arc<Reading> {
         Arc::clone(&self.reading)
+    }
+
+    /// The part that a campaign reports to.
+    pub(crate) fn campaign(&self) -> Arc<Campaign> {
+        Arc::clone(&self.campaign)
     }
 }
 
@@ -57,15 +85,17 @@ impl Control {
     fn cancel(&self) {
         self.study.cancel();
         self.reading.cancelled.store(true, Ordering::Relaxed);
+        self.campaign.cancelled.store(true, Ordering::Relaxed);
     }
 
     /// (label, done, total) of every piece of work; total is 0 while unknown.
-    fn progress(&self) -> Vec<(String, u64, u64)> {
+    fn progress(&self) -> Vec<Line> {
         let mut lines: Vec<_> =
             self.study.progress().into_iter().map(|line| (line.label, line.done, line.total)).collect();
         if self.reading.started.load(Ordering::Relaxed) {
             lines.push(("requests".to_owned(), self.reading.done.load(Ordering::Relaxed), 0));
         }
+        lines.extend(self.campaign.lines.lock().unwrap_or_else(PoisonError::into_inner).clone());
         lines
     }
 }

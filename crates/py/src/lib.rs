@@ -11,6 +11,7 @@ mod error;
 mod live_device;
 mod study;
 mod tools;
+mod torture;
 
 use pyo3::prelude::*;
 
@@ -23,5 +24,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     catalogue::register(module)?;
     live_device::register(module)?;
     study::register(module)?;
-    tools::register(module)
+    tools::register(module)?;
+    torture::register(module)
 }

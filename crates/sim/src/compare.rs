@@ -114,9 +114,10 @@ fn run_one(experiment: &Experiment, plan: &Plan, control: &Control, order: Order
 
 /// The error that a fault of a translation layer is to its user.
 fn blame(experiment: &Experiment, plan: &Plan, stage: Stage, fault: Fault) -> SimError {
-    if fault.is_wear() {
+    if fault.is_end_of_life() {
         return SimError::WornOut(format!(
-            "ftl \"{}\": the device wore out in {stage}: {fault}. Raise device.endurance, or make the workload shorter",
+            "ftl \"{}\": the device wore out in {stage}, before anything could be measured: {fault}. Raise device.endurance, or \
+             prepare the device less (run.precondition)",
             plan.label
         ));
     }

@@ -8,7 +8,7 @@
 //! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span is counted in pages of
 //! this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
-use flash::{ChipOptions, Geometry, Pbn, Shape};
+use flash::{ChipOptions, Geometry, PastEndurance, Pbn, Shape};
 use ftl::Layout;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -170,6 +170,7 @@ impl Draft {
             chip: ChipOptions {
                 program_order: self.keys.program_order,
                 endurance: Some(self.keys.endurance),
+                past_endurance: PastEndurance::Fails,
                 bad_blocks,
             },
             seed: seed::derive(seed, "ftl"),

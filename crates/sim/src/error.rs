@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use flash::{FlashError, Lpn, Rule};
+use flash::Lpn;
 use ftl::{BrokenInvariant, FtlError};
 
 /// Why a study gave no results.
@@ -82,6 +82,8 @@ pub enum Stage {
     Request(u64),
     /// Reading everything back and checking at the end.
     Verification,
+    /// Mounting the device again after a power cut at the end.
+    Mount,
 }
 
 impl fmt::Display for Stage {
@@ -90,6 +92,7 @@ impl fmt::Display for Stage {
             Self::Precondition(pages) => write!(f, "preconditioning, after {pages} pages"),
             Self::Request(number) => write!(f, "request {number}"),
             Self::Verification => f.write_str("the verification at the end"),
+            Self::Mount => f.write_str("mounting after a power cut at the end"),
         }
     }
 }
@@ -143,10 +146,9 @@ impl fmt::Display for FtlBug {
 }
 
 impl Fault {
-    /// Whether the fault is a block erased past its endurance: the device's end of life and no bug.
-    pub(crate) fn is_wear(&self) -> bool {
-        let Self::Ftl(FtlError::Flash { error: FlashError::Violation(violation), .. }) = self else { return false };
-        violation.rule == Rule::WithinEndurance
+    /// Whether the fault is the device's end of life and no bug: more blocks have worn out than there were spares.
+    pub(crate) fn is_end_of_life(&self) -> bool {
+        matches!(self, Self::Ftl(FtlError::ReadOnly { .. }))
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) trait Witness<D> {
     fn compare(&self, lpn: Lpn, got: &D) -> Result<(), Fault>;
     /// A page is forgotten.
     fn trim(&mut self, lpn: Lpn);
+    /// A write or trim of a page was refused half-way.
+    fn doubt(&mut self, lpn: Lpn);
 }
 
 /// Watches nothing: pages hold nothing in a lean run.
@@ -40,6 +42,7 @@ impl Witness<()> for Nobody {
     }
     #[inline]
     fn trim(&mut self, _lpn: Lpn) {}
+    fn doubt(&mut self, _lpn: Lpn) {}
 }
 
 impl Witness<Stamp> for Oracle {
@@ -54,6 +57,10 @@ impl Witness<Stamp> for Oracle {
     fn trim(&mut self, lpn: Lpn) {
         Oracle::trim(self, lpn);
     }
+
+    fn doubt(&mut self, lpn: Lpn) {
+        Oracle::doubt(self, lpn);
+    }
 }
 
 /// A translation layer on its device, served as a host would.
@@ -65,6 +72,12 @@ pub(crate) struct Host<D: Device, W> {
 impl<D: Device, W: Witness<D::Data>> Host<D, W> {
     pub(crate) fn new(media: Media<D>, ftl: Box<dyn Ftl<D>>, witness: W) -> Self {
         Self { media, server: Server { ftl, witness, pages: Vec::new() } }
+    }
+
+    /// The power is cut after a flush: what is left is the device, and what its pages should hold.
+    pub(crate) fn power_off(mut self) -> Result<(D, W), Fault> {
+        self.server.ftl.flush(&mut self.media)?;
+        Ok((self.media.into_device(), self.server.witness))
     }
 
     /// The device behind its door, to look at.
@@ -117,6 +130,14 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
             Op::Flush => server.ftl.flush(media)?,
         }
         Ok(media.now())
+    }
+
+    /// A request was refused half-way: its pages may hold what they held before.
+    pub(crate) fn doubt(&mut self, request: &PageRequest) {
+        for &extent in &request.extents {
+            let pages = request_of(extent, Nanos::ZERO, 0);
+            pages.lpns().for_each(|(_, lpn)| self.server.witness.doubt(lpn));
+        }
     }
 
     /// Offers the time from `from` to `until` for background work.
@@ -332,7 +353,7 @@ mod tests {
     #[test]
     fn an_illegal_operation_is_a_fault_with_its_coordinates() {
         let fault = host(7).serve(&request(Op::Read, 0), Nanos::ZERO).expect_err("erased");
-        assert!(fault.to_string().contains("PPN 7") && !fault.is_wear(), "{fault}");
+        assert!(fault.to_string().contains("PPN 7") && !fault.is_end_of_life(), "{fault}");
     }
 
     #[test]

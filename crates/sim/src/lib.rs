@@ -19,6 +19,7 @@ mod experiment;
 mod gaps;
 mod host;
 mod metrics;
+mod mount;
 mod paging;
 mod precondition;
 mod preset;
@@ -38,8 +39,8 @@ pub use metrics::{mapping_hit_ratio, write_amplification};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Latencies, Model, Pricing};
 pub use result::{
-    Classes, DeviceFacts, Erases, FootprintFacts, Merges, OperationCount, PreconditionFacts, RequestCounts, Responses,
-    Results, RunResult, Series, Utilisation, WorkloadFacts,
+    Classes, DeviceFacts, EndOfLife, Erases, FootprintFacts, Merges, MountFacts, OperationCount, PreconditionFacts,
+    RequestCounts, Responses, Results, RunResult, Series, SpareFacts, Utilisation, WorkloadFacts,
 };
 pub use study::{Study, parse_json, parse_toml};
 pub use wear::erases;

@@ -225,6 +225,14 @@ impl Sampler {
         self.schedule();
     }
 
+    /// Takes a last point after a run that ended early, unless there is one.
+    pub(crate) fn take_last(&mut self, request: u64, metrics: &Metrics, tally: &Tally, gauges: Vec<ftl::Gauge>) {
+        if request > 0 && self.series.request.last() != Some(&request) {
+            self.due = request;
+            self.take(metrics, tally, gauges);
+        }
+    }
+
     /// The series.
     pub(crate) fn finish(self) -> Series {
         self.series

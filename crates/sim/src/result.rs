@@ -119,8 +119,12 @@ pub struct RunResult {
     pub mapping_hit_ratio: Option<f64>,
     /// Merges by kind.
     pub merges: Merges,
-    /// Erases of good blocks during measurement.
+    /// Erases during measurement of blocks that were good when the device was new.
     pub erases: Erases,
+    /// How far the device is from being read-only.
+    pub spares: SpareFacts,
+    /// Where the run ended because the device had worn out; null for one that lasted.
+    pub end_of_life: Option<EndOfLife>,
     /// Memory of the mapping.
     pub footprint: FootprintFacts,
     /// Busy shares.
@@ -131,6 +135,21 @@ pub struct RunResult {
     pub series: Series,
     /// How the device was prepared; null if it was not.
     pub precondition: Option<PreconditionFacts>,
+    /// What mounting the device afterwards cost; null if it was not verified, or has become read-only.
+    pub mount: Option<MountFacts>,
+}
+
+/// What it costs to mount a device whose power was cut when nothing was going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MountFacts {
+    /// Pages read. Reading a tag costs as much as reading its page.
+    pub reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// From the first operation until requests can be served, in nanoseconds of virtual time.
+    pub time_ns: u64,
 }
 
 /// Requests by kind.
@@ -209,7 +228,7 @@ pub struct Merges {
     pub full: u64,
 }
 
-/// Erases of good blocks.
+/// Erases of blocks that were good when the device was new.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Erases {
     /// Of all blocks.
@@ -224,6 +243,26 @@ pub struct Erases {
     pub max: u32,
     /// (lowest count, highest count, blocks), at most 40 bins, in order, without gaps between counts.
     pub histogram: Vec<(u32, u32, u64)>,
+}
+
+/// Spare blocks of a scheme at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SpareFacts {
+    /// Blocks that could fail when the device was new.
+    pub total: u32,
+    /// Blocks that may still fail before writes do.
+    pub left: u32,
+    /// Blocks that failed and were marked bad, in preparation and measurement.
+    pub grown_bad_blocks: u64,
+}
+
+/// The request that a worn-out device refused; nothing after it was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EndOfLife {
+    /// Its number, counted from 1.
+    pub request: u64,
+    /// What the device said.
+    pub message: String,
 }
 
 /// Memory of a mapping.

@@ -1,20 +1,25 @@
 //! One run: a translation layer on a fresh device, prepared, measured, and, if asked, verified.
 //!
 //! ```text
-//! create ── precondition ── restart the clock ── requests … ── results ── (read everything back, check invariants) ── totals
+//! create ── precondition ── restart the clock ── requests … ── results ── totals ┬─ done
+//!                                                  verified: read everything back, check invariants ─ power off, mount, again
 //! ```
 //!
 //! A run shares nothing with the runs beside it: it opens the workload itself and reads it as a stream. Whether lean or
 //! verified, it issues the same flash operations at the same times, so both have the same event hash.
 //!
+//! A device whose blocks wear out ends the run at the first request that it refuses. That is a result and no error: what was
+//! measured until then, and how much was written until then. Verification goes on as usual, since reads must.
+//!
 //! The totals are compared in every run, because that costs nothing. Reading back and checking the numbered invariants take
-//! time proportional to the device, so they belong to verified runs.
+//! time proportional to the device, so they belong to verified runs. These end with a power cut, too: the device is mounted again,
+//! which is priced, and must hold what it held.
 
 use std::time::Instant;
 
 use check::Oracle;
 use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Pbn, Store};
-use ftl::{Cause, Media, Nanos, Note, Op, Tally, Timed, registry};
+use ftl::{Cause, Media, Nanos, Note, Op, Spares, Tally, Timed, registry};
 
 use crate::ahead::Ahead;
 use crate::control::{Reporter, Stopped};
@@ -22,10 +27,12 @@ use crate::error::{Fault, Stage};
 use crate::experiment::{Experiment, Plan};
 use crate::host::{Host, Nobody, Pace, Witness};
 use crate::metrics::{Metrics, Sampler, mapping_hit_ratio, write_amplification};
+use crate::mount::mount;
 use crate::paging::{Extent, PageRequest};
 use crate::precondition::prepare;
 use crate::result::{
-    Classes, Merges, OperationCount, PreconditionFacts, RequestCounts, RunResult, Series, Utilisation,
+    Classes, EndOfLife, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult, Series,
+    SpareFacts, Utilisation,
 };
 use crate::wear::erases;
 use crate::{Pricing, SimError};
@@ -99,18 +106,31 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         self.host.restart();
         let before = Before { tally: *self.host.media().tally(), erases: self.erase_counts() };
         let begun = Instant::now();
-        let series = self.measure(&before.tally, measuring)?;
+        let (series, end_of_life) = self.measure(&before.tally, measuring)?;
         let measured_wall_s = begun.elapsed().as_secs_f64();
-        let result = RunResult { measured_wall_s, ..self.result(&before, prepared, series.finish()) };
-        if self.experiment.verify {
-            self.verify()?;
+        let result = self.result(&before, prepared, series.finish());
+        let result = RunResult { measured_wall_s, end_of_life, ..result };
+        if !self.experiment.verify {
+            self.compare_totals()?;
+            return Ok(result);
         }
+        self.verify(Stage::Verification)?;
         self.compare_totals()?;
-        Ok(result)
+        // A device that takes no writes any more cannot flush its trims either, and some of them would come back.
+        let mount = if self.host.ftl().spares().admit().is_ok() { Some(self.mount()?) } else { None };
+        Ok(RunResult { mount, ..result })
     }
 
-    /// Serves the whole workload.
-    fn measure(&mut self, before: &Tally, reporter: &Reporter) -> Result<Sampler, Halt> {
+    /// Cuts the power and mounts the device again; what it holds must be the same.
+    fn mount(self) -> Result<MountFacts, Halt> {
+        let Self { experiment, plan, host, metrics } = self;
+        let (host, facts) = mount(host, &experiment.device, plan)?;
+        Self { experiment, plan, host, metrics }.verify(Stage::Mount)?;
+        Ok(facts)
+    }
+
+    /// Serves the whole workload, or what the device lives to serve.
+    fn measure(&mut self, before: &Tally, reporter: &Reporter) -> Result<(Sampler, Option<EndOfLife>), Halt> {
         let Experiment { workload, survey, samples, queue_depth, .. } = self.experiment;
         let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
         let mut pace = queue_depth.map_or_else(Pace::open, |depth| Pace::closed(depth as usize));
@@ -118,7 +138,14 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let mut number = 0;
         while let Some(request) = requests.next(|request, foresight| self.host.foresee(request, foresight))? {
             number += 1;
-            self.serve(request, &mut pace).map_err(|fault| Halt::Fault(Stage::Request(number), fault))?;
+            if let Err(fault) = self.serve(request, &mut pace) {
+                if !fault.is_end_of_life() {
+                    return Err(Halt::Fault(Stage::Request(number), fault));
+                }
+                self.host.doubt(request);
+                sampler.take_last(number - 1, &self.metrics, self.host.media().tally(), self.host.ftl().gauges());
+                return Ok((sampler, Some(EndOfLife { request: number, message: fault.to_string() })));
+            }
             if number == sampler.due() {
                 sampler.take(&self.metrics, self.host.media().tally(), self.host.ftl().gauges());
             }
@@ -127,7 +154,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             }
         }
         reporter.report(number)?;
-        Ok(sampler)
+        Ok((sampler, None))
     }
 
     #[inline]
@@ -143,8 +170,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     }
 
     /// Reads everything back and checks the scheme's invariants.
-    fn verify(&mut self) -> Result<(), Halt> {
-        let at_end = |fault| Halt::Fault(Stage::Verification, fault);
+    fn verify(&mut self, stage: Stage) -> Result<(), Halt> {
+        let at_end = |fault| Halt::Fault(stage, fault);
         self.host.ftl().check(self.host.media()).map_err(|broken| at_end(broken.into()))?;
         let logical_pages = self.experiment.device.logical_pages;
         for first in (0..logical_pages).step_by(READ_BACK_PAGES as usize) {
@@ -169,8 +196,18 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
 
     fn erase_counts(&self) -> Vec<u32> {
         let chip = &self.host.media().device().chip;
-        let good = |pbn: &Pbn| !chip.is_bad(*pbn);
+        // A block that fails in between stays in the count, or counts before and after would not be of the same blocks.
+        let bad = &self.experiment.device.chip.bad_blocks;
+        let good = |pbn: &Pbn| bad.binary_search(pbn).is_err();
         (0..chip.geometry().blocks()).map(Pbn::new).filter(good).map(|pbn| chip.erase_count(pbn)).collect()
+    }
+
+    fn spares(&self) -> SpareFacts {
+        let chip = &self.host.media().device().chip;
+        let bad = (0..chip.geometry().blocks()).filter(|&block| chip.is_bad(Pbn::new(block))).count();
+        let grown = bad - self.experiment.device.chip.bad_blocks.len();
+        let Spares { total, used } = self.host.ftl().spares();
+        SpareFacts { total, left: total.saturating_sub(used), grown_bad_blocks: grown as u64 }
     }
 
     fn result(&self, before: &Before, prepared: Option<PreconditionFacts>, series: Series) -> RunResult {
@@ -210,11 +247,14 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
                 full: tally.note(Note::FullMerge),
             },
             erases: erases(&before.erases, &self.erase_counts()),
+            spares: self.spares(),
+            end_of_life: None,
             footprint: host.ftl().footprint().into(),
             utilisation: utilisation(&host.media().device().timing, metrics.end),
             gauges: host.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
             series,
             precondition: prepared,
+            mount: None,
         }
     }
 }

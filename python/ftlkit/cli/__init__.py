@@ -1,8 +1,8 @@
 """The `ftlkit` command.
 
-Results go to standard output, progress and errors to standard error. Exit codes: 0 done; 2 the input or the request
-is at fault, with one paragraph that says what to change; 3 a translation layer or ftlkit itself is at fault; 130
-stopped by Ctrl-C.
+Results go to standard output, progress and errors to standard error. Exit codes: 0 done; 1 torture found a broken
+promise; 2 the input or the request is at fault, with one paragraph that says what to change; 3 a translation layer or
+ftlkit itself is at fault; 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ftlkit._native import __version__
-from ftlkit.cli import catalogue, compare, live, trace
+from ftlkit.cli import catalogue, compare, live, torture, trace
 from ftlkit.cli.shell import OUT, Shell
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.add_typer(trace.app, name="trace")
 app.command("run")(compare.run)
 app.command("compare")(compare.compare)
 app.command("report")(compare.report)
+app.command("torture")(torture.torture)
 app.command("schemes")(catalogue.schemes)
 app.command("devices")(catalogue.devices)
 app.command("workloads")(catalogue.workloads)

@@ -18,6 +18,7 @@ from ftlkit.engine import Interrupted
 OUT = Console()
 ERR = Console(stderr=True)
 
+FOUND = 1
 USER_ERROR = 2
 BUG = 3
 INTERRUPTED = 130

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ftlkit import units
-from ftlkit.report.tables import COLUMNS, Column
+from ftlkit.report.tables import Column, columns
 from ftlkit.report.verdict import verdict
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def _width(table: Table, console: Console) -> int:
 def _across(runs: list[Run]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("FTL", no_wrap=True)
-    for column in COLUMNS:
+    for column in columns(runs):
         table.add_column(_SHORT.get(column.name, column.name), justify="right", no_wrap=True)
     for run in runs:
-        table.add_row(Text(run["label"], style="bold"), *(_cell(column, run) for column in COLUMNS))
+        table.add_row(Text(run["label"], style="bold"), *(_cell(column, run) for column in columns(runs)))
     return table
 
 
@@ -79,7 +79,7 @@ def _down(runs: list[Run]) -> Table:
     table.add_column("", no_wrap=True)
     for run in runs:
         table.add_column(Text(run["label"]), justify="right", no_wrap=True)
-    for column in COLUMNS:
+    for column in columns(runs):
         table.add_row(_SHORT.get(column.name, column.name), *(_cell(column, run) for run in runs))
     return table
 
@@ -88,6 +88,6 @@ def _blocks(runs: list[Run]) -> Table:
     table = Table.grid(padding=(0, 1))
     for run in runs:
         table.add_row(Text(run["label"], style="bold"), "")
-        for column in COLUMNS:
+        for column in columns(runs):
             table.add_row(f"  {_SHORT.get(column.name, column.name)}", _cell(column, run))
     return table

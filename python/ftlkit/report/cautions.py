@@ -30,6 +30,7 @@ def cautions(results: Results) -> list[str]:
     runs = results.document["runs"]
     found = (
         _cancelled(results),
+        _worn_out(runs),
         _overload(results),
         _filling(results),
         _few(results),
@@ -52,6 +53,15 @@ def _cancelled(results: Results) -> str | None:
     missing = [label for label in asked if label not in done]
     tail = f": {', '.join(missing)} did not finish" if missing else ""
     return f"The study was stopped before its end{tail}."
+
+
+def _worn_out(runs: list[Run]) -> str | None:
+    """Runs that ended before the workload did, each with the device's own words."""
+    ends = [(run["label"], run["end_of_life"]) for run in runs]
+    worn = [f"{label} at request {units.count(end['request'])} ({end['message']})" for label, end in ends if end]
+    if not worn:
+        return None
+    return f"The device wore out before the workload ended: {'; '.join(worn)}. Figures are of the requests before."
 
 
 def _overload(results: Results) -> str | None:

@@ -24,6 +24,9 @@ CAUSES: dict[str, str] = {
     "mapping_collection": "#6a5bb8",
     "collection": "#c46a2d",
     "merge": "#b5405f",
+    "relocation": "#4f8a3c",
+    "recovery": "#a8649c",
+    "checkpoint": "#4c6fd1",
 }
 """Colour of each cause, in the order in which bars stack them."""
 

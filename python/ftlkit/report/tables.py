@@ -67,16 +67,40 @@ COLUMNS: tuple[Column, ...] = (
     Column("merges", "merges of log with data blocks: switch, partial and full", _merges, units.count, None),
 )
 
+WEAR: tuple[Column, ...] = (
+    Column(
+        "spares left",
+        "blocks that may still fail before writes are refused",
+        lambda run: run["spares"]["left"],
+        units.count,
+        max,
+    ),
+    Column(
+        "pages written",
+        "pages that the host wrote, until the device wore out where it did",
+        lambda run: run["host_pages_written"],
+        units.count,
+        max,
+    ),
+)
+"""Shown where a block has failed."""
+
+
+def columns(found: list[Run]) -> tuple[Column, ...]:
+    """The columns that say something about these runs."""
+    return COLUMNS + WEAR if any(run["spares"]["grown_bad_blocks"] for run in found) else COLUMNS
+
 
 def runs(results: Results) -> Json:
     """The results table: columns, and for each run a label and its cells."""
     found = results.document["runs"]
-    best = {column.name: _best(column, found) for column in COLUMNS}
+    shown = columns(found)
+    best = {column.name: _best(column, found) for column in shown}
     rows = []
     for run in found:
-        cells = [_cell(column, run, best[column.name]) for column in COLUMNS]
+        cells = [_cell(column, run, best[column.name]) for column in shown]
         rows.append({"label": run["label"], "cells": cells})
-    return {"columns": COLUMNS, "rows": rows}
+    return {"columns": shown, "rows": rows}
 
 
 def _best(column: Column, found: list[Run]) -> str | None:

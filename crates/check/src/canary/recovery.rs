@@ -1,80 +1,127 @@
 //! How the canary comes back after a power cut, and the bugs that its recovery can have.
 //!
-//! Of each logical page the tag with the highest version tells the truth; of equal versions the one programmed first, so
-//! that a collection that was cut is undone. Blocks without a true page are erased, the others are closed: a page of theirs
-//! that reads as erased may have been touched.
+//! It begins with the newest translation pages and rolls forward: of the page that an entry points to and of all pages that were
+//! programmed after the translation page, the one with the highest version tells the truth; of equal versions the one programmed
+//! first, so that a collection that was cut is undone. Blocks without a true page are erased, the others are closed: a page
+//! of theirs that reads as erased may have been touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flash::{Lpn, Pbn, Ppn, Role, Scan, Tag};
+use flash::{Pbn, Ppn, Role, Scan, Tag};
 use ftl::{Device, FtlError, Layout, Media};
 
-use super::{Bug, Canary, Life};
+use super::translation::{entries, page_of};
+use super::{Bug, Canary};
+use crate::Stamp;
 
-/// The truth on a logical page.
-type Truth = BTreeMap<u32, (Ppn, Tag)>;
+/// Of pages of the same logical number the one with the highest rank is to be believed.
+fn rank(tag: &Tag) -> (u64, u64) {
+    (tag.version, u64::MAX - tag.seq)
+}
+
+/// What a scan found.
+#[derive(Default)]
+struct Found {
+    data: Vec<(Ppn, Tag)>,
+    /// The newest translation page of each number.
+    translation: BTreeMap<u32, (Ppn, Tag)>,
+    unreadable: BTreeSet<Pbn>,
+}
 
 impl Canary {
-    /// Rebuilds everything from the tags, for a canary that knows nothing yet.
-    pub(super) fn restore<D: Device>(&mut self, layout: &Layout, media: &mut Media<D>) -> Result<(), FtlError> {
-        let mut truth = Truth::new();
-        let mut unreadable = BTreeSet::new();
-        for &block in &layout.good_blocks {
-            let mut last = None;
-            for ppn in layout.geometry.page_indices(block).map(Ppn::at) {
+    /// Rebuilds everything from the flash, for a canary that knows nothing yet.
+    pub(super) fn restore<D: Device<Data = Stamp>>(
+        &mut self,
+        layout: &Layout,
+        media: &mut Media<D>,
+    ) -> Result<(), FtlError> {
+        let blocks = if self.bug == Bug::LostBadBlockTable {
+            (0..layout.geometry.blocks()).map(Pbn::new).collect()
+        } else {
+            layout.good_blocks.clone()
+        };
+        let found = self.scan(&blocks, media)?;
+        let mut mapped = BTreeMap::new();
+        for (&page, &(ppn, _)) in &found.translation {
+            self.relocate(page, ppn);
+            mapped.extend(entries(page, media.read(ppn)?.data));
+        }
+        for (lpn, (ppn, _)) in self.truth(&found, &mapped) {
+            self.map[lpn as usize] = Some(ppn);
+            self.valid[ppn.index()] = true;
+        }
+        let latest = found.data.iter().max_by_key(|(_, tag)| tag.seq).map(|(ppn, _)| self.geometry.block_of(*ppn));
+        self.sort_blocks(&blocks, media, &found.unreadable, latest)
+    }
+
+    /// Reads every tag.
+    fn scan<D: Device>(&self, blocks: &[Pbn], media: &mut Media<D>) -> Result<Found, FtlError> {
+        let mut found = Found::default();
+        for &block in blocks {
+            for ppn in self.geometry.page_indices(block).map(Ppn::at) {
                 match media.scan(ppn)? {
                     Scan::Programmed(tag) => {
                         media.continue_after(tag.seq);
-                        self.learn(&mut truth, ppn, tag);
-                        last = Some(tag);
+                        self.sort_in(&mut found, ppn, tag);
                     }
                     Scan::Unreadable if self.bug == Bug::TornTrusted => {
-                        if let Some(tag) = last {
-                            let guess = Tag { version: u64::MAX, ..tag };
-                            self.learn(&mut truth, ppn, guess);
+                        if let Some(&(_, tag)) = found.data.last().filter(|(last, _)| last.index() + 1 == ppn.index()) {
+                            found.data.push((ppn, Tag { version: u64::MAX, seq: u64::MAX, ..tag }));
                         }
                     }
                     Scan::Unreadable => {
-                        unreadable.insert(block);
+                        found.unreadable.insert(block);
                     }
                     Scan::Erased => {}
                 }
             }
         }
-        let latest = truth.values().max_by_key(|(_, tag)| tag.seq).map(|(ppn, _)| self.geometry.block_of(*ppn));
-        for (ppn, tag) in truth.into_values() {
-            self.map[tag.logical as usize] = Some(ppn);
-            self.valid[ppn.index()] = true;
-            if tag.role == Role::Trimmed {
-                self.life[tag.logical as usize] = Life::Trimmed;
-            }
-        }
-        self.sort_blocks(layout, media, &unreadable, latest)
+        Ok(found)
     }
 
-    fn learn(&self, truth: &mut Truth, ppn: Ppn, tag: Tag) {
-        if tag.role == Role::Trimmed && self.bug == Bug::LostTrimPage {
-            return;
-        }
-        let rank = |tag: &Tag| (tag.version, u64::MAX - tag.seq);
-        match truth.get(&tag.logical) {
-            Some((_, known)) if (rank(known) > rank(&tag)) != (self.bug == Bug::OldestWins) => {}
-            _ => {
-                truth.insert(tag.logical, (ppn, tag));
+    fn sort_in(&self, found: &mut Found, ppn: Ppn, tag: Tag) {
+        if tag.role != Role::Translation {
+            found.data.push((ppn, tag));
+        } else if self.bug != Bug::LostTrimPage {
+            let known = found.translation.entry(tag.logical).or_insert((ppn, tag));
+            if rank(&known.1) < rank(&tag) {
+                *known = (ppn, tag);
             }
         }
+    }
+
+    /// The page that tells the truth, by logical page.
+    fn truth(&self, found: &Found, mapped: &BTreeMap<u32, Option<Ppn>>) -> BTreeMap<u32, (Ppn, Tag)> {
+        let mut truth: BTreeMap<u32, (Ppn, Tag)> = BTreeMap::new();
+        for &(ppn, tag) in &found.data {
+            let counts = match found.translation.get(&page_of(tag.logical)) {
+                Some(_) if mapped.get(&tag.logical) == Some(&Some(ppn)) => true,
+                Some((_, page)) => tag.seq > page.version && self.bug != Bug::StaleTranslationPage,
+                None => true,
+            };
+            if !counts {
+                continue;
+            }
+            match truth.get(&tag.logical) {
+                Some((_, known)) if (rank(known) > rank(&tag)) != (self.bug == Bug::OldestWins) => {}
+                _ => {
+                    truth.insert(tag.logical, (ppn, tag));
+                }
+            }
+        }
+        truth
     }
 
     /// Closes what holds something true and erases the rest.
     fn sort_blocks<D: Device>(
         &mut self,
-        layout: &Layout,
+        blocks: &[Pbn],
         media: &mut Media<D>,
         unreadable: &BTreeSet<Pbn>,
         latest: Option<Pbn>,
     ) -> Result<(), FtlError> {
         self.free.clear();
-        for &block in &layout.good_blocks {
+        for &block in blocks {
             let is_used = self.geometry.page_indices(block).any(|page| self.valid[page]);
             if self.bug == Bug::RecoveredBlockProgrammed && latest == Some(block) {
                 self.open = Some((block, self.first_erased(media, block)?));
@@ -96,18 +143,5 @@ impl Canary {
             }
         }
         Ok(self.geometry.pages_per_block())
-    }
-
-    /// Writes down which pages are trimmed.
-    pub(super) fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        for lpn in (0..self.map.len()).map(Lpn::at) {
-            if self.life[lpn.index()] == Life::Pending {
-                let to = self.place(media)?;
-                media.program(to, super::label(lpn.get(), Role::Trimmed), D::Data::default())?;
-                self.map(lpn, Some(to));
-                self.life[lpn.index()] = Life::Trimmed;
-            }
-        }
-        Ok(())
     }
 }

@@ -97,9 +97,7 @@ impl Scheme for Block {
                 block.data.adopt(lbn, home.block, home.pages.keys().map(|&lpn| Lpn::new(lpn)));
             }
         }
-        for pbn in free {
-            block.data.retire(media, pbn)?;
-        }
+        media.together(free, |media, pbn| block.data.retire(media, pbn))?;
         Ok(block)
     }
 }

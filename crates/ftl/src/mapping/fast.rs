@@ -179,9 +179,7 @@ impl Scheme for Fast {
             }
             homes.push((lbn, kept));
         }
-        for pbn in free {
-            fast.data.retire(media, pbn)?;
-        }
+        media.together(free, |media, pbn| fast.data.retire(media, pbn))?;
         for (lbn, claims) in homes {
             FtlError::unless_read_only(fast.settle(media, lbn, &claims, &newest))?;
         }

@@ -36,7 +36,8 @@
 //!    it, but the die is busy with it.
 //!
 //! ## Recover
-//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run.
+//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run. With `checkpoint` a
+//!    filled block's summary tells its tags (`parts/summary.rs`).
 //! 2. Blocks that hold nothing newest are erased; the others are closed as they are.
 //! 3. Trims are pending until a flush writes them down (`parts/trims.rs`); a cut before may bring the page back.
 //!
@@ -44,7 +45,7 @@
 //! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
 //! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is mapped twice and none
 //!   is lost).
-//! - I3: free blocks are erased and hold nothing valid.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //!
 //! ## Costs
 //! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification of the victim policy at
@@ -53,8 +54,9 @@
 use flash::{Lpn, Pbn, Ppn, Role, long_array};
 
 use crate::parts::page_space::{Needs, PageSpace, Stream};
+use crate::parts::page_trims::{move_trim_page, replace_vanishing};
 use crate::parts::prefetch::prefetch;
-use crate::parts::scan::Scanned;
+use crate::parts::summary::{self, Summaries};
 use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
@@ -97,6 +99,7 @@ impl Scheme for Page {
                 meaning: "Whether collected pages get open blocks of their own or share those of host writes.",
                 source: "Van Houdt 2013b",
             },
+            summary::PARAMETER,
         ],
         header: include_str!("page.rs"),
     };
@@ -104,8 +107,13 @@ impl Scheme for Page {
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let threshold = values.integer("gc_threshold") as usize;
         let streams = if values.word("streams") == "separate" { 2 } else { 1 };
-        let needs =
-            Needs { streams, policy: Policy::from_values(values), threshold, valid: u64::from(layout.logical_pages) };
+        let needs = Needs {
+            streams,
+            policy: Policy::from_values(values),
+            threshold,
+            valid: u64::from(layout.logical_pages),
+            summaries: Summaries::from_values(values, layout, "page")?,
+        };
         // First, since it refuses what does not fit before the map is allocated.
         let space = PageSpace::format(layout, "page", needs)?;
         Ok(Self {
@@ -119,7 +127,7 @@ impl Scheme for Page {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut page = Self::format(&layout.in_use(), values)?;
-        let scanned = Scanned::of(media, layout)?;
+        let scanned = page.space.scan(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
         let collected = page.collected;
@@ -206,7 +214,8 @@ impl<D: Device> Ftl<D> for Page {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint::default().with("page map", 4 * self.map.len() as u64, 0)
+        let footprint = Footprint::default().with("page map", 4 * self.map.len() as u64, 0);
+        self.space.add_summaries(footprint)
     }
 }
 
@@ -253,6 +262,9 @@ impl Page {
     #[inline]
     fn next_die<D: Device>(&mut self, media: &mut Media<D>) -> Result<u32, FtlError> {
         self.space.spares().admit()?;
+        if self.space.has_lost_reserve() {
+            self.restore_reserves(media)?;
+        }
         if self.space.has_failing() {
             self.empty_failing(media)?;
         }
@@ -277,6 +289,18 @@ impl Page {
     fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
         while self.is_starved(die) {
             let Some(victim) = self.space.take_victim(die) else { break };
+            media
+                .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;
+        }
+        Ok(())
+    }
+
+    /// Collects where failures have cost a die its last free block.
+    #[cold]
+    fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        while self.space.has_lost_reserve()
+            && let Some((die, victim)) = self.space.take_victim_for_reserve(self.collected)
+        {
             media
                 .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;
         }
@@ -321,7 +345,8 @@ impl Page {
             done += 1;
             Ok(())
         });
-        let moved = moved.and_then(|()| self.replace_vanishing(media, die, victim));
+        let Self { trims, space, collected, .. } = self;
+        let moved = moved.and_then(|()| replace_vanishing(trims, space, media, (die, *collected), victim));
         if moved.is_err() {
             self.space.put_back(victim, &moving[..done], fails);
         }
@@ -330,24 +355,9 @@ impl Page {
         self.space.reclaim(media, victim, fails)
     }
 
-    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back (`parts/trims.rs`).
-    fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
-        for (copy, lpn) in self.trims.about_to_vanish(self.space.page_indices(victim)) {
-            let version = media.read_to_move(copy)?.map(|page| page.version);
-            let content =
-                version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
-            let to = self.space.program_moved(media, die, self.collected, Trims::label(lpn.get(), 1), &content)?;
-            self.trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
-        }
-        Ok(())
-    }
-
     #[inline]
     fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
-        if let Some((label, version)) = self.trims.at(from) {
-            let content = Content::empty(label.logical, version);
-            let to = self.space.program_moved(media, die, self.collected, label, &content)?;
-            self.trims.moved(from, to);
+        if move_trim_page(&mut self.trims, &mut self.space, media, (die, self.collected), from)? {
             return Ok(());
         }
         let (logical, role, content) = match media.read_to_move(from)? {

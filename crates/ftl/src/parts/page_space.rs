@@ -5,18 +5,20 @@
 //! valid and which closed blocks are worth collecting; what a page means, and moving it, is the scheme's.
 //!
 //! **Why a placement never fails.** Each die keeps a last free block that only its own collection may open
-//! ([`PageSpace::place_on`]). Collecting a block moves at most one block's worth of pages, so it needs at most that one and
+//! ([`PageSpace::program`]). Collecting a block moves at most one block's worth of pages, so it needs at most that one and
 //! returns one. As long as the valid pages fit into [`PageSpace::capacity_pages`], some die has either room in an open block
 //! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number.
 
 use std::ops::Range;
 
-use flash::{Geometry, Pbn, Ppn};
+use flash::{Geometry, Pbn, Ppn, Tag};
 
 use crate::parts::ledger::Ledger;
 use crate::parts::pool::{FreePool, channels_first};
+use crate::parts::scan::Scanned;
+use crate::parts::summary::Summaries;
 use crate::parts::victims::{Policy, Victims};
-use crate::{BrokenInvariant, ConfigError, Content, Device, FtlError, Label, Layout, Media, Spares};
+use crate::{BrokenInvariant, ConfigError, Content, Device, Footprint, FtlError, Label, Layout, Media, Spares};
 
 /// Index of a stream of a space.
 pub type Stream = usize;
@@ -32,6 +34,8 @@ pub struct Needs {
     pub threshold: usize,
     /// The most pages that are ever valid at once.
     pub valid: u64,
+    /// What filled blocks end with.
+    pub summaries: Summaries,
 }
 
 /// An open block: its next page and the first page after it.
@@ -56,6 +60,7 @@ pub struct PageSpace {
     /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with what of it is still erased.
     failing: Vec<(Pbn, Open)>,
     spares: Spares,
+    summaries: Summaries,
     /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
     was_recovered: bool,
 }
@@ -64,14 +69,14 @@ impl PageSpace {
     /// An erased space for up to `valid` valid pages. A die reclaims blocks until more than `threshold` (at least 1) are
     /// free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
     pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<Self, ConfigError> {
-        let Needs { streams, policy, threshold, valid } = needs;
-        let spares = Self::require(layout, streams, threshold, valid, scheme)?;
+        let Needs { streams, policy, threshold, summaries, .. } = needs;
+        let spares = Self::require(layout, &needs, scheme)?;
         let geometry = layout.geometry;
         Ok(Self {
             geometry,
             pool: FreePool::new(geometry, &layout.good_blocks),
             ledger: Ledger::new(geometry),
-            victims: Victims::new(geometry, policy, layout.seed),
+            victims: Victims::new(geometry, summaries.content_pages(), policy, layout.seed),
             open: vec![Open::default(); streams * geometry.dies() as usize],
             stream_of: vec![0; geometry.blocks() as usize],
             order: channels_first(&geometry),
@@ -79,8 +84,14 @@ impl PageSpace {
             threshold: threshold.max(1),
             failing: Vec::new(),
             spares,
+            summaries,
             was_recovered: false,
         })
+    }
+
+    /// What the device holds: read from the summaries of filled blocks if they have any.
+    pub fn scan<D: Device>(&self, media: &mut Media<D>, layout: &Layout) -> Result<Scanned, FtlError> {
+        Scanned::with(media, layout, &self.summaries)
     }
 
     /// The space of a device that was used before: these pages are valid, each with its block's stream; blocks without any
@@ -100,44 +111,40 @@ impl PageSpace {
         }
         self.pool = FreePool::new(self.geometry, &[]);
         self.was_recovered = true;
-        for &pbn in &layout.good_blocks {
+        media.together(&layout.good_blocks, |media, &pbn| {
             if used[pbn.index()] {
                 self.victims.close(pbn, self.ledger.valid_pages(pbn));
-            } else {
-                self.reclaim(media, pbn, false)?;
+                return Ok(());
             }
-        }
+            self.reclaim(media, pbn, false)
+        })?;
         Ok(self)
     }
 
     /// Valid pages that a space is sure to hold: each die sets aside its free blocks and one open block a stream.
-    pub fn capacity_pages(layout: &Layout, streams: usize, threshold: usize) -> u64 {
+    pub fn capacity_pages(layout: &Layout, needs: &Needs) -> u64 {
         let mut good = vec![0_u64; layout.geometry.dies() as usize];
         for &pbn in &layout.good_blocks {
             good[layout.geometry.die_of(pbn) as usize] += 1;
         }
-        let set_aside = (streams + threshold.max(1)) as u64;
+        let set_aside = (needs.streams + needs.threshold.max(1)) as u64;
         let usable: u64 = good.iter().map(|blocks| blocks.saturating_sub(set_aside)).sum();
-        usable * u64::from(layout.geometry.pages_per_block())
+        usable * u64::from(needs.summaries.content_pages())
     }
 
     /// Refuses a layout whose valid pages might not fit; otherwise tells how many blocks may fail.
-    fn require(
-        layout: &Layout,
-        streams: usize,
-        threshold: usize,
-        valid: u64,
-        scheme: &str,
-    ) -> Result<Spares, ConfigError> {
-        let capacity = Self::capacity_pages(layout, streams, threshold);
+    fn require(layout: &Layout, needs: &Needs, scheme: &str) -> Result<Spares, ConfigError> {
+        let &Needs { streams, threshold, valid, summaries, .. } = needs;
+        let capacity = Self::capacity_pages(layout, needs);
+        let content_pages = u64::from(summaries.content_pages());
         if valid <= capacity {
-            let total = (capacity - valid) / u64::from(layout.geometry.pages_per_block());
+            let total = (capacity - valid) / content_pages;
             return Ok(Spares { total: total as u32, used: 0 });
         }
         if layout.in_use {
             return Ok(Spares::READ_ONLY);
         }
-        let good = layout.good_blocks.len() as u64 * u64::from(layout.geometry.pages_per_block());
+        let good = layout.good_blocks.len() as u64 * content_pages;
         Err(ConfigError(format!(
             "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
              each of {} dies keeps {streams} open and {threshold} free blocks; raise device.spare, use more blocks per plane or fewer dies",
@@ -193,9 +200,9 @@ impl PageSpace {
         self.pool.len_on(die) > 1
     }
 
-    /// Places one page of a stream on a die, opening any free block there, and marks it valid.
+    /// Places one page of a stream on a die, opening any free block there, and marks it valid; tells whether that fills the block.
     #[inline]
-    pub fn place_on(&mut self, die: u32, stream: Stream) -> Option<Ppn> {
+    fn place_on(&mut self, die: u32, stream: Stream) -> Option<(Ppn, bool)> {
         if !self.has_room(die, stream) {
             let pbn = self.pool.take_on(die)?;
             self.open_block(pbn, stream);
@@ -204,22 +211,41 @@ impl PageSpace {
         let ppn = Ppn::new(open.next);
         open.next += 1;
         let filled = open.next == open.end;
-        let pbn = self.geometry.block_of(ppn);
-        self.ledger.validate(ppn, pbn);
-        if filled {
-            self.victims.close(pbn, self.ledger.valid_pages(pbn));
+        self.ledger.validate(ppn, self.geometry.block_of(ppn));
+        Some((ppn, filled))
+    }
+
+    /// Closes a block whose last page has been programmed.
+    #[inline(never)]
+    fn close<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+        match self.summaries.write(media, pbn) {
+            Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
+            Err(error) if error.is_program_failure() => {
+                self.failing.push((pbn, Open::default()));
+                self.spares.use_one();
+            }
+            Err(error) => return Err(error),
         }
-        Some(ppn)
+        Ok(())
     }
 
     /// Makes an erased block, which is not in the pool, the open block of a stream on its die, and returns the die.
     pub fn open_block(&mut self, pbn: Pbn, stream: Stream) -> u32 {
         let next = self.geometry.page(pbn, 0).get();
         let die = self.geometry.die_of(pbn);
-        self.open[stream * self.order.len() + die as usize] =
-            Open { next, end: next + self.geometry.pages_per_block() };
+        self.open[stream * self.order.len() + die as usize] = Open { next, end: next + self.summaries.content_pages() };
         self.stream_of[pbn.index()] = stream as u8;
         die
+    }
+
+    /// The channel of a die.
+    pub fn channel_of_die(&self, die: u32) -> u32 {
+        self.geometry.channel_of(die)
+    }
+
+    /// The channel of a page.
+    pub fn channel_of(&self, ppn: Ppn) -> u32 {
+        self.geometry.channel_of(self.geometry.die_of(self.geometry.block_of(ppn)))
     }
 
     /// The die of a block.
@@ -245,9 +271,40 @@ impl PageSpace {
         self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
     }
 
-    /// Takes the next block to collect on a die, if collecting gains anything there.
+    /// Takes the next block to collect on a die, if collecting gains anything there: the policy's choice, unless blocks that
+    /// failed have cost a die its last free block; then the one with the least to move, for which there may still be room.
     pub fn take_victim(&mut self, die: u32) -> Option<Pbn> {
+        if self.has_lost_reserve() {
+            return self.take_fewest_valid_on(die);
+        }
         self.victims.take(die, &self.ledger)
+    }
+
+    /// Whether blocks that failed have cost a die its last free block: pages that had to be moved off another die took it, or
+    /// it could not be erased.
+    #[inline]
+    pub fn has_lost_reserve(&self) -> bool {
+        self.pool.has_emptied_die() && (self.spares.used > 0 || self.was_recovered)
+    }
+
+    /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to `stream`: the
+    /// next failure would else find no place anywhere.
+    #[cold]
+    pub fn take_victim_for_reserve(&mut self, stream: Stream) -> Option<(u32, Pbn)> {
+        let open_pages = |die: u32| {
+            let open = self.open[stream * self.order.len() + die as usize];
+            open.end - open.next + self.pool.len_on(die) as u32 * self.summaries.content_pages()
+        };
+        let room: u32 = (0..self.dies()).map(open_pages).sum();
+        for die in (0..self.dies()).filter(|&die| self.pool.len_on(die) == 0).collect::<Vec<_>>() {
+            if let Some(victim) = self.take_fewest_valid_on(die) {
+                if self.ledger.valid_pages(victim) <= room {
+                    return Some((die, victim));
+                }
+                self.victims.close(victim, self.ledger.valid_pages(victim));
+            }
+        }
+        None
     }
 
     /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains anything. Looks at every
@@ -266,7 +323,7 @@ impl PageSpace {
             .map(Pbn::new)
             .filter(|&pbn| self.victims.contains(pbn) && among(self, pbn))
             .min_by_key(|&pbn| self.ledger.valid_pages(pbn))?;
-        if self.ledger.valid_pages(block) == self.geometry.pages_per_block() {
+        if self.ledger.valid_pages(block) == self.summaries.content_pages() {
             return None;
         }
         self.victims.remove(block, self.ledger.valid_pages(block));
@@ -300,9 +357,16 @@ impl PageSpace {
         label: Label,
         content: Content<D::Data>,
     ) -> Result<Option<Ppn>, FtlError> {
-        let Some(to) = self.place_on(die, stream) else { return Err(FtlError::OutOfSpace { wanted: "a page" }) };
+        let Some((to, filled)) = self.place_on(die, stream) else {
+            return Err(FtlError::OutOfSpace { wanted: "a page" });
+        };
         match media.put(to, label, content) {
-            Ok(()) => Ok(Some(to)),
+            Ok(()) => {
+                if filled {
+                    self.close(media, self.geometry.block_of(to))?;
+                }
+                Ok(Some(to))
+            }
             Err(error) if error.is_program_failure() => {
                 self.give_up(to, stream);
                 Ok(None)
@@ -359,14 +423,8 @@ impl PageSpace {
     #[cold]
     fn give_up(&mut self, ppn: Ppn, stream: Stream) {
         let pbn = self.ledger.invalidate(ppn);
-        if self.victims.contains(pbn) {
-            self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
-            self.victims.remove(pbn, self.ledger.valid_pages(pbn));
-            self.failing.push((pbn, Open::default()));
-        } else {
-            let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
-            self.failing.push((pbn, std::mem::take(open)));
-        }
+        let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
+        self.failing.push((pbn, std::mem::take(open)));
         self.spares.use_one();
     }
 
@@ -452,7 +510,18 @@ impl PageSpace {
         (0..self.geometry.blocks()).map(|block| u64::from(self.ledger.valid_pages(Pbn::new(block)))).sum()
     }
 
-    /// Checks that free blocks are erased and hold nothing valid, and that every valid page is programmed.
+    /// Adds what summaries take, if there are any: RAM for the tags of open blocks, flash for the summaries of all.
+    pub fn add_summaries(&self, footprint: Footprint) -> Footprint {
+        if !self.summaries.are_written() {
+            return footprint;
+        }
+        let tags = self.open.len() as u64 * u64::from(self.summaries.content_pages());
+        let pages = u64::from(self.geometry.blocks()) * u64::from(self.summaries.pages());
+        let page_bytes = u64::from(self.geometry.page_size_bytes());
+        footprint.with("block summaries", tags * Tag::HEAD_BYTES as u64, pages * page_bytes)
+    }
+
+    /// Checks that free blocks are erased and hold nothing valid, that every valid page is programmed, and that summaries are true.
     pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
         for pbn in self.pool.iter() {
             let clean =
@@ -461,6 +530,7 @@ impl PageSpace {
         }
         let mut pages = Vec::new();
         for pbn in (0..self.geometry.blocks()).map(Pbn::new) {
+            self.summaries.check(media, pbn, name)?;
             self.list_valid(pbn, &mut pages);
             BrokenInvariant::unless(pages.len() as u32 == self.ledger.valid_pages(pbn), name, || {
                 format!("{pbn} counts {} valid pages, but {} are marked", self.ledger.valid_pages(pbn), pages.len())

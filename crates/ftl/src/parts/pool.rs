@@ -15,13 +15,17 @@ pub struct FreePool {
     order: Vec<u32>,
     next: usize,
     len: usize,
+    /// Dies that had a free block once and have none now.
+    emptied: usize,
+    served: Vec<bool>,
 }
 
 impl FreePool {
     /// A pool of these blocks.
     pub fn new(geometry: Geometry, blocks: &[Pbn]) -> Self {
         let dies = vec![VecDeque::new(); geometry.dies() as usize];
-        let mut pool = Self { dies, geometry, order: channels_first(&geometry), next: 0, len: 0 };
+        let served = vec![false; geometry.dies() as usize];
+        let mut pool = Self { dies, geometry, order: channels_first(&geometry), next: 0, len: 0, emptied: 0, served };
         for &pbn in blocks {
             pool.put(pbn);
         }
@@ -45,6 +49,12 @@ impl FreePool {
         self.dies[die as usize].len()
     }
 
+    /// Whether a die that had a free block once has none now.
+    #[inline]
+    pub fn has_emptied_die(&self) -> bool {
+        self.emptied > 0
+    }
+
     /// All free blocks, for checks.
     pub fn iter(&self) -> impl Iterator<Item = Pbn> + '_ {
         self.dies.iter().flatten().copied()
@@ -52,7 +62,10 @@ impl FreePool {
 
     /// Returns an erased block.
     pub fn put(&mut self, pbn: Pbn) {
-        self.dies[self.geometry.die_of(pbn) as usize].push_back(pbn);
+        let die = self.geometry.die_of(pbn) as usize;
+        self.emptied -= usize::from(self.served[die] && self.dies[die].is_empty());
+        self.served[die] = true;
+        self.dies[die].push_back(pbn);
         self.len += 1;
     }
 
@@ -60,6 +73,7 @@ impl FreePool {
     pub fn take_on(&mut self, die: u32) -> Option<Pbn> {
         let pbn = self.dies[die as usize].pop_front()?;
         self.len -= 1;
+        self.emptied += usize::from(self.dies[die as usize].is_empty());
         Some(pbn)
     }
 
@@ -103,8 +117,10 @@ mod tests {
         let taken: Vec<_> = std::iter::from_fn(|| pool.take()).map(Pbn::get).collect();
         assert_eq!(taken, [0, 4, 2, 6, 1, 5, 3, 7]);
         assert!(pool.is_empty());
+        assert!(pool.has_emptied_die());
         pool.put(Pbn::new(3));
         pool.put(Pbn::new(2));
+        assert!(pool.has_emptied_die(), "dies 0, 2 and 3 have none");
         assert_eq!((pool.len_on(1), pool.take_on(0), pool.take_on(1)), (2, None, Some(Pbn::new(3))));
     }
 }

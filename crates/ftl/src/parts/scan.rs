@@ -1,4 +1,4 @@
-//! What recovery finds: every page's tag, read once.
+//! What recovery finds: every page's tag, read once or taken from the block's summary.
 //!
 //! A page that is erased or unreadable says nothing, but tells that its block was touched or not. Nothing else is known after
 //! a power cut; in particular a page that reads as erased may be unstable, so blocks that recovery keeps are never
@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use flash::{Lpn, Pbn, Ppn, Role, Scan, Tag};
 
+use crate::parts::summary::Summaries;
 use crate::{Device, FtlError, Layout, Media};
 
 /// The tags of a device.
@@ -37,17 +38,32 @@ pub struct Kept {
 }
 
 impl Scanned {
-    /// Reads the tag of every page of every good block. Later programs will come after all of them.
+    /// Reads the tag of every page of every good block, on all dies at once. Later programs will come after all of them.
     pub fn of<D: Device>(media: &mut Media<D>, layout: &Layout) -> Result<Self, FtlError> {
         let mut pages = Vec::new();
-        for &pbn in &layout.good_blocks {
+        media.together(&layout.good_blocks, |media, &pbn| {
             for page in layout.geometry.page_indices(pbn) {
                 if let Scan::Programmed(tag) = media.scan(Ppn::at(page))? {
                     media.continue_after(tag.seq);
-                    pages.push((Ppn::at(page), tag));
+                    // On a device that was used with summaries they say nothing new.
+                    pages.extend((tag.role != Role::Summary).then_some((Ppn::at(page), tag)));
                 }
             }
+            Ok::<_, FtlError>(())
+        })?;
+        Ok(Self { pages })
+    }
+
+    /// The same from the summaries of blocks, where there are any.
+    pub fn with<D: Device>(media: &mut Media<D>, layout: &Layout, summaries: &Summaries) -> Result<Self, FtlError> {
+        if !summaries.are_written() {
+            return Self::of(media, layout);
         }
+        let mut pages = Vec::new();
+        media.together(&layout.good_blocks, |media, &pbn| {
+            pages.extend(summaries.scan(media, pbn)?);
+            Ok::<_, FtlError>(())
+        })?;
         Ok(Self { pages })
     }
 

@@ -3,6 +3,8 @@
 //! A translation page holds `page_size / 4` consecutive entries LPN → PPN. What the pages on flash say is mirrored here, four
 //! bytes an entry, because a simulated page has no bytes to keep it in; the mirror of a page changes only at the moment the
 //! page is programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its page.
+//!
+//! A page may be kept in several copies (R 3.2); the directory then has a place for each.
 
 use flash::{Lpn, Ppn, long_array};
 
@@ -12,7 +14,9 @@ use crate::{BrokenInvariant, Device, Layout, Media};
 /// GTD and the content of the translation pages.
 #[derive(Clone, Debug)]
 pub struct TranslationTable {
+    /// For each page the places of its copies.
     directory: Vec<Option<Ppn>>,
+    copies: u32,
     content: Vec<Option<Ppn>>,
     entries_per_page: u32,
 }
@@ -28,10 +32,11 @@ impl TranslationTable {
         layout.logical_pages.div_ceil(Self::entries_per_page(layout))
     }
 
-    /// A table of which no page has been written.
-    pub fn new(layout: &Layout) -> Self {
+    /// A table of which no page has been written; each will have so many copies, at least one.
+    pub fn new(layout: &Layout, copies: u32) -> Self {
         Self {
-            directory: vec![None; Self::pages(layout) as usize],
+            directory: vec![None; (Self::pages(layout) * copies) as usize],
+            copies,
             content: long_array(None, layout.logical_pages as usize),
             entries_per_page: Self::entries_per_page(layout),
         }
@@ -43,21 +48,45 @@ impl TranslationTable {
         lpn.get() / self.entries_per_page
     }
 
-    /// Where a translation page lies; none if it was never written, and then all its entries are unmapped.
+    /// Copies of each translation page.
     #[inline]
-    pub fn location(&self, page: u32) -> Option<Ppn> {
-        self.directory[page as usize]
+    pub fn copies(&self) -> u32 {
+        self.copies
     }
 
-    /// A translation page has been programmed somewhere; returns where it lay before.
-    pub fn relocate(&mut self, page: u32, to: Ppn) -> Option<Ppn> {
-        self.directory[page as usize].replace(to)
+    /// Where the copies of a translation page lie; none where one was never written. Without any, all its entries are unmapped.
+    #[inline]
+    pub fn locations(&self, page: u32) -> &[Option<Ppn>] {
+        let first = (page * self.copies) as usize;
+        &self.directory[first..first + self.copies as usize]
+    }
+
+    /// Whether a translation page was ever written.
+    pub fn is_written(&self, page: u32) -> bool {
+        self.locations(page).iter().any(Option::is_some)
+    }
+
+    /// A copy of a translation page has been programmed somewhere; returns where it lay before.
+    pub fn relocate(&mut self, page: u32, copy: u32, to: Ppn) -> Option<Ppn> {
+        self.directory[(page * self.copies + copy) as usize].replace(to)
+    }
+
+    /// Which copy of a translation page lies at a place.
+    pub fn copy_at(&self, page: u32, ppn: Ppn) -> u32 {
+        let copy = self.locations(page).iter().position(|&at| at == Some(ppn));
+        copy.map_or_else(|| unreachable!("{ppn} is valid, so the directory knows it"), |copy| copy as u32)
     }
 
     /// What the translation page on flash says of a logical page.
     #[inline]
     pub fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         self.content[lpn.index()]
+    }
+
+    /// What a translation page on flash says, entry by entry.
+    pub fn entries_of(&self, page: u32) -> &[Option<Ppn>] {
+        let first = (page * self.entries_per_page) as usize;
+        &self.content[first..(first + self.entries_per_page as usize).min(self.content.len())]
     }
 
     /// Asks for the memory of an entry.
@@ -73,26 +102,19 @@ impl TranslationTable {
     }
 
     /// Translation pages of the table.
-    pub fn len(&self) -> u32 {
-        self.directory.len() as u32
-    }
-
-    /// Whether the table has no page at all.
-    pub fn is_empty(&self) -> bool {
-        self.directory.is_empty()
+    pub fn pages_of_table(&self) -> u32 {
+        self.directory.len() as u32 / self.copies
     }
 
     /// The translation page that lies at a place, found by searching the directory.
     pub fn page_at(&self, ppn: Ppn) -> u32 {
         let page = self.directory.iter().position(|&at| at == Some(ppn));
-        page.map_or_else(|| unreachable!("{ppn} is valid, so the directory knows it"), |page| page as u32)
+        page.map_or_else(|| unreachable!("{ppn} is valid, so the directory knows it"), |page| page as u32 / self.copies)
     }
 
     /// Whether an entry of a translation page is mapped.
     pub fn maps_something(&self, page: u32) -> bool {
-        let first = page as usize * self.entries_per_page as usize;
-        let end = (first + self.entries_per_page as usize).min(self.content.len());
-        self.content[first..end].iter().any(Option::is_some)
+        self.entries_of(page).iter().any(Option::is_some)
     }
 
     /// Logical pages that the table maps.
@@ -100,9 +122,9 @@ impl TranslationTable {
         self.content.len() as u32
     }
 
-    /// Translation pages written so far, with their places.
+    /// Copies of translation pages written so far: page and place.
     pub fn written(&self) -> impl Iterator<Item = (u32, Ppn)> + '_ {
-        self.directory.iter().enumerate().filter_map(|(page, ppn)| ppn.map(|ppn| (page as u32, ppn)))
+        self.directory.iter().enumerate().filter_map(|(entry, ppn)| ppn.map(|ppn| (entry as u32 / self.copies, ppn)))
     }
 
     /// Bytes of the GTD: four an entry.
@@ -126,7 +148,7 @@ impl TranslationTable {
         }
         for (lpn, _) in self.content.iter().enumerate().filter(|(_, entry)| entry.is_some()) {
             let page = self.page_of(Lpn::at(lpn));
-            BrokenInvariant::unless(is_read_only || self.location(page).is_some(), name, || {
+            BrokenInvariant::unless(is_read_only || self.is_written(page), name, || {
                 format!("LPN {lpn} is mapped by an unwritten page")
             })?;
         }

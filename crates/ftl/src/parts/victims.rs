@@ -88,6 +88,8 @@ impl Policy {
 pub struct Victims {
     policy: Policy,
     geometry: Geometry,
+    /// Valid pages of a block from which nothing can be gained.
+    full: u32,
     /// Candidates of each die with an invalid page.
     gainful: Vec<u32>,
     /// List policies: one list a die, or one a die and valid count for greedy.
@@ -105,13 +107,14 @@ pub struct Victims {
 }
 
 impl Victims {
-    /// No candidates yet. `seed` feeds the policies that draw.
-    pub fn new(geometry: Geometry, policy: Policy, seed: u64) -> Self {
+    /// No candidates yet, of blocks that hold at most `full` valid pages. `seed` feeds the policies that draw.
+    pub fn new(geometry: Geometry, full: u32, policy: Policy, seed: u64) -> Self {
         let (blocks, dies) = (geometry.blocks() as usize, geometry.dies() as usize);
         let lists_per_die = if policy == Policy::Greedy { geometry.pages_per_block() + 1 } else { 1 };
         Self {
             policy,
             geometry,
+            full,
             gainful: vec![0; dies],
             lists: Chains::new(if policy.keeps_array() { 0 } else { blocks }, dies * lists_per_die as usize),
             lists_per_die,
@@ -136,7 +139,7 @@ impl Victims {
     /// A block has been filled and may be collected from now on.
     pub fn close(&mut self, pbn: Pbn, valid_pages: u32) {
         let die = self.geometry.die_of(pbn);
-        self.gainful[die as usize] += u32::from(valid_pages < self.geometry.pages_per_block());
+        self.gainful[die as usize] += u32::from(valid_pages < self.full);
         if self.policy.keeps_array() {
             let array = &mut self.arrays[die as usize];
             self.positions[pbn.index()] = Some(array.len() as u32);
@@ -153,7 +156,7 @@ impl Victims {
     /// A page of a block has become invalid, which leaves `valid_pages` there. Open blocks are ignored.
     #[inline]
     pub fn page_invalidated(&mut self, pbn: Pbn, valid_pages: u32) {
-        if valid_pages + 1 == self.geometry.pages_per_block() && self.contains(pbn) {
+        if valid_pages + 1 == self.full && self.contains(pbn) {
             self.gainful[self.geometry.die_of(pbn) as usize] += 1;
         }
         match self.policy {
@@ -181,7 +184,7 @@ impl Victims {
 
     /// Takes one certain candidate.
     pub fn remove(&mut self, pbn: Pbn, valid_pages: u32) {
-        if valid_pages < self.geometry.pages_per_block() {
+        if valid_pages < self.full {
             self.gainful[self.geometry.die_of(pbn) as usize] -= 1;
         }
         let Some(position) = self.positions.get_mut(pbn.index()).and_then(Option::take) else {
@@ -214,7 +217,7 @@ impl Victims {
                 let score = |pbn: Pbn| {
                     let valid = f64::from(ledger.valid_pages(pbn));
                     let age = (self.clock - self.changed[pbn.index()] + 1) as f64;
-                    age * (f64::from(self.geometry.pages_per_block()) - valid) / (2.0 * valid)
+                    age * (f64::from(self.full) - valid) / (2.0 * valid)
                 };
                 self.candidates(die).max_by(|&a, &b| score(a).total_cmp(&score(b)))
             }
@@ -282,7 +285,7 @@ mod tests {
             page_size_bytes: 512,
         })
         .expect("valid");
-        let (mut victims, mut ledger) = (Victims::new(geometry, policy, 1), Ledger::new(geometry));
+        let (mut victims, mut ledger) = (Victims::new(geometry, PAGES, policy, 1), Ledger::new(geometry));
         for block in (0..BLOCKS).map(Pbn::new) {
             for offset in 0..PAGES {
                 ledger.validate(geometry.page(block, offset), block);

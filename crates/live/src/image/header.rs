@@ -97,7 +97,12 @@ impl Description {
 
     /// What a chip is built from; its bad blocks are in the image's block table.
     pub(crate) fn chip_options(&self) -> ChipOptions {
-        ChipOptions { program_order: self.program_order, endurance: Some(self.endurance), bad_blocks: Vec::new() }
+        ChipOptions {
+            program_order: self.program_order,
+            endurance: Some(self.endurance),
+            bad_blocks: Vec::new(),
+            ..ChipOptions::default()
+        }
     }
 
     /// What the translation layer may know of the device.

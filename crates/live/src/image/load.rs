@@ -12,7 +12,7 @@ use flash::{Geometry, Role, UsedBlock};
 use super::blocks::{Block, Condition, ENTRY_BYTES};
 use super::header::read_up_to;
 use super::life::LifeSlots;
-use super::oob::{SLOT_BYTES, Slot, decode};
+use super::oob::{Body, SLOT_BYTES, Slot, decode};
 use super::places::Places;
 use super::store::{FileStore, PageState, Pages};
 
@@ -96,6 +96,7 @@ pub(crate) fn load(file: File, geometry: &Geometry, purpose: Purpose) -> io::Res
         written_seq: life.synced_seq,
         is_dirty: true,
         failure: None,
+        loading: None,
         waiting: Vec::new(),
         #[cfg(test)]
         tape: Vec::new(),
@@ -107,8 +108,8 @@ pub(crate) fn load(file: File, geometry: &Geometry, purpose: Purpose) -> io::Res
     };
     let Slots { damaged, to_check } = read_slots(&mut store, purpose, &mut findings)?;
     let mut decayed_pages = Vec::new();
-    for (page, is_promised) in to_check {
-        if store.data(page).is_some() {
+    for (page, length, is_promised) in to_check {
+        if store.bytes_of(page, length).is_some() {
             continue;
         }
         let logical = store.pages.logicals[page];
@@ -137,8 +138,8 @@ pub(crate) fn load(file: File, geometry: &Geometry, purpose: Purpose) -> io::Res
 /// What reading the OOB area found out besides.
 struct Slots {
     damaged: usize,
-    /// Pages whose data have to be looked at, and whether the image promises that they are on the disk.
-    to_check: Vec<(usize, bool)>,
+    /// Pages whose data have to be looked at, how many bytes these are, and whether the image promises that they are on the disk.
+    to_check: Vec<(usize, usize, bool)>,
 }
 
 fn read_blocks(file: &File, places: &Places, geometry: &Geometry, findings: &mut Findings) -> io::Result<Vec<Block>> {
@@ -171,10 +172,15 @@ fn read_slots(store: &mut FileStore, purpose: Purpose, findings: &mut Findings) 
             let slot = decode(slot);
             store.pages.set(page, slot);
             match slot {
-                Slot::Programmed(tag, data_crc) => {
+                Slot::Programmed(tag, body) => {
+                    let length = match body {
+                        Body::None => 0,
+                        Body::Data { .. } => store.page_bytes,
+                        Body::Own { length, .. } => length as usize,
+                    };
                     let is_promised = tag.seq <= store.life.synced_seq;
-                    if data_crc.is_some() && tag.role != Role::Lost && (purpose == Purpose::Check || !is_promised) {
-                        found.to_check.push((page, is_promised));
+                    if length > 0 && tag.role != Role::Lost && (purpose == Purpose::Check || !is_promised) {
+                        found.to_check.push((page, length, is_promised));
                     }
                     store.written_seq = store.written_seq.max(tag.seq);
                 }

@@ -120,7 +120,8 @@ pub fn check(path: &Path) -> Result<CheckReport, LiveError> {
 impl CheckReport {
     fn count(&mut self, loaded: &Loaded) {
         let states = &loaded.store.pages.states;
-        let is_programmed = |state: &&PageState| matches!(state, PageState::Data | PageState::Empty | PageState::Lost);
+        let is_programmed =
+            |state: &&PageState| matches!(state, PageState::Data | PageState::Empty | PageState::Own | PageState::Lost);
         self.programmed_pages = states.iter().filter(is_programmed).count() as u64;
         self.torn_pages =
             states.iter().filter(|state| matches!(state, PageState::Torn | PageState::Unstable)).count() as u64;
@@ -163,10 +164,15 @@ fn copy_of(store: &FileStore, decayed: &[usize]) -> Full<Bytes> {
     let mut copy = Full::erased(store.pages.states.len());
     for page in 0..store.pages.states.len() {
         match store.tag(page) {
-            Some(tag) => copy.program(page, &tag, Bytes::new()),
-            None if store.is_torn(page) => copy.spoil(page, Spoilt::Torn),
+            Some(tag) => {
+                if let Some(own) = store.loaded(page) {
+                    copy.load(page, &own);
+                }
+                copy.program(page, &tag, Bytes::new());
+            }
+            None if store.is_torn(page) => copy.spoil_page(page, Spoilt::Torn),
             None if store.is_clean(page) => {}
-            None => copy.spoil(page, Spoilt::Unstable),
+            None => copy.spoil_page(page, Spoilt::Unstable),
         }
     }
     // These keep their tag, as on the image: what is there is known, and that it cannot be read.

@@ -20,13 +20,14 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use flash::{Frail, Role, Spoilt, Store, Tag};
 
 use super::blocks::{Block, Condition};
 use super::life::{Counters, Life, LifeSlots};
-use super::oob::{SLOT_BYTES, Slot, decode, encode};
+use super::oob::{Body, SLOT_BYTES, Slot, decode, encode};
 use super::places::Places;
 
 /// State of a page, one byte in RAM.
@@ -37,6 +38,8 @@ pub(super) enum PageState {
     Data,
     /// Programmed without data: reads as zeros.
     Empty,
+    /// Programmed with bytes of the translation layer's own: reads as zeros, too.
+    Own,
     /// Programmed as lost: reads as an error.
     Lost,
     Torn,
@@ -69,13 +72,17 @@ impl Pages {
             Slot::Unstable => PageState::Unstable,
             Slot::Torn | Slot::Damaged => PageState::Torn,
             Slot::Programmed(Tag { role: Role::Lost, .. }, _) => PageState::Lost,
-            Slot::Programmed(_, None) => PageState::Empty,
-            Slot::Programmed(_, Some(_)) => PageState::Data,
+            Slot::Programmed(_, Body::None) => PageState::Empty,
+            Slot::Programmed(_, Body::Data { .. }) => PageState::Data,
+            Slot::Programmed(_, Body::Own { .. }) => PageState::Own,
         };
-        if let Slot::Programmed(tag, data_crc) = slot {
+        if let Slot::Programmed(tag, body) = slot {
             self.logicals[page] = tag.logical;
             self.versions[page] = tag.version;
-            self.data_crcs[page] = data_crc.unwrap_or(0);
+            self.data_crcs[page] = match body {
+                Body::None => 0,
+                Body::Data { crc } | Body::Own { crc, .. } => crc,
+            };
         }
     }
 }
@@ -96,6 +103,8 @@ pub struct FileStore {
     pub(super) is_dirty: bool,
     pub(super) failure: Option<String>,
     pub(super) zeros: Vec<u8>,
+    /// Bytes of the translation layer's own for the page that it programs next.
+    pub(super) loading: Option<(usize, Vec<u8>)>,
     /// Slots that wait to be written, in the order in which they were made.
     pub(super) waiting: Vec<(usize, [u8; SLOT_BYTES])>,
     /// What was handed over, in order, for tests that kill the process in between.
@@ -248,11 +257,14 @@ impl FileStore {
         Some(decode(&bytes))
     }
 
-    /// The data of a page if they pass their CRC.
-    pub(super) fn data(&self, page: usize) -> Option<Bytes> {
-        let mut data = vec![0; self.page_bytes];
-        self.file.read_exact_at(&mut data, self.places.data(page)).ok()?;
-        (crc32c::crc32c(&data) == self.pages.data_crcs[page]).then(|| data.into())
+    /// The first bytes of a page's data area, if they pass their CRC.
+    pub(super) fn bytes_of(&self, page: usize, length: usize) -> Option<Vec<u8>> {
+        if length > self.page_bytes {
+            return None;
+        }
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, self.places.data(page)).ok()?;
+        (crc32c::crc32c(&bytes) == self.pages.data_crcs[page]).then_some(bytes)
     }
 }
 
@@ -261,7 +273,7 @@ impl Store for FileStore {
 
     fn logical(&self, page: usize) -> Option<u32> {
         match self.pages.states[page] {
-            PageState::Data | PageState::Empty | PageState::Lost | PageState::Decayed => {
+            PageState::Data | PageState::Empty | PageState::Own | PageState::Lost | PageState::Decayed => {
                 Some(self.pages.logicals[page])
             }
             PageState::Erased | PageState::Torn | PageState::Unstable => None,
@@ -269,7 +281,8 @@ impl Store for FileStore {
     }
 
     fn tag(&self, page: usize) -> Option<Tag> {
-        if !matches!(self.pages.states[page], PageState::Data | PageState::Empty | PageState::Lost) {
+        use PageState::{Data, Empty, Lost, Own};
+        if !matches!(self.pages.states[page], Data | Empty | Own | Lost) {
             return None;
         }
         match self.slot(page) {
@@ -288,22 +301,32 @@ impl Store for FileStore {
 
     fn content(&self, page: usize) -> Option<(u64, Bytes)> {
         let data = match self.pages.states[page] {
-            PageState::Data => self.data(page)?,
-            PageState::Empty => Bytes::new(),
+            PageState::Data => self.bytes_of(page, self.page_bytes)?.into(),
+            PageState::Empty | PageState::Own => Bytes::new(),
             _ => return None,
         };
         Some((self.pages.versions[page], data))
     }
 
     fn program(&mut self, page: usize, tag: &Tag, data: Bytes) {
-        let data_crc = if data.is_empty() {
-            None
-        } else {
-            assert_eq!(data.len(), self.page_bytes, "a page is programmed whole");
-            self.write(&data, self.places.data(page));
-            Some(crc32c::crc32c(&data))
+        let own = self.loading.take_if(|(loaded, _)| *loaded == page).map(|(_, bytes)| bytes);
+        let body = match own {
+            None if data.is_empty() => Body::None,
+            None => {
+                assert_eq!(data.len(), self.page_bytes, "a page is programmed whole");
+                self.write(&data, self.places.data(page));
+                Body::Data { crc: crc32c::crc32c(&data) }
+            }
+            Some(own) => {
+                assert!(
+                    data.is_empty(),
+                    "a page holds data of the host or bytes of the translation layer's own, not both"
+                );
+                self.write(&own, self.places.data(page));
+                Body::Own { crc: crc32c::crc32c(&own), length: own.len() as u32 }
+            }
         };
-        self.write_slot(page, Slot::Programmed(*tag, data_crc));
+        self.write_slot(page, Slot::Programmed(*tag, body));
         self.written_seq = self.written_seq.max(tag.seq);
     }
 
@@ -319,6 +342,24 @@ impl Store for FileStore {
         self.pages.states[pages].fill(PageState::Erased);
     }
 
+    fn load(&mut self, page: usize, bytes: &[u8]) {
+        self.loading = Some((page, bytes.to_vec()));
+    }
+
+    fn loaded(&self, page: usize) -> Option<Arc<[u8]>> {
+        if self.pages.states[page] != PageState::Own {
+            return None;
+        }
+        let Some(Slot::Programmed(_, Body::Own { length, .. })) = self.slot(page) else { return None };
+        self.bytes_of(page, length as usize).map(Arc::from)
+    }
+
+    fn spoil(&mut self, pages: Range<usize>) {
+        for page in pages {
+            self.write_slot(page, Slot::Torn);
+        }
+    }
+
     fn retire(&mut self, pages: Range<usize>) {
         self.settle();
         let block = pages.start / self.pages_per_block;
@@ -332,7 +373,7 @@ impl Store for FileStore {
 }
 
 impl Frail for FileStore {
-    fn spoil(&mut self, page: usize, how: Spoilt) {
+    fn spoil_page(&mut self, page: usize, how: Spoilt) {
         match how {
             Spoilt::Torn => self.write_slot(page, Slot::Torn),
             Spoilt::Unstable => self.write_slot(page, Slot::Unstable),

@@ -1,10 +1,12 @@
 //! Studies from text to results, as a user runs them.
 
 mod manual;
+mod mount;
 mod queueing;
 mod refusals;
 mod runs;
 mod traces;
+mod wear;
 
 use sim::{Control, Results, RunResult, SimError, Study, parse_toml, run_study};
 

@@ -171,14 +171,15 @@ fn text_that_is_no_study() {
 }
 
 #[test]
-fn a_device_that_wears_out_is_no_bug() {
+fn a_device_that_wears_out_before_it_is_measured_is_no_bug() {
     let text = text(
         "blocks_per_plane = 32\nendurance = 2\nspare = 0.25",
         r#"generator = { requests = 100000, span = "20MiB" }"#,
-        "[host]\nloop = \"closed\"\n[[ftl]]\nname = \"page\"",
+        "[host]\nloop = \"closed\"\n[run]\nprecondition = \"steady\"\n[[ftl]]\nname = \"page\"",
     );
     let error = error(&text);
     assert!(matches!(error, SimError::WornOut(_)), "{error}");
     let message = error.to_string();
-    assert!(message.contains("wore out in request") && message.contains("device.endurance"), "{message}");
+    let parts = ["wore out in preconditioning", "device is read-only", "device.endurance"];
+    assert!(parts.iter().all(|part| message.contains(part)), "{message}");
 }

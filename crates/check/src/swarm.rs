@@ -1,0 +1,186 @@
+//! Swarm workloads: each turns a random part of what a host can do off, as swarm testing does (Groce et al., "Swarm
+//! Testing", ISSTA 2012).
+//!
+//! A workload that does a little of everything rarely does much of anything: with trims and flushes in every case, a bug
+//! that needs a hundred writes without either never shows. So each swarm draws which operations occur, which sizes requests have
+//! and where they go; what is left out is left out for the whole case. Writes are always on, since without them nothing
+//! can go wrong. In replay lines a swarm names what is on: `swarm:write+trim+block+hot`.
+
+use std::fmt;
+
+use crate::dice::Dice;
+use crate::operation::{Extent, Operation};
+use crate::workload::Space;
+
+/// What of a swarm is on, one bit each in the order of [`FEATURES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Swarm(u16);
+
+/// Features by group. Of each group at least one is on.
+const OPERATIONS: [&str; 5] = ["write", "read", "trim", "flush", "idle"];
+const SIZES: [&str; 4] = ["page", "block", "long", "whole"];
+const PLACES: [&str; 4] = ["anywhere", "hot", "onward", "aligned"];
+
+const FIRST_SIZE: usize = OPERATIONS.len();
+const FIRST_PLACE: usize = FIRST_SIZE + SIZES.len();
+const WRITE: usize = 0;
+
+fn features() -> impl Iterator<Item = &'static str> {
+    OPERATIONS.into_iter().chain(SIZES).chain(PLACES)
+}
+
+impl Swarm {
+    /// Draws what is on: each feature with even chances.
+    pub(crate) fn drawn(dice: &mut Dice) -> Self {
+        let mut on = 1 << WRITE;
+        for feature in 1..FIRST_PLACE + PLACES.len() {
+            on |= u16::from(dice.percent(50)) << feature;
+        }
+        let mut swarm = Self(on);
+        for (first, group) in [(FIRST_SIZE, SIZES.len()), (FIRST_PLACE, PLACES.len())] {
+            if swarm.among(first, group).is_empty() {
+                swarm.0 |= 1 << (first + dice.below(group as u32) as usize);
+            }
+        }
+        swarm
+    }
+
+    /// What is on of a group, as places in it.
+    fn among(self, first: usize, features: usize) -> Vec<usize> {
+        (0..features).filter(|feature| self.0 >> (first + feature) & 1 == 1).collect()
+    }
+
+    /// The operations of this swarm on a device, without end.
+    pub(crate) fn operations(self, space: Space, seed: u64) -> impl Iterator<Item = Operation> + use<> {
+        let mut host = Host {
+            space,
+            operations: self.among(0, OPERATIONS.len()),
+            sizes: self.among(FIRST_SIZE, SIZES.len()),
+            places: self.among(FIRST_PLACE, PLACES.len()),
+            dice: Dice::named(seed, "swarm"),
+            cursor: 0,
+        };
+        std::iter::repeat_with(move || host.operation())
+    }
+
+    /// Reads what [`Display`](fmt::Display) wrote, without `swarm:`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut swarm = Self(0);
+        for word in text.split('+') {
+            match features().position(|feature| feature == word) {
+                Some(feature) => swarm.0 |= 1 << feature,
+                None => return Err(advice(text)),
+            }
+        }
+        let is_whole = swarm.0 & 1 << WRITE != 0
+            && !swarm.among(FIRST_SIZE, SIZES.len()).is_empty()
+            && !swarm.among(FIRST_PLACE, PLACES.len()).is_empty();
+        if is_whole { Ok(swarm) } else { Err(advice(text)) }
+    }
+}
+
+fn advice(text: &str) -> String {
+    format!(
+        "workload swarm:{text}: name write, and what else is on of {}; at least one of {} and one of {}, for example \
+         swarm:write+trim+page+hot",
+        OPERATIONS[1..].join(", "),
+        SIZES.join(", "),
+        PLACES.join(", ")
+    )
+}
+
+impl fmt::Display for Swarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let on: Vec<_> =
+            features().enumerate().filter(|(bit, _)| self.0 >> bit & 1 == 1).map(|(_, name)| name).collect();
+        write!(f, "swarm:{}", on.join("+"))
+    }
+}
+
+/// A host that does what is on.
+struct Host {
+    space: Space,
+    operations: Vec<usize>,
+    sizes: Vec<usize>,
+    places: Vec<usize>,
+    dice: Dice,
+    cursor: u32,
+}
+
+impl Host {
+    fn operation(&mut self) -> Operation {
+        // Half of all operations write, whatever else is on.
+        let kind = if self.dice.percent(50) { WRITE } else { pick(&mut self.dice, &self.operations) };
+        let extent = self.extent();
+        match OPERATIONS[kind] {
+            "read" => Operation::Read(extent),
+            "trim" => Operation::Trim(extent),
+            "flush" => Operation::Flush,
+            "idle" => Operation::Idle,
+            _ => Operation::Write(extent),
+        }
+    }
+
+    fn extent(&mut self) -> Extent {
+        let Space { logical_pages, pages_per_block } = self.space;
+        let pages = match SIZES[pick(&mut self.dice, &self.sizes)] {
+            "page" => 1,
+            "block" => pages_per_block,
+            "long" => self.dice.up_to(3 * pages_per_block),
+            _ => logical_pages,
+        };
+        let first = match PLACES[pick(&mut self.dice, &self.places)] {
+            "anywhere" => self.dice.below(logical_pages),
+            "hot" => self.dice.below(logical_pages.div_ceil(8)),
+            "aligned" => self.dice.below(logical_pages.div_ceil(pages_per_block)) * pages_per_block,
+            _ => self.cursor,
+        };
+        let extent = Extent::within(logical_pages, first, pages);
+        self.cursor = (extent.first + extent.pages) % logical_pages;
+        extent
+    }
+}
+
+fn pick(dice: &mut Dice, among: &[usize]) -> usize {
+    among[dice.below(among.len() as u32) as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_swarm_reads_back_and_does_only_what_is_on() {
+        let mut dice = Dice::named(7, "swarms");
+        let space = Space { logical_pages: 23, pages_per_block: 4 };
+        for _ in 0..200 {
+            let swarm = Swarm::drawn(&mut dice);
+            let text = swarm.to_string();
+            assert_eq!(Swarm::parse(text.strip_prefix("swarm:").expect("its name")), Ok(swarm), "{text}");
+            for operation in swarm.operations(space, 3).take(100) {
+                assert!(operation.fits(space.logical_pages), "{text}: {operation}");
+                let name = match operation {
+                    Operation::Write(_) => "write",
+                    Operation::Read(_) => "read",
+                    Operation::Trim(_) => "trim",
+                    Operation::Flush => "flush",
+                    Operation::Idle => "idle",
+                };
+                assert!(text.contains(name), "{text}: {operation}");
+            }
+        }
+    }
+
+    #[test]
+    fn swarms_differ_and_wrong_ones_are_refused_in_words() {
+        let mut dice = Dice::named(7, "swarms");
+        let mut texts: Vec<_> = (0..100).map(|_| Swarm::drawn(&mut dice).to_string()).collect();
+        texts.sort();
+        texts.dedup();
+        assert!(texts.len() > 90, "{}", texts.len());
+        for wrong in ["", "write", "trim+page+hot", "write+page", "write+hot", "write+page+hot+fast", "write+page+hot+"]
+        {
+            assert!(Swarm::parse(wrong).expect_err(wrong).contains("for example"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Torture: trials of every kind, drawn from one seed without end, shared out evenly.
+//!
+//! ```text
+//!             ┌─ conformance ──── a case with every promise watched, twice
+//!   scheme ───┼─ power cuts ───── every cut point in four tears, and cuts on top of cuts
+//!             ├─ failing flash ── programs, erases and reads that fail; blocks that wear out
+//!             └─ combined ─────── power cuts while blocks fail
+//! ```
+//!
+//! A *trial* is a case of one scheme and one kind, and is drawn when it is run, from the seed and from its name alone (scheme, kind
+//! and number). Which trials are run depends on how much time there is; what a trial does depends on nothing. In *swarm* mode
+//! each trial turns a random part of the host's operations and of the faults off (`swarm.rs`).
+//!
+//! The next trial is of the scheme that has had the least time, and of its kind that has had the least. A scheme that broke a
+//! promise is set aside: what it would do next shows the same fault again, and the others get its time.
+//!
+//! It knows no clock and no threads: whoever runs it says how long each trial took, and may run several at once.
+
+use std::sync::Arc;
+
+use ftl::{Parameter, Values, registry};
+use serde::Serialize;
+
+use crate::canary;
+use crate::device::DeviceSpec;
+use crate::failure::Failure;
+use crate::geometries;
+use crate::session::create;
+use crate::suite::run_case;
+use crate::variants::Settings;
+
+mod draw;
+mod tried;
+
+pub use tried::{Faults, Tears, Tried};
+
+/// Pages of the largest device: what a trial costs grows with their square.
+const MOST_PAGES: u32 = 2_000;
+
+/// What is to be tortured, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Schemes with the settings that they keep throughout; none for every registered scheme with its defaults.
+    pub schemes: Vec<(String, Settings)>,
+    /// Devices; none for devices drawn at random.
+    pub devices: Vec<DeviceSpec>,
+    /// Seed of everything drawn.
+    pub seed: u64,
+    /// Whether each trial leaves out a random part of operations and faults.
+    pub swarm: bool,
+}
+
+/// What a trial is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// No fault: promises 1, 2, 5 and 6.
+    Conformance,
+    /// Promise 3.
+    PowerCuts,
+    /// Promise 4.
+    FailingFlash,
+    /// Promises 3 and 4 together.
+    Combined,
+}
+
+impl Kind {
+    /// All, in index order.
+    pub const ALL: [Self; 4] = [Self::Conformance, Self::PowerCuts, Self::FailingFlash, Self::Combined];
+}
+
+/// Trials of a scheme, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Trials {
+    /// Of promises 1, 2, 5 and 6.
+    pub conformance: u64,
+    /// Of promise 3.
+    pub power_cuts: u64,
+    /// Of promise 4.
+    pub failing_flash: u64,
+    /// Of promises 3 and 4 together.
+    pub combined: u64,
+}
+
+impl Trials {
+    /// Trials of a kind.
+    pub fn of(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Conformance => self.conformance,
+            Kind::PowerCuts => self.power_cuts,
+            Kind::FailingFlash => self.failing_flash,
+            Kind::Combined => self.combined,
+        }
+    }
+
+    fn of_mut(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
+            Kind::Conformance => &mut self.conformance,
+            Kind::PowerCuts => &mut self.power_cuts,
+            Kind::FailingFlash => &mut self.failing_flash,
+            Kind::Combined => &mut self.combined,
+        }
+    }
+}
+
+/// A scheme, checked.
+#[derive(Clone, Debug)]
+struct Subject {
+    scheme: String,
+    settings: Settings,
+    parameters: &'static [Parameter],
+}
+
+/// What all trials share.
+#[derive(Debug)]
+struct Grounds {
+    subjects: Vec<Subject>,
+    devices: Vec<DeviceSpec>,
+    seed: u64,
+    swarm: bool,
+}
+
+/// Something to be tried, which says by itself what it does.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    grounds: Arc<Grounds>,
+    subject: usize,
+    kind: Kind,
+    number: u64,
+}
+
+/// A broken promise.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What the trial was about.
+    pub kind: Kind,
+    /// The promise, the place and what went wrong, in words.
+    pub message: String,
+    /// The line that replays it.
+    pub replay: String,
+    /// Whether that line, run again, did fail in the same way.
+    pub reproduced: bool,
+}
+
+/// What is known of one scheme.
+#[derive(Clone, Debug, Serialize)]
+pub struct SchemeReport {
+    /// Its name.
+    pub scheme: String,
+    /// The settings that it kept.
+    pub settings: Settings,
+    /// Seconds that its trials took, all threads together.
+    pub busy_s: f64,
+    /// Trials by kind.
+    pub trials: Trials,
+    /// What they amount to.
+    #[serde(flatten)]
+    pub tried: Tried,
+    /// Promises that it broke; at most one a thread, since it is set aside then.
+    pub findings: Vec<Finding>,
+    /// Nanoseconds by kind, from which turns are given.
+    #[serde(skip)]
+    spent_ns: [u64; 4],
+}
+
+/// Shares out trials and collects what becomes of them.
+#[derive(Debug)]
+pub struct Torture {
+    grounds: Arc<Grounds>,
+    reports: Vec<SchemeReport>,
+}
+
+impl Torture {
+    /// Checks what was asked; `Err` says what to change.
+    pub fn new(options: Options) -> Result<Self, String> {
+        let asked = if options.schemes.is_empty() {
+            registry::ENTRIES.iter().map(|entry| (entry.name.to_owned(), Settings::new())).collect()
+        } else {
+            options.schemes
+        };
+        options.devices.iter().try_for_each(check_device)?;
+        let subjects: Vec<_> =
+            asked.into_iter().map(|(name, settings)| subject(name, settings)).collect::<Result<_, _>>()?;
+        for subject in &subjects {
+            check_place(subject, &options.devices)?;
+        }
+        let reports = subjects.iter().map(SchemeReport::of).collect();
+        let (devices, seed, swarm) = (options.devices, options.seed, options.swarm);
+        Ok(Self { grounds: Arc::new(Grounds { subjects, devices, seed, swarm }), reports })
+    }
+
+    /// The next trial; none when every scheme has been set aside.
+    pub fn next_trial(&mut self) -> Option<Trial> {
+        let waiting = self.reports.iter().enumerate().filter(|(_, report)| report.findings.is_empty());
+        let (subject, _) = waiting.min_by_key(|(_, report)| report.spent_ns.iter().sum::<u64>())?;
+        let report = &mut self.reports[subject];
+        // Of kinds that have had equal time, as at the beginning, the one with the fewest trials.
+        let kind =
+            Kind::ALL.into_iter().min_by_key(|&kind| (report.spent_ns[kind as usize], report.trials.of(kind)))?;
+        let trials = report.trials.of_mut(kind);
+        let number = *trials;
+        *trials += 1;
+        // A turn counts from when it is given, so that several threads do not all take the same.
+        report.spent_ns[kind as usize] += 1;
+        Some(Trial { grounds: Arc::clone(&self.grounds), subject, kind, number })
+    }
+
+    /// Records what became of a trial, and how long it took.
+    pub fn record(&mut self, trial: &Trial, result: Result<Tried, Finding>, spent_ns: u64) {
+        let report = &mut self.reports[trial.subject];
+        report.spent_ns[trial.kind as usize] += spent_ns;
+        report.busy_s += spent_ns as f64 / 1e9;
+        match result {
+            Ok(tried) => report.tried += tried,
+            Err(finding) => report.findings.push(finding),
+        }
+    }
+
+    /// What is known so far, scheme by scheme.
+    pub fn reports(&self) -> &[SchemeReport] {
+        &self.reports
+    }
+}
+
+impl SchemeReport {
+    fn of(subject: &Subject) -> Self {
+        Self {
+            scheme: subject.scheme.clone(),
+            settings: subject.settings.clone(),
+            busy_s: 0.0,
+            trials: Trials::default(),
+            tried: Tried::default(),
+            findings: Vec::new(),
+            spent_ns: [0; 4],
+        }
+    }
+}
+
+impl Trial {
+    /// Runs it.
+    pub fn run(&self) -> Result<Tried, Finding> {
+        draw::run(self).map_err(|failure| Finding::of(self.kind, &failure))
+    }
+}
+
+impl Finding {
+    fn of(kind: Kind, failure: &Failure) -> Self {
+        let again = run_case(&failure.case);
+        let reproduced = again.is_err_and(|again| again.promise() == failure.promise());
+        Self { kind, message: failure.message(), replay: failure.case.to_string(), reproduced }
+    }
+}
+
+fn subject(scheme: String, settings: Settings) -> Result<Subject, String> {
+    let parameters: &[Parameter] = if scheme == canary::NAME {
+        &[]
+    } else {
+        let entry = registry::entry(&scheme).map_err(|error| error.to_string())?;
+        Values::check(entry.name, entry.parameters, &settings).map_err(|error| error.to_string())?;
+        entry.parameters
+    };
+    Ok(Subject { scheme, settings, parameters })
+}
+
+fn check_device(device: &DeviceSpec) -> Result<(), String> {
+    let pages = device.geometry()?.pages();
+    if pages > MOST_PAGES {
+        return Err(format!(
+            "geometry {device}: {pages} pages, but at most {MOST_PAGES} can be tortured, since what a trial costs grows with \
+             their square; faults that need a large device are rare, so give it fewer blocks"
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a scheme that has no place on any of the devices, with what it says of the last one.
+fn check_place(subject: &Subject, devices: &[DeviceSpec]) -> Result<(), String> {
+    let largest = |device: &DeviceSpec| {
+        geometries::largest_capacity(device, |layout| create(&subject.scheme, &subject.settings, layout))
+    };
+    let default = [DeviceSpec::new(1, 1, 1, 20, 4), DeviceSpec::new(2, 1, 1, 20, 4)];
+    let devices = if devices.is_empty() { &default } else { devices };
+    if devices.iter().any(|device| largest(device).is_some()) {
+        return Ok(());
+    }
+    let refused = devices.iter().find_map(|device| {
+        geometries::accepts(device, 1, |layout| create(&subject.scheme, &subject.settings, layout)).err()
+    });
+    Err(refused.map_or_else(|| format!("{} accepts no device", subject.scheme), |error| error.to_string()))
+}

@@ -1,0 +1,128 @@
+//! Torture without a clock: trials of every kind for every registered scheme, with and without swarms, a few of each; and the
+//! canary's bugs, which it must find. `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_TRIALS=number` tries more.
+
+use std::collections::BTreeMap;
+
+use check::canary::{self, Bug};
+use check::torture::{Kind, Options, Torture, Tried};
+use check::{Case, run_case};
+use ftl::registry;
+
+/// Trials of a scheme, of all kinds together.
+const TRIALS: u64 = 24;
+
+fn trials() -> u64 {
+    std::env::var("FTLKIT_TRIALS").map_or(TRIALS, |text| text.parse().expect("FTLKIT_TRIALS is a whole number"))
+}
+
+fn schemes() -> Vec<(String, BTreeMap<String, String>)> {
+    let only = std::env::var("FTLKIT_SCHEME").ok();
+    let chosen = registry::ENTRIES.iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name));
+    chosen.map(|entry| (entry.name.to_owned(), BTreeMap::new())).collect()
+}
+
+fn canary_with(bug: &str) -> Options {
+    let settings = BTreeMap::from([("bug".to_owned(), bug.to_owned())]);
+    Options { schemes: vec![(canary::NAME.to_owned(), settings)], ..Options::default() }
+}
+
+/// Gives every trial the same time.
+fn run(torture: &mut Torture, trials: u64) {
+    for _ in 0..trials {
+        let Some(trial) = torture.next_trial() else { return };
+        torture.record(&trial, trial.run(), 1_000);
+    }
+}
+
+fn passes(swarm: bool) {
+    let options = Options { schemes: schemes(), seed: 20_261, swarm, ..Options::default() };
+    let mut torture = Torture::new(options).expect("registered schemes");
+    run(&mut torture, trials() * schemes().len() as u64);
+    for report in torture.reports() {
+        println!("{}: {:?} trials, {:?}", report.scheme, report.trials, report.tried);
+        let findings: Vec<_> =
+            report.findings.iter().map(|finding| format!("{}\n{}", finding.message, finding.replay)).collect();
+        assert!(findings.is_empty(), "{}", findings.join("\n"));
+        let Tried { cut_points, second_cuts, faults, grown_bad_blocks, .. } = &report.tried;
+        let effects = [*cut_points, *second_cuts, faults.failed_programs, faults.failed_erases, *grown_bad_blocks];
+        assert!(effects.iter().all(|&count| count > 0), "{}: {:?}", report.scheme, report.tried);
+    }
+}
+
+#[test]
+fn every_scheme_endures_trials_of_every_kind() {
+    passes(false);
+}
+
+#[test]
+fn every_scheme_endures_swarms() {
+    passes(true);
+}
+
+#[test]
+fn time_is_shared_evenly_among_schemes_and_kinds() {
+    let mut torture = Torture::new(Options { seed: 1, ..Options::default() }).expect("registered schemes");
+    let schemes = registry::ENTRIES.len() as u64;
+    // A power cut trial takes ten times as long as any other here.
+    for _ in 0..400 * schemes {
+        let trial = torture.next_trial().expect("nothing was found");
+        let is_long = torture.reports().iter().any(|report| report.trials.of(Kind::PowerCuts) == 0);
+        torture.record(&trial, Ok(Tried::default()), if is_long { 10_000 } else { 1_000 });
+    }
+    let busy: Vec<_> = torture.reports().iter().map(|report| report.busy_s).collect();
+    let (least, most) = (busy.iter().copied().fold(f64::MAX, f64::min), busy.iter().copied().fold(0.0, f64::max));
+    assert!(most - least <= 1e-5, "{busy:?}");
+    for report in torture.reports() {
+        let each = Kind::ALL.map(|kind| report.trials.of(kind));
+        assert!(each.iter().all(|trials| (80..=120).contains(trials)), "{each:?}");
+    }
+}
+
+#[test]
+fn the_same_seed_draws_the_same_trials() {
+    let tried = |seed: u64| {
+        let mut torture =
+            Torture::new(Options { seed, swarm: true, ..Options::default() }).expect("registered schemes");
+        run(&mut torture, 40);
+        torture.reports().iter().map(|report| report.tried.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(tried(3), tried(3));
+    assert_ne!(tried(3), tried(4));
+}
+
+/// Bugs that show on any device; the line of each finding fails again in the same way.
+#[test]
+fn planted_bugs_are_found_and_set_aside() {
+    for (_, name) in Bug::ALL.into_iter().filter(|(bug, _)| *bug != Bug::None) {
+        let mut torture = Torture::new(Options { seed: 5, ..canary_with(name) }).expect("the canary");
+        // A bug that only a cut shows waits for the right device; others are found by the first trials.
+        run(&mut torture, 4_000);
+        let report = &torture.reports()[0];
+        let Some(finding) = report.findings.first() else { panic!("{name} was not found: {:?}", report.tried) };
+        println!("{name}, after {:?} trials: {}\n{}", report.trials, finding.message, finding.replay);
+        let again: Case = finding.replay.parse().expect("a replay line");
+        // What the unrepeatable canary does next depends on the process, not on the line.
+        assert!(name == "unrepeatable" || (finding.reproduced && run_case(&again).is_err()), "{name}");
+        assert!(torture.next_trial().is_none(), "{name}: set aside");
+    }
+}
+
+#[test]
+fn what_cannot_be_tortured_is_refused_in_words() {
+    let refused = |options: Options| Torture::new(options).map(|_| ()).expect_err("refused");
+    let named = |name: &str, key: &str| Options {
+        schemes: vec![(name.to_owned(), BTreeMap::from([(key.to_owned(), "x".to_owned())]))],
+        ..Options::default()
+    };
+    assert!(refused(named("dtfl", "cmt")).contains("dtfl"));
+    assert!(refused(named("dftl", "speed")).contains("dftl has no parameter speed"));
+    assert!(refused(canary_with("ugly")).contains("must be one of none, stale-read"));
+    let on = |geometry: &str| Options {
+        schemes: vec![("block".to_owned(), BTreeMap::new())],
+        devices: vec![geometry.parse().expect("a geometry")],
+        ..Options::default()
+    };
+    assert!(refused(on("1x1x1x501x4x512")).contains("at most 2000"));
+    assert!(refused(on("1x1x1x8x4x512,strict")).contains("program_order = strict"));
+    assert!(refused(on("1x1x1x1x4x512")).contains("raise device.spare"));
+}

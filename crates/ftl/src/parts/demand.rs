@@ -1,0 +1,426 @@
+//! The machine that all demand-paged schemes share: page mapping whose table lies in translation pages on flash, with some of
+//! it in RAM.
+//!
+//! Which entries are in RAM is the cache's business (`demand_policy.rs`). A translation page is written when something that is
+//! newer than flash has to leave RAM, or when a collection moved pages whose entries are not in RAM; whoever writes it takes
+//! all newer entries of that page along. Collection is in `demand_collection.rs`.
+//!
+//! A translation page may have copies on several channels (R 3.2). They are written together; a read takes the copy whose
+//! channel is idle, the first if it is, else the one that is free first. A copy that cannot be read is written anew from
+//! another. When none can, the mirror replaces it, without the scan that a controller would need.
+//!
+//! Invariants, under the numbers that the schemes' headers repeat:
+//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, copies of translation pages and needed trim pages together.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
+//! - I4: each copy of a translation page lies where the directory says; unwritten ones map nothing, unless the device is
+//!   read-only and so they cannot be written.
+//! - I5: a clean cached entry says what its translation page says.
+
+use flash::{Lpn, Pbn, Ppn, Role};
+
+use crate::parts::demand_policy::{DemandScheme, MapCache};
+use crate::parts::page_space::{Needs, PageSpace, Stream};
+use crate::parts::summary::Summaries;
+use crate::parts::translation::TranslationTable;
+use crate::parts::trims::Trims;
+use crate::parts::victims::Policy;
+use crate::{
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
+    Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+};
+
+pub(super) const HOST: Stream = 0;
+pub(super) const COLLECTED: Stream = 1;
+pub(super) const TRANSLATION: Stream = 2;
+const STREAMS: usize = 3;
+
+/// When a die collects.
+pub const GC_THRESHOLD: Parameter = Parameter {
+    name: "gc_threshold",
+    kind: Kind::Integer { min: 1, max: 1 << 20 },
+    default: "2",
+    meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages.",
+    source: "ftlkit",
+};
+
+/// A slot of a scheme's cache.
+type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;
+
+/// A demand-paged scheme: the shared machine with a cache.
+pub struct DemandPaged<S: DemandScheme> {
+    pub(super) cache: S::Cache,
+    pub(super) table: TranslationTable,
+    pub(super) trims: Trims,
+    pub(super) space: PageSpace,
+    /// Blocks for translation pages that a collection has to write when no die can lend one.
+    pub(super) aside: Vec<Pbn>,
+    pub(super) moving: Vec<Ppn>,
+    pub(super) updates: Vec<(u32, Lpn, Ppn)>,
+    footprint: Footprint,
+}
+
+impl<S: DemandScheme> Scheme for DemandPaged<S> {
+    const ENTRY: Entry = S::ENTRY;
+
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        let threshold = values.integer("gc_threshold") as usize;
+        let copies = S::copies(layout, values)?;
+        let pages_per_block = u64::from(layout.geometry.pages_per_block());
+        let translation_pages = u64::from(copies) * u64::from(TranslationTable::pages(layout));
+        let valid = u64::from(layout.logical_pages) + translation_pages + u64::from(copies) * pages_per_block;
+        let summaries = Summaries::from_values(values, layout, S::ENTRY.name)?;
+        let needs = Needs { streams: STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
+        let mut space = PageSpace::format(layout, S::ENTRY.name, needs)?;
+        let mut aside = Vec::new();
+        for _ in 0..copies {
+            let roomiest = (0..space.dies()).max_by_key(|&die| space.free_on(die));
+            aside.extend(roomiest.and_then(|die| space.set_aside(die)));
+        }
+        let table = TranslationTable::new(layout, copies);
+        let (cache, structures) = S::cache(layout, values)?;
+        let cached = structures
+            .into_iter()
+            .fold(Footprint::default(), |footprint, (name, bytes)| footprint.with(name, bytes, 0));
+        Ok(Self {
+            cache,
+            trims: Trims::default(),
+            aside,
+            space,
+            moving: Vec::new(),
+            updates: Vec::new(),
+            footprint: cached.with("global translation directory", table.directory_bytes(), 0).with(
+                "translation pages",
+                0,
+                translation_pages * u64::from(layout.geometry.page_size_bytes()),
+            ),
+            table,
+        })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut scheme = Self::format(&layout.in_use(), values)?;
+        let scanned = scheme.space.scan(media, layout)?;
+        let newest = scanned.newest(layout.logical_pages);
+        let kept = scanned.keep_one_copy(layout, &newest);
+        let stream = |role| if role == Role::Collected { COLLECTED } else { HOST };
+        let valid = kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role)));
+        scheme.space = scheme.space.recover(media, layout, valid)?;
+        scheme.aside.clear();
+        for &(ppn, tag) in &kept.pages {
+            if tag.role == Role::Trimmed {
+                scheme.trims.found(&tag, ppn, &newest);
+            } else {
+                scheme.table.write_entry(Lpn::new(tag.logical), Some(ppn));
+            }
+        }
+        FtlError::unless_read_only(scheme.rewrite_table(media))?;
+        for &lpn in &kept.outdated {
+            scheme.trims.guard(lpn);
+        }
+        for lpn in kept.contradicted {
+            FtlError::unless_read_only(scheme.trim(media, &Request::new(lpn, 1)))?;
+        }
+        FtlError::unless_read_only(scheme.write_trims_down(media))?;
+        Ok(scheme)
+    }
+}
+
+impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            out[i] = match self.find(media, lpn)? {
+                Some(ppn) => media.read(ppn)?.data,
+                None => D::Data::default(),
+            };
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            let slot = self.lookup(media, lpn)?;
+            let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
+            self.remap(lpn, slot, Some(to));
+            Ok(())
+        })
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (_, lpn)| {
+            let slot = self.lookup(media, lpn)?;
+            if let Some(old) = self.cache.ppn(slot) {
+                self.remap(lpn, slot, None);
+                self.trims.trimmed_at(lpn, old);
+            }
+            Ok(())
+        })
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    }
+
+    fn foresee(&self, request: &Request, foresight: Foresight) {
+        if request.lpn.get() < self.table.logical_pages() {
+            match foresight {
+                Foresight::Far => self.cache.prefetch_slot(request.lpn),
+                Foresight::Near => self.prefetch_lookup(request.lpn),
+                Foresight::Next => self.prefetch_use(request.lpn),
+            }
+        }
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        let mapped = self.check_entries(media)?;
+        let (valid, written) = (self.space.valid_pages(), self.table.written().count() as u64);
+        let trims = self.trims.pages().count() as u64;
+        BrokenInvariant::unless(valid == mapped + written + trims, "I2", || {
+            format!(
+                "{valid} pages are valid, but {mapped} LPNs are mapped, {written} copies of translation pages and {trims} trim \
+                 pages needed"
+            )
+        })?;
+        self.space.check(media, "I3")?;
+        self.table.check(media, "I4", self.space.spares().admit().is_err())
+    }
+
+    fn spares(&self) -> Spares {
+        self.space.spares()
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.space.add_summaries(self.footprint.clone())
+    }
+}
+
+impl<S: DemandScheme> DemandPaged<S> {
+    /// Checks every entry; returns how many logical pages are mapped.
+    fn check_entries<D: Device>(&self, media: &Media<D>) -> Result<u64, BrokenInvariant> {
+        let mut mapped = 0;
+        for lpn in (0..self.table.logical_pages()).map(Lpn::new) {
+            let (entry, on_flash) = (self.entry(lpn), self.table.entry(lpn));
+            BrokenInvariant::unless(self.cache.is_newer(lpn) || entry == on_flash, "I5", || {
+                format!("{lpn} is cached clean as {entry:?}, but flash says {on_flash:?}")
+            })?;
+            let Some(ppn) = entry else { continue };
+            let tag = media.device().peek(ppn);
+            BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
+                format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
+            })?;
+            mapped += 1;
+        }
+        Ok(mapped)
+    }
+
+    /// What the map says of a logical page, wherever that stands.
+    pub(super) fn entry(&self, lpn: Lpn) -> Option<Ppn> {
+        self.cache.find(lpn).map_or_else(|| self.table.entry(lpn), |slot| self.cache.ppn(slot))
+    }
+
+    /// Where a logical page lies, for reading it.
+    fn find<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        match self.lookup(media, lpn) {
+            Ok(slot) => Ok(self.cache.ppn(slot)),
+            // A changed entry cannot leave the cache any more, so this one is fetched each time it is needed.
+            Err(FtlError::ReadOnly { .. }) => {
+                media.because(Cause::Mapping, |media| self.read_translation(media, self.table.page_of(lpn)))?;
+                Ok(self.table.entry(lpn))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The cached entry of a logical page, fetched if need be.
+    fn lookup<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
+        if let Some(slot) = self.cache.find(lpn) {
+            media.note(Note::MappingHit);
+            return Ok(self.cache.touch(slot));
+        }
+        media.note(Note::MappingMiss);
+        media.because(Cause::Mapping, |media| {
+            if self.cache.is_full() {
+                self.make_way(media)?;
+            }
+            self.fetch(media, lpn)?;
+            Ok(self.cache.insert(lpn, &self.table))
+        })
+    }
+
+    /// Writes the translation pages that keep something from leaving the cache.
+    fn make_way<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let mut eviction = Note::CleanEviction;
+        while let Some(page) = self.cache.must_write() {
+            eviction = Note::DirtyEviction;
+            self.write_translation(media, page, &[], Self::next_translation_die)?;
+        }
+        media.note(eviction);
+        Ok(())
+    }
+
+    /// Reads the translation page of a logical page, and writes the copies anew that turn out to be lost.
+    fn fetch<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+        let page = self.table.page_of(lpn);
+        let (content, lost) = self.read_translation(media, page)?;
+        for copy in lost {
+            let content = content.clone().unwrap_or_default();
+            // The host waits for its entry, not for the repair.
+            let repaired = media.detached(|media| {
+                self.write_copy(media, page, copy, &content, &[], Self::next_translation_die).map(|_| ())
+            });
+            FtlError::unless_read_only(repaired)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a copy of a translation page: the first whose channel is idle, else the one that is free first. One that cannot
+    /// be read is passed over. Returns the content, none if there is none, and the copies that are lost though others are not.
+    pub(super) fn read_translation<D: Device>(
+        &self,
+        media: &mut Media<D>,
+        page: u32,
+    ) -> Result<(Option<D::Data>, Vec<u32>), FtlError> {
+        let locations = self.table.locations(page);
+        if let [only] = locations {
+            let content = only.map(|ppn| media.read_to_move(ppn)).transpose()?.flatten();
+            return Ok((content.map(|content| content.data), Vec::new()));
+        }
+        let mut copies: Vec<(u32, Ppn)> =
+            (0..).zip(locations).filter_map(|(copy, ppn)| Some((copy, (*ppn)?))).collect();
+        copies.sort_by_key(|&(copy, ppn)| (media.busy(self.space.channel_of(ppn)), copy));
+        let mut lost = Vec::new();
+        for (copy, ppn) in copies {
+            match media.read_to_move(ppn)? {
+                Some(content) => return Ok((Some(content.data), lost)),
+                None => lost.push(copy),
+            }
+        }
+        Ok((None, Vec::new()))
+    }
+
+    /// Writes all copies of a translation page with these updates and all newer cached entries, on the dies that `place` finds,
+    /// told on which channels there are copies already.
+    pub(super) fn write_translation<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        page: u32,
+        updates: &[(u32, Lpn, Ppn)],
+        mut place: impl FnMut(&mut Self, &mut Media<D>, &[u32]) -> Result<u32, FtlError>,
+    ) -> Result<(), FtlError> {
+        let mut first = Some(place(self, media, &[])?);
+        // Only now, since finding the place may have moved the page.
+        let read = if self.cache.holds_page(page) { None } else { self.read_translation(media, page)?.0 };
+        let content = read.unwrap_or_default();
+        let mut channels = Vec::new();
+        media.together(0..self.table.copies(), |media, copy| {
+            let to = self.write_copy(media, page, copy, &content, &channels, |scheme, media, channels| {
+                first.take().map_or_else(|| place(scheme, media, channels), Ok)
+            })?;
+            if self.table.copies() > 1 {
+                channels.push(self.space.channel_of(to));
+            }
+            Ok(())
+        })?;
+        for &(_, lpn, ppn) in updates {
+            self.table.write_entry(lpn, Some(ppn));
+        }
+        self.cache.clean(page, |lpn, ppn| self.table.write_entry(lpn, ppn));
+        Ok(())
+    }
+
+    /// Writes one copy of a translation page; a page that fails is tried again elsewhere.
+    fn write_copy<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        page: u32,
+        copy: u32,
+        content: &D::Data,
+        channels: &[u32],
+        mut place: impl FnMut(&mut Self, &mut Media<D>, &[u32]) -> Result<u32, FtlError>,
+    ) -> Result<Ppn, FtlError> {
+        loop {
+            let die = place(self, media, channels)?;
+            let label = Label::new(page, Role::Translation);
+            if let Some(to) = self.space.program(media, die, TRANSLATION, label, Content::New(content.clone()))? {
+                if let Some(old) = self.table.relocate(page, copy, to) {
+                    self.space.release(old);
+                }
+                return Ok(to);
+            }
+        }
+    }
+
+    fn remap(&mut self, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
+        match self.cache.ppn(slot) {
+            Some(old) => self.space.release(old),
+            None => {
+                if let Some(page) = self.trims.overwritten(lpn) {
+                    self.space.release(page);
+                }
+            }
+        }
+        self.cache.set(slot, to);
+    }
+
+    /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
+    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.trims.pending_runs() {
+            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
+            for page in self.trims.wrote(first, extent, to, media.last_version()) {
+                self.space.release(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
+    #[inline]
+    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
+        loop {
+            let die = self.next_die(media, HOST)?;
+            if let Some(to) = self.space.program(media, die, HOST, label, Content::New(data.clone()))? {
+                return Ok(to);
+            }
+        }
+    }
+
+    /// Writes every translation page that maps something, for a table whose content is known but of which no page is left.
+    fn rewrite_table<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.restore_aside(media)?;
+        media.together(0..self.table.pages_of_table(), |media, page| {
+            if !self.table.is_written(page) && self.table.maps_something(page) {
+                self.write_translation(media, page, &[], Self::next_translation_die)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Asks for a cached entry, or for the one on flash that an update will change.
+    #[inline]
+    pub(super) fn prefetch_change(&self, lpn: Lpn) {
+        match self.cache.find(lpn) {
+            Some(slot) => self.cache.prefetch_change(slot),
+            None => self.table.prefetch(lpn),
+        }
+    }
+
+    /// Asks for what looking an entry up touches.
+    #[inline]
+    fn prefetch_lookup(&self, lpn: Lpn) {
+        match self.cache.find(lpn) {
+            Some(slot) => self.cache.prefetch_use(slot),
+            None => self.table.prefetch(lpn),
+        }
+    }
+
+    /// Asks for what a lookup and the release of the page found touch.
+    #[inline]
+    fn prefetch_use(&self, lpn: Lpn) {
+        if let Some(slot) = self.cache.find(lpn) {
+            self.cache.prefetch_neighbours(slot);
+        }
+        if let Some(ppn) = self.entry(lpn) {
+            self.space.prefetch(ppn);
+        }
+    }
+}

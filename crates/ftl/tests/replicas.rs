@@ -1,0 +1,249 @@
+//! What copies of the map are for: a miss goes round a busy channel (R 3.1, fig. 5), and round a channel whose translation pages
+//! cannot be read (R 3.2.4).
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use flash::{
+    Chip, ChipOptions, Flash, FlashError, Full, Geometry, Lpn, MediaEvent, Operations, Page, Pbn, Ppn, ProgramOrder,
+    Role, Scan, Shape, Tag,
+};
+use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Timed, Timing, registry};
+
+const SHAPE: Shape = Shape {
+    channels: 4,
+    dies_per_channel: 1,
+    planes_per_die: 1,
+    blocks_per_plane: 16,
+    pages_per_block: 8,
+    page_size_bytes: 512,
+};
+/// Three translation pages of 128 entries.
+const LOGICAL_PAGES: u32 = 300;
+
+/// What the test and the device share.
+#[derive(Clone, Default)]
+struct Shared {
+    /// The channel that is busy, if any.
+    busy: Rc<Cell<Option<u32>>>,
+    /// The channel whose translation pages cannot be read, if any.
+    broken: Rc<Cell<Option<u32>>>,
+    /// Operations performed: kind and die.
+    performed: Rc<RefCell<Vec<(Op, u32)>>>,
+}
+
+impl Timing for Shared {
+    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span {
+        self.performed.borrow_mut().push((op, die));
+        Span { start: at, end: at }
+    }
+
+    fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
+        if self.busy.get() == Some(channel) { at + Nanos(1_000_000) } else { at }
+    }
+
+    fn reset(&mut self) {}
+}
+
+/// A chip of which one channel's translation pages cannot be read.
+struct Breakable {
+    chip: Chip<Full<u32>>,
+    shared: Shared,
+}
+
+impl Flash for Breakable {
+    type Data = u32;
+
+    fn read(&mut self, ppn: Ppn) -> Result<Page<u32>, FlashError> {
+        let geometry = *self.chip.geometry();
+        let channel = geometry.channel_of(geometry.die_of(geometry.block_of(ppn)));
+        let is_translation = self.chip.tag(ppn).is_some_and(|tag| tag.role == Role::Translation);
+        let page = self.chip.read(ppn)?;
+        if is_translation && self.shared.broken.get() == Some(channel) {
+            return Err(FlashError::Media(MediaEvent::Uncorrectable(ppn)));
+        }
+        Ok(page)
+    }
+
+    fn geometry(&self) -> &Geometry {
+        self.chip.geometry()
+    }
+    fn program(&mut self, ppn: Ppn, tag: &Tag, data: u32) -> Result<(), FlashError> {
+        self.chip.program(ppn, tag, data)
+    }
+    fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
+        self.chip.erase(pbn)
+    }
+    fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
+        self.chip.scan(ppn)
+    }
+    fn mark_bad(&mut self, pbn: Pbn) {
+        self.chip.mark_bad(pbn);
+    }
+    fn tag(&self, ppn: Ppn) -> Option<Tag> {
+        self.chip.tag(ppn)
+    }
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
+        self.chip.load(ppn, bytes);
+    }
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
+        self.chip.loaded(ppn)
+    }
+    fn peek(&self, ppn: Ppn) -> Option<u32> {
+        self.chip.peek(ppn)
+    }
+    fn next_page(&self, pbn: Pbn) -> u32 {
+        self.chip.next_page(pbn)
+    }
+    fn erase_count(&self, pbn: Pbn) -> u32 {
+        self.chip.erase_count(pbn)
+    }
+    fn is_bad(&self, pbn: Pbn) -> bool {
+        self.chip.is_bad(pbn)
+    }
+    fn program_order(&self) -> ProgramOrder {
+        self.chip.program_order()
+    }
+    fn operations(&self) -> Operations {
+        self.chip.operations()
+    }
+}
+
+type Device = Timed<Breakable, Shared>;
+
+struct Bench {
+    shared: Shared,
+    media: Media<Device>,
+    ftl: Box<dyn Ftl<Device>>,
+    written: BTreeMap<u32, u32>,
+}
+
+impl Bench {
+    fn new(replicas: u32) -> Self {
+        let shared = Shared::default();
+        let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
+        let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
+        let settings = [("replicas", replicas.to_string()), ("cmt", "64".into()), ("cmt_policy", "lru".into())];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value)).into();
+        let ftl = registry::create("rftl", &settings, &layout).expect("accepted");
+        let breakable = Breakable { chip, shared: shared.clone() };
+        let media = Media::new(Timed { chip: breakable, timing: shared.clone() });
+        Self { shared, media, ftl, written: BTreeMap::new() }
+    }
+
+    fn write(&mut self, lpn: u32, value: u32) {
+        self.ftl.write(&mut self.media, &Request::new(Lpn::new(lpn), 1), &[value]).expect("written");
+        self.written.insert(lpn, value);
+    }
+
+    fn read(&mut self, lpn: u32) -> u32 {
+        let mut out = [0];
+        self.ftl.read(&mut self.media, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+        out[0]
+    }
+
+    /// Every logical page, so that every translation page has been written.
+    fn fill(&mut self) {
+        (0..LOGICAL_PAGES).for_each(|lpn| self.write(lpn, 1000 + lpn));
+    }
+
+    /// Dies of the operations of a kind since this was last asked.
+    fn dies_of(&mut self, wanted: Op) -> Vec<u32> {
+        let performed = self.shared.performed.take();
+        performed.into_iter().filter(|(op, _)| *op == wanted).map(|(_, die)| die).collect()
+    }
+
+    fn all_is_right(&mut self) {
+        for (lpn, value) in self.written.clone() {
+            assert_eq!(self.read(lpn), value, "LPN {lpn}");
+        }
+        self.ftl.check(&self.media).expect("invariants hold");
+    }
+}
+
+#[test]
+fn copies_of_a_translation_page_are_programmed_on_different_channels() {
+    for replicas in 1..=3 {
+        let mut bench = Bench::new(replicas);
+        // The ninth entry drives out the first of eight, which is newer than flash.
+        (0..8).for_each(|lpn| bench.write(lpn, lpn));
+        bench.dies_of(Op::Program);
+        let before = bench.media.tally().count(Cause::Mapping, Op::Program);
+        bench.read(200);
+        assert_eq!(bench.media.tally().count(Cause::Mapping, Op::Program) - before, u64::from(replicas) + 1);
+        let channels: BTreeSet<_> = bench.dies_of(Op::Program).into_iter().collect();
+        assert_eq!(channels.len(), replicas as usize + 1, "{replicas} replicas");
+    }
+}
+
+#[test]
+fn a_miss_goes_round_a_busy_channel() {
+    let mut bench = Bench::new(1);
+    bench.fill();
+    // Clean entries of the last translation page leave without a write from now on.
+    (260..276).for_each(|lpn| assert_eq!(bench.read(lpn), 1000 + lpn));
+    let translation_reads = |bench: &mut Bench, lpn: u32| {
+        bench.dies_of(Op::Read);
+        bench.read(lpn);
+        bench.dies_of(Op::Read)[0]
+    };
+    let idle = translation_reads(&mut bench, 0);
+    bench.shared.busy.set(Some(idle));
+    let other = translation_reads(&mut bench, 1);
+    assert_ne!(idle, other, "the copy on the idle channel is read");
+    bench.shared.busy.set(Some(other));
+    assert_eq!(translation_reads(&mut bench, 2), idle, "the original is read when its channel is idle");
+}
+
+#[test]
+fn a_channel_whose_translation_pages_cannot_be_read_loses_nothing_and_its_copies_are_written_anew() {
+    for channel in 0..SHAPE.channels {
+        let mut bench = Bench::new(1);
+        bench.fill();
+        bench.all_is_right();
+        bench.shared.broken.set(Some(channel));
+        bench.shared.busy.set(Some((channel + 1) % SHAPE.channels));
+        bench.all_is_right();
+        let programs = |bench: &Bench| bench.media.tally().count(Cause::Mapping, Op::Program);
+        // Another round finds the lost copies rewritten, but for those that went to the broken channel again.
+        let before = programs(&bench);
+        for round in 1..4 {
+            (0..LOGICAL_PAGES).for_each(|lpn| bench.write(lpn, 10_000 * round + lpn));
+            bench.all_is_right();
+        }
+        assert!(programs(&bench) > before);
+        bench.shared.broken.set(None);
+        bench.all_is_right();
+    }
+}
+
+#[test]
+fn a_lost_copy_is_written_anew_elsewhere() {
+    let mut bench = Bench::new(1);
+    bench.fill();
+    (260..276).for_each(|lpn| assert_eq!(bench.read(lpn), 1000 + lpn));
+    bench.dies_of(Op::Read);
+    bench.read(0);
+    let original = bench.dies_of(Op::Read)[0];
+    bench.shared.broken.set(Some(original));
+    let before = bench.media.tally().count(Cause::Mapping, Op::Program);
+    bench.dies_of(Op::Read);
+    bench.read(1);
+    let tried = bench.dies_of(Op::Read);
+    assert_eq!(tried[0], original, "the original is tried first");
+    assert_ne!(tried[1], original, "then the copy");
+    assert_eq!(bench.media.tally().count(Cause::Mapping, Op::Program) - before, 1, "one copy is written anew");
+    bench.shared.broken.set(None);
+    bench.all_is_right();
+}
+
+#[test]
+fn more_copies_than_channels_are_refused_with_advice() {
+    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
+    let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
+    let settings = [("replicas".to_owned(), "4".to_owned())].into();
+    let refused = registry::create::<Device>("rftl", &settings, &layout).err().expect("refused").to_string();
+    assert!(refused.contains("replicas = 4") && refused.contains("at most 3"), "{refused}");
+}

@@ -1,0 +1,162 @@
+//! Summaries tell what the tags tell, wherever the power is cut, and what they save is what was promised.
+
+use std::collections::BTreeMap;
+
+use flash::{Chip, ChipOptions, Fault, FaultPlan, Faulty, Flash, Geometry, Lpn, Pbn, Role, Scan, Shape, Tag, Tear};
+use ftl::parts::scan::Scanned;
+use ftl::parts::summary::{PARAMETER, Summaries};
+use ftl::{Ftl, FtlError, Layout, Media, Op, Request, Timed, Untimed, Values, registry};
+
+type Device = Timed<Faulty<u64>, Untimed>;
+
+/// Two dies; blocks of 4 pages end with one page of summary, those of 30 with two, as 512 bytes hold 24 tags.
+fn chip(blocks_per_die: u32, pages_per_block: u32) -> Chip<flash::Full<u64>> {
+    let shape = Shape {
+        channels: 2,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: blocks_per_die,
+        pages_per_block,
+        page_size_bytes: 512,
+    };
+    Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default())
+}
+
+fn media(flash: Faulty<u64>) -> Media<Device> {
+    Media::new(Timed { chip: flash, timing: Untimed })
+}
+
+fn settings() -> BTreeMap<String, String> {
+    BTreeMap::from([("checkpoint".to_owned(), "summaries".to_owned())])
+}
+
+fn summaries(layout: &Layout) -> Summaries {
+    let values = Values::check("page", &[PARAMETER], &settings()).expect("a valid setting");
+    Summaries::from_values(&values, layout, "page").expect("blocks of more than a page")
+}
+
+/// Writes, trims and flushes until it is done or the power is cut; the device with the power on again.
+fn used(scheme: &str, layout: &Layout, flash: Faulty<u64>, requests: u32) -> Faulty<u64> {
+    let mut media = media(flash);
+    let mut ftl = registry::create(scheme, &settings(), layout).expect("the scheme takes the device");
+    let pages = layout.logical_pages;
+    let result = (0..requests).try_for_each(|i| {
+        let request = Request::new(Lpn::new(i.wrapping_mul(2_654_435_761) % pages), 1);
+        ftl.write(&mut media, &request, &[u64::from(i) + 1])?;
+        match i % 9 {
+            4 => ftl.trim(&mut media, &Request::new(Lpn::new(i % pages), 1)),
+            8 => ftl.flush(&mut media),
+            _ => Ok(()),
+        }
+    });
+    assert!(result.is_ok() || result.as_ref().is_err_and(FtlError::is_power_cut), "{result:?}");
+    let mut flash = media.into_device().chip;
+    flash.restore_power(FaultPlan::default());
+    flash
+}
+
+/// What a scan of a device finds, with the number that programs go on behind and the reads that it took.
+fn scan(
+    flash: &Faulty<u64>,
+    with: impl Fn(&mut Media<Device>) -> Result<Scanned, FtlError>,
+) -> (Vec<(u32, Tag)>, u64, u64) {
+    let mut media = media(flash.clone());
+    let scanned = with(&mut media).expect("the power is on");
+    let pages = scanned.pages.iter().map(|(ppn, tag)| (ppn.get(), *tag)).collect();
+    (pages, media.last_version(), media.tally().total(Op::Read))
+}
+
+/// The formula of `docs/recovery.md`: the summary of a filled block; else a look for one, and the pages up to the first erased one.
+fn promised_reads(flash: &Faulty<u64>, summary_pages: u64) -> u64 {
+    let (geometry, mut flash) = (*flash.geometry(), flash.clone());
+    let mut reads = 0;
+    for pbn in (0..geometry.blocks()).map(Pbn::new) {
+        let size = geometry.pages_per_block();
+        let mut at = |offset| flash.scan(geometry.page(pbn, offset)).expect("the power is on");
+        let is_filled = matches!(at(size - 1), Scan::Programmed(tag) if tag.role == Role::Summary);
+        let begun = (0..size).position(|offset| at(offset) == Scan::Erased);
+        reads += if is_filled { summary_pages } else { 1 + begun.map_or(u64::from(size), |first| first as u64 + 1) };
+    }
+    reads
+}
+
+#[test]
+fn summaries_tell_what_the_tags_tell_after_any_cut() {
+    for (scheme, blocks_per_die, pages_per_block, logical_pages, summary_pages, requests) in
+        [("page", 7, 4, 14, 1, 60), ("dftl", 9, 4, 12, 1, 50), ("page", 5, 30, 70, 2, 160)]
+    {
+        let fresh = chip(blocks_per_die, pages_per_block);
+        let layout = Layout::of(&fresh, logical_pages, 1);
+        let summaries = summaries(&layout);
+        assert_eq!(u64::from(summaries.pages()), summary_pages);
+        let mut cut = 0;
+        loop {
+            let mut ended = false;
+            for tear in [Tear::Before, Tear::Unseen, Tear::Torn, Tear::After] {
+                let plan = FaultPlan::cut(cut, tear);
+                let flash = used(scheme, &layout, Faulty::new(fresh.clone(), plan), requests);
+                let (tags, next, reads) = scan(&flash, |media| Scanned::with(media, &layout, &summaries));
+                let (all_tags, all_next, _) = scan(&flash, |media| Scanned::of(media, &layout));
+                assert_eq!(tags, all_tags, "{scheme}, cut at {cut}, {tear:?}");
+                assert_eq!(next, all_next, "{scheme}, cut at {cut}, {tear:?}");
+                assert_eq!(reads, promised_reads(&flash, summary_pages), "{scheme}, cut at {cut}, {tear:?}");
+                let operations = flash.chip().operations();
+                ended = operations.reads + operations.programs + operations.erases < cut;
+            }
+            if ended {
+                break;
+            }
+            cut += 1;
+        }
+        assert!(cut > u64::from(requests), "{scheme}: {cut} operations were cut");
+    }
+}
+
+/// A page that has decayed since is known to its block's summary, so that what it replaced does not come back.
+#[test]
+fn a_decayed_page_stays_an_error_after_a_power_cut() {
+    let fresh = chip(7, 4);
+    let layout = Layout::of(&fresh, 14, 1);
+    let mut media = media(Faulty::new(fresh, FaultPlan::default()));
+    let mut page = registry::create("page", &settings(), &layout).expect("the scheme takes the device");
+    for (i, lpn) in [0, 1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 10].into_iter().enumerate() {
+        page.write(&mut media, &Request::new(Lpn::new(lpn), 1), &[i as u64 + 100]).expect("room");
+    }
+    let lpn_0 = Request::new(Lpn::new(0), 1);
+    let mut flash = media.into_device().chip;
+    flash.restore_power(FaultPlan { at: BTreeMap::from([(0, Fault::ReadFails)]) });
+    let mut media = self::media(flash);
+    let lost = page.read(&mut media, &lpn_0, &mut [0]).expect_err("it decays");
+    assert!(lost.is_uncorrectable());
+    let mut media = self::media(media.into_device().chip);
+    let mut page = registry::recover("page", &settings(), &layout, &mut media).expect("the power is on");
+    let lost = page.read(&mut media, &lpn_0, &mut [0]).map(|()| "an older version");
+    assert!(lost.as_ref().is_err_and(FtlError::is_uncorrectable), "{lost:?}");
+    page.write(&mut media, &lpn_0, &[7]).expect("room");
+    let mut out = [0];
+    page.read(&mut media, &lpn_0, &mut out).expect("written again");
+    assert_eq!(out, [7]);
+}
+
+#[test]
+fn a_block_of_one_page_has_no_room_for_a_summary() {
+    let layout = Layout::of(&chip(7, 1), 3, 1);
+    let error = registry::create::<Device>("page", &settings(), &layout).err().expect("refused").to_string();
+    assert!(error.contains("page.checkpoint") && error.contains("at least 2 pages"), "{error}");
+}
+
+/// Filled blocks hold a page less, and each costs a program more; nothing else changes.
+#[test]
+fn a_summary_costs_a_page_of_each_block() {
+    let fresh = chip(9, 4);
+    let layout = Layout::of(&fresh, 24, 1);
+    let mut media = media(Faulty::new(fresh, FaultPlan::default()));
+    let mut page = registry::create("page", &settings(), &layout).expect("the scheme takes the device");
+    page.write(&mut media, &Request::new(Lpn::new(0), 24), &[1; 24]).expect("room");
+    assert_eq!((media.tally().count(ftl::Cause::Host, Op::Program), media.tally().total(Op::Program)), (24, 24 + 8));
+    assert_eq!(media.tally().count(ftl::Cause::Checkpoint, Op::Program), 8);
+    let structures = page.footprint().structures;
+    let summary = structures.iter().find(|structure| structure.name == "block summaries").expect("it is listed");
+    assert_eq!((summary.ram_bytes, summary.flash_bytes), (2 * 2 * 3 * 21, 18 * 512));
+    Ftl::check(&*page, &media).expect("invariants");
+}

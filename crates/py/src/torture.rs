@@ -1,0 +1,174 @@
+//! Torture, and cases run again: the clock and the threads of `check::torture`, which knows neither.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use check::torture::{Options, SchemeReport, Torture};
+use check::{Case, DeviceSpec, run_case, smallest};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::control::{Campaign, Control};
+use crate::error::{Failure, json, parse};
+
+/// What is asked for.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    /// Schemes with the settings that they keep; empty for all.
+    ftl: Vec<Scheme>,
+    /// Devices; empty for random ones.
+    geometry: Vec<String>,
+    seed: u64,
+    seconds: f64,
+    swarm: bool,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Scheme {
+    name: String,
+    #[serde(default)]
+    settings: BTreeMap<String, String>,
+}
+
+/// What came of it.
+#[derive(Serialize)]
+struct Report<'a> {
+    ftlkit: &'static str,
+    asked: &'a Asked,
+    threads: usize,
+    elapsed_s: f64,
+    cancelled: bool,
+    schemes: &'a [SchemeReport],
+}
+
+/// What came of a case that was run again.
+#[derive(Serialize)]
+struct Replayed {
+    passes: bool,
+    /// What was broken, where and how; null for a case that passes.
+    message: Option<String>,
+    /// The case that was run last: the one given, or a smaller one.
+    replay: String,
+    flash_operations: Option<u64>,
+}
+
+/// Longest torture: a year.
+const MOST_SECONDS: f64 = 366.0 * 86_400.0;
+
+/// Tries schemes in every way for a time, as `options_json` asks, and returns what was tried and found (JSON). `threads` is
+/// the number of trials at once; none: one a core.
+#[pyfunction]
+#[pyo3(signature = (options_json, control, threads = None))]
+fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Option<usize>) -> PyResult<String> {
+    let campaign = control.campaign();
+    let work = || -> Result<String, Failure> {
+        let asked: Asked = parse("the torture", options_json)?;
+        if !(asked.seconds > 0.0 && asked.seconds <= MOST_SECONDS) {
+            return Err(Failure::User(format!(
+                "minutes = {}: must be above 0 and at most a year; 5 is a good start",
+                asked.seconds / 60.0
+            )));
+        }
+        let torture = Mutex::new(Torture::new(options(&asked)?).map_err(Failure::User)?);
+        let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
+        let clock = Clock { begun: Instant::now(), budget: Duration::from_secs_f64(asked.seconds) };
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| work_off(&torture, &clock, &campaign));
+            }
+        });
+        json(&Report {
+            ftlkit: env!("CARGO_PKG_VERSION"),
+            asked: &asked,
+            threads,
+            elapsed_s: clock.begun.elapsed().as_secs_f64(),
+            cancelled: campaign.is_cancelled(),
+            schemes: lock(&torture).reports(),
+        })
+    };
+    Ok(py.detach(work)?)
+}
+
+/// Runs the case of a replay line again and returns what came of it (JSON); with `shrink`, a failing case is made as small as
+/// it gets.
+#[pyfunction]
+fn replay(py: Python<'_>, line: &str, shrink: bool) -> PyResult<String> {
+    let work = || -> Result<String, Failure> {
+        let case: Case = line.parse().map_err(Failure::User)?;
+        let failure = match run_case(&case) {
+            Ok(outcome) => {
+                return json(&Replayed {
+                    passes: true,
+                    message: None,
+                    replay: case.to_string(),
+                    flash_operations: Some(outcome.flash_operations()),
+                });
+            }
+            // The case was never run: it names an unknown scheme, say.
+            Err(failure) if failure.promise().is_none() => return Err(Failure::User(failure.fault.to_string())),
+            Err(failure) => failure,
+        };
+        let failure = if shrink { smallest(failure) } else { failure };
+        json(&Replayed {
+            passes: false,
+            message: Some(failure.message()),
+            replay: failure.case.to_string(),
+            flash_operations: None,
+        })
+    };
+    Ok(py.detach(work)?)
+}
+
+fn options(asked: &Asked) -> Result<Options, Failure> {
+    let devices: Result<Vec<DeviceSpec>, String> = asked.geometry.iter().map(|text| text.parse()).collect();
+    Ok(Options {
+        schemes: asked.ftl.iter().map(|scheme| (scheme.name.clone(), scheme.settings.clone())).collect(),
+        devices: devices.map_err(Failure::User)?,
+        seed: asked.seed,
+        swarm: asked.swarm,
+    })
+}
+
+struct Clock {
+    begun: Instant,
+    budget: Duration,
+}
+
+fn lock(torture: &Mutex<Torture>) -> MutexGuard<'_, Torture> {
+    torture.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs trials until time is up, nothing is left to be tried, or the work is cancelled.
+fn work_off(torture: &Mutex<Torture>, clock: &Clock, campaign: &Campaign) {
+    while clock.begun.elapsed() < clock.budget && !campaign.is_cancelled() {
+        let Some(trial) = lock(torture).next_trial() else { return };
+        let begun = Instant::now();
+        let result = trial.run();
+        let spent_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let mut torture = lock(torture);
+        torture.record(&trial, result, spent_ns);
+        campaign.show(lines(torture.reports(), clock));
+    }
+}
+
+/// The time in seconds, then the flash operations of each scheme.
+fn lines(reports: &[SchemeReport], clock: &Clock) -> Vec<(String, u64, u64)> {
+    let budget = clock.budget.as_secs().max(1);
+    let time = ("seconds".to_owned(), clock.begun.elapsed().as_secs().min(budget), budget);
+    let schemes = reports.iter().map(|report| {
+        let label = if report.findings.is_empty() { report.scheme.clone() } else { format!("{} fails", report.scheme) };
+        (label, report.tried.flash_operations, 0)
+    });
+    std::iter::once(time).chain(schemes).collect()
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(torture, module)?)?;
+    module.add_function(wrap_pyfunction!(replay, module)?)
+}

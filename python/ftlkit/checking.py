@@ -1,0 +1,149 @@
+"""Torture: try translation layers in every way there is, for a time, and run a case again that was found so.
+
+Conformance cases, power cuts at every operation, flash that fails, and both together take turns; docs/reliability.md
+says what was tried. The reports are plain data, as `--json` saves them: counts, and seconds where a name ends in `_s`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypedDict
+
+from ftlkit import _native, study
+from ftlkit.engine import Interrupted, watched
+from ftlkit.progress import Silent, Watcher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ftlkit.document import Json
+
+ALL = "all"
+
+
+class Trials(TypedDict):
+    """Trials by kind."""
+
+    conformance: int
+    power_cuts: int
+    failing_flash: int
+    combined: int
+
+
+class Tears(TypedDict):
+    """Power cuts by how far the operation got."""
+
+    before: int
+    unseen: int
+    torn: int
+    after: int
+
+
+class Faults(TypedDict):
+    """Faults of the flash by kind."""
+
+    failed_programs: int
+    failed_erases: int
+    failed_reads: int
+    corrected_reads: int
+
+
+class Finding(TypedDict):
+    """A broken promise: what was broken, and the line that replays it."""
+
+    kind: str
+    message: str
+    replay: str
+    reproduced: bool
+
+
+class SchemeReport(TypedDict):
+    """What was tried on one translation layer, over the trials that it passed."""
+
+    scheme: str
+    settings: dict[str, str]
+    busy_s: float
+    trials: Trials
+    requests: int
+    pages_written: int
+    flash_operations: int
+    cut_points: int
+    cuts: Tears
+    second_cuts: int
+    recoveries: int
+    faults: Faults
+    grown_bad_blocks: int
+    read_only: int
+    lost_pages: int
+    findings: list[Finding]
+
+
+class TortureReport(TypedDict):
+    """What was asked, and what came of it, scheme by scheme."""
+
+    ftlkit: str
+    asked: Json
+    threads: int
+    elapsed_s: float
+    cancelled: bool
+    schemes: list[SchemeReport]
+
+
+class Replayed(TypedDict):
+    """What came of a case that was run again; `replay` is the given line, or that of a smaller case that fails too."""
+
+    passes: bool
+    message: str | None
+    replay: str
+    flash_operations: int | None
+
+
+def torture(
+    ftl: study.FtlChoice | Iterable[study.FtlChoice] = ALL,
+    *,
+    minutes: float = 5.0,
+    seed: int = 1,
+    geometry: Sequence[str] = (),
+    swarm: bool = False,
+    threads: int | None = None,
+    watcher: Watcher | None = None,
+) -> TortureReport:
+    """Try translation layers for some minutes, `threads` trials at once (by default one a core).
+
+    `ftl` is `"all"`, or names as for `compare`; settings that are given are kept in all trials. `geometry` names
+    devices in the form of replay lines: `1x2x1x8x5x512` (channels, dies, planes, blocks, pages, bytes), then perhaps
+    `,strict` or `,any` and `,bad:0:3`; by default devices are drawn at random. `swarm` leaves a random part of
+    operations and faults out of each trial. Each trial follows from `seed`; how many there are depends on the time.
+    After Ctrl-C, `Interrupted.finished` is the report so far. Raises `UserError` when the input is at fault.
+    """
+    asked = json.dumps(
+        {
+            "ftl": [] if ftl == ALL else [_scheme(one) for one in study.named(ftl)],
+            "geometry": list(geometry),
+            "seed": seed,
+            "seconds": 60.0 * minutes,
+            "swarm": swarm,
+        }
+    )
+    try:
+        text = watched(
+            lambda control: _native.torture(asked, control, threads), watcher or Silent(), keeps_unfinished=True
+        )
+    except Interrupted as stop:
+        raise Interrupted(json.loads(stop.finished) if stop.finished else None) from None
+    report: TortureReport = json.loads(text)
+    return report
+
+
+def replay(line: str, *, shrink: bool = False) -> Replayed:
+    """Run the case of a replay line again; with `shrink`, make a failing one small, which may take minutes.
+
+    Raises `UserError` when the line cannot be read, or names a scheme or device that there is not.
+    """
+    done: Replayed = json.loads(watched(lambda _: _native.replay(line, shrink), Silent()))
+    return done
+
+
+def _scheme(entry: Json) -> Json:
+    settings = {key: str(value) for key, value in entry.items() if key not in ("name", "label")}
+    return {"name": entry["name"], "settings": settings}

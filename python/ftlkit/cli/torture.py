@@ -1,0 +1,140 @@
+"""`ftlkit torture`: try translation layers in every way there is, for a time; or run one case again."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from ftlkit import checking, units
+from ftlkit._native import UserError
+from ftlkit.cli import options
+from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, say
+from ftlkit.engine import Interrupted
+from ftlkit.outputs import check_writable, replacing
+from ftlkit.progress import watcher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ftlkit.checking import SchemeReport, TortureReport
+
+
+def torture(
+    ftl: Annotated[
+        str | None,
+        typer.Option(help="Translation layers, by commas, or all (the default); dftl:cmt=1KiB keeps a setting."),
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="How long; 5 by default.")] = None,
+    seed: options.Seed = None,
+    geometry: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CxDxPxBxPxS",
+            help="Device: channels x dies x planes x blocks x pages x bytes, then perhaps ,strict or ,any and "
+            ",bad:0:3; may be repeated. Random small devices by default.",
+        ),
+    ] = None,
+    swarm: Annotated[
+        bool, typer.Option("--swarm", help="Leave a random part of operations and faults out of each trial.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="Trials at once; one a core by default.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE.json", help="Save what was tried and found.")] = None,
+    replay: Annotated[
+        str | None, typer.Option(metavar="LINE", help="Run the case of a replay line again, and nothing else.")
+    ] = None,
+    shrink: Annotated[bool, typer.Option("--shrink", help="With --replay: make a failing case small.")] = False,
+) -> None:
+    """Try translation layers with power cuts, failing flash and all else that may happen; exit code 1 if one fails."""
+    asked = options.given(
+        ftl=ftl, minutes=minutes, seed=seed, geometry=geometry or None, swarm=swarm, threads=threads, json=json
+    )
+    if replay is not None:
+        if asked:
+            raise UserError(f"--replay runs the one case of its line: leave --{', --'.join(asked)} out.")
+        _replay(replay, shrink=shrink)
+        return
+    if shrink:
+        raise UserError("--shrink makes the case of a replay line small: give the line with --replay.")
+    check_writable([json])
+    asked.pop("json", None)
+    try:
+        report = checking.torture(watcher=watcher(ERR), **asked)
+    except Interrupted as stop:
+        if stop.finished is None:
+            raise
+        report = stop.finished
+    _show(report)
+    if json is not None:
+        with replacing(json) as temporary:
+            temporary.write_text(jsonlib.dumps(report, indent=2) + "\n", encoding="utf-8")
+        say(f"wrote {json}")
+    if any(scheme["findings"] for scheme in report["schemes"]):
+        raise typer.Exit(FOUND)
+    if report["cancelled"]:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _replay(line: str, *, shrink: bool) -> None:
+    done = checking.replay(line, shrink=shrink)
+    if done["passes"]:
+        _print(f"passes: {units.count(done['flash_operations'])} flash operations")
+        return
+    _print(f"{done['message']}\n{done['replay']}")
+    raise typer.Exit(FOUND)
+
+
+def _print(text: str) -> None:
+    """Print as it is: a replay line that were wrapped could not be pasted."""
+    OUT.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _show(report: TortureReport) -> None:
+    OUT.print(_table(report["schemes"]))
+    findings = [finding for scheme in report["schemes"] for finding in scheme["findings"]]
+    took = units.duration(report["elapsed_s"] * 1e9)
+    how = f"{took}, seed {report['asked']['seed']}{', swarm' if report['asked']['swarm'] else ''}"
+    if report["cancelled"]:
+        how += ", stopped before its time"
+    found = f"{len(findings)} found" if findings else "nothing found"
+    _print(f"{found} ({how})")
+    for finding in findings:
+        _print("")
+        _print(finding["message"])
+        _print(f"ftlkit torture --replay '{finding['replay']}'")
+        if not finding["reproduced"]:
+            _print("Run again at once, this line did not fail: what the scheme does depends on more than its case.")
+
+
+def _table(schemes: list[SchemeReport]) -> Table:
+    """One column a scheme: there are more figures than schemes."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for scheme in schemes:
+        settings = "".join(f":{key}={value}" for key, value in scheme["settings"].items())
+        table.add_column(Text(f"{scheme['scheme']}{settings}"), justify="right")
+    rows = zip(*(_figures(scheme) for scheme in schemes), strict=True)
+    for row in rows:
+        table.add_row(row[0][0], *(units.count(value) for _, value in row))
+    return table
+
+
+def _figures(scheme: SchemeReport) -> Iterator[tuple[str, int]]:
+    yield "trials", sum(scheme["trials"][kind] for kind in ("conformance", "power_cuts", "failing_flash", "combined"))
+    yield "host requests", scheme["requests"]
+    yield "flash operations", scheme["flash_operations"]
+    yield "cut points, four tears each", scheme["cut_points"]
+    yield "power cuts", sum(scheme["cuts"][tear] for tear in ("before", "unseen", "torn", "after"))
+    yield "of them on top of others", scheme["second_cuts"]
+    yield "recoveries", scheme["recoveries"]
+    yield "failed programs", scheme["faults"]["failed_programs"]
+    yield "failed erases", scheme["faults"]["failed_erases"]
+    yield "failed reads", scheme["faults"]["failed_reads"]
+    yield "corrected reads", scheme["faults"]["corrected_reads"]
+    yield "grown bad blocks", scheme["grown_bad_blocks"]
+    yield "runs that ended read-only", scheme["read_only"]
+    yield "findings", len(scheme["findings"])

@@ -1,0 +1,104 @@
+"""The model of R 4: what an access to the cached mapping table costs, with and without copies of the map.
+
+Symbols are those of R tab. 2: `C` access time of the CMT, `GC` wait for a collection, `R` and `W` latency of a read and
+a write, all in nanoseconds; `F` channels; `M` miss ratio; `N` copies; `P` = `N` / `F`, the probability of a copy on an
+idle channel; `P_GC`, the probability that a channel is busy collecting; `E`, the ratio of extra writes.
+
+The model charges every miss with two reads and a write, the worst case of R 3.3: a full cache whose victim has changed.
+It knows no queue but the one wait, no locality and no cost of the additional copies' programs, which it takes to run in
+parallel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """Constants of the model, in nanoseconds; the defaults are R tab. 3."""
+
+    C: float = 100.0
+    GC: float = 900_000.0
+    R: float = 25_000.0
+    W: float = 200_000.0
+
+
+TABLE_3 = Latencies()
+"""SSD settings of R tab. 3."""
+
+MAP_MB = 200
+"""One copy of the map of a 100 GB device, in MB (R tab. 1)."""
+
+EXTRA_WRITES = 0.4
+"""Extra writes for each replica, as a ratio to all writes (R tab. 1)."""
+
+
+def baseline(M: float, *, P_GC: float = 1.0, latencies: Latencies = TABLE_3) -> float:  # noqa: N803 - the paper's symbols
+    """Mean time of an access under DFTL, in nanoseconds: R eq. 1, with the wait weighted by `P_GC` (fig. 6).
+
+    `M` and `P_GC` are from 0 to 1.
+    """
+    _check(M=M, P_GC=P_GC)
+    return _access(M, P_GC, latencies)
+
+
+def rftl(M: float, *, P: float, latencies: Latencies = TABLE_3) -> float:  # noqa: N803 - the paper's symbols
+    """Mean time of an access under RFTL, in nanoseconds, while the page's own channel is collecting.
+
+    A copy on an idle channel is found with probability `P`: R eq. 2 at 1, eq. 3 at 0, their mixture between (fig. 6).
+    `M` and `P` are from 0 to 1.
+    """
+    _check(M=M, P=P)
+    return _access(M, 1.0 - P, latencies)
+
+
+def idle_copy_probability(N: int, F: int) -> float:  # noqa: N803 - the paper's symbols
+    """`P` = `N` / `F` (R tab. 2), for `N` copies on `F` channels, `N` at most `F`."""
+    if not 0 <= N <= F or F < 1:
+        raise ValueError(
+            f"N = {N}, F = {F}: there must be at least one channel, and at most as many copies as channels"
+        )
+    return N / F
+
+
+def extra_writes(replicas: int) -> float:
+    """`E`: extra writes over all writes, for so many replicas besides the original (R tab. 1, fig. 7)."""
+    _check_replicas(replicas)
+    return EXTRA_WRITES * replicas
+
+
+def map_mb(replicas: int) -> int:
+    """What the map takes on flash in MB, on a 100 GB device with so many replicas besides the original (R tab. 1)."""
+    _check_replicas(replicas)
+    return MAP_MB * (replicas + 1)
+
+
+def curves(miss_ratios: Iterable[float]) -> list[dict[str, float | str]]:
+    """The curves of R fig. 6 (tab. 4): `model`, `miss_ratio`, `access_ns`, a row for each point."""
+    rows: list[dict[str, float | str]] = []
+    for miss_ratio in miss_ratios:
+        times = {f"DFTL, P_GC = {p_gc:g}": baseline(miss_ratio, P_GC=p_gc) for p_gc in (0.0, 0.5, 1.0)}
+        times |= {f"RFTL, P = {p:g}": rftl(miss_ratio, P=p) for p in (0.25, 0.5, 0.75)}
+        rows.extend({"model": model, "miss_ratio": miss_ratio, "access_ns": time} for model, time in times.items())
+    return rows
+
+
+def _access(miss_ratio: float, waits: float, latencies: Latencies) -> float:
+    penalty = latencies.C + waits * latencies.GC + (2 * latencies.R + latencies.W)
+    return penalty * miss_ratio + latencies.C * (1 - miss_ratio)
+
+
+def _check(**probabilities: float) -> None:
+    for name, value in probabilities.items():
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name} = {value}: must be from 0 to 1")
+
+
+def _check_replicas(replicas: int) -> None:
+    if replicas < 0:
+        raise ValueError(f"replicas = {replicas}: must not be negative; 0 is DFTL")

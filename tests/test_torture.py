@@ -1,0 +1,138 @@
+"""`ftlkit torture`: what it tries, what it says when something is found, and that the line it gives fails again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+from test_interrupt import STOPS_WITHIN_S, Impatient, said, stopped
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+MOMENT = 0.1
+"""Minutes: enough for some trials of every kind, on a busy machine, too."""
+
+BUGGY = "canary:bug=torn-trusted"
+"""The suite's own test subject: a scheme that is in no list and breaks promises when told to."""
+
+UNKNOWN = "check::replay scheme=dtfl geometry=1x1x1x8x4x512 pages=9 seed=1 workload=mixed requests=3"
+
+
+def test_a_moment_of_torture_finds_nothing_and_counts_what_it_tried() -> None:
+    report = fk.torture("page:victim=fifo", minutes=MOMENT, seed=7)
+    assert [(scheme["scheme"], scheme["settings"]) for scheme in report["schemes"]] == [("page", {"victim": "fifo"})]
+    assert not report["cancelled"]
+    assert report["asked"]["seed"] == 7
+    for scheme in report["schemes"]:
+        assert not scheme["findings"]
+        tried = scheme["trials"]
+        assert min(tried["conformance"], tried["power_cuts"], tried["failing_flash"], tried["combined"]) > 0
+        tears = scheme["cuts"]
+        assert min(tears["before"], tears["unseen"], tears["torn"], tears["after"]) >= scheme["cut_points"] > 0
+        assert scheme["second_cuts"] > 0
+        assert min(scheme["faults"]["failed_programs"], scheme["faults"]["failed_erases"]) > 0
+        assert scheme["grown_bad_blocks"] > 0
+
+
+def test_all_schemes_take_part_by_default(call: Callable[..., Result], tmp_path: Path) -> None:
+    done = call("torture", "--minutes", MOMENT / 10, "--swarm", "--json", "t.json")
+    assert done.exit_code == 0, done.output
+    assert "nothing found" in done.stdout
+    report = json.loads((tmp_path / "t.json").read_text())
+    assert [scheme["scheme"] for scheme in report["schemes"]] == [scheme["name"] for scheme in fk.schemes()]
+    assert report["asked"]["swarm"]
+
+
+def test_a_finding_ends_with_a_line_that_fails_again(call: Callable[..., Result], tmp_path: Path) -> None:
+    done = call("torture", "--ftl", BUGGY, "--minutes", "1", "--seed", "3", "--json", "t.json")
+    assert done.exit_code == 1, done.output
+    finding = json.loads((tmp_path / "t.json").read_text())["schemes"][0]["findings"][0]
+    assert finding["reproduced"]
+    assert "breaks promise 3" in finding["message"]
+    pasted = next(line for line in done.stdout.splitlines() if line.startswith("ftlkit torture --replay"))
+    again = call(*shlex.split(pasted)[1:])
+    assert again.exit_code == 1
+    assert finding["message"] in again.stdout
+    healthy = call("torture", "--replay", finding["replay"].replace("torn-trusted", "none"))
+    assert healthy.exit_code == 0, healthy.output
+    assert "passes" in healthy.stdout
+
+
+def test_a_failing_case_is_made_small() -> None:
+    line = (
+        "check::replay scheme=canary set.bug=forgotten-trim geometry=1x1x1x8x4x512 pages=20 seed=7 prefill=full "
+        "workload=mixed requests=200"
+    )
+    whole, small = fk.replay(line), fk.replay(line, shrink=True)
+    assert not whole["passes"]
+    assert not small["passes"]
+    assert "workload=script:" in small["replay"]
+    assert len(small["replay"]) < len(line) + 40
+
+
+def test_torture_goes_to_the_device_that_is_asked_for(call: Callable[..., Result]) -> None:
+    done = call(
+        *["torture", "--ftl", "canary:bug=panic", "--geometry", "1x2x1x8x5x512,any,bad:3", "--minutes", "1"],
+    )
+    assert done.exit_code == 1
+    assert "geometry=1x2x1x8x5x512,any,bad:3" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--ftl", "dtfl"], "dtfl"),
+        (["--ftl", "dftl:speed=1"], "dftl has no parameter speed"),
+        (["--ftl", "dftl:cmt"], "not KEY=VALUE"),
+        (["--ftl", ""], "no translation layer was named"),
+        (["--minutes", "0"], "must be above 0"),
+        (["--minutes", "nan"], "must be above 0"),
+        (["--seed", "-1"], "seed"),
+        (["--geometry", "8x4"], "for example 1x2x1x8x5x512"),
+        (["--geometry", "1x1x1x9999x8x512"], "at most 2000"),
+        (["--ftl", "block", "--geometry", "1x1x1x8x4x512,strict"], "program_order = strict"),
+        (["--json", "nowhere/t.json"], "does not exist"),
+        (["--shrink"], "--replay"),
+        (["--replay", "nonsense"], "not a replay line"),
+        (
+            ["--replay", "check::replay scheme=dtfl geometry=1x1x1x8x4x512 pages=9 seed=1 workload=mixed requests=3"],
+            "dtfl",
+        ),
+        (["--replay", "nonsense", "--minutes", "1"], "leave --minutes out"),
+    ],
+)
+def test_bad_input_is_refused_in_a_paragraph(call: Callable[..., Result], arguments: list[str], words: str) -> None:
+    done = call("torture", *arguments)
+    assert done.exit_code == 2, done.output
+    assert words in done.stderr
+    assert "Traceback" not in done.output
+
+
+def test_ctrl_c_keeps_what_was_tried(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process = start(*["torture", "--ftl", "page", "--minutes", "30", "--json", "t.json"])
+    assert "page:" in said(process, "page:", 60)
+    assert stopped(process) < STOPS_WITHIN_S + 2
+    assert process.returncode == 130
+    report = json.loads((tmp_path / "t.json").read_text())
+    assert report["cancelled"]
+    assert report["schemes"][0]["requests"] > 0
+
+
+def test_the_api_hands_over_what_was_tried() -> None:
+    started = time.monotonic()
+    with pytest.raises(fk.Interrupted) as interrupted:
+        fk.torture("page", minutes=30, watcher=Impatient())
+    assert time.monotonic() - started < 30
+    report = interrupted.value.finished
+    assert report is not None
+    assert report["cancelled"]
