@@ -1,6 +1,8 @@
 //! What every fuzz target does with its bytes: reads them to the end, under cautious and under lenient options, and checks
-//! that whatever comes out is what a record promises. A reader may refuse anything; it may not panic, hang, or grow.
+//! that whatever comes out is what a record promises. A reader may refuse anything; it may not panic, hang, or grow. The same for
+//! what a client of the live device says.
 
+use live::nbd::{self, Command, Export, Header, MAX_PAYLOAD_BYTES, Outcome, Security};
 use trace::{DeviceChoice, FlatTrace, Format, Op, OpenOptions, TimeBackwards, open_bytes};
 
 /// Requests after which an input is left: a few bytes can decompress to millions of lines, which finds nothing new.
@@ -72,4 +74,39 @@ pub fn lay_out(bytes: &[u8]) {
         count += 1;
     }
     assert_eq!(count, flat.facts().requests);
+}
+
+/// Lets a client say `bytes`. Its first one chooses the server: with certificates or without, read-only or not.
+pub fn talk(bytes: &[u8]) {
+    let Some((choice, mut said)) = bytes.split_first() else { return };
+    let export =
+        Export { bytes: 1 << 30, page_bytes: 4096, is_read_only: choice & 1 != 0, description: "fuzz".into() };
+    let security = if choice & 2 != 0 { Security::TlsRequired } else { Security::Plain };
+    let mut heard = Vec::new();
+    let Ok(no_zeroes) = nbd::greet(&mut said, &mut heard) else { return };
+    let mut outcome = nbd::negotiate(&mut said, &mut heard, &export, security, no_zeroes);
+    if matches!(outcome, Ok(Outcome::StartTls)) {
+        assert_eq!(security, Security::TlsRequired, "TLS without certificates");
+        outcome = nbd::negotiate(&mut said, &mut heard, &export, Security::Encrypted, no_zeroes);
+    }
+    assert!(heard.len() < 1 << 20, "{} bytes of answers", heard.len());
+    let Ok(Outcome::Transmission(agreed)) = outcome else { return };
+    while let Ok(Some(header)) = Header::read(&mut said) {
+        let Ok(command) = nbd::check(&header, &export, agreed) else { continue };
+        match command {
+            Command::Disconnect => return,
+            Command::Flush => continue,
+            Command::Write { .. } | Command::Trim { .. } | Command::WriteZeroes { .. } => {
+                assert!(!export.is_read_only, "{header:?} writes");
+            }
+            Command::Read { in_one_piece } => assert!(agreed.structured || in_one_piece, "{header:?}"),
+            Command::BlockStatus { .. } => assert!(agreed.base_allocation && header.length > 0, "{header:?}"),
+            Command::Cache => {}
+        }
+        let end = header.offset.checked_add(header.length.into());
+        assert!(end.is_some_and(|end| end <= export.bytes), "{header:?} does not lie on the device");
+        let carried = if matches!(command, Command::Read { .. }) { header.length } else { header.payload_bytes() };
+        assert!(carried <= MAX_PAYLOAD_BYTES, "{header:?} carries {carried} bytes");
+        said = said.get(header.payload_bytes() as usize..).unwrap_or_default();
+    }
 }

@@ -23,10 +23,12 @@ from ftlkit.api import (
 )
 from ftlkit.checking import TortureReport, replay, torture
 from ftlkit.engine import Interrupted
+from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat
 from ftlkit.results import RUN_COLUMNS, Results, load
 
 __all__ = [
     "RUN_COLUMNS",
+    "Device",
     "FtlBug",
     "FtlkitError",
     "Interrupted",
@@ -34,14 +36,20 @@ __all__ = [
     "TortureReport",
     "UserError",
     "__version__",
+    "check_image",
     "check_study",
     "compare",
+    "create_image",
     "devices",
+    "fault",
+    "image_info",
     "load",
     "replay",
     "run",
     "run_study",
     "schemes",
+    "serve",
+    "stat",
     "torture",
     "trace_convert",
     "trace_generate",

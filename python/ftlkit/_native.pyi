@@ -56,3 +56,29 @@ def trace_convert(source: str, target: str, options_json: str, control: Control)
 
 def trace_generate(spec_json: str, master_seed: int, target: str, control: Control) -> str:
     """Write a generated workload (JSON: a `generator` table) as Parquet; return what was done (JSON)."""
+
+@final
+class Server:
+    """A server of a flash image, in threads of its own from its making until it is stopped."""
+
+    def __new__(cls, options_json: str) -> Server: ...
+    def ready(self) -> str:
+        """Where it listens and what it serves (JSON)."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so many seconds; whether it has ended by itself."""
+
+    def stop(self) -> str:
+        """Stop in good order; what was saved (JSON). Raises why it ended by itself, if it did."""
+
+def image_create(image_json: str) -> str:
+    """Make a flash image (JSON: image, ftl, settings, device, seed); return its description (JSON)."""
+
+def image_info(path: str) -> str:
+    """What an image is (JSON)."""
+
+def image_check(path: str) -> str:
+    """What is wrong with an image (JSON). Changes nothing."""
+
+def server_call(image: str, request_json: str) -> str:
+    """Ask the server of an image (JSON); return its answer (JSON)."""

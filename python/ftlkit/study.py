@@ -113,6 +113,27 @@ def build(
     return study
 
 
+def scheme(choice: FtlChoice) -> Json:
+    """The `[[ftl]]` table of one translation layer: a name, `dftl:cmt=32KiB`, or a table as given."""
+    return _ftl(choice) if isinstance(choice, str) else dict(choice)
+
+
+def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Sequence[str]) -> tuple[Json, Json]:
+    """The `[[ftl]]` and the `[device]` table of a flash image."""
+    study: Json = {"device": {}, "ftl": [scheme(ftl)]}
+    if device is not None:
+        study["device"]["preset"] = device
+    if capacity is not None:
+        study["device"]["capacity"] = capacity
+    for setting in settings:
+        _apply(setting, study)
+    _refuse_twice(settings)
+    for section in SECTIONS[1:]:
+        if section in study:
+            raise UserError(f"--set {section}: an image has a device and a translation layer, but no {section}.")
+    return study["ftl"][0], study["device"]
+
+
 def load(path: Path) -> Json:
     """The study of a TOML file; relative trace paths in it become relative to the file."""
     study: Json = json.loads(parse_study_toml(_text(path, "study"), str(path)))

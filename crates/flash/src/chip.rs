@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cell, FlashError, Full, Geometry, MediaEvent, Pbn, Ppn, Rule, Store, Tag, Violation};
+use crate::{Blank, FlashError, Frail, Geometry, MediaEvent, Pbn, Ppn, Rule, Spoilt, Store, Tag, Violation};
 
 /// In which order the pages of a block may be programmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -123,10 +123,27 @@ pub struct ChipOptions {
     pub bad_blocks: Vec<Pbn>,
 }
 
+/// A block of a chip that was used before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsedBlock {
+    /// The lowest page offset that has not been touched since the last erase.
+    pub next_page: u32,
+    /// Erases so far.
+    pub erases: u32,
+    /// Whether it is bad.
+    pub is_bad: bool,
+}
+
 #[derive(Clone, Copy, Default)]
 struct BlockState {
     next_page: u32,
     erases: u32,
+}
+
+impl From<UsedBlock> for BlockState {
+    fn from(UsedBlock { next_page, erases, is_bad }: UsedBlock) -> Self {
+        Self { next_page: if is_bad { BAD } else { next_page }, erases }
+    }
 }
 
 /// A flash device of erase blocks over a [`Store`].
@@ -144,10 +161,25 @@ pub struct Chip<S> {
 /// `next_page` of a bad block: past every page, so that the order check that a program makes anyway refuses it too.
 const BAD: u32 = u32::MAX;
 
-impl<S: Store> Chip<S> {
+impl<S: Blank> Chip<S> {
     /// An erased chip. Bad blocks beyond the device are ignored.
     pub fn new(geometry: Geometry, options: &ChipOptions) -> Self {
-        let mut blocks = vec![BlockState::default(); geometry.blocks() as usize];
+        let store = S::erased(geometry.pages() as usize);
+        Self::resume(geometry, options, store, (0..geometry.blocks()).map(|_| UsedBlock::default()))
+    }
+}
+
+impl<S: Store> Chip<S> {
+    /// A chip over a store that was used before, with what is known of each of the geometry's blocks, in address order. Blocks
+    /// that the options call bad are bad, whatever is known of them.
+    pub fn resume(
+        geometry: Geometry,
+        options: &ChipOptions,
+        store: S,
+        blocks: impl IntoIterator<Item = UsedBlock>,
+    ) -> Self {
+        let mut blocks: Vec<BlockState> = blocks.into_iter().map(BlockState::from).collect();
+        blocks.resize(geometry.blocks() as usize, BlockState::default());
         for bad in &options.bad_blocks {
             if let Some(block) = blocks.get_mut(bad.index()) {
                 block.next_page = BAD;
@@ -159,7 +191,7 @@ impl<S: Store> Chip<S> {
             endurance: options.endurance.unwrap_or(u32::MAX),
             past_endurance: options.past_endurance,
             blocks,
-            store: S::erased(geometry.pages() as usize),
+            store,
             done: Operations::default(),
         }
     }
@@ -167,6 +199,11 @@ impl<S: Store> Chip<S> {
     /// The store, to look at.
     pub fn store(&self) -> &S {
         &self.store
+    }
+
+    /// The store, for what is its own business, such as reaching the disk.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
     }
 
     #[cold]
@@ -205,12 +242,22 @@ impl<S: Store> Chip<S> {
     #[cold]
     #[inline(never)]
     fn refuse_read(&mut self, ppn: Ppn) -> FlashError {
-        if ppn.get() < self.geometry.pages() && self.store.is_torn(ppn.index()) {
+        if self.store.has_failed() {
+            return FlashError::Media(MediaEvent::PowerCut);
+        }
+        let on_device = ppn.get() < self.geometry.pages();
+        if on_device && (self.store.is_torn(ppn.index()) || self.store.logical(ppn.index()).is_some()) {
             // It was tried, and that takes as long.
             self.done.reads += 1;
             return FlashError::Media(MediaEvent::Uncorrectable(ppn));
         }
         self.refuse("read", self.geometry.block_of(ppn), Some(ppn))
+    }
+
+    /// What an operation comes to that was handed to the store.
+    #[inline]
+    fn unless_store_failed(&self) -> Result<(), FlashError> {
+        if self.store.has_failed() { Err(FlashError::Media(MediaEvent::PowerCut)) } else { Ok(()) }
     }
 
     #[cold]
@@ -253,9 +300,9 @@ impl<S: Store> Flash for Chip<S> {
         if ppn.get() < self.geometry.pages()
             && let Some(logical) = self.store.logical(ppn.index())
             && !self.store.is_torn(ppn.index())
+            && let Some((version, data)) = self.store.content(ppn.index())
         {
             self.done.reads += 1;
-            let (version, data) = self.store.content(ppn.index());
             return Ok(Page { logical, version, data });
         }
         Err(self.refuse_read(ppn))
@@ -271,7 +318,7 @@ impl<S: Store> Flash for Chip<S> {
         self.blocks[pbn.index()].next_page = next_page.max(offset + 1);
         self.store.program(ppn.index(), tag, data);
         self.done.programs += 1;
-        Ok(())
+        self.unless_store_failed()
     }
 
     #[inline]
@@ -281,7 +328,7 @@ impl<S: Store> Flash for Chip<S> {
                 *block = BlockState { next_page: 0, erases: block.erases + 1 };
                 self.store.erase(self.geometry.page_indices(pbn));
                 self.done.erases += 1;
-                Ok(())
+                self.unless_store_failed()
             }
             _ => Err(self.cannot_erase(pbn)),
         }
@@ -292,7 +339,9 @@ impl<S: Store> Flash for Chip<S> {
             return Err(self.refuse("read", self.geometry.block_of(ppn), Some(ppn)));
         }
         self.done.reads += 1;
-        Ok(match self.store.tag(ppn.index()) {
+        let tag = self.store.tag(ppn.index());
+        self.unless_store_failed()?;
+        Ok(match tag {
             Some(tag) => Scan::Programmed(tag),
             None if self.store.is_torn(ppn.index()) => Scan::Unreadable,
             None => Scan::Erased,
@@ -302,6 +351,7 @@ impl<S: Store> Flash for Chip<S> {
     fn mark_bad(&mut self, pbn: Pbn) {
         if let Some(block) = self.blocks.get_mut(pbn.index()) {
             block.next_page = BAD;
+            self.store.retire(self.geometry.page_indices(pbn));
         }
     }
 
@@ -348,19 +398,19 @@ impl<S: Store> Flash for Chip<S> {
 }
 
 /// What faults do to a chip. The referee's own rules are not asked: physics is not.
-impl<D: Clone + Default + PartialEq> Chip<Full<D>> {
-    /// A program did not complete: the page holds `cell` and cannot be programmed before the next erase.
-    pub(crate) fn spoil_page(&mut self, ppn: Ppn, cell: Cell<D>) {
+impl<S: Frail> Chip<S> {
+    /// A program did not complete: the page is left so and cannot be programmed before the next erase.
+    pub(crate) fn spoil_page(&mut self, ppn: Ppn, how: Spoilt) {
         let (pbn, offset) = self.geometry.split(ppn);
         let block = &mut self.blocks[pbn.index()];
         block.next_page = block.next_page.max(offset + 1);
-        self.store.put(ppn.index(), cell);
+        self.store.spoil_page(ppn.index(), how);
     }
 
     /// A programmed page's content decays beyond correction.
     pub(crate) fn lose_page(&mut self, ppn: Ppn) {
-        if let Some(logical) = self.store.logical(ppn.index()) {
-            self.store.put(ppn.index(), Cell::Decayed(logical));
+        if self.store.logical(ppn.index()).is_some() {
+            self.store.spoil_page(ppn.index(), Spoilt::Decayed);
         }
     }
 
@@ -382,9 +432,9 @@ impl<D: Clone + Default + PartialEq> Chip<Full<D>> {
         block.next_page = block.next_page.max(self.geometry.pages_per_block());
         for page in self.geometry.page_indices(pbn) {
             if !readable {
-                self.store.put(page, Cell::Torn);
-            } else if *self.store.cell(page) == Cell::Erased {
-                self.store.put(page, Cell::Unstable);
+                self.store.spoil_page(page, Spoilt::Torn);
+            } else if self.store.is_clean(page) {
+                self.store.spoil_page(page, Spoilt::Unstable);
             }
         }
     }
@@ -393,7 +443,7 @@ impl<D: Clone + Default + PartialEq> Chip<Full<D>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Full, Lean, Role, Shape};
+    use crate::{Cell, Full, Lean, Role, Shape};
 
     fn geometry() -> Geometry {
         Geometry::new(Shape {

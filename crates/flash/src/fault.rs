@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    Cell, Chip, Flash, FlashError, Full, Geometry, MediaEvent, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag,
+    Chip, Flash, FlashError, Frail, Full, Geometry, MediaEvent, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Spoilt,
+    Tag,
 };
 
 /// How far an operation got when the power was cut.
@@ -64,25 +65,33 @@ impl FaultPlan {
     }
 }
 
-/// A chip that keeps everything, and fails as planned.
+/// A chip that keeps everything in memory, and fails as planned.
+pub type Faulty<D> = FaultyChip<Full<D>>;
+
+/// A chip that fails as planned, whatever it keeps its pages in.
 #[derive(Clone)]
-pub struct Faulty<D> {
-    chip: Chip<Full<D>>,
+pub struct FaultyChip<S> {
+    chip: Chip<S>,
     plan: FaultPlan,
     operation: u64,
     powered: bool,
     corrected: u64,
 }
 
-impl<D: Clone + Default + PartialEq> Faulty<D> {
+impl<S: Frail> FaultyChip<S> {
     /// Faults to come for a chip.
-    pub fn new(chip: Chip<Full<D>>, plan: FaultPlan) -> Self {
+    pub fn new(chip: Chip<S>, plan: FaultPlan) -> Self {
         Self { chip, plan, operation: 0, powered: true, corrected: 0 }
     }
 
     /// Turns the power on again, with another plan whose operations count from 0.
     pub fn restore_power(&mut self, plan: FaultPlan) {
         (self.plan, self.operation, self.powered) = (plan, 0, true);
+    }
+
+    /// Adds a fault to the plan, at the operation that comes after so many others; one planned for it already gives way.
+    pub fn inject(&mut self, after: u64, fault: Fault) {
+        self.plan.at.insert(self.operation.saturating_add(after), fault);
     }
 
     /// Operations asked for since the power was last turned on.
@@ -101,8 +110,13 @@ impl<D: Clone + Default + PartialEq> Faulty<D> {
     }
 
     /// The chip, to look at.
-    pub fn chip(&self) -> &Chip<Full<D>> {
+    pub fn chip(&self) -> &Chip<S> {
         &self.chip
+    }
+
+    /// The chip, for what is its store's own business.
+    pub fn chip_mut(&mut self) -> &mut Chip<S> {
+        &mut self.chip
     }
 
     /// The fault planned for this operation; fails when the power is off.
@@ -126,14 +140,14 @@ impl<D: Clone + Default + PartialEq> Faulty<D> {
     }
 }
 
-impl<D: Clone + Default + PartialEq> Flash for Faulty<D> {
-    type Data = D;
+impl<S: Frail> Flash for FaultyChip<S> {
+    type Data = S::Data;
 
     fn geometry(&self) -> &Geometry {
         self.chip.geometry()
     }
 
-    fn read(&mut self, ppn: Ppn) -> Result<Page<D>, FlashError> {
+    fn read(&mut self, ppn: Ppn) -> Result<Page<S::Data>, FlashError> {
         match self.next()? {
             Some(Fault::Cut(_)) => return self.cut(),
             Some(Fault::ReadFails) if self.chip.peek(ppn).is_some() => self.chip.lose_page(ppn),
@@ -143,7 +157,7 @@ impl<D: Clone + Default + PartialEq> Flash for Faulty<D> {
         self.chip.read(ppn)
     }
 
-    fn program(&mut self, ppn: Ppn, tag: &Tag, data: D) -> Result<(), FlashError> {
+    fn program(&mut self, ppn: Ppn, tag: &Tag, data: S::Data) -> Result<(), FlashError> {
         let fault = self.next()?;
         let tear = match fault {
             Some(Fault::Cut(tear)) => Some(tear),
@@ -155,10 +169,10 @@ impl<D: Clone + Default + PartialEq> Flash for Faulty<D> {
         // The referee sees the operation first: a torn program is a legal one that was not finished.
         self.chip.program(ppn, tag, data)?;
         match (tear, fault) {
-            (Some(Tear::Unseen), _) => self.chip.spoil_page(ppn, Cell::Unstable),
-            (Some(Tear::Torn), _) => self.chip.spoil_page(ppn, Cell::Torn),
+            (Some(Tear::Unseen), _) => self.chip.spoil_page(ppn, Spoilt::Unstable),
+            (Some(Tear::Torn), _) => self.chip.spoil_page(ppn, Spoilt::Torn),
             (None, Some(Fault::ProgramFails)) => {
-                self.chip.spoil_page(ppn, Cell::Torn);
+                self.chip.spoil_page(ppn, Spoilt::Torn);
                 return Err(FlashError::Media(MediaEvent::ProgramFailed(ppn)));
             }
             _ => {}

@@ -13,9 +13,9 @@ mod tag;
 
 pub use address::{Lbn, Lpn, Pbn, Ppn};
 pub use array::{long_array, long_array_of};
-pub use chip::{Chip, ChipOptions, Flash, Operations, Page, PastEndurance, ProgramOrder, Scan};
+pub use chip::{Chip, ChipOptions, Flash, Operations, Page, PastEndurance, ProgramOrder, Scan, UsedBlock};
 pub use error::{FlashError, MediaEvent, Rule, Violation};
-pub use fault::{Fault, FaultPlan, Faulty, Tear};
+pub use fault::{Fault, FaultPlan, Faulty, FaultyChip, Tear};
 pub use geometry::{Geometry, GeometryError, Shape};
-pub use store::{Cell, Full, Lean, Store};
+pub use store::{Blank, Cell, Frail, Full, Lean, Spoilt, Store};
 pub use tag::{Role, Tag};

@@ -13,9 +13,6 @@ pub trait Store {
     /// What a page's data area holds: `()` when simulating, stamps when checking, bytes when mounted.
     type Data: Clone + Default;
 
-    /// An erased store of so many pages.
-    fn erased(pages: usize) -> Self;
-
     /// The logical number in a page's tag, or none where the page is erased.
     fn logical(&self, page: usize) -> Option<u32>;
 
@@ -34,8 +31,8 @@ pub trait Store {
         self.logical(page).is_none()
     }
 
-    /// Version and data of a programmed page; zero and the default value for any other.
-    fn content(&self, page: usize) -> (u64, Self::Data);
+    /// Version and data of a programmed page; none where it is not programmed or cannot be read.
+    fn content(&self, page: usize) -> Option<(u64, Self::Data)>;
 
     /// Writes a page.
     fn program(&mut self, page: usize, tag: &Tag, data: Self::Data);
@@ -55,6 +52,38 @@ pub trait Store {
     fn spoil(&mut self, pages: Range<usize>) {
         self.erase(pages);
     }
+
+    /// The block of these pages is bad from now on: for a store that outlives its chip.
+    fn retire(&mut self, _pages: Range<usize>) {}
+
+    /// Whether the store can keep nothing more, as a file on a full disk. Its chip then behaves as one without power.
+    #[inline]
+    fn has_failed(&self) -> bool {
+        false
+    }
+}
+
+/// A store that a chip can make for itself.
+pub trait Blank: Store {
+    /// An erased store of so many pages.
+    fn erased(pages: usize) -> Self;
+}
+
+/// How a fault leaves a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoilt {
+    /// Neither erased nor programmed: reads as an error until erased.
+    Torn,
+    /// Touched by a program that did not get far: reads as erased, but must not be programmed before the next erase.
+    Unstable,
+    /// Programmed, but its content has decayed beyond correction: reads and scans as an error until erased.
+    Decayed,
+}
+
+/// A store whose pages faults can spoil.
+pub trait Frail: Store {
+    /// Leaves a page as a fault does. Only a programmed page decays.
+    fn spoil_page(&mut self, page: usize, how: Spoilt);
 }
 
 /// Four bytes a page: the logical number plus one, 0 for an erased page. For simulation.
@@ -62,12 +91,14 @@ pub struct Lean {
     words: Vec<u32>,
 }
 
-impl Store for Lean {
-    type Data = ();
-
+impl Blank for Lean {
     fn erased(pages: usize) -> Self {
         Self { words: long_array(0, pages) }
     }
+}
+
+impl Store for Lean {
+    type Data = ();
 
     #[inline]
     fn logical(&self, page: usize) -> Option<u32> {
@@ -80,8 +111,8 @@ impl Store for Lean {
     }
 
     #[inline]
-    fn content(&self, _page: usize) -> (u64, ()) {
-        (0, ())
+    fn content(&self, _page: usize) -> Option<(u64, ())> {
+        Some((0, ()))
     }
 
     #[inline]
@@ -124,19 +155,28 @@ impl<D> Full<D> {
     pub fn cell(&self, page: usize) -> &Cell<D> {
         &self.pages[page]
     }
+}
 
-    /// Puts something else into a page.
-    pub fn put(&mut self, page: usize, cell: Cell<D>) {
-        self.pages[page] = cell;
+impl<D: Clone + Default> Blank for Full<D> {
+    fn erased(pages: usize) -> Self {
+        Self { pages: vec![Cell::Erased; pages], bytes: BTreeMap::new() }
+    }
+}
+
+impl<D: Clone + Default> Frail for Full<D> {
+    fn spoil_page(&mut self, page: usize, how: Spoilt) {
+        let cell = &mut self.pages[page];
+        match (how, &*cell) {
+            (Spoilt::Torn, _) => *cell = Cell::Torn,
+            (Spoilt::Unstable, _) => *cell = Cell::Unstable,
+            (Spoilt::Decayed, Cell::Programmed(tag, _)) => *cell = Cell::Decayed(tag.logical),
+            (Spoilt::Decayed, _) => {}
+        }
     }
 }
 
 impl<D: Clone + Default> Store for Full<D> {
     type Data = D;
-
-    fn erased(pages: usize) -> Self {
-        Self { pages: vec![Cell::Erased; pages], bytes: BTreeMap::new() }
-    }
 
     fn logical(&self, page: usize) -> Option<u32> {
         match &self.pages[page] {
@@ -165,10 +205,10 @@ impl<D: Clone + Default> Store for Full<D> {
         matches!(self.pages[page], Cell::Erased)
     }
 
-    fn content(&self, page: usize) -> (u64, D) {
+    fn content(&self, page: usize) -> Option<(u64, D)> {
         match &self.pages[page] {
-            Cell::Programmed(tag, data) => (tag.version, data.clone()),
-            Cell::Erased | Cell::Torn | Cell::Decayed(_) | Cell::Unstable => (0, D::default()),
+            Cell::Programmed(tag, data) => Some((tag.version, data.clone())),
+            Cell::Erased | Cell::Torn | Cell::Decayed(_) | Cell::Unstable => None,
         }
     }
 

@@ -34,24 +34,26 @@ pub enum Role {
 }
 
 impl Role {
+    /// All, in the order of their codes: the codes that a page on a medium may carry.
+    pub const ALL: [Self; 8] = [
+        Self::Data,
+        Self::Collected,
+        Self::SequentialLog,
+        Self::RandomLog,
+        Self::Translation,
+        Self::Trimmed,
+        Self::Lost,
+        Self::Summary,
+    ];
+
+    /// The role of a code.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| *role as u8 == code)
+    }
+
     /// Whether the logical number of such a page is a translation page number and not an LPN.
     pub fn is_translation(self) -> bool {
         self == Self::Translation
-    }
-
-    /// The role of this value.
-    fn of(value: u8) -> Option<Self> {
-        let all = [
-            Self::Data,
-            Self::Collected,
-            Self::SequentialLog,
-            Self::RandomLog,
-            Self::Translation,
-            Self::Trimmed,
-            Self::Lost,
-            Self::Summary,
-        ];
-        all.into_iter().find(|&role| role as u8 == value)
     }
 }
 
@@ -98,7 +100,7 @@ impl Tag {
             extent: number(4..8) as u32,
             seq: number(8..14),
             version: number(14..20),
-            role: Role::of(head[20])?,
+            role: Role::from_code(head[20])?,
             owner: None,
         })
     }

@@ -259,6 +259,12 @@ impl<D: Device> Media<D> {
         &self.device
     }
 
+    /// For the shell: the device, for what lies below flash operations, such as a store that reaches its disk.
+    #[inline]
+    pub fn device_mut(&mut self) -> &mut D {
+        &mut self.device
+    }
+
     /// Takes the device out, for recovery to start afresh on it.
     pub fn into_device(self) -> D {
         self.device

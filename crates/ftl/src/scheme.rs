@@ -63,8 +63,8 @@ impl Request {
     }
 }
 
-/// A flash translation layer. `out` and `data` hold one element a page of the request.
-pub trait Ftl<D: Device> {
+/// A flash translation layer. `out` and `data` hold one element a page of the request. It may be moved to the thread of a live device.
+pub trait Ftl<D: Device>: Send {
     /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError>;
 

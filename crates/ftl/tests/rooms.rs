@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate of the workspace with the crates of the workspace that it may depend on.
-const ROOMS: [(&str, &[&str]); 7] = [
+const ROOMS: [(&str, &[&str]); 8] = [
     ("crates/flash", &[]),
     ("crates/ftl", &["flash"]),
     ("crates/trace", &[]),
     ("crates/check", &["flash", "ftl"]),
     ("crates/sim", &["check", "flash", "ftl", "trace"]),
-    ("crates/py", &["check", "ftl", "sim", "trace"]),
+    ("crates/live", &["flash", "ftl", "sim", "trace"]),
+    ("crates/py", &["check", "ftl", "live", "sim", "trace"]),
     ("benches", &["flash", "ftl", "sim", "trace"]),
 ];
 

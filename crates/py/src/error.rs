@@ -1,5 +1,6 @@
 //! Rust's errors as Python's: the user's mistakes and our bugs, kept apart.
 
+use live::LiveError;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -32,6 +33,15 @@ pub(crate) enum Failure {
 impl From<SimError> for Failure {
     fn from(error: SimError) -> Self {
         if error.is_bug() { Self::Bug(error.to_string()) } else { Self::User(error.to_string()) }
+    }
+}
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Self {
+        match error {
+            LiveError::User(message) => Self::User(message),
+            LiveError::Bug(message) => Self::Bug(message),
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 mod catalogue;
 mod control;
 mod error;
+mod live_device;
 mod study;
 mod tools;
 mod torture;
@@ -21,6 +22,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<control::Control>()?;
     error::register(module)?;
     catalogue::register(module)?;
+    live_device::register(module)?;
     study::register(module)?;
     tools::register(module)?;
     torture::register(module)

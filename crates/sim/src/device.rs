@@ -27,19 +27,35 @@ const MAX_DIES: u64 = 65_536;
 
 /// A checked device.
 #[derive(Clone, Debug)]
-pub(crate) struct Device {
-    pub(crate) geometry: Geometry,
-    pub(crate) logical_pages: u32,
-    pub(crate) latencies: Latencies,
-    pub(crate) model: Model,
-    pub(crate) chip: ChipOptions,
+pub struct Device {
+    /// Shape of the flash.
+    pub geometry: Geometry,
+    /// Pages that the host sees.
+    pub logical_pages: u32,
+    /// What operations take.
+    pub latencies: Latencies,
+    /// Whether they overlap.
+    pub model: Model,
+    /// The rest of what a chip is built from.
+    pub chip: ChipOptions,
     /// Seed of the translation layers' own randomness.
-    seed: u64,
+    pub seed: u64,
     /// Every key with its value.
-    pub(crate) keys: DeviceText,
+    pub keys: DeviceText,
 }
 
 impl Device {
+    /// Checks a `[device]` table that stands alone: its capacity cannot be `auto`, as there is no workload to ask.
+    pub fn resolve(text: &DeviceText, seed: u64) -> Result<Self, SimError> {
+        let draft = Draft::of(text)?;
+        if draft.wants_span() {
+            return Err(SimError::study(
+                "device.capacity = \"auto\" takes a workload's span, and here is no workload: give a size, for example \"1GiB\"",
+            ));
+        }
+        draft.resolve(0, seed)
+    }
+
     /// Logical pages ÷ physical pages: ρ.
     pub(crate) fn utilisation(&self) -> f64 {
         f64::from(self.logical_pages) / f64::from(self.geometry.pages())
@@ -51,7 +67,7 @@ impl Device {
     }
 
     /// What a translation layer may know of the device.
-    pub(crate) fn layout(&self) -> Layout {
+    pub fn layout(&self) -> Layout {
         let mut bad = self.chip.bad_blocks.iter().peekable();
         let mut good_blocks = Vec::with_capacity(self.geometry.blocks() as usize - self.chip.bad_blocks.len());
         for pbn in (0..self.geometry.blocks()).map(Pbn::new) {

@@ -33,7 +33,9 @@ mod workload;
 
 pub use compare::{check_study, run_study};
 pub use control::{Control, Progress};
+pub use device::Device;
 pub use error::{Fault, FtlBug, SimError, Stage};
+pub use metrics::{mapping_hit_ratio, write_amplification};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Latencies, Model, Pricing};
 pub use result::{
@@ -41,3 +43,4 @@ pub use result::{
     RequestCounts, Responses, Results, RunResult, Series, SpareFacts, Utilisation, WorkloadFacts,
 };
 pub use study::{Study, parse_json, parse_toml};
+pub use wear::erases;

@@ -146,12 +146,12 @@ impl Metrics {
 }
 
 /// Programs ÷ host pages written; none where the host wrote nothing.
-pub(crate) fn write_amplification(programs: u64, pages_written: u64) -> Option<f64> {
+pub fn write_amplification(programs: u64, pages_written: u64) -> Option<f64> {
     (pages_written > 0).then(|| programs as f64 / pages_written as f64)
 }
 
 /// Hits ÷ look-ups of the mapping cache; none where a scheme has none.
-pub(crate) fn mapping_hit_ratio(tally: &Tally) -> Option<f64> {
+pub fn mapping_hit_ratio(tally: &Tally) -> Option<f64> {
     let (hits, misses) = (tally.note(Note::MappingHit), tally.note(Note::MappingMiss));
     (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
 }

@@ -22,13 +22,14 @@
 //! place, at the same cost. An operation costs O(1) and allocates nothing.
 
 use ftl::{Nanos, Op, Span, Timing};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::channel::Channel;
 use crate::gaps::Gaps;
 
 /// What operations take, in nanoseconds, each at most [`Latencies::MAX_NS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Latencies {
     /// Sensing a page (tR).
     pub read_ns: u64,
@@ -51,7 +52,8 @@ impl Latencies {
 }
 
 /// Which resources there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Model {
     /// Dies and channels, each on its own timeline.
     Parallel,

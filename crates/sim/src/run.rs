@@ -18,7 +18,7 @@
 use std::time::Instant;
 
 use check::Oracle;
-use flash::{Chip, Flash, Full, Lean, Lpn, Pbn, Store};
+use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Pbn, Store};
 use ftl::{Cause, Media, Nanos, Note, Op, Spares, Tally, Timed, registry};
 
 use crate::ahead::Ahead;
@@ -90,7 +90,7 @@ struct Run<'a, S: Store, W> {
     metrics: Metrics,
 }
 
-impl<'a, S: Store + 'static, W: Witness<S::Data>> Run<'a, S, W> {
+impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     fn new(experiment: &'a Experiment, plan: &'a Plan, witness: W) -> Result<Self, Halt> {
         let device = &experiment.device;
         let ftl = registry::create(plan.entry.name, &plan.settings, &device.layout())

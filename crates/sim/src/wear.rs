@@ -6,7 +6,7 @@ use crate::result::Erases;
 const BINS: u32 = 40;
 
 /// Erases of good blocks between two looks at their counts, block by block in the same order.
-pub(crate) fn erases(before: &[u32], after: &[u32]) -> Erases {
+pub fn erases(before: &[u32], after: &[u32]) -> Erases {
     let counts: Vec<u32> = after.iter().zip(before).map(|(after, before)| after - before).collect();
     let blocks = counts.len().max(1) as f64;
     let total: u64 = counts.iter().copied().map(u64::from).sum();

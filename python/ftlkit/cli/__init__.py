@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ftlkit._native import __version__
-from ftlkit.cli import catalogue, compare, reproduce, torture, trace
+from ftlkit.cli import catalogue, compare, live, reproduce, torture, trace
 from ftlkit.cli.shell import OUT, Shell
 
 app = typer.Typer(
@@ -32,6 +32,10 @@ app.command("torture")(torture.torture)
 app.command("schemes")(catalogue.schemes)
 app.command("devices")(catalogue.devices)
 app.command("workloads")(catalogue.workloads)
+app.add_typer(live.image, name="image")
+app.command("serve")(live.serve)
+app.command("stat")(live.stat)
+app.command("fault")(live.fault)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

@@ -18,7 +18,7 @@ pub trait DemandScheme {
     const ENTRY: Entry;
 
     /// What it keeps in RAM.
-    type Cache: MapCache;
+    type Cache: MapCache + Send;
 
     /// Copies of each translation page, on different channels.
     fn copies(_layout: &Layout, _values: &Values) -> Result<u32, ConfigError> {

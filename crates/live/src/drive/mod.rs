@@ -1,0 +1,271 @@
+//! A logical device of bytes over a translation layer of pages.
+//!
+//! It turns byte ranges into whole requests, completes pages that a write covers in part (read-modify-write, under that cause),
+//! and knows which pages surely hold nothing. It serves one request at a time and knows nothing of clients.
+//!
+//! **Zeroes.** A page that was trimmed reads as zeros, so zeroing whole pages trims them. But a trim lasts only from the next
+//! flush on, and until then a power cut may bring back something older than the last write; a host that zeroes expects either the
+//! last write or zeros. So zeroing that may leave holes is a trim and a flush of the translation layer, and other zeroing
+//! writes zeros.
+//!
+//! **What reads as zeros** is known cautiously: after a start, every page of which a tag exists may hold data. A read that
+//! finds nothing corrects that.
+
+mod counts;
+mod requests;
+
+use bytes::Bytes;
+use flash::{FaultPlan, Flash, FlashError, Pbn};
+use ftl::{Ftl, FtlError, Media, Nanos, registry};
+
+use crate::LiveError;
+use crate::device::{LiveDevice, SwitchedOn, switch_on};
+use crate::image::{Counters, Description, Findings, Image};
+
+pub use counts::HostCounts;
+pub use requests::Piece;
+
+/// Why the device did not do as it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriveError {
+    /// A page cannot be read.
+    Unreadable,
+    /// Too many blocks have failed to write.
+    ReadOnly,
+    /// The flash has no power, or the disk under the image failed.
+    NoPower,
+    /// The translation layer is at fault; nothing more should be believed.
+    Bug(String),
+}
+
+impl From<FtlError> for DriveError {
+    fn from(error: FtlError) -> Self {
+        match &error {
+            FtlError::ReadOnly { .. } => Self::ReadOnly,
+            FtlError::Flash { error: FlashError::Violation(_), .. } | FtlError::OutOfSpace { .. } => {
+                Self::Bug(error.to_string())
+            }
+            _ if error.is_power_cut() => Self::NoPower,
+            FtlError::Flash { .. } => Self::Unreadable,
+        }
+    }
+}
+
+/// How a drive is switched on.
+#[derive(Clone, Debug, Default)]
+pub struct DriveOptions {
+    /// Whether operations take the time of the modelled device.
+    pub modelled: bool,
+    /// Faults to come.
+    pub plan: FaultPlan,
+    /// Whether to serve what is left of a damaged image.
+    pub accept_damage: bool,
+}
+
+/// A device that is switched on.
+pub struct Drive {
+    description: Description,
+    /// None only while the power is being restored.
+    media: Option<Media<LiveDevice>>,
+    ftl: Box<dyn Ftl<LiveDevice>>,
+    page_bytes: usize,
+    /// A bit for each logical page: whether it may hold data.
+    may_hold: Vec<u64>,
+    zeros: Bytes,
+    /// Since the power came on.
+    counts: HostCounts,
+    /// Since the drive was started, up to when the power came on.
+    earlier: HostCounts,
+    /// Counts of the device's life before the power came on.
+    before: Counters,
+    /// Faults planned for operations after the present power-on, counted over all of them.
+    plan: FaultPlan,
+    operations_before: u64,
+    findings: Findings,
+}
+
+impl Drive {
+    /// Switches an image on and brings its translation layer back, from its tags.
+    pub fn start(image: Image, options: DriveOptions) -> Result<Self, LiveError> {
+        let SwitchedOn { device, description, geometry, findings, is_new } =
+            switch_on(image, options.accept_damage, options.plan.clone(), options.modelled)?;
+        let store = device.chip.chip().store();
+        let before = store.counters().clone();
+        let mut may_hold = vec![0_u64; (description.logical_pages as usize).div_ceil(64)];
+        for lpn in store.logical_numbers().filter(|&lpn| lpn < description.logical_pages) {
+            may_hold[lpn as usize / 64] |= 1 << (lpn % 64);
+        }
+        let layout = description.layout(&device.chip);
+        let mut media = Media::new(device);
+        let ftl = if is_new {
+            registry::create(&description.ftl, &description.settings, &layout)?
+        } else {
+            registry::recover(&description.ftl, &description.settings, &layout.in_use(), &mut media)?
+        };
+        let page_bytes = geometry.page_size_bytes() as usize;
+        Ok(Self {
+            description,
+            media: Some(media),
+            ftl,
+            page_bytes,
+            may_hold,
+            zeros: vec![0; page_bytes].into(),
+            counts: HostCounts::default(),
+            earlier: HostCounts::default(),
+            before,
+            plan: options.plan,
+            operations_before: 0,
+            findings,
+        })
+    }
+
+    /// What the image is.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// What was odd about the image when it was switched on.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Bytes that the host sees.
+    pub fn len(&self) -> u64 {
+        self.description.logical_bytes()
+    }
+
+    /// Never: a device has at least a page.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> usize {
+        self.page_bytes
+    }
+
+    /// What hosts asked for since the power came on, as what the flash did is counted.
+    pub fn counts(&self) -> &HostCounts {
+        &self.counts
+    }
+
+    /// What hosts asked for since the drive was started, over power cuts.
+    pub fn served(&self) -> HostCounts {
+        self.earlier + self.counts
+    }
+
+    /// The door to the flash, to look at.
+    pub fn media(&self) -> &Media<LiveDevice> {
+        self.media.as_ref().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"))
+    }
+
+    /// The translation layer, to look at.
+    pub fn ftl(&self) -> &dyn Ftl<LiveDevice> {
+        &*self.ftl
+    }
+
+    fn parts(&mut self) -> (&mut Media<LiveDevice>, &mut dyn Ftl<LiveDevice>) {
+        let media = self.media.as_mut();
+        (media.unwrap_or_else(|| unreachable!("the device is always behind a door between requests")), &mut *self.ftl)
+    }
+
+    /// A request begins.
+    pub fn begin(&mut self, at: Nanos) {
+        self.parts().0.begin(at);
+    }
+
+    /// When the request's last operation was done, in the modelled device's time.
+    pub fn now(&self) -> Nanos {
+        self.media().now()
+    }
+
+    /// Everything acknowledged so far survives: the translation layer's buffers are written, and the image reaches the disk.
+    pub fn flush(&mut self) -> Result<(), DriveError> {
+        self.counts.flushes += 1;
+        self.sync()
+    }
+
+    fn sync(&mut self) -> Result<(), DriveError> {
+        let counters = self.life();
+        let (media, ftl) = self.parts();
+        match ftl.flush(media) {
+            Ok(()) | Err(FtlError::ReadOnly { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let store = media.device_mut().chip.chip_mut().store_mut();
+        store.sync(counters);
+        if store.failure().is_some() { Err(DriveError::NoPower) } else { Ok(()) }
+    }
+
+    /// Everything done so far outlives this process: to be asked for before anybody is told that it was done. False if the disk
+    /// under the image failed.
+    pub fn settle(&mut self) -> bool {
+        self.parts().0.device_mut().chip.chip_mut().store_mut().settle()
+    }
+
+    /// Offers idle time; returns whether anything was done with it.
+    pub fn idle(&mut self, budget: Nanos) -> Result<bool, DriveError> {
+        let (media, ftl) = self.parts();
+        let before = media.event_hash();
+        ftl.idle(media, budget)?;
+        Ok(media.event_hash() != before)
+    }
+
+    /// Switches off in good order.
+    pub fn stop(&mut self) -> Result<(), DriveError> {
+        let result = self.sync();
+        let counters = self.life();
+        let store = self.parts().0.device_mut().chip.chip_mut().store_mut();
+        if result.is_ok() {
+            store.close(counters);
+        }
+        let failed = store.failure().is_some();
+        result.and(if failed { Err(DriveError::NoPower) } else { Ok(()) })
+    }
+
+    /// Adds a fault, at the operation that comes after so many others.
+    pub fn inject(&mut self, after: u64, fault: flash::Fault) {
+        let chip = &mut self.parts().0.device_mut().chip;
+        chip.inject(after, fault);
+        let at = chip.operation().saturating_add(after);
+        self.plan.at.insert(self.operations_before.saturating_add(at), fault);
+    }
+
+    /// Whether the flash has power.
+    pub fn is_powered(&self) -> bool {
+        let chip = &self.media().device().chip;
+        chip.is_powered() && chip.chip().store().failure().is_none()
+    }
+
+    /// Why the disk under the image can keep nothing more, if that is so.
+    pub fn disk_failure(&self) -> Option<&str> {
+        self.media().device().chip.chip().store().failure()
+    }
+
+    /// Turns the power on again and brings the translation layer back, from its tags. Planned faults stay planned.
+    pub fn restore_power(&mut self) -> Result<(), LiveError> {
+        self.before = self.life();
+        self.earlier = self.served();
+        self.counts = HostCounts::default();
+        let media =
+            self.media.take().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"));
+        let mut device = media.into_device();
+        self.operations_before += device.chip.operation();
+        let before = self.operations_before;
+        let rest = self.plan.at.range(before..).map(|(&at, &fault)| (at - before, fault)).collect();
+        device.chip.restore_power(FaultPlan { at: rest });
+        let layout = self.description.layout(&device.chip).in_use();
+        let mut media = Media::new(device);
+        let recovered = registry::recover(&self.description.ftl, &self.description.settings, &layout, &mut media);
+        self.media = Some(media);
+        self.ftl = recovered?;
+        Ok(())
+    }
+
+    /// Erases of each good block.
+    pub fn erase_counts(&self) -> Vec<u32> {
+        let chip = &self.media().device().chip;
+        let good = |pbn: &Pbn| !chip.is_bad(*pbn);
+        (0..chip.geometry().blocks()).map(Pbn::new).filter(good).map(|pbn| chip.erase_count(pbn)).collect()
+    }
+}

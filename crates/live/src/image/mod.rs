@@ -1,0 +1,156 @@
+//! The flash image: a file that holds a flash device, with its wear.
+//!
+//! Made once for one geometry and one translation layer, then served any number of times. A lock keeps two servers off one image.
+
+mod blocks;
+mod header;
+#[cfg(test)]
+mod killed;
+mod life;
+mod load;
+mod oob;
+mod places;
+mod report;
+mod store;
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use flash::{Chip, Geometry, Lean};
+use ftl::{Timed, Untimed, registry};
+
+use blocks::{Block, Condition};
+use places::Places;
+
+pub use header::Description;
+pub use life::Counters;
+pub use load::Findings;
+pub use report::{CheckReport, ImageInfo, check, info};
+pub use store::FileStore;
+
+use load::Purpose;
+pub(crate) use load::{Loaded, load};
+
+use crate::LiveError;
+
+/// An image that is open and locked.
+pub struct Image {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it is.
+    pub description: Description,
+    /// Its checked shape.
+    pub geometry: Geometry,
+    file: File,
+    damage: Option<String>,
+}
+
+impl Image {
+    /// Makes an image, which must not exist yet: a device on which nothing was written, with the bad blocks of its factory. The
+    /// translation layer is built once, to find out whether it fits.
+    pub fn create(
+        path: &Path,
+        device: &sim::Device,
+        ftl: &str,
+        settings: &std::collections::BTreeMap<String, String>,
+    ) -> Result<Description, LiveError> {
+        let description = Description::new(device, ftl, settings)?;
+        let geometry = description.checked_geometry()?;
+        registry::create::<Timed<Chip<Lean>, Untimed>>(ftl, settings, &device.layout())?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::AlreadyExists {
+                return LiveError::user(format!("{} exists; remove it or name another file", path.display()));
+            }
+            LiveError::file("create", path, &error)
+        })?;
+        let made = fill(&file, &geometry, device).map_err(|error| LiveError::file("write", path, &error));
+        let made = made.and_then(|()| header::write(&file, &description));
+        let made = made.and_then(|()| file.sync_all().map_err(|error| LiveError::file("write", path, &error)));
+        if made.is_err() {
+            // What cannot be completed must not look like an image. The first error is the one worth telling.
+            let _ = std::fs::remove_file(path);
+        }
+        made.map(|()| description)
+    }
+
+    /// Opens and locks an image for serving.
+    pub fn open(path: &Path) -> Result<Self, LiveError> {
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| cannot_open(path, &error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(LiveError::user(format!(
+                    "{path} is being served by another process; stop that one first. `ftlkit stat {path}` shows what it does",
+                    path = path.display()
+                )));
+            }
+            Err(TryLockError::Error(error)) => return Err(LiveError::file("lock", path, &error)),
+        }
+        let found = header::read(&file).map_err(|error| LiveError::user(format!("{}: {error}", path.display())))?;
+        let geometry = found
+            .description
+            .checked_geometry()
+            .map_err(|error| LiveError::user(format!("{}: {error}", path.display())))?;
+        Ok(Self { path: path.to_owned(), description: found.description, geometry, file, damage: found.damage })
+    }
+
+    /// Bytes that the file lacks at its end; zero for a whole one.
+    pub fn missing_bytes(&self) -> Result<u64, LiveError> {
+        let length = self.file.metadata().map_err(|error| LiveError::file("look at", &self.path, &error))?.len();
+        Ok(Places::of(&self.geometry).end.saturating_sub(length))
+    }
+
+    /// Reads everything that a chip needs. A truncated image is refused, or made whole again with zeros, which no page takes for
+    /// its data. One with damaged slots is refused, or served as it is.
+    pub(crate) fn load(self, accept_damage: bool) -> Result<(Loaded, Description, Geometry), LiveError> {
+        let missing = self.missing_bytes()?;
+        if missing > 0 && !accept_damage {
+            return Err(LiveError::user(format!(
+                "{path} is truncated: its last {missing} bytes are missing. Restore it from a copy; or serve what is left with \
+                 --accept-damage: pages that are missing read as errors (`ftlkit image check {path}` lists them)",
+                path = self.path.display()
+            )));
+        }
+        if missing > 0 {
+            self.file
+                .set_len(Places::of(&self.geometry).end)
+                .map_err(|error| LiveError::file("extend", &self.path, &error))?;
+        }
+        let mut loaded = load(self.file, &self.geometry, Purpose::Serve)
+            .map_err(|error| LiveError::file("read", &self.path, &error))?;
+        if loaded.damaged_slots > 0 && !accept_damage {
+            return Err(LiveError::user(format!(
+                "{path} is damaged: {} pages have lost their tags, so logical pages may show older content than they should. Restore it                  from a copy; or serve what is left with --accept-damage (`ftlkit image check {path}` lists the pages)",
+                loaded.damaged_slots,
+                path = self.path.display()
+            )));
+        }
+        if let Some(damage) = self.damage {
+            loaded.findings.note("header", || damage);
+        }
+        Ok((loaded, self.description, self.geometry))
+    }
+}
+
+fn cannot_open(path: &Path, error: &std::io::Error) -> LiveError {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return LiveError::user(format!(
+            "there is no image {path}; make one: ftlkit image create {path}",
+            path = path.display()
+        ));
+    }
+    LiveError::file("open", path, error)
+}
+
+/// The length, the bad blocks and the first life of a new image.
+fn fill(file: &File, geometry: &Geometry, device: &sim::Device) -> std::io::Result<()> {
+    let places = Places::of(geometry);
+    file.set_len(places.end)?;
+    for bad in &device.chip.bad_blocks {
+        let entry = Block { erases: 0, condition: Condition::Bad };
+        file.write_all_at(&entry.encode(), places.block(bad.index()))?;
+    }
+    let (mut slots, _) = life::LifeSlots::read(file, places.life);
+    slots.write(file, &life::Life { is_clean: true, ..life::Life::default() })
+}

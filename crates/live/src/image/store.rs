@@ -1,0 +1,388 @@
+//! A chip's pages in a file: a [`Store`] behind the same referee that judges every simulated chip.
+//!
+//! It knows where bytes lie and when they are on the disk, and nothing of rules or of translation layers. What a chip asks for
+//! again and again (state, logical number and version of each page) is kept in RAM, 17 bytes a page; data are not.
+//!
+//! **Killed at any moment.** What was handed to the operating system outlives the process. A program writes the data, and the
+//! slot later, which is written whole or not at all: without slot the page was never programmed. Slots wait, so that neighbours
+//! are written at once, until somebody must be able to rely on them ([`FileStore::settle`]): before anyone is told, before
+//! an erase, before a sync. An erase says in the block table that
+//! it has begun, clears the slots, and says that it is done; a block found in between reads as torn and is erased again.
+//!
+//! **A host that loses power** keeps what was synced, and of the rest any part. Two things follow. An erase waits until the programs
+//! before it are on the disk, for they may be copies of what it destroys. And a page that was programmed after the last sync
+//! is believed at the next start only if its data pass their CRC.
+//!
+//! **A disk that fails** ends the store: the first error is kept, and the chip behaves as one without power. Recovery from
+//! there is what translation layers are for. A read that fails loses a page, as on flash.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use flash::{Frail, Role, Spoilt, Store, Tag};
+
+use super::blocks::{Block, Condition};
+use super::life::{Counters, Life, LifeSlots};
+use super::oob::{Body, SLOT_BYTES, Slot, decode, encode};
+use super::places::Places;
+
+/// State of a page, one byte in RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PageState {
+    Erased,
+    /// Programmed with data.
+    Data,
+    /// Programmed without data: reads as zeros.
+    Empty,
+    /// Programmed with bytes of the translation layer's own: reads as zeros, too.
+    Own,
+    /// Programmed as lost: reads as an error.
+    Lost,
+    Torn,
+    Unstable,
+    Decayed,
+}
+
+/// What the store knows of every page without asking the file.
+#[derive(Default)]
+pub(super) struct Pages {
+    pub(super) states: Vec<PageState>,
+    pub(super) logicals: Vec<u32>,
+    pub(super) versions: Vec<u64>,
+    pub(super) data_crcs: Vec<u32>,
+}
+
+impl Pages {
+    pub(super) fn erased(pages: usize) -> Self {
+        Self {
+            states: vec![PageState::Erased; pages],
+            logicals: vec![0; pages],
+            versions: vec![0; pages],
+            data_crcs: vec![0; pages],
+        }
+    }
+
+    pub(super) fn set(&mut self, page: usize, slot: Slot) {
+        self.states[page] = match slot {
+            Slot::Erased => PageState::Erased,
+            Slot::Unstable => PageState::Unstable,
+            Slot::Torn | Slot::Damaged => PageState::Torn,
+            Slot::Programmed(Tag { role: Role::Lost, .. }, _) => PageState::Lost,
+            Slot::Programmed(_, Body::None) => PageState::Empty,
+            Slot::Programmed(_, Body::Data { .. }) => PageState::Data,
+            Slot::Programmed(_, Body::Own { .. }) => PageState::Own,
+        };
+        if let Slot::Programmed(tag, body) = slot {
+            self.logicals[page] = tag.logical;
+            self.versions[page] = tag.version;
+            self.data_crcs[page] = match body {
+                Body::None => 0,
+                Body::Data { crc } | Body::Own { crc, .. } => crc,
+            };
+        }
+    }
+}
+
+/// Pages in a file.
+pub struct FileStore {
+    pub(super) file: File,
+    pub(super) places: Places,
+    pub(super) page_bytes: usize,
+    pub(super) pages: Pages,
+    pub(super) blocks: Vec<Block>,
+    pub(super) pages_per_block: usize,
+    pub(super) life: Life,
+    pub(super) life_slots: LifeSlots,
+    /// The highest sequence number handed to the operating system.
+    pub(super) written_seq: u64,
+    /// Whether anything was handed over since the last sync.
+    pub(super) is_dirty: bool,
+    pub(super) failure: Option<String>,
+    pub(super) zeros: Vec<u8>,
+    /// Bytes of the translation layer's own for the page that it programs next.
+    pub(super) loading: Option<(usize, Vec<u8>)>,
+    /// Slots that wait to be written, in the order in which they were made.
+    pub(super) waiting: Vec<(usize, [u8; SLOT_BYTES])>,
+    /// What was handed over, in order, for tests that kill the process in between.
+    #[cfg(test)]
+    pub(super) tape: Vec<(u64, Vec<u8>)>,
+}
+
+/// Slots that wait at most: a few requests of ordinary size.
+const MOST_WAITING: usize = 512;
+
+impl FileStore {
+    /// Why nothing more can be kept, if that is so.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Everything handed over so far reaches the disk; with what is known of the device's life. A failure ends the store.
+    pub fn sync(&mut self, counters: Counters) {
+        self.life.counters = counters;
+        self.reach_disk();
+    }
+
+    /// Everything programmed so far is handed to the operating system, so that it outlives the process; false if that failed.
+    pub fn settle(&mut self) -> bool {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        // Of two slots of one page the later one counts; sorting keeps their order.
+        waiting.sort_by_key(|(page, _)| *page);
+        let mut run: Vec<u8> = Vec::with_capacity(waiting.len() * SLOT_BYTES);
+        let mut first = 0;
+        for (i, (page, bytes)) in waiting.iter().enumerate() {
+            match waiting.get(i + 1) {
+                Some((next, _)) if next == page => continue,
+                next => {
+                    if run.is_empty() {
+                        first = *page;
+                    }
+                    run.extend(bytes);
+                    if next.is_none_or(|(next, _)| *next != page + 1) {
+                        self.write(&run, self.places.slot(first));
+                        run.clear();
+                    }
+                }
+            }
+        }
+        waiting.clear();
+        self.waiting = waiting;
+        self.failure.is_none()
+    }
+
+    /// The device has been switched on: from here to [`close`](Self::close) it is not in good order.
+    pub fn switched_on(&mut self) {
+        self.life.starts += 1;
+        self.life.is_clean = false;
+        let result = self.life_slots.write(&self.file, &self.life);
+        self.keep_failure(result);
+    }
+
+    /// Everything reaches the disk, and the image says that it was left in good order.
+    pub fn close(&mut self, counters: Counters) {
+        self.sync(counters);
+        if self.failure.is_none() {
+            self.life.is_clean = true;
+            let result = self.life_slots.write(&self.file, &self.life).and_then(|()| self.file.sync_data());
+            self.keep_failure(result);
+        }
+    }
+
+    /// Counts over the device's life, up to the last sync.
+    pub fn counters(&self) -> &Counters {
+        &self.life.counters
+    }
+
+    /// How often the device was switched on.
+    pub fn starts(&self) -> u64 {
+        self.life.starts
+    }
+
+    /// The logical numbers of pages that hold host data, or held them before something newer was written: a page that is not
+    /// among them was never written.
+    pub(crate) fn logical_numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        let holds = |state: &PageState| matches!(state, PageState::Data | PageState::Lost | PageState::Decayed);
+        self.pages
+            .states
+            .iter()
+            .zip(&self.pages.logicals)
+            .filter(move |(state, _)| holds(state))
+            .map(|(_, &logical)| logical)
+    }
+
+    /// Whether any page was ever programmed or torn.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.life.starts == 0 && self.pages.states.iter().all(|&state| state == PageState::Erased)
+    }
+
+    fn reach_disk(&mut self) {
+        self.settle();
+        if !self.is_dirty || self.failure.is_some() {
+            return;
+        }
+        let result = self.file.sync_data();
+        if result.is_ok() {
+            self.is_dirty = false;
+            self.life.synced_seq = self.written_seq;
+        }
+        let result = result.and_then(|()| self.life_slots.write(&self.file, &self.life));
+        self.keep_failure(result);
+    }
+
+    fn keep_failure(&mut self, result: io::Result<()>) {
+        if let Err(error) = result
+            && self.failure.is_none()
+        {
+            self.failure = Some(error.to_string());
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], offset: u64) {
+        if self.failure.is_none() {
+            self.is_dirty = true;
+            #[cfg(test)]
+            self.tape.push((offset, bytes.to_vec()));
+            let result = self.file.write_all_at(bytes, offset);
+            self.keep_failure(result);
+        }
+    }
+
+    pub(super) fn write_slot(&mut self, page: usize, slot: Slot) {
+        self.queue_slot(page, slot);
+        self.pages.set(page, slot);
+    }
+
+    fn queue_slot(&mut self, page: usize, slot: Slot) {
+        self.waiting.push((page, encode(slot)));
+        if self.waiting.len() >= MOST_WAITING {
+            self.settle();
+        }
+    }
+
+    fn write_block(&mut self, block: usize, entry: Block) {
+        self.blocks[block] = entry;
+        self.write(&entry.encode(), self.places.block(block));
+    }
+
+    fn slot(&self, page: usize) -> Option<Slot> {
+        if let Some((_, bytes)) = self.waiting.iter().rev().find(|(waiting, _)| *waiting == page) {
+            return Some(decode(bytes));
+        }
+        let mut bytes = [0; SLOT_BYTES];
+        self.file.read_exact_at(&mut bytes, self.places.slot(page)).ok()?;
+        Some(decode(&bytes))
+    }
+
+    /// The first bytes of a page's data area, if they pass their CRC.
+    pub(super) fn bytes_of(&self, page: usize, length: usize) -> Option<Vec<u8>> {
+        if length > self.page_bytes {
+            return None;
+        }
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, self.places.data(page)).ok()?;
+        (crc32c::crc32c(&bytes) == self.pages.data_crcs[page]).then_some(bytes)
+    }
+}
+
+impl Store for FileStore {
+    type Data = Bytes;
+
+    fn logical(&self, page: usize) -> Option<u32> {
+        match self.pages.states[page] {
+            PageState::Data | PageState::Empty | PageState::Own | PageState::Lost | PageState::Decayed => {
+                Some(self.pages.logicals[page])
+            }
+            PageState::Erased | PageState::Torn | PageState::Unstable => None,
+        }
+    }
+
+    fn tag(&self, page: usize) -> Option<Tag> {
+        use PageState::{Data, Empty, Lost, Own};
+        if !matches!(self.pages.states[page], Data | Empty | Own | Lost) {
+            return None;
+        }
+        match self.slot(page) {
+            Some(Slot::Programmed(tag, _)) => Some(tag),
+            _ => None,
+        }
+    }
+
+    fn is_torn(&self, page: usize) -> bool {
+        matches!(self.pages.states[page], PageState::Torn | PageState::Lost | PageState::Decayed)
+    }
+
+    fn is_clean(&self, page: usize) -> bool {
+        self.pages.states[page] == PageState::Erased
+    }
+
+    fn content(&self, page: usize) -> Option<(u64, Bytes)> {
+        let data = match self.pages.states[page] {
+            PageState::Data => self.bytes_of(page, self.page_bytes)?.into(),
+            PageState::Empty | PageState::Own => Bytes::new(),
+            _ => return None,
+        };
+        Some((self.pages.versions[page], data))
+    }
+
+    fn program(&mut self, page: usize, tag: &Tag, data: Bytes) {
+        let own = self.loading.take_if(|(loaded, _)| *loaded == page).map(|(_, bytes)| bytes);
+        let body = match own {
+            None if data.is_empty() => Body::None,
+            None => {
+                assert_eq!(data.len(), self.page_bytes, "a page is programmed whole");
+                self.write(&data, self.places.data(page));
+                Body::Data { crc: crc32c::crc32c(&data) }
+            }
+            Some(own) => {
+                assert!(
+                    data.is_empty(),
+                    "a page holds data of the host or bytes of the translation layer's own, not both"
+                );
+                self.write(&own, self.places.data(page));
+                Body::Own { crc: crc32c::crc32c(&own), length: own.len() as u32 }
+            }
+        };
+        self.write_slot(page, Slot::Programmed(*tag, body));
+        self.written_seq = self.written_seq.max(tag.seq);
+    }
+
+    fn erase(&mut self, pages: Range<usize>) {
+        self.reach_disk();
+        let (block, first) = (pages.start / self.pages_per_block, pages.start);
+        let erases = self.blocks[block].erases;
+        self.write_block(block, Block { erases, condition: Condition::Erasing });
+        let zeros = std::mem::take(&mut self.zeros);
+        self.write(&zeros, self.places.slot(first));
+        self.zeros = zeros;
+        self.write_block(block, Block { erases: erases.saturating_add(1), condition: Condition::Good });
+        self.pages.states[pages].fill(PageState::Erased);
+    }
+
+    fn load(&mut self, page: usize, bytes: &[u8]) {
+        self.loading = Some((page, bytes.to_vec()));
+    }
+
+    fn loaded(&self, page: usize) -> Option<Arc<[u8]>> {
+        if self.pages.states[page] != PageState::Own {
+            return None;
+        }
+        let Some(Slot::Programmed(_, Body::Own { length, .. })) = self.slot(page) else { return None };
+        self.bytes_of(page, length as usize).map(Arc::from)
+    }
+
+    fn spoil(&mut self, pages: Range<usize>) {
+        for page in pages {
+            self.write_slot(page, Slot::Torn);
+        }
+    }
+
+    fn retire(&mut self, pages: Range<usize>) {
+        self.settle();
+        let block = pages.start / self.pages_per_block;
+        let entry = Block { condition: Condition::Bad, ..self.blocks[block] };
+        self.write_block(block, entry);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+}
+
+impl Frail for FileStore {
+    fn spoil_page(&mut self, page: usize, how: Spoilt) {
+        match how {
+            Spoilt::Torn => self.write_slot(page, Slot::Torn),
+            Spoilt::Unstable => self.write_slot(page, Slot::Unstable),
+            Spoilt::Decayed if self.logical(page).is_some() => {
+                // In RAM the logical number is still known; a later start finds a slot that says nothing.
+                self.queue_slot(page, Slot::Torn);
+                self.pages.states[page] = PageState::Decayed;
+            }
+            Spoilt::Decayed => {}
+        }
+    }
+}

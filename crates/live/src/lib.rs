@@ -1,0 +1,27 @@
+//! The live device: a flash image in a file, and an NBD server that offers what a translation layer makes of it.
+//!
+//! ```text
+//! client ── NBD ── connection ──▶ queue ──▶ engine: one thread ── Drive (bytes) ── Ftl (pages) ── Media ── Chip ── image
+//! client ── NBD ── connection ──▶   │  ◀── control socket: stat, faults
+//! ```
+//!
+//! This is the only crate with threads and a wall clock. Translation layers run here as they do in a simulation, behind the
+//! same referee; what differs is the store under the chip.
+
+mod device;
+mod drive;
+mod error;
+mod image;
+pub mod nbd;
+mod server;
+mod text;
+
+pub use device::{LiveChip, LiveDevice, Prices};
+pub use drive::{Drive, DriveError, DriveOptions, HostCounts, Piece};
+pub use error::LiveError;
+pub use image::{CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, check, info};
+pub use server::{
+    Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, Ready, ServeOptions, Server, Stat, Summary,
+    TearName, call, control_path,
+};
+pub use text::{CreateText, LatencyText, ServeText};

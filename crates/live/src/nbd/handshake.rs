@@ -1,0 +1,437 @@
+//! Negotiation: what a client asks for before it may send requests.
+//!
+//! A client names options until it picks the export. Every option that is not known is answered as such. Bounds: so many options a
+//! connection, so many bytes an option; a client that exceeds them loses the connection.
+
+use std::io::{self, Read, Write};
+
+use super::{BASE_ALLOCATION, Export, MAX_PAYLOAD_BYTES};
+
+const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
+const OPTION_MAGIC: u64 = 0x4948_4156_454F_5054;
+const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
+
+/// Fixed newstyle, and no padding after `EXPORT_NAME` if the client agrees.
+const FIXED_NEWSTYLE: u16 = 1;
+const NO_ZEROES: u16 = 2;
+
+/// Options after which a client has had its chance; a thorough one needs a dozen.
+const MAX_OPTIONS: u32 = 256;
+/// The longest option that is looked at; export names end at 4096 bytes.
+const MAX_OPTION_BYTES: u32 = 64 << 10;
+/// The longest one that is read over.
+const MAX_SKIPPED_BYTES: u32 = 1 << 20;
+
+mod option {
+    pub(super) const EXPORT_NAME: u32 = 1;
+    pub(super) const ABORT: u32 = 2;
+    pub(super) const LIST: u32 = 3;
+    pub(super) const STARTTLS: u32 = 5;
+    pub(super) const INFO: u32 = 6;
+    pub(super) const GO: u32 = 7;
+    pub(super) const STRUCTURED_REPLY: u32 = 8;
+    pub(super) const LIST_META_CONTEXT: u32 = 9;
+    pub(super) const SET_META_CONTEXT: u32 = 10;
+}
+
+mod answer {
+    pub(super) const ACK: u32 = 1;
+    pub(super) const SERVER: u32 = 2;
+    pub(super) const INFO: u32 = 3;
+    pub(super) const META_CONTEXT: u32 = 4;
+    const ERROR: u32 = 1 << 31;
+    pub(super) const UNSUPPORTED: u32 = ERROR + 1;
+    pub(super) const POLICY: u32 = ERROR + 2;
+    pub(super) const INVALID: u32 = ERROR + 3;
+    pub(super) const TLS_REQUIRED: u32 = ERROR + 5;
+    pub(super) const UNKNOWN: u32 = ERROR + 6;
+    pub(super) const TOO_BIG: u32 = ERROR + 9;
+}
+
+mod info {
+    pub(super) const EXPORT: u16 = 0;
+    pub(super) const DESCRIPTION: u16 = 2;
+    pub(super) const BLOCK_SIZE: u16 = 3;
+}
+
+const CONTEXT: &[u8] = b"base:allocation";
+
+/// Whether the line is, or may become, encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// There are no certificates.
+    Plain,
+    /// There are, so nothing but the switch to TLS is answered.
+    TlsRequired,
+    /// The line is encrypted.
+    Encrypted,
+}
+
+/// What the client agreed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed {
+    /// Replies are structured.
+    pub structured: bool,
+    /// Block status is asked under `base:allocation`.
+    pub base_allocation: bool,
+}
+
+/// How a negotiation went on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Requests follow.
+    Transmission(Agreed),
+    /// The client's next bytes are TLS; on the encrypted line the negotiation begins anew.
+    StartTls,
+}
+
+/// Why there are no requests.
+#[derive(Debug)]
+pub enum Ended {
+    /// The client left, in good order or not.
+    Left,
+    /// The client said something that cannot be answered.
+    Confused(&'static str),
+    /// The line broke.
+    Broken(io::Error),
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::UnexpectedEof { Self::Left } else { Self::Broken(error) }
+    }
+}
+
+/// Greets a client on a fresh line; returns whether it wants no padding. On an encrypted line there is no second greeting.
+pub fn greet(reader: &mut impl Read, writer: &mut impl Write) -> Result<bool, Ended> {
+    let mut hello = Vec::with_capacity(18);
+    hello.extend(NBD_MAGIC.to_be_bytes());
+    hello.extend(OPTION_MAGIC.to_be_bytes());
+    hello.extend((FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
+    writer.write_all(&hello)?;
+    let flags = read_u32(reader)?;
+    if flags & !u32::from(FIXED_NEWSTYLE | NO_ZEROES) != 0 {
+        return Err(Ended::Confused("it set handshake flags that were not offered"));
+    }
+    Ok(flags & u32::from(NO_ZEROES) != 0)
+}
+
+/// Answers options until the client picks the export, switches to TLS, or leaves.
+pub fn negotiate(
+    reader: &mut impl Read,
+    writer: &mut impl Write,
+    export: &Export,
+    security: Security,
+    no_zeroes: bool,
+) -> Result<Outcome, Ended> {
+    let mut session = Session { export, security, no_zeroes, agreed: Agreed::default() };
+    for _ in 0..MAX_OPTIONS {
+        if read_u64(reader)? != OPTION_MAGIC {
+            return Err(Ended::Confused("it sent no option where one was due"));
+        }
+        let option = read_u32(reader)?;
+        let length = read_u32(reader)?;
+        if length > MAX_OPTION_BYTES {
+            if length > MAX_SKIPPED_BYTES || option == option::EXPORT_NAME {
+                return Err(Ended::Confused("it sent an option of absurd length"));
+            }
+            io::copy(&mut reader.take(length.into()), &mut io::sink())?;
+            send(writer, option, answer::TOO_BIG, &[])?;
+            continue;
+        }
+        let mut data = vec![0; length as usize];
+        reader.read_exact(&mut data)?;
+        if let Some(outcome) = session.answer(writer, option, &data)? {
+            return Ok(outcome);
+        }
+    }
+    Err(Ended::Confused("it sent options without end"))
+}
+
+struct Session<'a> {
+    export: &'a Export,
+    security: Security,
+    no_zeroes: bool,
+    agreed: Agreed,
+}
+
+impl Session<'_> {
+    fn answer(&mut self, writer: &mut impl Write, option: u32, data: &[u8]) -> Result<Option<Outcome>, Ended> {
+        if self.security == Security::TlsRequired && !matches!(option, option::STARTTLS | option::ABORT) {
+            if option == option::EXPORT_NAME {
+                return Err(Ended::Confused("it wanted the export without TLS, which is required"));
+            }
+            send(writer, option, answer::TLS_REQUIRED, b"TLS is required")?;
+            return Ok(None);
+        }
+        match option {
+            option::EXPORT_NAME => return self.export_name(writer, data),
+            option::ABORT => {
+                // The client may have gone already.
+                let _ = send(writer, option, answer::ACK, &[]);
+                return Err(Ended::Left);
+            }
+            option::LIST => Self::list(writer, data)?,
+            option::STARTTLS => return self.start_tls(writer, data),
+            option::INFO | option::GO => return self.info(writer, option, data),
+            option::STRUCTURED_REPLY if data.is_empty() => {
+                self.agreed.structured = true;
+                send(writer, option, answer::ACK, &[])?;
+            }
+            option::STRUCTURED_REPLY => send(writer, option, answer::INVALID, b"this option has no data")?,
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(writer, option, data)?,
+            _ => send(writer, option, answer::UNSUPPORTED, &[])?,
+        }
+        Ok(None)
+    }
+
+    fn export_name(&self, writer: &mut impl Write, name: &[u8]) -> Result<Option<Outcome>, Ended> {
+        if !name.is_empty() {
+            return Err(Ended::Confused("it asked for an export that does not exist; there is one, without a name"));
+        }
+        let mut reply = Vec::with_capacity(134);
+        reply.extend(self.export.bytes.to_be_bytes());
+        reply.extend(self.export.flags().to_be_bytes());
+        if !self.no_zeroes {
+            reply.extend([0; 124]);
+        }
+        writer.write_all(&reply)?;
+        Ok(Some(Outcome::Transmission(self.agreed)))
+    }
+
+    fn list(writer: &mut impl Write, data: &[u8]) -> io::Result<()> {
+        if !data.is_empty() {
+            return send(writer, option::LIST, answer::INVALID, b"this option has no data");
+        }
+        send(writer, option::LIST, answer::SERVER, &0_u32.to_be_bytes())?;
+        send(writer, option::LIST, answer::ACK, &[])
+    }
+
+    fn start_tls(&self, writer: &mut impl Write, data: &[u8]) -> Result<Option<Outcome>, Ended> {
+        let refusal: Option<(u32, &[u8])> = match self.security {
+            _ if !data.is_empty() => Some((answer::INVALID, b"this option has no data")),
+            Security::Plain => Some((answer::POLICY, b"the server has no certificates")),
+            Security::Encrypted => Some((answer::INVALID, b"the line is encrypted already")),
+            Security::TlsRequired => None,
+        };
+        if let Some((code, why)) = refusal {
+            send(writer, option::STARTTLS, code, why)?;
+            return Ok(None);
+        }
+        send(writer, option::STARTTLS, answer::ACK, &[])?;
+        Ok(Some(Outcome::StartTls))
+    }
+
+    fn info(&self, writer: &mut impl Write, option: u32, data: &[u8]) -> Result<Option<Outcome>, Ended> {
+        let Some((name, wanted)) = parse_info(data) else {
+            send(writer, option, answer::INVALID, b"the lengths do not add up")?;
+            return Ok(None);
+        };
+        if !name.is_empty() {
+            send(writer, option, answer::UNKNOWN, b"there is one export, without a name")?;
+            return Ok(None);
+        }
+        let mut item = Vec::with_capacity(14);
+        item.extend(info::EXPORT.to_be_bytes());
+        item.extend(self.export.bytes.to_be_bytes());
+        item.extend(self.export.flags().to_be_bytes());
+        send(writer, option, answer::INFO, &item)?;
+        item.clear();
+        item.extend(info::BLOCK_SIZE.to_be_bytes());
+        for bytes in [1, self.export.page_bytes.next_power_of_two(), MAX_PAYLOAD_BYTES] {
+            item.extend(bytes.to_be_bytes());
+        }
+        send(writer, option, answer::INFO, &item)?;
+        if wanted.contains(&info::DESCRIPTION) {
+            item.clear();
+            item.extend(info::DESCRIPTION.to_be_bytes());
+            item.extend(self.export.description.as_bytes());
+            send(writer, option, answer::INFO, &item)?;
+        }
+        send(writer, option, answer::ACK, &[])?;
+        Ok((option == option::GO).then_some(Outcome::Transmission(self.agreed)))
+    }
+
+    fn contexts(&mut self, writer: &mut impl Write, option: u32, data: &[u8]) -> io::Result<()> {
+        let is_set = option == option::SET_META_CONTEXT;
+        if is_set {
+            self.agreed.base_allocation = false;
+        }
+        let Some((name, queries)) = parse_queries(data) else {
+            return send(writer, option, answer::INVALID, b"the lengths do not add up");
+        };
+        if !self.agreed.structured {
+            return send(writer, option, answer::INVALID, b"structured replies must be agreed on first");
+        }
+        if !name.is_empty() {
+            return send(writer, option, answer::UNKNOWN, b"there is one export, without a name");
+        }
+        let asks_for_all = !is_set && (queries.is_empty() || queries.contains(&&b"base:"[..]));
+        if asks_for_all || queries.contains(&CONTEXT) {
+            let id = if is_set { BASE_ALLOCATION } else { 0 };
+            send(writer, option, answer::META_CONTEXT, &[&id.to_be_bytes(), CONTEXT].concat())?;
+            self.agreed.base_allocation |= is_set;
+        }
+        send(writer, option, answer::ACK, &[])
+    }
+}
+
+/// Export name and wanted information types of `INFO` and `GO`.
+fn parse_info(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
+    let (name, rest) = counted(data)?;
+    let (count, rest) = rest.split_first_chunk::<2>()?;
+    let (types, left) = rest.as_chunks::<2>();
+    (left.is_empty() && types.len() == usize::from(u16::from_be_bytes(*count)))
+        .then(|| (name, types.iter().map(|kind| u16::from_be_bytes(*kind)).collect()))
+}
+
+/// Export name and queries of the context options.
+fn parse_queries(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
+    let (name, rest) = counted(data)?;
+    let (count, mut rest) = rest.split_first_chunk::<4>()?;
+    let mut queries = Vec::new();
+    for _ in 0..u32::from_be_bytes(*count) {
+        let (query, after) = counted(rest)?;
+        queries.push(query);
+        rest = after;
+    }
+    rest.is_empty().then_some((name, queries))
+}
+
+/// A text behind its length, and what follows.
+fn counted(data: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = data.split_first_chunk::<4>()?;
+    rest.split_at_checked(u32::from_be_bytes(*length) as usize)
+}
+
+fn send(writer: &mut impl Write, option: u32, kind: u32, data: &[u8]) -> io::Result<()> {
+    let mut reply = Vec::with_capacity(20 + data.len());
+    reply.extend(REPLY_MAGIC.to_be_bytes());
+    reply.extend(option.to_be_bytes());
+    reply.extend(kind.to_be_bytes());
+    reply.extend((data.len() as u32).to_be_bytes());
+    reply.extend(data);
+    writer.write_all(&reply)
+}
+
+fn read_u32(reader: &mut impl Read) -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    reader.read_exact(&mut bytes)?;
+    Ok(u32::from_be_bytes(bytes))
+}
+
+fn read_u64(reader: &mut impl Read) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    reader.read_exact(&mut bytes)?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn export() -> Export {
+        Export { bytes: 1 << 20, page_bytes: 4096, is_read_only: false, description: "page".into() }
+    }
+
+    /// An option, what was answered, and the data of the answer.
+    type Answer = (u32, u32, Vec<u8>);
+
+    fn asked(options: &[(u32, &[u8])], security: Security) -> (Result<Outcome, Ended>, Vec<Answer>) {
+        let mut said = Vec::new();
+        for (option, data) in options {
+            said.extend(OPTION_MAGIC.to_be_bytes());
+            said.extend(option.to_be_bytes());
+            said.extend((data.len() as u32).to_be_bytes());
+            said.extend(*data);
+        }
+        let mut heard = Vec::new();
+        let outcome = negotiate(&mut &said[..], &mut heard, &export(), security, true);
+        (outcome, replies(&heard))
+    }
+
+    fn replies(mut bytes: &[u8]) -> Vec<Answer> {
+        let mut found = Vec::new();
+        while bytes.len() >= 20 {
+            let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+            let end = 20 + word(16) as usize;
+            found.push((word(8), word(12), bytes[20..end].to_vec()));
+            bytes = &bytes[end..];
+        }
+        found
+    }
+
+    fn go() -> Vec<u8> {
+        [&0_u32.to_be_bytes()[..], &1_u16.to_be_bytes(), &info::BLOCK_SIZE.to_be_bytes()].concat()
+    }
+
+    fn query(name: &[u8], queries: &[&[u8]]) -> Vec<u8> {
+        let counted = |text: &[u8]| [&(text.len() as u32).to_be_bytes()[..], text].concat();
+        let mut data = [counted(name), (queries.len() as u32).to_be_bytes().to_vec()].concat();
+        data.extend(queries.iter().flat_map(|query| counted(query)));
+        data
+    }
+
+    #[test]
+    fn a_client_that_knows_everything_gets_everything() {
+        let contexts = query(b"", &[CONTEXT, b"x:y"]);
+        let (outcome, replies) = asked(&[(8, b""), (10, &contexts), (7, &go())], Security::Plain);
+        assert!(matches!(outcome, Ok(Outcome::Transmission(Agreed { structured: true, base_allocation: true }))));
+        let kinds: Vec<_> = replies.iter().map(|(_, kind, _)| *kind).collect();
+        assert_eq!(kinds, [1, 4, 1, 3, 3, 1]);
+        assert_eq!(replies[1].2, [&1_u32.to_be_bytes()[..], CONTEXT].concat());
+        assert_eq!(replies[4].2[2..], [1_u32, 4096, MAX_PAYLOAD_BYTES].map(u32::to_be_bytes).concat());
+    }
+
+    #[test]
+    fn what_is_wrong_is_answered_and_the_talk_goes_on() {
+        let too_big = vec![0; MAX_OPTION_BYTES as usize + 1];
+        let (outcome, replies) = asked(
+            &[
+                (99, b"what"),
+                (7, b"\0\0\0\xFFshort"),
+                (7, &query(b"other", &[])[..11]),
+                (10, &query(b"", &[CONTEXT])),
+                (8, b"data"),
+                (3, b"data"),
+                (5, b""),
+                (6, &too_big),
+                (2, b""),
+            ],
+            Security::Plain,
+        );
+        assert!(matches!(outcome, Err(Ended::Left)));
+        let kinds: Vec<_> = replies.iter().map(|(option, kind, _)| (*option, kind & 0xFF, kind >> 31)).collect();
+        assert_eq!(
+            kinds,
+            [(99, 1, 1), (7, 3, 1), (7, 6, 1), (10, 3, 1), (8, 3, 1), (3, 3, 1), (5, 2, 1), (6, 9, 1), (2, 1, 0)]
+        );
+    }
+
+    #[test]
+    fn with_certificates_nothing_is_told_before_tls() {
+        let (outcome, replies) = asked(&[(3, b""), (7, &go()), (5, b"")], Security::TlsRequired);
+        assert!(matches!(outcome, Ok(Outcome::StartTls)));
+        let kinds: Vec<_> = replies.iter().map(|(_, kind, _)| *kind).collect();
+        assert_eq!(kinds, [answer::TLS_REQUIRED, answer::TLS_REQUIRED, answer::ACK]);
+    }
+
+    #[test]
+    fn nonsense_ends_the_talk() {
+        let mut heard = Vec::new();
+        let outcome = negotiate(&mut &[7_u8; 64][..], &mut heard, &export(), Security::Plain, true);
+        assert!(matches!(outcome, Err(Ended::Confused(_))) && heard.is_empty());
+        let endless: Vec<(u32, &[u8])> = (0..300).map(|_| (99, &b""[..])).collect();
+        assert!(matches!(asked(&endless, Security::Plain).0, Err(Ended::Confused(_))));
+        assert!(matches!(greet(&mut &[0, 0, 0, 9][..], &mut heard), Err(Ended::Confused(_))));
+        assert!(matches!(greet(&mut &[0, 0][..], &mut heard), Err(Ended::Left)));
+    }
+
+    #[test]
+    fn listing_contexts_changes_nothing() {
+        let (_, replies) =
+            asked(&[(8, b""), (9, &query(b"", &[])), (9, &query(b"", &[b"base:"])), (2, b"")], Security::Plain);
+        let kinds: Vec<_> = replies.iter().map(|(_, kind, _)| *kind).collect();
+        assert_eq!(kinds, [1, 4, 1, 4, 1, 1]);
+    }
+}

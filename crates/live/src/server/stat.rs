@@ -1,0 +1,169 @@
+//! How a device is, like the SMART page of a drive: what was asked, what it cost, how worn it is, how far from its end.
+
+use std::fmt::Write;
+use std::sync::atomic::Ordering;
+
+use flash::Flash;
+use ftl::{Cause, Note, Op, Spares};
+use serde::Serialize;
+
+use super::shared::Shared;
+use crate::drive::{Drive, HostCounts};
+use crate::image::Counters;
+
+/// How a device is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stat {
+    /// Name of the translation layer.
+    pub ftl: String,
+    /// Bytes that the host sees.
+    pub logical_bytes: u64,
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// Whether the flash has power.
+    pub has_power: bool,
+    /// Time since the server started, in seconds.
+    pub uptime_s: f64,
+    /// Clients now.
+    pub clients: usize,
+    /// Clients so far.
+    pub clients_served: u64,
+    /// What hosts asked for since the power came on.
+    pub host: HostCounts,
+    /// Pages programmed ÷ pages that hosts wrote, since then; none before the first write.
+    pub write_amplification: Option<f64>,
+    /// Flash operations since then, by cause.
+    pub operations: Vec<CausedOperations>,
+    /// Events inside the translation layer since then.
+    pub notes: Vec<(&'static str, u64)>,
+    /// Hits ÷ look-ups of the mapping cache since then; none where there is none.
+    pub mapping_hit_ratio: Option<f64>,
+    /// Numbers of the scheme's own.
+    pub gauges: Vec<(&'static str, f64)>,
+    /// Erases of good blocks over the device's life.
+    pub erases: sim::Erases,
+    /// Erases that a block survives.
+    pub endurance: u32,
+    /// The most worn block's erases ÷ endurance.
+    pub wear: f64,
+    /// Blocks that are bad.
+    pub bad_blocks: u32,
+    /// Blocks that may fail before the device becomes read-only.
+    pub spares: Spares,
+    /// Reads that needed correction since the server started.
+    pub corrected_reads: u64,
+    /// Bytes of RAM that a controller would need for the mapping.
+    pub mapping_ram_bytes: u64,
+    /// Counts over the device's life.
+    pub life: Counters,
+}
+
+/// Flash operations of one kind for one cause.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CausedOperations {
+    /// The cause.
+    pub cause: &'static str,
+    /// The operation.
+    pub op: &'static str,
+    /// How often.
+    pub count: u64,
+}
+
+impl Stat {
+    pub(crate) fn of(drive: &Drive, shared: &Shared) -> Self {
+        let (media, chip) = (drive.media(), &drive.media().device().chip);
+        let tally = media.tally();
+        let counts = drive.erase_counts();
+        let erases = sim::erases(&vec![0; counts.len()], &counts);
+        let every = Cause::ALL.iter().flat_map(|&cause| Op::ALL.iter().map(move |&op| (cause, op)));
+        let operations = every.map(|(cause, op)| CausedOperations {
+            cause: cause.name(),
+            op: op.name(),
+            count: tally.count(cause, op),
+        });
+        let endurance = drive.description().endurance;
+        Self {
+            ftl: drive.description().ftl.clone(),
+            logical_bytes: drive.len(),
+            page_bytes: drive.page_bytes(),
+            has_power: drive.is_powered() && !shared.is_dark.load(Ordering::SeqCst),
+            uptime_s: shared.clock().0 as f64 / 1e9,
+            clients: shared.client_count(),
+            clients_served: shared.served_clients.load(Ordering::Relaxed),
+            host: *drive.counts(),
+            write_amplification: sim::write_amplification(tally.total(Op::Program), drive.counts().pages_written),
+            operations: operations.filter(|operation| operation.count > 0).collect(),
+            notes: Note::ALL
+                .iter()
+                .map(|&note| (note.name(), tally.note(note)))
+                .filter(|(_, count)| *count > 0)
+                .collect(),
+            mapping_hit_ratio: sim::mapping_hit_ratio(tally),
+            gauges: drive.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
+            wear: f64::from(erases.max) / f64::from(endurance),
+            erases,
+            endurance,
+            bad_blocks: chip.geometry().blocks() - counts.len() as u32,
+            spares: drive.ftl().spares(),
+            corrected_reads: chip.corrected_reads(),
+            mapping_ram_bytes: drive.ftl().footprint().ram_bytes(),
+            life: drive.life(),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|error| {
+            super::control::refusal(&crate::LiveError::Bug(format!("a report cannot be written as JSON: {error}")))
+        })
+    }
+
+    /// The same for Prometheus, in its text format.
+    pub(crate) fn to_prometheus(&self) -> String {
+        let mut text = String::new();
+        let mut metric = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "# HELP ftlkit_{name} {help}\n# TYPE ftlkit_{name} {kind}");
+            for (labels, value) in values {
+                let _ = writeln!(text, "ftlkit_{name}{labels} {value}");
+            }
+        };
+        let one = |value: f64| vec![(String::new(), value)];
+        let host = self.host;
+        let by_kind = |pairs: &[(&str, u64)]| -> Vec<(String, f64)> {
+            pairs.iter().map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), *count as f64)).collect()
+        };
+        metric("up", "gauge", "Whether the flash has power.", &one(f64::from(u8::from(self.has_power))));
+        metric("clients", "gauge", "Clients connected.", &one(self.clients as f64));
+        let requests = [("read", host.reads), ("write", host.writes), ("trim", host.trims), ("flush", host.flushes)];
+        metric("host_requests_total", "counter", "Requests of hosts.", &by_kind(&requests));
+        let bytes = [("read", host.bytes_read), ("write", host.bytes_written)];
+        metric("host_bytes_total", "counter", "Bytes that hosts read and wrote.", &by_kind(&bytes));
+        metric(
+            "host_pages_written_total",
+            "counter",
+            "Pages touched by writes of hosts.",
+            &one(host.pages_written as f64),
+        );
+        let operations: Vec<_> = self
+            .operations
+            .iter()
+            .map(|CausedOperations { cause, op, count }| (format!("{{cause=\"{cause}\",op=\"{op}\"}}"), *count as f64))
+            .collect();
+        metric("flash_operations_total", "counter", "Flash operations by cause.", &operations);
+        metric("events_total", "counter", "Events inside the translation layer.", &by_kind(&self.notes));
+        if let Some(ratio) = self.write_amplification {
+            metric("write_amplification", "gauge", "Pages programmed per page written by hosts.", &one(ratio));
+        }
+        if let Some(ratio) = self.mapping_hit_ratio {
+            metric("mapping_hit_ratio", "gauge", "Hits per look-up of the mapping cache.", &one(ratio));
+        }
+        metric("block_erases_max", "gauge", "Erases of the most worn block.", &one(self.erases.max.into()));
+        metric("block_erases_mean", "gauge", "Erases of a block, on average.", &one(self.erases.mean));
+        metric("wear_ratio", "gauge", "Erases of the most worn block per erase that it survives.", &one(self.wear));
+        metric("bad_blocks", "gauge", "Blocks that are bad.", &one(self.bad_blocks.into()));
+        let spares = [("total", u64::from(self.spares.total)), ("used", u64::from(self.spares.used))];
+        metric("spare_blocks", "gauge", "Blocks that may fail, and that have.", &by_kind(&spares));
+        metric("corrected_reads_total", "counter", "Reads that needed correction.", &one(self.corrected_reads as f64));
+        text
+    }
+}

@@ -1,0 +1,199 @@
+//! Images that are not what they should be: said in words, never a panic, and what is intact stays readable.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::common::{Client, Dice, create, options, serve, small_device};
+use live::{Image, Server};
+
+/// Every page of the device holds its own number.
+fn fill(image: &Path) {
+    let server = serve(image);
+    let mut client = Client::connect(image).expect("a connection");
+    for page in 0..1024_u64 {
+        assert_eq!(client.write(page * 4096, &[page as u8; 4096]), 0);
+    }
+    assert_eq!(client.flush(), 0);
+    drop(client);
+    server.stop().expect("a clean stop");
+}
+
+/// Pages that do not hold their number: those that cannot be read, and those that hold something else.
+fn wrong_pages(image: &Path) -> (usize, usize) {
+    let mut client = Client::connect(image).expect("a connection");
+    let (mut unreadable, mut others) = (0, 0);
+    for page in 0..1024_u64 {
+        match client.read(page * 4096, 4096) {
+            Ok(data) if data == [page as u8; 4096] => {}
+            Ok(_) => others += 1,
+            Err(_) => unreadable += 1,
+        }
+    }
+    (unreadable, others)
+}
+
+fn flip(image: &Path, offset: u64, mask: u8) {
+    let file = OpenOptions::new().read(true).write(true).open(image).expect("the image");
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, offset).expect("a byte");
+    file.write_all_at(&[byte[0] ^ mask], offset).expect("written");
+}
+
+/// Where data begin, by docs/format.md.
+fn data_offset(image: &Path) -> u64 {
+    let info = live::info(image).expect("an image");
+    info.file_bytes - info.physical_bytes
+}
+
+#[test]
+fn a_truncated_image_is_refused_with_advice_and_what_is_left_can_be_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    fill(&image);
+    let file = OpenOptions::new().write(true).open(&image).expect("the image");
+    let length = file.metadata().expect("a length").len();
+    let data = data_offset(&image);
+    file.set_len(data + (length - data) / 2).expect("truncated");
+    let refused = Server::start(&options(&image)).err().expect("refused").to_string();
+    assert!(refused.contains("truncated") && refused.contains("--accept-damage"), "{refused}");
+    let report = live::check(&image).expect("an image");
+    assert!(!report.is_sound && report.problems[0].contains("truncated"), "{:?}", report.problems);
+    let server = Server::start(&live::ServeOptions { accept_damage: true, ..options(&image) }).expect("served");
+    let (unreadable, others) = wrong_pages(&image);
+    assert_eq!((unreadable as u64, others), (report.unreadable_count, 0));
+    assert!(unreadable > 0 && unreadable < 1024, "{unreadable}");
+    drop(server);
+}
+
+#[test]
+fn a_flipped_bit_of_data_costs_one_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "fast");
+    fill(&image);
+    flip(&image, data_offset(&image) + 17 * 4096 + 100, 4);
+    let report = live::check(&image).expect("an image");
+    assert!(!report.is_sound && report.unreadable_count == 1, "{report:?}");
+    assert!(report.problems[0].contains("checksum"), "{:?}", report.problems);
+    let server = serve(&image);
+    assert_eq!(wrong_pages(&image), (1, 0));
+    let mut client = Client::connect(&image).expect("a connection");
+    let page = u64::from(report.unreadable_pages[0]);
+    assert_eq!(client.write(page * 4096, &[page as u8; 4096]), 0);
+    assert_eq!(wrong_pages(&image), (0, 0));
+    drop(client);
+    drop(server);
+}
+
+#[test]
+fn a_flipped_bit_anywhere_else_is_found_and_never_a_panic() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "dftl");
+    fill(&image);
+    let whole = fs::read(&image).expect("the image");
+    let data = data_offset(&image);
+    let mut dice = Dice::new(3);
+    for round in 0..60 {
+        let offset = match round % 3 {
+            0 => dice.below(400),
+            1 => dice.below(data),
+            _ => data - dice.below(20_000),
+        };
+        fs::write(&image, &whole).expect("restored");
+        flip(&image, offset, 1 << dice.below(8));
+        match live::check(&image) {
+            Err(error) => panic!("byte {offset}: {error}"),
+            Ok(report) => assert!(report.unreadable_count <= 1, "byte {offset}: {report:?}"),
+        }
+        let server = Server::start(&live::ServeOptions { accept_damage: true, ..options(&image) }).expect("served");
+        let (unreadable, others) = wrong_pages(&image);
+        assert!(unreadable + others <= 1, "byte {offset}: {unreadable} unreadable, {others} others");
+        drop(server);
+    }
+}
+
+#[test]
+fn a_damaged_tag_is_served_only_when_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    fill(&image);
+    let info = live::info(&image).expect("an image");
+    let pages = info.physical_bytes / 4096;
+    flip(&image, data_offset(&image) - (pages * 32).next_multiple_of(4096) + 8, 1);
+    let refused = Server::start(&options(&image)).err().expect("refused").to_string();
+    assert!(refused.contains("damaged") && refused.contains("--accept-damage"), "{refused}");
+}
+
+#[test]
+fn what_is_no_image_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |path: &Path| {
+        let (open, check) = (
+            Image::open(path).err().expect("refused").to_string(),
+            live::check(path).expect_err("refused").to_string(),
+        );
+        assert_eq!(open, check);
+        open
+    };
+    let missing = folder.path().join("missing.img");
+    assert!(refused(&missing).contains("ftlkit image create"));
+    for (name, content) in [("empty", vec![]), ("text", b"hello".to_vec()), ("zeros", vec![0; 100_000])] {
+        let path = folder.path().join(name);
+        fs::write(&path, content).expect("written");
+        assert!(refused(&path).contains("not a flash image"), "{name}");
+    }
+    let image = create(folder.path(), "page");
+    for copy in [0, 8192] {
+        OpenOptions::new()
+            .write(true)
+            .open(&image)
+            .expect("the image")
+            .write_all_at(&9_u32.to_le_bytes(), copy + 8)
+            .expect("written");
+    }
+    let version = refused(&image);
+    assert!(version.contains("version 9") && version.contains("reads version 1"), "{version}");
+}
+
+#[test]
+fn images_of_unknown_schemes_and_impossible_geometries_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    for (from, to, part) in [
+        (r#""ftl":"page""#, r#""ftl":"qage""#, "qage"),
+        (r#""logical_pages":1024"#, r#""logical_pages":0024"#, "header"),
+        (r#""logical_pages":1024"#, r#""logical_pages":9999"#, "9999 logical pages"),
+        (r#""pages_per_block":16"#, r#""pages_per_block": 0"#, "pages_per_block is 0"),
+        (r#""victim":"greedy""#, r#""victim":"random!""#, "header"),
+    ] {
+        let mut bytes = fs::read(&image).expect("the image");
+        for copy in [0, 8192] {
+            let text_bytes = u32::from_le_bytes(bytes[copy + 12..copy + 16].try_into().expect("four bytes")) as usize;
+            let text = String::from_utf8(bytes[copy + 20..copy + 20 + text_bytes].to_vec()).expect("JSON");
+            assert!(text.contains(from), "{text}");
+            let text = text.replace(from, to);
+            bytes[copy + 12..copy + 16].copy_from_slice(&(text.len() as u32).to_le_bytes());
+            bytes[copy + 16..copy + 20].copy_from_slice(&crc32c::crc32c(text.as_bytes()).to_le_bytes());
+            bytes[copy + 20..copy + 20 + text.len()].copy_from_slice(text.as_bytes());
+        }
+        let path = folder.path().join("edited.img");
+        fs::write(&path, bytes).expect("written");
+        let error = Image::open(&path).err().expect("refused").to_string();
+        assert!(error.contains(part) || part == "header", "{error}");
+    }
+}
+
+#[test]
+fn an_image_is_never_overwritten_and_a_device_that_does_not_fit_leaves_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    let device = sim::Device::resolve(&small_device(), 1).expect("a device");
+    let again = Image::create(&image, &device, "page", &BTreeMap::new()).expect_err("refused").to_string();
+    assert!(again.contains("exists"), "{again}");
+    let tight = sim::study::DeviceText { spare: Some(0.01), ..small_device() };
+    let device = sim::Device::resolve(&tight, 1).expect("a device");
+    let path = folder.path().join("tight.img");
+    assert!(Image::create(&path, &device, "page", &BTreeMap::new()).is_err());
+    assert!(!path.exists());
+}

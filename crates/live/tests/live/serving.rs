@@ -1,0 +1,195 @@
+//! Every scheme as a disk: what was written is read, whatever the alignment, across restarts and power cuts.
+
+use crate::common::{
+    BLOCK_STATUS, Client, Dice, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, options, schemes, serve,
+};
+use live::{ControlRequest, FailureName, FaultRequest, Server, TearName, call};
+
+/// Applies random requests to a device and to a copy in memory.
+fn exercise(client: &mut Client, copy: &mut [u8], dice: &mut Dice, requests: u32) {
+    for _ in 0..requests {
+        let longest = if dice.below(4) == 0 { 100_000 } else { 9000 };
+        let length = 1 + dice.below(longest) as usize;
+        let offset = dice.below((copy.len() - length) as u64) as usize;
+        let range = offset..offset + length;
+        match dice.below(10) {
+            0..5 => {
+                let data = dice.bytes(length);
+                assert_eq!(client.write(offset as u64, &data), 0);
+                copy[range].copy_from_slice(&data);
+            }
+            5 => {
+                let flags = if dice.below(2) == 0 { NO_HOLE } else { 0 };
+                assert_eq!(client.ask(flags, WRITE_ZEROES, offset as u64, length as u32, &[]), 0);
+                copy[range].fill(0);
+            }
+            6 => {
+                assert_eq!(client.ask(0, TRIM, offset as u64, length as u32, &[]), 0);
+                let first = offset.next_multiple_of(4096);
+                let end = (offset + length) / 4096 * 4096;
+                if first < end {
+                    copy[first..end].fill(0);
+                }
+            }
+            7 => assert_eq!(client.flush(), 0),
+            _ => assert_eq!(client.read(offset as u64, length).expect("readable"), copy[range]),
+        }
+    }
+}
+
+fn compare(client: &mut Client, copy: &[u8]) {
+    for (i, chunk) in copy.chunks(1 << 18).enumerate() {
+        let got = client.read((i << 18) as u64, chunk.len()).expect("readable");
+        if let Some(at) = got.iter().zip(chunk).position(|(got, expected)| got != expected) {
+            panic!("byte {} differs", (i << 18) + at);
+        }
+    }
+}
+
+#[test]
+fn every_scheme_reads_what_was_written_across_restarts_and_power_cuts() {
+    for scheme in schemes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = create(folder.path(), scheme);
+        let mut copy = vec![0; 4 << 20];
+        let mut dice = Dice::new(7);
+        for round in 0..4 {
+            let server = serve(&image);
+            let mut client = Client::connect(&image).expect("a connection");
+            assert_eq!(client.bytes, 4 << 20, "{scheme}");
+            compare(&mut client, &copy);
+            exercise(&mut client, &mut copy, &mut dice, 120);
+            compare(&mut client, &copy);
+            assert_eq!(client.flush(), 0);
+            if round % 2 == 1 {
+                let cut = ControlRequest::Fault(FaultRequest::Cut { tear: None, after: 0, stay_off: false });
+                call(&image, &cut).expect("a power cut");
+                let request = client.send(0, BLOCK_STATUS, 0, 4096, &[]);
+                assert!(request.is_err() || client.receive(&mut [], 0).is_err(), "the connection should have ended");
+                client = Client::connect(&image).expect("after the cut");
+                compare(&mut client, &copy);
+            }
+            let summary = server.stop().expect("a clean stop");
+            assert!(summary.is_saved);
+        }
+        let report = live::check(&image).expect("an image");
+        assert!(report.is_sound, "{scheme}: {:?}", report.problems);
+    }
+}
+
+#[test]
+fn writes_that_were_acknowledged_survive_every_kind_of_cut() {
+    for scheme in schemes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = create(folder.path(), scheme);
+        let server = serve(&image);
+        let mut dice = Dice::new(11);
+        let mut copy = vec![0; 4 << 20];
+        for round in 0..12_u64 {
+            let tear = [TearName::Before, TearName::Unseen, TearName::Torn, TearName::After][round as usize % 4];
+            let mut client = Client::connect(&image).expect("a connection");
+            compare(&mut client, &copy);
+            let after = 5 + dice.below(200);
+            call(&image, &ControlRequest::Fault(FaultRequest::Cut { tear: Some(tear), after, stay_off: false }))
+                .expect("planned");
+            // Whole pages in single requests, so that only the last, which nobody acknowledged, is in doubt.
+            let doubtful = loop {
+                let page = dice.below(1024) as usize;
+                let data = dice.bytes(4096);
+                let range = page * 4096..(page + 1) * 4096;
+                let sent = client.send(0, WRITE, range.start as u64, 4096, &data);
+                match sent.and_then(|_| client.receive(&mut [], 0)) {
+                    Ok((_, error, _)) => {
+                        assert_eq!(error, 0);
+                        copy[range].copy_from_slice(&data);
+                    }
+                    Err(_) => break (range, data),
+                }
+            };
+            let mut client = Client::connect(&image).expect("after the cut");
+            let (range, data) = doubtful;
+            let found = client.read(range.start as u64, 4096).expect("readable");
+            assert!(found == data || found == copy[range.clone()], "{scheme}: a page of neither content");
+            copy[range].copy_from_slice(&found);
+        }
+        let mut client = Client::connect(&image).expect("a connection");
+        compare(&mut client, &copy);
+        drop(client);
+        assert!(server.stop().expect("a clean stop").is_saved);
+    }
+}
+
+#[test]
+fn flash_that_fails_is_lived_with() {
+    for scheme in schemes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = create(folder.path(), scheme);
+        let server = serve(&image);
+        let mut client = Client::connect(&image).expect("a connection");
+        let mut copy = vec![0; 4 << 20];
+        let mut dice = Dice::new(5);
+        for (kind, after) in
+            [(FailureName::ProgramFails, 3), (FailureName::EraseFails, 900), (FailureName::ReadCorrected, 1)]
+        {
+            call(&image, &ControlRequest::Fault(FaultRequest::At { kind, after })).expect("planned");
+            exercise(&mut client, &mut copy, &mut dice, 60);
+        }
+        compare(&mut client, &copy);
+        drop(client);
+        assert!(server.stop().expect("a clean stop").is_saved);
+        let server = serve(&image);
+        compare(&mut Client::connect(&image).expect("a connection"), &copy);
+        drop(server);
+    }
+}
+
+#[test]
+fn holes_are_told_and_forgotten_pages_become_holes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    let _server = serve(&image);
+    let mut client = Client::connect(&image).expect("a connection");
+    assert_eq!(client.status(0, 4 << 20), [(4 << 20, 3)]);
+    assert_eq!(client.write(8192, &[1; 4096]), 0);
+    assert_eq!(client.status(0, 65_536), [(8192, 3), (4096, 0), (53_248, 3)]);
+    assert_eq!(client.ask(FUA, TRIM, 0, 65_536, &[]), 0);
+    assert_eq!(client.status(100, 65_000), [(65_000, 3)]);
+    assert_eq!(client.read(8192, 4096).expect("readable"), [0; 4096]);
+}
+
+#[test]
+fn a_device_without_power_lets_nobody_in_until_it_is_restored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "dftl");
+    let server = serve(&image);
+    let mut client = Client::connect(&image).expect("a connection");
+    assert_eq!(client.write(0, &[7; 4096]), 0);
+    call(&image, &ControlRequest::Fault(FaultRequest::Cut { tear: None, after: 0, stay_off: true })).expect("a cut");
+    let refused = Client::connect(&image).and_then(|mut client| {
+        client.send(0, BLOCK_STATUS, 0, 1, &[])?;
+        client.receive(&mut [], 0)
+    });
+    assert!(refused.is_err());
+    let again = call(&image, &ControlRequest::Fault(FaultRequest::Cut { tear: None, after: 0, stay_off: true }));
+    assert!(again.expect_err("off already").to_string().contains("restore"));
+    assert!(call(&image, &ControlRequest::Stat).expect("a report").contains("\"has_power\":false"));
+    call(&image, &ControlRequest::Fault(FaultRequest::Restore)).expect("power");
+    let mut client = Client::connect(&image).expect("a connection");
+    assert_eq!(client.read(0, 4096).expect("readable"), [7; 4096]);
+    drop(client);
+    assert!(server.stop().expect("a clean stop").is_saved);
+}
+
+#[test]
+fn two_servers_do_not_share_an_image() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    let server = serve(&image);
+    let second = Server::start(&options(&image)).err().expect("refused").to_string();
+    assert!(second.contains("being served") && second.contains("stop"), "{second}");
+    assert!(live::check(&image).expect_err("refused").to_string().contains("being served"));
+    assert!(live::info(&image).expect("a header").is_served);
+    drop(server);
+    assert!(!live::info(&image).expect("a header").is_served);
+    drop(serve(&image));
+}

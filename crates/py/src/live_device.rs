@@ -1,0 +1,107 @@
+//! The live device: images, and servers that run until they are stopped.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use live::{CreateText, ServeText};
+use pyo3::prelude::*;
+
+use crate::error::{Failure, json, parse};
+
+/// Makes a flash image (JSON: image, ftl, settings, device, seed); returns its description (JSON).
+#[pyfunction]
+fn image_create(py: Python<'_>, image_json: &str) -> PyResult<String> {
+    let create = || -> Result<String, Failure> { json(&parse::<CreateText>("the image", image_json)?.create()?) };
+    Ok(py.detach(create)?)
+}
+
+/// What an image is (JSON).
+#[pyfunction]
+fn image_info(py: Python<'_>, path: &str) -> PyResult<String> {
+    Ok(py.detach(|| -> Result<String, Failure> { json(&live::info(Path::new(path))?) })?)
+}
+
+/// What is wrong with an image (JSON). Changes nothing.
+#[pyfunction]
+fn image_check(py: Python<'_>, path: &str) -> PyResult<String> {
+    Ok(py.detach(|| -> Result<String, Failure> { json(&live::check(Path::new(path))?) })?)
+}
+
+/// Asks the server of an image (JSON); returns its answer (JSON).
+#[pyfunction]
+fn server_call(py: Python<'_>, image: &str, request_json: &str) -> PyResult<String> {
+    let call = || -> Result<String, Failure> {
+        Ok(live::call(Path::new(image), &parse("the request to the server", request_json)?)?)
+    };
+    Ok(py.detach(call)?)
+}
+
+/// A server of an image. It runs in threads of its own from its making until it is stopped.
+#[pyclass(frozen, module = "ftlkit._native")]
+struct Server {
+    ready: String,
+    running: Mutex<Option<live::Server>>,
+}
+
+/// How often a server is looked at that is waited for.
+const POLL: Duration = Duration::from_millis(20);
+
+impl Server {
+    fn running(&self) -> std::sync::MutexGuard<'_, Option<live::Server>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Server {
+    #[new]
+    fn new(py: Python<'_>, options_json: &str) -> PyResult<Self> {
+        let start = || -> Result<Self, Failure> {
+            let options = parse::<ServeText>("the options of the server", options_json)?.check()?;
+            let server = live::Server::start(&options)?;
+            Ok(Self { ready: json(server.ready())?, running: Mutex::new(Some(server)) })
+        };
+        Ok(py.detach(start)?)
+    }
+
+    /// Where it listens and what it serves (JSON).
+    fn ready(&self) -> &str {
+        &self.ready
+    }
+
+    /// Wait at most so many seconds; whether it has ended by itself.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
+        let until = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        py.detach(|| {
+            loop {
+                if self.running().as_ref().is_none_or(live::Server::has_ended) {
+                    return true;
+                }
+                if Instant::now() >= until {
+                    return false;
+                }
+                std::thread::sleep(POLL);
+            }
+        })
+    }
+
+    /// Stop in good order; what was saved (JSON). Raises why it ended by itself, if it did.
+    fn stop(&self, py: Python<'_>) -> PyResult<String> {
+        let stop = || -> Result<String, Failure> {
+            let server = self.running().take();
+            let server = server.ok_or_else(|| Failure::User("the server was stopped already".into()))?;
+            json(&server.stop()?)
+        };
+        Ok(py.detach(stop)?)
+    }
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Server>()?;
+    module.add_function(wrap_pyfunction!(image_create, module)?)?;
+    module.add_function(wrap_pyfunction!(image_info, module)?)?;
+    module.add_function(wrap_pyfunction!(image_check, module)?)?;
+    module.add_function(wrap_pyfunction!(server_call, module)?)
+}

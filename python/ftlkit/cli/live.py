@@ -1,0 +1,281 @@
+"""`ftlkit image | serve | stat | fault`: a flash image as a block device that applications can use."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from ftlkit import live, study, units
+from ftlkit._native import UserError
+from ftlkit.cli import options
+from ftlkit.cli.shell import OUT, USER_ERROR, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ftlkit.document import Json
+
+image = typer.Typer(help="Make, describe and check flash images.", no_args_is_help=True)
+
+Image = Annotated[Path, typer.Argument(metavar="IMAGE", help="The flash image.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+POLL_S = 0.2
+"""How often a server is looked at; signals are heard between two looks."""
+
+
+@image.command()
+def create(
+    path: Image,
+    ftl: Annotated[str, typer.Option(help="The translation layer; dftl:cmt=32KiB sets a parameter of it.")] = "page",
+    device: options.Device = None,
+    capacity: Annotated[
+        str | None, typer.Option(help="Logical size, for example 1GiB; the preset's without it.")
+    ] = None,
+    setting: options.Setting = None,
+    seed: options.Seed = None,
+) -> None:
+    """Make an image: a new flash device in a sparse file, for one translation layer."""
+    scheme, table = study.image(ftl, device, capacity, setting or [])
+    made = live.create_image(path, scheme, device=table, seed=seed)
+    say(f"made {path}: {made['ftl']}, {units.typed(units.size(_logical(made)))} on {_flash(made)}")
+    say(f"serve it: ftlkit serve {path}")
+
+
+@image.command()
+def info(path: Image, as_json: AsJson = False) -> None:
+    """Say what an image is; may be asked while it is served."""
+    found = live.image_info(path)
+    if as_json:
+        _print_json(found)
+        return
+    described = found["description"]
+    state = (
+        "being served"
+        if found["is_served"]
+        else "in good order"
+        if found["is_clean"]
+        else "was not stopped in good order; the next start recovers it"
+    )
+    _rows(
+        [
+            ("image", str(path)),
+            ("state", state),
+            ("translation layer", _scheme(described)),
+            ("logical size", units.size(found["logical_bytes"])),
+            ("flash", _flash(described)),
+            ("file", f"{units.size(found['file_bytes'])}, {units.size(found['disk_bytes'])} of it on the disk"),
+            ("served", f"{units.count(found['starts'])} times"),
+            *((name.replace("_", " "), units.count(number)) for name, number in found["life"].items()),
+        ]
+    )
+
+
+@image.command()
+def check(path: Image, as_json: AsJson = False) -> None:
+    """Check every byte of an image that nobody serves, and recover it on a copy in memory.
+
+    The exit code is 2 if anything is wrong.
+    """
+    found = live.check_image(path)
+    if as_json:
+        _print_json(found)
+    else:
+        for problem in found["problems"]:
+            OUT.print(problem, markup=False, highlight=False, soft_wrap=True)
+        if found["unreadable_pages"]:
+            pages = ", ".join(str(page) for page in found["unreadable_pages"])
+            more = found["unreadable_count"] - len(found["unreadable_pages"])
+            OUT.print(f"unreadable logical pages: {pages}" + (f" and {more} more" if more else ""), soft_wrap=True)
+        verdict = "sound" if found["is_sound"] else "damaged; what is listed above cannot be trusted, the rest can"
+        OUT.print(f"{path}: {verdict}. {units.count(found['programmed_pages'])} pages programmed.", soft_wrap=True)
+    if not found["is_sound"]:
+        raise typer.Exit(USER_ERROR)
+
+
+def serve(
+    path: Image,
+    socket: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Unix socket to listen on; IMAGE.sock without it.")
+    ] = None,
+    listen: Annotated[
+        str | None, typer.Option(metavar="ADDRESS:PORT", help="Listen on TCP instead, for example 127.0.0.1:10809.")
+    ] = None,
+    latency: Annotated[
+        str, typer.Option(help="none: as fast as it goes; modelled: each reply when the modelled device would answer.")
+    ] = "none",
+    fault: Annotated[
+        Path | None, typer.Option(metavar="SCRIPT.toml", help="Faults at certain flash operations.")
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="OUT.parquet", help="Record the requests served as a trace.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="ADDRESS:PORT", help="Answer Prometheus there, on /metrics.")
+    ] = None,
+    tls: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Serve over TLS alone, with server-cert.pem and server-key.pem of this folder."
+        ),
+    ] = None,
+    clients: Annotated[int | None, typer.Option(help="Clients at once; 16 without it.")] = None,
+    accept_damage: Annotated[
+        bool, typer.Option("--accept-damage", help="Serve what is left of a damaged image.")
+    ] = False,
+) -> None:
+    """Serve an image as a block device over NBD, until Ctrl-C or SIGTERM."""
+    if latency not in ("none", "modelled"):
+        raise UserError(f"--latency {latency}: must be none or modelled.")
+    stopping = _Stopping()
+    device = live.serve(
+        path,
+        socket=socket,
+        listen=listen,
+        latency=latency,
+        fault=fault,
+        record=record,
+        metrics=metrics,
+        tls=tls,
+        clients=clients,
+        accept_damage=accept_damage,
+    )
+    for finding in device.ready["findings"]:
+        say(f"{path}: {finding}")
+    size = units.typed(units.size(device.ready["logical_bytes"]))
+    say(f"serving {path} ({device.ready['ftl']}, {size}) at {device.uri}")
+    if device.ready["metrics"]:
+        say(f"metrics at {device.ready['metrics']}")
+    try:
+        while not stopping.asked and not device.wait(POLL_S):
+            pass
+    finally:
+        _say_saved(path, device.stop())
+    if record is not None:
+        say(f"wrote {record}")
+
+
+def stat(path: Image, as_json: AsJson = False) -> None:
+    """Say how a device that is being served is, like the SMART page of a drive."""
+    found = live.stat(path)
+    if as_json:
+        _print_json(found)
+    else:
+        _rows(list(_stat_rows(found)))
+
+
+def fault(
+    path: Image,
+    what: Annotated[
+        str,
+        typer.Argument(metavar="FAULT", help="cut, restore, program_fails, erase_fails, read_fails or read_corrected."),
+    ],
+    after: Annotated[int, typer.Option(min=0, help="Flash operations before it.")] = 0,
+    tear: Annotated[
+        str | None,
+        typer.Option(help="Of a cut: how far the operation gets that it meets: before, unseen, torn, after."),
+    ] = None,
+    stay_off: Annotated[bool, typer.Option("--stay-off", help="Of a cut: until restore gives the power back.")] = False,
+) -> None:
+    """Let something go wrong in a device that is being served."""
+    kinds = ("program_fails", "erase_fails", "read_fails", "read_corrected")
+    if what not in ("cut", "restore", *kinds):
+        raise UserError(f"{what}: must be one of cut, restore, {', '.join(kinds)}.")
+    if what != "cut" and (tear is not None or stay_off):
+        raise UserError(f"--tear and --stay-off belong to cut, not to {what}.")
+    if tear not in (None, "before", "unseen", "torn", "after"):
+        raise UserError(f"--tear {tear}: must be one of before, unseen, torn, after.")
+    if what == "restore":
+        say(live.fault(path, "restore"))
+    elif what == "cut":
+        say(live.fault(path, {"cut": {"tear": tear, "after": after, "stay_off": stay_off}}))
+    else:
+        say(live.fault(path, {"at": {"kind": what, "after": after}}))
+
+
+class _Stopping:
+    """Hears Ctrl-C and SIGTERM; a second one ends the process, as it would without us."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._ask)
+
+    def _ask(self, number: int, _frame: object) -> None:
+        self.asked = True
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _say_saved(path: Path, summary: Json) -> None:
+    host = summary["host"]
+    counted = ((summary["clients"], "clients"), (host["reads"], "reads"), (host["writes"], "writes"))
+    served = ", ".join(f"{units.count(number)} {what}" for number, what in counted)
+    saved = (
+        "everything is on the disk" if summary["is_saved"] else "the device has no power; its next start recovers it"
+    )
+    say(f"stopped serving {path}: {served}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
+
+
+def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
+    host, erases, spares = found["host"], found["erases"], found["spares"]
+    yield "translation layer", found["ftl"]
+    yield "power", "on" if found["has_power"] else "off"
+    yield "up", units.duration(found["uptime_s"] * 1e9)
+    yield "clients", f"{units.count(found['clients'])} now, {units.count(found['clients_served'])} in all"
+    yield "read", f"{units.count(host['reads'])} requests, {units.size(host['bytes_read'])}"
+    yield "written", f"{units.count(host['writes'])} requests, {units.size(host['bytes_written'])}"
+    yield "trims, flushes", f"{units.count(host['trims'])}, {units.count(host['flushes'])}"
+    yield "write amplification", units.plain(found["write_amplification"])
+    if found["mapping_hit_ratio"] is not None:
+        yield "mapping hit ratio", units.share(found["mapping_hit_ratio"])
+    spread = f"{units.count(erases['min'])} to {units.count(erases['max'])}, mean {units.plain(erases['mean'])}"
+    yield "erases a block", f"{spread}, of {units.count(found['endurance'])}"
+    yield "wear", units.share(found["wear"])
+    yield "bad blocks", units.count(found["bad_blocks"])
+    yield "spare blocks", f"{units.count(spares['total'] - spares['used'])} left of {units.count(spares['total'])}"
+    for operation in found["operations"]:
+        yield f"{operation['cause']} {operation['op']}s".replace("_", " "), units.count(operation["count"])
+    for name, number in found["notes"]:
+        yield name.replace("_", " "), units.count(number)
+    for name, number in found["gauges"]:
+        yield name.replace("_", " "), units.plain(number)
+
+
+def _logical(described: Json) -> int:
+    size: int = described["logical_pages"] * described["geometry"]["page_size_bytes"]
+    return size
+
+
+def _flash(described: Json) -> str:
+    shape = described["geometry"]
+    dies = shape["channels"] * shape["dies_per_channel"]
+    blocks = dies * shape["planes_per_die"] * shape["blocks_per_plane"]
+    size = blocks * shape["pages_per_block"] * shape["page_size_bytes"]
+    return units.typed(
+        f"{units.size(size)} of flash: {units.count(dies)} dies, {units.count(blocks)} blocks of "
+        f"{units.count(shape['pages_per_block'])} pages of {units.size(shape['page_size_bytes'])}"
+    )
+
+
+def _scheme(described: Json) -> str:
+    settings = " ".join(f"{key}={value}" for key, value in described["settings"].items())
+    return f"{described['ftl']} {settings}".strip()
+
+
+def _print_json(found: Json) -> None:
+    OUT.file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+
+
+def _rows(rows: list[tuple[str, str]]) -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for name, value in rows:
+        table.add_row(Text(name), Text(units.typed(value)))
+    OUT.print(table)

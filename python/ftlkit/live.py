@@ -1,0 +1,126 @@
+"""The live device: flash images, and servers that offer them as block devices.
+
+>>> import ftlkit as fk
+>>> fk.create_image("disk.img", "dftl:cmt=64KiB", device={"capacity": "64MiB"})  # doctest: +SKIP
+>>> with fk.serve("disk.img") as device:  # doctest: +SKIP
+...     print(device.uri)
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ftlkit import _native, study
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from ftlkit.document import Json
+
+
+def create_image(
+    path: str | Path,
+    ftl: study.FtlChoice = "page",
+    *,
+    device: study.DeviceChoice | None = None,
+    seed: int | None = None,
+) -> Json:
+    """Make a flash image for one translation layer; returns its description.
+
+    `device` is a preset's name or a `[device]` table; its `capacity` must be a size. Raises `UserError` if the file
+    exists, or if the translation layer does not fit the device.
+    """
+    table = study.scheme(ftl)
+    name = table.pop("name")
+    table.pop("label", None)
+    asked: dict[str, Any] = {
+        "image": str(path),
+        "ftl": name,
+        "settings": {key: str(value) for key, value in table.items()},
+        "device": {"preset": device} if isinstance(device, str) else dict(device or {}),
+    }
+    if seed is not None:
+        asked["seed"] = seed
+    made: Json = json.loads(_native.image_create(json.dumps(asked)))
+    return made
+
+
+def image_info(path: str | Path) -> Json:
+    """What an image is: translation layer, sizes, counts over its life. May be asked while it is served."""
+    found: Json = json.loads(_native.image_info(str(path)))
+    return found
+
+
+def check_image(path: str | Path) -> Json:
+    """What is wrong with an image that nobody serves; changes nothing. `is_sound` says whether anything is."""
+    found: Json = json.loads(_native.image_check(str(path)))
+    return found
+
+
+def stat(path: str | Path) -> Json:
+    """How a device that is being served is: write amplification, wear, spare blocks, counts by cause."""
+    found: Json = json.loads(_native.server_call(str(path), '"stat"'))
+    return found
+
+
+def fault(path: str | Path, request: Mapping[str, object] | str) -> str:
+    """Let something go wrong in a device that is being served; returns what was done.
+
+    `request` is `"restore"`, `{"cut": {"tear": "torn", "after": 10, "stay_off": False}}` or
+    `{"at": {"kind": "program_fails", "after": 10}}`; `after` counts flash operations.
+    """
+    answer: Json = json.loads(_native.server_call(str(path), json.dumps({"fault": request})))
+    done: str = answer["done"]
+    return done
+
+
+class Device:
+    """A device that is being served; a context manager that stops it in good order."""
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self._server = _native.Server(json.dumps(options))
+        self.ready: Json = json.loads(self._server.ready())
+        """Where it listens and what it serves."""
+
+    @property
+    def uri(self) -> str:
+        """What clients connect to."""
+        uri: str = self.ready["uri"]
+        return uri
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long; whether it has ended by itself."""
+        return self._server.wait(seconds)
+
+    def stop(self) -> Json:
+        """Stop in good order: no more requests, everything on the disk. Returns what was saved."""
+        summary: Json = json.loads(self._server.stop())
+        return summary
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def serve(path: str | Path, **options: object) -> Device:
+    """Serve an image as a block device over NBD, in threads of its own.
+
+    Options: `socket` or `listen` (by default a Unix socket beside the image), `latency` (`"none"` or `"modelled"`),
+    `fault` (a script), `record` (a Parquet file), `metrics` (an address), `tls` (a folder of certificates), `clients`,
+    `accept_damage`.
+    """
+    given = {key: value for key, value in options.items() if value is not None}
+    return Device({"image": str(path), **{key: _plain(value) for key, value in given.items()}})
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, (str, int, float, bool)) else str(value)

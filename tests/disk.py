@@ -1,0 +1,128 @@
+"""A served image for tests: made, started as a process of its own, asked, stopped or killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+LONG = os.environ.get("FTLKIT_LONG") == "1"
+"""Whether the long campaigns run: a minute of fio a scheme, twenty kills a family."""
+
+STARTS_WITHIN_S = 60.0
+"""For a server to recover its image and listen, on a busy machine."""
+
+
+def needs(*clients: str) -> None:
+    """Skip, and say so, where a client is not installed."""
+    for client in clients:
+        if shutil.which(client) is None:
+            pytest.skip(f"{client} is not installed")
+
+
+def schemes() -> list[str]:
+    """Every scheme of the registry."""
+    return [scheme["name"] for scheme in fk.schemes()]
+
+
+def families() -> list[str]:
+    """One scheme of each family, the first that the registry lists."""
+    firsts: dict[str, str] = {}
+    for scheme in fk.schemes():
+        firsts.setdefault(scheme["family"], scheme["name"])
+    return list(firsts.values())
+
+
+class Disk:
+    """An image and the process that serves it; a context manager that stops it in good order."""
+
+    def __init__(self, folder: Path, ftl: str, capacity: str = "64MiB", spare: float = 0.25) -> None:
+        self.image = folder / f"{ftl}.img"
+        self.socket = folder / "disk.sock"
+        fk.create_image(self.image, ftl, device={"capacity": capacity, "spare": spare})
+        self.process: subprocess.Popen[str] | None = None
+        self.line = ""
+        """What the server said when it was ready."""
+
+    @property
+    def uri(self) -> str:
+        """What clients connect to."""
+        return f"nbd+unix:///?socket={self.socket}"
+
+    def start(self, *options: object, over_tcp: bool = False) -> Self:
+        """Start the server and wait until it listens."""
+        where = [] if over_tcp else ["--socket", str(self.socket)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "ftlkit", "serve", str(self.image), *where, *map(str, options)],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stderr is not None
+        begun, said = time.monotonic(), []
+        while time.monotonic() < begun + STARTS_WITHIN_S:
+            line = self.process.stderr.readline()
+            said.append(line)
+            if line.startswith("serving") or not line:
+                break
+        assert said[-1].startswith("serving"), "".join(said)
+        self.line = said[-1]
+        return self
+
+    def kill(self) -> None:
+        """End the server as a crash would."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+        self._forget()
+
+    def stop(self) -> str:
+        """Stop the server in good order; what it said."""
+        assert self.process is not None
+        assert self.process.stderr is not None
+        self.process.send_signal(signal.SIGTERM)
+        said = self.process.stderr.read()
+        code = self.process.wait(timeout=30)
+        self._forget()
+        assert code == 0, said
+        return said
+
+    def _forget(self) -> None:
+        assert self.process is not None
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+        self.process = None
+
+    def __enter__(self) -> Self:
+        return self if self.process is not None else self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process is not None and kind is None:
+            self.stop()
+        elif self.process is not None:
+            self.kill()
+
+
+def run(*command: object, within_s: float = 120.0) -> str:
+    """Run a client to its end; what it printed. A client that fails fails the test with its words."""
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=within_s, check=False
+    )
+    assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+    return done.stdout

@@ -1,0 +1,118 @@
+"""`ftlkit image | serve | stat | fault`: what a user types, and what comes of it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import urllib.request
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+from disk import Disk, needs, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+
+def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result], tmp_path: Path) -> None:
+    made = call(
+        "image", "create", "d.img", "--ftl", "dftl:cmt=8KiB", "--capacity", "32MiB", "--set", "device.spare=0.25"
+    )
+    assert made.exit_code == 0, made.output
+    assert "ftlkit serve d.img" in made.output
+    found = json.loads(call("image", "info", "d.img", "--json").output)
+    assert found["description"]["settings"]["cmt"] == "8KiB"
+    assert found["logical_bytes"] == 32 << 20
+    assert found["disk_bytes"] < found["file_bytes"] / 10
+    assert "in good order" in call("image", "info", "d.img").output
+    assert "sound" in call("image", "check", "d.img").output
+    again = call("image", "create", "d.img")
+    assert again.exit_code == 2
+    assert "exists" in again.output
+    with (tmp_path / "d.img").open("r+b") as file:
+        file.truncate(found["file_bytes"] // 2)
+    checked = call("image", "check", "d.img")
+    assert checked.exit_code == 2
+    assert "truncated" in checked.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["image", "create", "x.img", "--capacity", "auto"], "give a size"),
+        (["image", "create", "x.img", "--ftl", "dtfl"], "page, block"),
+        (["image", "create", "x.img", "--ftl", "dftl:cmt=1"], "dftl.cmt"),
+        (["image", "create", "x.img", "--set", "host.loop=open"], "no host"),
+        (["image", "info", "none.img"], "ftlkit image create"),
+        (["serve", "none.img"], "ftlkit image create"),
+        (["serve", "none.img", "--latency", "slow"], "none or modelled"),
+        (["serve", "none.img", "--listen", "somewhere"], "127.0.0.1:10809"),
+        (["stat", "none.img"], "ftlkit serve"),
+        (["fault", "none.img", "melt"], "cut, restore"),
+        (["fault", "none.img", "restore", "--stay-off"], "belong to cut"),
+    ],
+)
+def test_mistakes_are_said_in_a_paragraph(call: Callable[..., Result], arguments: list[str], part: str) -> None:
+    ended = call(*arguments)
+    assert ended.exit_code == 2
+    assert part in ended.output
+
+
+def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "page", capacity="16MiB")
+    disk.start("--metrics", "127.0.0.1:0", "--record", tmp_path / "served.parquet")
+    assert disk.process is not None
+    assert disk.process.stderr is not None
+    metrics = disk.process.stderr.readline().split()[-1]
+    needs("nbdcopy")
+    (tmp_path / "data").write_bytes((b"ftl" * 1_000_000).ljust(16 << 20, b"\0"))
+    run("nbdcopy", "--flush", tmp_path / "data", disk.uri)
+    found = fk.stat(disk.image)
+    assert found["host"]["bytes_written"] >= 3_000_000
+    assert found["write_amplification"] == pytest.approx(1.0, abs=0.2)
+    with urllib.request.urlopen(metrics) as answer:  # noqa: S310 - our own server
+        text = answer.read().decode()
+    assert 'ftlkit_flash_operations_total{cause="host",op="program"}' in text
+    assert fk.image_info(disk.image)["is_served"]
+    assert "everything is on the disk" in disk.stop()
+    assert fk.check_image(disk.image)["is_sound"]
+    info = fk.image_info(disk.image)
+    assert info["is_clean"]
+    assert info["life"]["host_bytes_written"] == found["host"]["bytes_written"]
+    compared = fk.compare(tmp_path / "served.parquet", ["page", "dftl"], device={"capacity": "16MiB", "spare": 0.4})
+    assert {run["label"] for run in compared.document["runs"]} == {"page", "dftl"}
+
+
+def test_power_cuts_are_staged_from_the_command_line(call: Callable[..., Result], tmp_path: Path) -> None:
+    with Disk(tmp_path, "fast", capacity="16MiB") as disk:
+        assert "recovered" in call("fault", disk.image, "cut").output
+        assert "power" in call("fault", disk.image, "cut", "--stay-off").output
+        assert "off" in call("stat", disk.image).output
+        assert "power is back" in call("fault", disk.image, "restore").output
+        assert "due after 3" in call("fault", disk.image, "program_fails", "--after", 3).output
+        assert "translation layer" in call("stat", disk.image).output
+
+
+def test_ctrl_c_stops_in_good_order(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "block", capacity="16MiB").start()
+    assert disk.process is not None
+    disk.process.send_signal(signal.SIGINT)
+    assert "everything is on the disk" in disk.stop()
+    assert fk.image_info(disk.image)["is_clean"]
+
+
+def test_the_api_serves_within_the_process(tmp_path: Path) -> None:
+    image = tmp_path / "a.img"
+    fk.create_image(image, {"name": "page", "gc_threshold": 2}, device={"capacity": "64MiB"})
+    with fk.serve(image) as device:
+        assert device.uri.endswith("a.img.sock")
+        assert fk.stat(image)["has_power"]
+        assert "recovered" in fk.fault(image, {"cut": {}})
+        with pytest.raises(fk.UserError, match="being served"):
+            fk.serve(image)
+    assert not fk.image_info(image)["is_served"]

@@ -1,0 +1,70 @@
+"""The clients that people have: each must find a disk that keeps what was written, under every scheme."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from disk import LONG, Disk, needs, run, schemes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZE = 64 << 20
+
+
+def noise(path: Path, size: int) -> Path:
+    """A file of data that does not repeat, with holes in it."""
+    made = random.Random(4)  # noqa: S311 - data that repeat from run to run
+    with path.open("wb") as file:
+        for start in range(0, size, 1 << 20):
+            if made.random() < 0.7:
+                file.seek(start)
+                file.write(made.randbytes(1 << 20))
+        file.truncate(size)
+    return path
+
+
+@pytest.mark.parametrize("ftl", schemes())
+def test_libnbd_and_qemu_find_a_disk(ftl: str, tmp_path: Path) -> None:
+    needs("nbdinfo", "nbdcopy", "qemu-img")
+    source = noise(tmp_path / "source", SIZE)
+    with Disk(tmp_path, ftl) as disk:
+        (export,) = json.loads(run("nbdinfo", "--json", disk.uri))["exports"]
+        assert export["export-size"] == SIZE
+        assert export["can_multi_conn"]
+        assert export["can_fua"]
+        assert export["block_size_preferred"] == 4096
+        run("nbdcopy", source, disk.uri)
+        run("nbdcopy", disk.uri, tmp_path / "copy")
+        assert (tmp_path / "copy").read_bytes() == source.read_bytes()
+        run("qemu-img", "compare", "-f", "raw", "-F", "raw", source, disk.uri)
+        run("qemu-img", "convert", "-f", "raw", "-O", "qcow2", disk.uri, tmp_path / "copy.qcow2")
+        run("qemu-img", "compare", "-f", "raw", "-F", "qcow2", source, tmp_path / "copy.qcow2")
+        run("qemu-img", "convert", "-n", "-f", "qcow2", "-O", "raw", tmp_path / "copy.qcow2", disk.uri)
+        run("qemu-img", "compare", "-f", "raw", "-F", "raw", source, disk.uri)
+        extents = json.loads(run("nbdinfo", "--map", "--json", disk.uri))
+        assert sum(extent["length"] for extent in extents) == SIZE
+        assert {extent["description"] for extent in extents} == {"data", "hole,zero"}
+    run("qemu-img", "compare", "-f", "raw", "-F", "raw", source, tmp_path / "copy")
+
+
+@pytest.mark.parametrize("ftl", schemes())
+def test_fio_finds_what_it_wrote(ftl: str, tmp_path: Path) -> None:
+    needs("fio")
+    job = ["--ioengine=nbd", "--rw=randwrite", "--bs=4k", "--iodepth=16", "--verify=crc32c", "--verify_fatal=1"]
+    length = ["--time_based", "--runtime=60"] if LONG else ["--number_ios=4000"]
+    with Disk(tmp_path, ftl) as disk:
+        said = run(
+            *["fio", "--name=verify", *job, *length, f"--uri={disk.uri}", "--size=64M", "--fsync=32", "--randseed=7"],
+            *["--verify_backlog=256", "--output-format=json"],
+            within_s=600,
+        )
+        (found,) = json.loads(said[said.index("{") :])["jobs"]
+        assert found["error"] == 0
+        assert found["write"]["total_ios"] > 0
+        assert found["read"]["total_ios"] > 0
+        assert found["sync"]["total_ios"] > 0

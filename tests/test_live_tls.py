@@ -1,0 +1,80 @@
+"""TLS: with certificates nothing is served in the clear, and with an authority only to those whom it signed."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from disk import Disk, needs, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def signed(folder: Path, authority: Path, name: str, *extra: str) -> None:
+    """A key and a certificate of that name, signed by an authority."""
+    folder.mkdir(exist_ok=True)
+    key, request, made = folder / f"{name}-key.pem", folder / f"{name}.csr", folder / f"{name}-cert.pem"
+    run("openssl", "req", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", request, "-subj", f"/CN={name}")
+    names = folder / f"{name}.cnf"
+    names.write_text("subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n")
+    run(
+        *[
+            "openssl",
+            "x509",
+            "-req",
+            "-in",
+            request,
+            "-CA",
+            authority / "ca-cert.pem",
+            "-CAkey",
+            authority / "ca-key.pem",
+        ],
+        *["-CAcreateserial", "-days", "2", "-out", made, "-extfile", names, *extra],
+    )
+
+
+def authority(folder: Path) -> Path:
+    """An authority of its own."""
+    folder.mkdir()
+    run(
+        *["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=authority"],
+        *["-keyout", folder / "ca-key.pem", "-out", folder / "ca-cert.pem"],
+        *["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign"],
+    )
+    return folder
+
+
+def size(port: str, certificates: Path) -> subprocess.CompletedProcess[str]:
+    """Ask for the size over TLS."""
+    uri = f"nbds://localhost:{port}/?tls-certificates={certificates}"
+    return subprocess.run(["nbdinfo", "--size", uri], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_only_those_whom_the_authority_signed_are_served(tmp_path: Path) -> None:
+    needs("openssl", "nbdinfo", "nbdcopy")
+    ours, others = authority(tmp_path / "ours"), authority(tmp_path / "others")
+    server, client, stranger = (tmp_path / name for name in ("server", "client", "stranger"))
+    signed(server, ours, "server")
+    signed(client, ours, "client")
+    signed(stranger, others, "client")
+    for folder in (server, client, stranger):
+        (folder / "ca-cert.pem").write_bytes((ours / "ca-cert.pem").read_bytes())
+    disk = Disk(tmp_path, "page", capacity="16MiB")
+    disk.start("--tls", server)
+    plain = subprocess.run(["nbdinfo", disk.uri], capture_output=True, text=True, timeout=60, check=False)
+    assert plain.returncode != 0
+    disk.stop()
+    line = disk.start("--tls", server, "--listen", "127.0.0.1:0", over_tcp=True).line
+    port = line.rsplit(":", 1)[1].strip()
+    found = size(port, client)
+    assert found.returncode == 0, found.stderr
+    assert int(found.stdout) == 16 << 20
+    assert size(port, stranger).returncode != 0
+    source = tmp_path / "source"
+    source.write_bytes((b"encrypted" * 1_800_000).ljust(16 << 20, b"\0"))
+    uri = f"nbds://localhost:{port}/?tls-certificates={client}"
+    run("nbdcopy", "--flush", source, uri)
+    run("nbdcopy", uri, tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == source.read_bytes()
+    disk.stop()
