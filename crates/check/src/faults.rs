@@ -249,8 +249,10 @@ impl<'a> Trial<'a> {
             return Err(Fault::ReadOnly(format!("{error}, but only {} of {} are used", spares.used, spares.total)));
         }
         if failed <= spares.total {
-            let is_one_die = self.door().device().geometry().dies() == 1;
-            if self.recent_failures < 2 && !is_one_die {
+            // Each failure costs a die its last free block until the next collection there; a cut may come before that.
+            let dies = self.door().device().geometry().dies();
+            let is_all_dies = self.failed_before > 0 && self.failed_blocks.len() as u32 >= dies;
+            if self.recent_failures < 2 && dies > 1 && !is_all_dies {
                 return Err(Fault::ReadOnly(format!("{error}, but only {failed} blocks have failed")));
             }
             self.endured.early = true;

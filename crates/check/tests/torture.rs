@@ -126,3 +126,17 @@ fn what_cannot_be_tortured_is_refused_in_words() {
     assert!(refused(on("1x1x1x8x4x512,strict")).contains("program_order = strict"));
     assert!(refused(on("1x1x1x1x4x512")).contains("raise device.spare"));
 }
+
+/// Cases that once failed. The first: of two dies with random victims one lost its last free block to a failed erase, and then
+/// chose victims for whose pages there was no room, until the device was read-only with spares left and empty blocks at hand.
+#[test]
+fn what_was_mended_stays_mended() {
+    let lines =
+        ["check::replay scheme=page set.victim=random geometry=1x2x1x11x5x512 pages=60 seed=2948534132 prefill=full \
+                  workload=swarm:write+page+long+whole+anywhere+hot+onward requests=16 readback=0 check=32 \
+                  faults=1017:erase-fails,1061:erase-fails,1103:erase-fails"];
+    for line in lines {
+        let case: Case = line.parse().expect("a replay line");
+        run_case(&case).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}

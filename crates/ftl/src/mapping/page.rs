@@ -167,7 +167,12 @@ impl<D: Device> Ftl<D> for Page {
             let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
             self.remap(lpn, Some(to));
             Ok(())
-        })
+        })?;
+        // Not with the next request, since the power may be cut before.
+        if self.space.has_lost_reserve() {
+            FtlError::unless_read_only(self.restore_reserves(media))?;
+        }
+        Ok(())
     }
 
     fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
@@ -299,7 +304,7 @@ impl Page {
     #[cold]
     fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         while self.space.has_lost_reserve()
-            && let Some((die, victim)) = self.space.take_victim_for_reserve(self.collected)
+            && let Some((die, victim)) = self.space.take_victim_for_reserve(self.collected, 1)
         {
             media
                 .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;

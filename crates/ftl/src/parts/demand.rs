@@ -143,7 +143,12 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
             let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
             self.remap(lpn, slot, Some(to));
             Ok(())
-        })
+        })?;
+        // Not with the next request, since the power may be cut before.
+        if self.space.has_lost_reserve() {
+            FtlError::unless_read_only(self.restore_reserves(media))?;
+        }
+        Ok(())
     }
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
@@ -242,8 +247,12 @@ impl<S: DemandScheme> DemandPaged<S> {
             if self.cache.is_full() {
                 self.make_way(media)?;
             }
-            self.fetch(media, lpn)?;
-            Ok(self.cache.insert(lpn, &self.table))
+            let page = self.table.page_of(lpn);
+            let (content, lost) = self.read_translation(media, page)?;
+            let slot = self.cache.insert(lpn, &self.table);
+            // Not before: that may collect, and so change what was about to leave the cache.
+            self.repair(media, page, content, &lost)?;
+            Ok(slot)
         })
     }
 
@@ -258,13 +267,16 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Reads the translation page of a logical page, and writes the copies anew that turn out to be lost.
-    fn fetch<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
-        let page = self.table.page_of(lpn);
-        let (content, lost) = self.read_translation(media, page)?;
-        for copy in lost {
-            let content = content.clone().unwrap_or_default();
-            // The host waits for its entry, not for the repair.
+    /// Writes copies of a translation page anew that turned out to be lost. The host does not wait for that.
+    fn repair<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        page: u32,
+        content: Option<D::Data>,
+        lost: &[u32],
+    ) -> Result<(), FtlError> {
+        let content = content.unwrap_or_default();
+        for &copy in lost {
             let repaired = media.detached(|media| {
                 self.write_copy(media, page, copy, &content, &[], Self::next_translation_die).map(|_| ())
             });

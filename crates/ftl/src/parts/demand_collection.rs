@@ -71,9 +71,11 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Collects where failures have cost a die its last free block.
     #[cold]
-    fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    pub(super) fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        // The page itself, and its translation page.
+        let cost = 1 + self.table.copies();
         while self.space.has_lost_reserve()
-            && let Some((die, victim)) = self.space.take_victim_for_reserve(COLLECTED)
+            && let Some((die, victim)) = self.space.take_victim_for_reserve(COLLECTED, cost)
         {
             media.detached(|media| self.collect(media, die, victim, false))?;
         }
@@ -138,12 +140,15 @@ impl<S: DemandScheme> DemandPaged<S> {
             done += 1;
             Ok(())
         });
-        // What was moved is mapped there even if something failed on the way.
+        // What was moved is mapped there even if something failed on the way; unless its translation page could not be written.
         let updated = media.because(Cause::MappingCollection, |media| self.update_translations(media));
+        let unmoved = self.take_back_updates();
         let Self { trims, space, .. } = self;
         let moved = moved.and(updated).and_then(|()| replace_vanishing(trims, space, media, (die, COLLECTED), victim));
         if moved.is_err() {
-            self.space.put_back(victim, &moving[..done], fails);
+            moving.truncate(done);
+            moving.retain(|from| !unmoved.contains(from));
+            self.space.put_back(victim, &moving, fails);
         }
         self.moving = moving;
         moved?;
@@ -180,14 +185,27 @@ impl<S: DemandScheme> DemandPaged<S> {
     fn update_translations<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         let mut updates = std::mem::take(&mut self.updates);
         updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
-        for group in updates.chunk_by(|a, b| a.0 == b.0) {
-            self.write_translation(media, group[0].0, group, |scheme, _, channels| {
-                scheme.die_for_translation(channels)
-            })?;
+        let written = updates.chunk_by(|a, b| a.0 == b.0).try_for_each(|group| {
+            self.write_translation(media, group[0].0, group, |scheme, _, channels| scheme.die_for_translation(channels))
+        });
+        if written.is_ok() {
+            updates.clear();
         }
-        updates.clear();
         self.updates = updates;
-        Ok(())
+        written
+    }
+
+    /// Forgets the updates that could not be written: their pages stay where the map says. Returns those places.
+    fn take_back_updates(&mut self) -> Vec<Ppn> {
+        let mut unmoved = Vec::new();
+        for (_, lpn, to) in self.updates.drain(..) {
+            let mapped = self.table.entry(lpn);
+            if mapped != Some(to) {
+                self.space.release(to);
+                unmoved.extend(mapped);
+            }
+        }
+        unmoved
     }
 
     /// A die for a translation page in the middle of a collection, when nothing else may be collected; on none of these channels

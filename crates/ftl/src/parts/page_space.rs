@@ -109,7 +109,7 @@ impl PageSpace {
             self.stream_of[pbn.index()] = stream as u8;
             used[pbn.index()] = true;
         }
-        self.pool = FreePool::new(self.geometry, &[]);
+        self.pool = FreePool::empty(self.geometry, &layout.good_blocks);
         self.was_recovered = true;
         media.together(&layout.good_blocks, |media, &pbn| {
             if used[pbn.index()] {
@@ -287,10 +287,10 @@ impl PageSpace {
         self.pool.has_emptied_die() && (self.spares.used > 0 || self.was_recovered)
     }
 
-    /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to `stream`: the
-    /// next failure would else find no place anywhere.
+    /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to `stream`, where
+    /// moving a page takes up to `cost` programs: the next failure would else find no place anywhere.
     #[cold]
-    pub fn take_victim_for_reserve(&mut self, stream: Stream) -> Option<(u32, Pbn)> {
+    pub fn take_victim_for_reserve(&mut self, stream: Stream, cost: u32) -> Option<(u32, Pbn)> {
         let open_pages = |die: u32| {
             let open = self.open[stream * self.order.len() + die as usize];
             open.end - open.next + self.pool.len_on(die) as u32 * self.summaries.content_pages()
@@ -298,7 +298,7 @@ impl PageSpace {
         let room: u32 = (0..self.dies()).map(open_pages).sum();
         for die in (0..self.dies()).filter(|&die| self.pool.len_on(die) == 0).collect::<Vec<_>>() {
             if let Some(victim) = self.take_fewest_valid_on(die) {
-                if self.ledger.valid_pages(victim) <= room {
+                if self.ledger.valid_pages(victim) * cost <= room {
                     return Some((die, victim));
                 }
                 self.victims.close(victim, self.ledger.valid_pages(victim));

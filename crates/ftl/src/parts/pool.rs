@@ -15,21 +15,30 @@ pub struct FreePool {
     order: Vec<u32>,
     next: usize,
     len: usize,
-    /// Dies that had a free block once and have none now.
+    /// Dies with good blocks that have no free one.
     emptied: usize,
-    served: Vec<bool>,
+    has_good: Vec<bool>,
 }
 
 impl FreePool {
     /// A pool of these blocks.
     pub fn new(geometry: Geometry, blocks: &[Pbn]) -> Self {
-        let dies = vec![VecDeque::new(); geometry.dies() as usize];
-        let served = vec![false; geometry.dies() as usize];
-        let mut pool = Self { dies, geometry, order: channels_first(&geometry), next: 0, len: 0, emptied: 0, served };
+        let mut pool = Self::empty(geometry, blocks);
         for &pbn in blocks {
             pool.put(pbn);
         }
         pool
+    }
+
+    /// An empty pool of a device with these good blocks.
+    pub fn empty(geometry: Geometry, good_blocks: &[Pbn]) -> Self {
+        let mut has_good = vec![false; geometry.dies() as usize];
+        for &pbn in good_blocks {
+            has_good[geometry.die_of(pbn) as usize] = true;
+        }
+        let emptied = has_good.iter().filter(|&&has_good| has_good).count();
+        let dies = vec![VecDeque::new(); geometry.dies() as usize];
+        Self { dies, geometry, order: channels_first(&geometry), next: 0, len: 0, emptied, has_good }
     }
 
     /// Free blocks of the device.
@@ -49,7 +58,7 @@ impl FreePool {
         self.dies[die as usize].len()
     }
 
-    /// Whether a die that had a free block once has none now.
+    /// Whether a die with good blocks has no free one.
     #[inline]
     pub fn has_emptied_die(&self) -> bool {
         self.emptied > 0
@@ -63,8 +72,7 @@ impl FreePool {
     /// Returns an erased block.
     pub fn put(&mut self, pbn: Pbn) {
         let die = self.geometry.die_of(pbn) as usize;
-        self.emptied -= usize::from(self.served[die] && self.dies[die].is_empty());
-        self.served[die] = true;
+        self.emptied -= usize::from(self.has_good[die] && self.dies[die].is_empty());
         self.dies[die].push_back(pbn);
         self.len += 1;
     }
@@ -73,7 +81,7 @@ impl FreePool {
     pub fn take_on(&mut self, die: u32) -> Option<Pbn> {
         let pbn = self.dies[die as usize].pop_front()?;
         self.len -= 1;
-        self.emptied += usize::from(self.dies[die as usize].is_empty());
+        self.emptied += usize::from(self.has_good[die as usize] && self.dies[die as usize].is_empty());
         Some(pbn)
     }
 

@@ -52,8 +52,8 @@ fn every_scheme_ends_read_only_and_keeps_what_was_measured() {
         assert_eq!(run.series.request.last(), Some(&served), "{label}");
         assert!(run.response_ns.all.mean.is_some() && run.erases.max == 6, "{label}: {:?}", run.erases);
         assert_eq!(run.verified, Some(true), "{label}: what was written can still be read");
-        // The device serves at least what its spares alone are good for.
-        assert!(run.host_pages_written > 1_000, "{label}: {}", run.host_pages_written);
+        // Even a scheme that rewrites a block for each page gets that much out of the spares alone.
+        assert!(run.host_pages_written > u64::from(6 * total), "{label}: {}", run.host_pages_written);
     }
 }
 
