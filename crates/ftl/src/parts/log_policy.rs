@@ -27,7 +27,7 @@ pub trait LogScheme {
     const ENTRY: Entry;
 
     /// What it decides.
-    type Policy: LogPolicy;
+    type Policy: LogPolicy + Send;
 
     /// What it needs of the device. Allocates nothing, since the device may turn out to be too small.
     fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError>;

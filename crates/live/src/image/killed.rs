@@ -98,7 +98,7 @@ fn killed_between_any_two_writes_everything_answered_is_there() {
             answers.push((if round % 2 == 0 { written(&drive) } else { usize::MAX }, page, round));
         }
         let erases: u32 = drive.erase_counts().iter().sum();
-        assert!(erases > 10, "{}: {erases} erases prove nothing", scheme);
+        assert!(erases > 10, "{scheme}: {erases} erases prove nothing");
         let tape = drive.media().device().chip.chip().store().tape.clone();
         drop(drive);
         for killed_after in (0..=tape.len()).step_by(ONE_IN).chain([tape.len()]) {
@@ -121,7 +121,7 @@ fn check_after(path: &Path, started: &[u8], tape: &[(u64, Vec<u8>)], answers: &[
         let of_page = || answers.iter().enumerate().filter(move |(_, (_, written, _))| *written == page);
         // The last write that was answered, its partner's answer counting for both; anything later may be there or not.
         let answered = |i: usize| answers[i | 1].0 <= tape.len();
-        let last = of_page().filter(|(i, _)| answered(*i)).last();
+        let last = of_page().rfind(|(i, _)| answered(*i));
         let mut allowed: Vec<Vec<u8>> = of_page()
             .filter(|(i, _)| last.is_none_or(|(last, _)| *i >= last))
             .map(|(_, (_, _, round))| content(page, *round).to_vec())

@@ -136,7 +136,7 @@ impl FileStore {
         let mut first = 0;
         for (i, (page, bytes)) in waiting.iter().enumerate() {
             match waiting.get(i + 1) {
-                Some((next, _)) if next == page => continue,
+                Some((next, _)) if next == page => {}
                 next => {
                     if run.is_empty() {
                         first = *page;
