@@ -143,10 +143,6 @@ impl Scheme for Page {
         for &lpn in &kept.outdated {
             page.trims.guard(lpn);
         }
-        for lpn in kept.contradicted {
-            page.remap(lpn, None);
-        }
-        FtlError::unless_read_only(page.write_trims_down(media))?;
         Ok(page)
     }
 }

@@ -118,10 +118,6 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         for &lpn in &kept.outdated {
             scheme.trims.guard(lpn);
         }
-        for lpn in kept.contradicted {
-            FtlError::unless_read_only(scheme.trim(media, &Request::new(lpn, 1)))?;
-        }
-        FtlError::unless_read_only(scheme.write_trims_down(media))?;
         Ok(scheme)
     }
 }

@@ -4,7 +4,7 @@
 //! a power cut; in particular a page that reads as erased may be unstable, so blocks that recovery keeps are never
 //! programmed further, and blocks that it does not need are erased before use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flash::{Lpn, Pbn, Ppn, Role, Scan, Tag};
 
@@ -28,11 +28,8 @@ pub struct Newest {
 
 /// What recovery builds a page map from.
 pub struct Kept {
-    /// One page for each newest content, data before trims.
+    /// One page for each newest content, in address order.
     pub pages: Vec<(Ppn, Tag)>,
-    /// Logical pages of which both the last copy and the trim page that was to replace it are kept (`trims.rs`): the trim
-    /// was never flushed, so either is right, but the one that is shown must last. To be trimmed and flushed.
-    pub contradicted: Vec<Lpn>,
     /// Logical pages of which older copies lie about.
     pub outdated: Vec<Lpn>,
 }
@@ -67,14 +64,17 @@ impl Scanned {
         Ok(Self { pages })
     }
 
-    /// The newest content of each logical page, of host data and trims.
+    /// The newest content of each logical page, of host data and trims. Where a trim page was to replace a last copy and both
+    /// are there (`trims.rs`), either would be right, but the one that is shown must last, even if nothing can be written any
+    /// more. So it is the copy: it is moved as long as it counts, and when it is gone, what was shown is gone for good.
     pub fn newest(&self, logical_pages: u32) -> Vec<Option<Newest>> {
         let mut newest: Vec<Option<Newest>> = vec![None; logical_pages as usize];
         for &(ppn, tag) in self.pages.iter().filter(|(_, tag)| !tag.role.is_translation()) {
             let page = (tag.role != Role::Trimmed).then_some(ppn);
             let end = tag.logical.saturating_add(tag.extent).min(logical_pages);
             for slot in newest.get_mut(tag.logical as usize..end as usize).into_iter().flatten() {
-                if slot.is_none_or(|found| found.version < tag.version) {
+                let is_newer = |found: Newest| (found.version, found.page.is_some()) < (tag.version, page.is_some());
+                if slot.is_none_or(is_newer) {
                     *slot = Some(Newest { version: tag.version, page });
                 }
             }
@@ -86,7 +86,8 @@ impl Scanned {
     pub fn holds_newest(tag: &Tag, newest: &[Option<Newest>]) -> bool {
         let end = tag.logical.saturating_add(tag.extent).min(newest.len() as u32);
         let covered = newest.get(tag.logical as usize..end as usize).unwrap_or_default();
-        covered.iter().flatten().any(|found| found.version == tag.version)
+        let is_data = tag.role != Role::Trimmed;
+        covered.iter().flatten().any(|found| found.version == tag.version && found.page.is_some() == is_data)
     }
 
     /// One page for each newest content of host data and trims. Where a cut left a page in two places, a block is given up
@@ -110,19 +111,9 @@ impl Scanned {
                 kept.extend(pages);
             }
         }
-        // Data before trims.
-        kept.sort_by_key(|(ppn, tag)| (tag.role == Role::Trimmed, *ppn));
-        let (mut seen, mut contradicted) = (BTreeMap::new(), Vec::new());
-        kept.retain(|(_, tag)| match seen.insert(tag.version, tag.role) {
-            None => true,
-            Some(role) => {
-                if tag.role == Role::Trimmed && role != Role::Trimmed {
-                    contradicted.push(Lpn::new(tag.logical));
-                }
-                false
-            }
-        });
-        Kept { pages: kept, contradicted, outdated: self.outdated(newest) }
+        let mut seen = BTreeSet::new();
+        kept.retain(|(_, tag)| seen.insert(tag.version));
+        Kept { pages: kept, outdated: self.outdated(newest) }
     }
 
     /// These blocks without those whose needed pages all lie in others of them too.
@@ -160,5 +151,67 @@ impl Scanned {
         self.pages
             .chunk_by(|a, b| layout.geometry.block_of(a.0) == layout.geometry.block_of(b.0))
             .map(|pages| (layout.geometry.block_of(pages[0].0), pages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flash::{Geometry, ProgramOrder, Shape};
+
+    use super::*;
+
+    /// Blocks of four pages, with what is programmed in each: logical page, role, version.
+    fn kept(blocks: &[&[(u32, Role, u64)]]) -> Vec<(u32, Role)> {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: blocks.len() as u32,
+            pages_per_block: 4,
+            page_size_bytes: 512,
+        };
+        let geometry = Geometry::new(shape).expect("a valid shape");
+        let good_blocks = (0..geometry.blocks()).map(Pbn::new).collect();
+        let layout =
+            Layout { geometry, logical_pages: 8, good_blocks, program_order: ProgramOrder::Any, in_use: true, seed: 1 };
+        let mut pages = Vec::new();
+        for (pbn, block) in (0..).map(Pbn::new).zip(blocks) {
+            for (offset, &(logical, role, version)) in (0..).zip(*block) {
+                let tag = Tag { logical, extent: 1, role, owner: None, seq: version, version };
+                pages.push((geometry.page(pbn, offset), tag));
+            }
+        }
+        let scanned = Scanned { pages };
+        let newest = scanned.newest(8);
+        scanned.keep_one_copy(&layout, &newest).pages.iter().map(|(_, tag)| (tag.logical, tag.role)).collect()
+    }
+
+    #[test]
+    fn a_copy_counts_as_long_as_it_is_there_and_then_the_trim_page_in_its_place_does() {
+        let copy: &[_] = &[(3, Role::Data, 7)];
+        let copy_and_others: &[_] = &[(3, Role::Collected, 7), (5, Role::Data, 8)];
+        let replacement: &[_] = &[(3, Role::Trimmed, 7)];
+        let replacement_and_others: &[_] = &[(3, Role::Trimmed, 7), (6, Role::Data, 9)];
+        for with_copy in [copy, copy_and_others] {
+            for with_replacement in [replacement, replacement_and_others] {
+                for blocks in [[with_copy, with_replacement], [with_replacement, with_copy]] {
+                    let roles: Vec<_> = kept(&blocks).into_iter().filter(|&(lpn, _)| lpn == 3).collect();
+                    assert_eq!(roles, [(3, with_copy[0].1)], "{blocks:?}");
+                }
+                assert_eq!(kept(&[with_replacement, &[]])[0], (3, Role::Trimmed));
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_collection_that_was_cut_the_fuller_side_stays() {
+        let victim: &[_] = &[(1, Role::Data, 1), (2, Role::Data, 2), (3, Role::Data, 3)];
+        let half: &[_] = &[(1, Role::Collected, 1), (3, Role::Trimmed, 3)];
+        assert_eq!(kept(&[half, victim]), [(1, Role::Data), (2, Role::Data), (3, Role::Data)]);
+        assert_eq!(kept(&[victim, half]), [(1, Role::Data), (2, Role::Data), (3, Role::Data)]);
+        let whole: &[_] =
+            &[(1, Role::Collected, 1), (2, Role::Collected, 2), (3, Role::Collected, 3), (4, Role::Data, 4)];
+        assert_eq!(kept(&[victim, whole]).len(), 4);
+        assert!(kept(&[whole, victim]).iter().all(|&(lpn, role)| role == Role::Collected || lpn == 4));
     }
 }

@@ -8,9 +8,10 @@
 //! Under a page map older copies of a page lie about in any order. If the last copy of a page whose trim is pending were
 //! simply erased, the next older one would come back, perhaps one from before an earlier trim that was flushed. So for a
 //! logical page that has had such a trim, or of which recovery found older copies ([`Trims::guard`]), when its block is collected ([`Trims::about_to_vanish`]) a page takes its place that is no data but has its version
-//! ([`Trims::replaced`]): as long as both are there they say equally much, and recovery may take the one or the other; so a
-//! collection that is cut can be undone or completed, as with any copy. The trim stays pending: a flush gives it a version of
-//! its own, and so does recovery if it has to keep both.
+//! ([`Trims::replaced`]). As long as both are there recovery takes the copy, and needs to write nothing for that to last: a copy
+//! that counts is never erased before it is elsewhere. Once no copy is left, the page in its place is the last word, and that
+//! lasts as well. So a collection that is cut can be undone or completed, as with any copy. While the power is on the trim stays
+//! pending, and a flush gives it a version of its own.
 //!
 //! There are never more of them than unmapped logical pages, so they fit where the data would.
 
