@@ -33,12 +33,12 @@
 //!
 //! ## Write
 //! 1. In place if possible;
-//! 2. else to the youngest log block of the group; if that is full, `split_if_random` looks at it, and a new one is opened.
+//! 2. else to the youngest log block of the group; if that is full, `Rules::split_if_random` looks at it, and a new one is opened.
 //!
 //! ## Reclaim
 //! 1. `cheapest_of_region`: when the log space is used up, the block with the lowest A(L), hence the cheapest by A eq. 1, of the M least
 //!    recently written ones; ties go to the older.
-//! 2. `join_if_idle`: its group and a neighbour become one if both use less than `alpha` of their pages and no log block of them has
+//! 2. `Rules::join_if_idle`: its group and a neighbour become one if both use less than `alpha` of their pages and no log block of them has
 //!    A(L) ≥ `beta`.
 //!
 //! ## Recover
@@ -62,6 +62,7 @@ use crate::parts::log_policy::log_blocks;
 use crate::parts::log_policy::{GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place};
 use crate::parts::log_sets::LogSets;
 use crate::parts::log_space::{LogSpace, Slot};
+use crate::parts::regrouping::Rules;
 use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
 
 /// Adaptive set-associative sector translation.
@@ -153,15 +154,6 @@ impl LogScheme for AdaptiveSast {
     }
 }
 
-/// The parameters of A III.C.
-#[derive(Clone, Copy)]
-struct Rules {
-    alpha: f64,
-    by_data_pages: bool,
-    beta: u32,
-    gamma: u32,
-}
-
 /// Groups that are joined and split, and victims block by block.
 pub struct AdaptiveSets {
     sets: LogSets,
@@ -187,7 +179,7 @@ impl LogPolicy for AdaptiveSets {
         let Place::New(group) = place else { return place };
         if let Some(rules) = self.rules.filter(|_| !self.asking) {
             self.asking = true;
-            self.split_if_random(log, group, rules.gamma);
+            self.splits += u64::from(rules.split_if_random(&mut self.sets.groups, log, group));
         }
         self.sets.place(log, page)
     }
@@ -198,7 +190,7 @@ impl LogPolicy for AdaptiveSets {
             _ => self.sets.victim(log, group),
         };
         if let Some((rules, block)) = self.rules.zip(victim.and_then(|slot| log.block(slot))) {
-            self.join_if_idle(log, block.group, rules);
+            self.joins += u64::from(rules.join_if_idle(&mut self.sets.groups, log, block.group));
         }
         victim
     }
@@ -256,59 +248,5 @@ impl AdaptiveSets {
             self.passed_over[slot as usize] += 1;
         }
         Some(victim)
-    }
-
-    fn split_if_random(&mut self, log: &mut LogSpace, group: u32, gamma: u32) {
-        let groups = &mut self.sets.groups;
-        let last_written = groups.youngest(group);
-        if last_written.is_none_or(|slot| log.associativity(slot) <= gamma) {
-            return;
-        }
-        let Some(right) = groups.split(group) else { return };
-        self.splits += 1;
-        for slot in groups.log_blocks(group).collect::<Vec<_>>() {
-            let pages = |of_right: bool| {
-                let half = log.owners(slot).iter().filter(|(lbn, _)| (lbn.get() >= right) == of_right);
-                half.map(|&(_, pages)| pages).sum::<u32>()
-            };
-            if pages(true) > pages(false) {
-                groups.reassign(group, right, slot);
-                log.assign(slot, right);
-            }
-        }
-    }
-
-    fn join_if_idle(&mut self, log: &mut LogSpace, group: u32, rules: Rules) {
-        if !self.is_idle(log, group, rules) {
-            return;
-        }
-        let groups = &self.sets.groups;
-        let right = groups.right_of(group).map(|right| (group, right));
-        let left = groups.left_of(group).map(|left| (left, group));
-        let idle = |&(one, other): &(u32, u32)| self.is_idle(log, if one == group { other } else { one }, rules);
-        let Some((left, right)) = right.filter(idle).or_else(|| left.filter(idle)) else { return };
-        let groups = &mut self.sets.groups;
-        self.joins += 1;
-        let own_youngest = groups.youngest(left);
-        for slot in groups.log_blocks(right).collect::<Vec<_>>() {
-            groups.reassign(right, left, slot);
-            log.assign(slot, left);
-        }
-        // Of the two that were last, one with room stays the last.
-        if let Some(slot) = own_youngest.filter(|&slot| log.has_room(slot)) {
-            groups.reassign(left, left, slot);
-        }
-        groups.join_right(left);
-    }
-
-    /// A III.C: little of its log is used, and no log block has many owners.
-    fn is_idle(&self, log: &LogSpace, group: u32, rules: Rules) -> bool {
-        let groups = &self.sets.groups;
-        let blocks = || groups.log_blocks(group).filter_map(|slot| log.block(slot));
-        let used: u32 = blocks().map(|block| block.filled).sum();
-        let allocated = if rules.by_data_pages { groups.members(group).len() as u32 } else { groups.count(group) };
-        let pages = f64::from(allocated) * f64::from(log.geometry().pages_per_block());
-        let few_owners = groups.log_blocks(group).all(|slot| log.associativity(slot) < rules.beta);
-        f64::from(used) < rules.alpha * pages.max(1.0) && few_owners
     }
 }

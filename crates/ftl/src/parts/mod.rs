@@ -25,6 +25,7 @@ pub mod page_trims;
 pub mod pool;
 pub mod prefetch;
 pub mod recency;
+pub mod regrouping;
 pub mod scan;
 pub mod spare_map;
 pub mod summary;
