@@ -31,6 +31,7 @@ torture: $(VENV)/native ## power cuts, failing flash and all else, on every sche
 bench: $(VENV)/native
 	cargo bench --workspace
 	$(BIN)/python benches/ratios.py
+	$(BIN)/python benches/live.py
 
 lint: $(VENV)/tools
 	cargo fmt --all --check
