@@ -122,15 +122,12 @@ impl Scheme for Superblock {
         let owned = |&(ppn, tag): &(Ppn, Tag)| (ppn, superblock.superblock(Lpn::new(tag.logical)).0);
         let pages: Vec<_> = kept.pages.iter().map(owned).collect();
         superblock.blocks.adopt(media, layout, pages)?;
-        for page in superblock.table.adopt(&kept, &newest) {
-            superblock.blocks.release(page);
-        }
+        superblock.table.adopt(&kept, &newest);
         let mut in_order = kept.pages;
         in_order.sort_by_key(|(_, tag)| tag.seq);
         for (ppn, tag) in in_order {
             superblock.programmed(Lpn::new(tag.logical), ppn);
         }
-        FtlError::unless_read_only(superblock.write_trims_down(media))?;
         Ok(superblock)
     }
 }

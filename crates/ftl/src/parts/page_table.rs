@@ -25,8 +25,8 @@ impl PageTable {
         Self { map: vec![None; logical_pages as usize], trims: Trims::default() }
     }
 
-    /// For recovery: takes over what was kept. Returns the pages that are not needed after all.
-    pub fn adopt(&mut self, kept: &Kept, newest: &[Option<Newest>]) -> Vec<Ppn> {
+    /// For recovery: takes over what was kept.
+    pub fn adopt(&mut self, kept: &Kept, newest: &[Option<Newest>]) {
         for &(ppn, tag) in &kept.pages {
             match tag.role {
                 Role::Trimmed => self.trims.found(&tag, ppn, newest),
@@ -34,7 +34,6 @@ impl PageTable {
             }
         }
         kept.outdated.iter().for_each(|&lpn| self.trims.guard(lpn));
-        kept.contradicted.iter().filter_map(|&lpn| self.set(lpn, None)).collect()
     }
 
     /// Where the newest copy of a page lies.
