@@ -70,7 +70,7 @@ def test_a_finding_ends_with_a_line_that_fails_again(call: Callable[..., Result]
 
 def test_a_failing_case_is_made_small() -> None:
     line = (
-        "check::replay scheme=canary set.bug=forgotten-trim geometry=1x1x1x8x4x512 pages=20 seed=7 prefill=full "
+        "check::replay scheme=canary set.bug=forgotten-trim geometry=1x1x1x8x4x512 pages=14 seed=7 prefill=full "
         "workload=mixed requests=200"
     )
     whole, small = fk.replay(line), fk.replay(line, shrink=True)

@@ -7,9 +7,11 @@ says what was tried. The reports are plain data, as `--json` saves them: counts,
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, TypedDict
 
 from ftlkit import _native, study
+from ftlkit._native import UserError
 from ftlkit.engine import Interrupted, watched
 from ftlkit.progress import Silent, Watcher
 
@@ -116,6 +118,10 @@ def torture(
     operations and faults out of each trial. Each trial follows from `seed`; how many there are depends on the time.
     After Ctrl-C, `Interrupted.finished` is the report so far. Raises `UserError` when the input is at fault.
     """
+    if not (minutes > 0 and math.isfinite(minutes)):
+        raise UserError(f"torture: minutes = {minutes}: must be above 0; 5 finds most of what there is to find.")
+    if seed < 0:
+        raise UserError(f"torture: seed = {seed}: must be 0 or more.")
     asked = json.dumps(
         {
             "ftl": [] if ftl == ALL else [_scheme(one) for one in study.named(ftl)],

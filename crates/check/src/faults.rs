@@ -210,7 +210,11 @@ impl<'a> Trial<'a> {
                     });
                 }
                 self.allowed.acknowledge();
+                let before = self.recent_failures;
                 self.keep_books();
+                if self.recent_failures == before {
+                    self.recent_failures /= 2;
+                }
                 Ok(())
             }
             Err(error) if error.is_power_cut() => self.power_cut(),
@@ -237,7 +241,7 @@ impl<'a> Trial<'a> {
             }
         }
         let failures = new.iter().filter(|hit| hit.failed.is_some()).count() as u32;
-        self.recent_failures = if failures == 0 { self.recent_failures / 2 } else { self.recent_failures + failures };
+        self.recent_failures += failures;
         // A read that had to make room may have found this out, and was served all the same.
         let spares = self.scheme.spares();
         let is_early = spares.used > spares.total && self.failed() + u32::from(self.too_few_blocks) <= spares.total;
