@@ -3,11 +3,8 @@
 //! A plan may name operations that a fault does not fit; those do nothing. What did take effect is the run's replay line, and
 //! tells the host which pages may be lost and which blocks have failed. The scheme sees none of this.
 
-use std::sync::Arc;
-
 use flash::{
-    Cell, Chip, Fault, FaultPlan, Faulty, Flash, FlashError, Full, Geometry, MediaEvent, Operations, Page, Pbn, Ppn,
-    ProgramOrder, Role, Scan, Tag,
+    Cell, Chip, Fault, FaultPlan, Faulty, Flash, FlashError, Full, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag,
 };
 use ftl::{Op, Timed, Untimed};
 
@@ -108,9 +105,7 @@ impl Frail {
 impl Flash for Frail {
     type Data = Stamp;
 
-    fn geometry(&self) -> &Geometry {
-        self.flash.geometry()
-    }
+    flash::pass_on_flash!(flash);
 
     fn read(&mut self, ppn: Ppn) -> Result<Page<Stamp>, FlashError> {
         self.record(Op::Read);
@@ -149,45 +144,5 @@ impl Flash for Frail {
         let operation = self.operation();
         let result = self.flash.scan(ppn);
         self.watch(operation, result)
-    }
-
-    fn mark_bad(&mut self, pbn: Pbn) {
-        self.flash.mark_bad(pbn);
-    }
-
-    fn peek(&self, ppn: Ppn) -> Option<u32> {
-        self.flash.peek(ppn)
-    }
-
-    fn tag(&self, ppn: Ppn) -> Option<Tag> {
-        self.flash.tag(ppn)
-    }
-
-    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
-        self.flash.load(ppn, bytes);
-    }
-
-    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
-        self.flash.loaded(ppn)
-    }
-
-    fn next_page(&self, pbn: Pbn) -> u32 {
-        self.flash.next_page(pbn)
-    }
-
-    fn erase_count(&self, pbn: Pbn) -> u32 {
-        self.flash.erase_count(pbn)
-    }
-
-    fn is_bad(&self, pbn: Pbn) -> bool {
-        self.flash.is_bad(pbn)
-    }
-
-    fn program_order(&self) -> ProgramOrder {
-        self.flash.program_order()
-    }
-
-    fn operations(&self) -> Operations {
-        self.flash.operations()
     }
 }

@@ -7,12 +7,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 
-use flash::{
-    Chip, FaultPlan, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag,
-    Tear,
-};
+use flash::{Chip, FaultPlan, Faulty, Flash, FlashError, Full, Page, Pbn, Ppn, Scan, Tag, Tear};
 use ftl::{Timed, Untimed};
 
 use crate::Stamp;
@@ -129,9 +125,7 @@ impl Recorder {
 impl Flash for Recorder {
     type Data = Stamp;
 
-    fn geometry(&self) -> &Geometry {
-        self.flash.geometry()
-    }
+    flash::pass_on_flash!(flash);
 
     fn read(&mut self, ppn: Ppn) -> Result<Page<Stamp>, FlashError> {
         self.flash.read(ppn)
@@ -149,45 +143,5 @@ impl Flash for Recorder {
 
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
         self.flash.scan(ppn)
-    }
-
-    fn mark_bad(&mut self, pbn: Pbn) {
-        self.flash.mark_bad(pbn);
-    }
-
-    fn peek(&self, ppn: Ppn) -> Option<u32> {
-        self.flash.peek(ppn)
-    }
-
-    fn tag(&self, ppn: Ppn) -> Option<Tag> {
-        self.flash.tag(ppn)
-    }
-
-    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
-        self.flash.load(ppn, bytes);
-    }
-
-    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
-        self.flash.loaded(ppn)
-    }
-
-    fn next_page(&self, pbn: Pbn) -> u32 {
-        self.flash.next_page(pbn)
-    }
-
-    fn erase_count(&self, pbn: Pbn) -> u32 {
-        self.flash.erase_count(pbn)
-    }
-
-    fn is_bad(&self, pbn: Pbn) -> bool {
-        self.flash.is_bad(pbn)
-    }
-
-    fn program_order(&self) -> ProgramOrder {
-        self.flash.program_order()
-    }
-
-    fn operations(&self) -> Operations {
-        self.flash.operations()
     }
 }

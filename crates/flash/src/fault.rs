@@ -11,12 +11,8 @@
 //! counted if it reached the chip.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::{
-    Chip, Flash, FlashError, Frail, Full, Geometry, MediaEvent, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Spoilt,
-    Tag,
-};
+use crate::{Chip, Flash, FlashError, Frail, Full, MediaEvent, Page, Pbn, Ppn, Scan, Spoilt, Tag};
 
 /// How far an operation got when the power was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -143,9 +139,7 @@ impl<S: Frail> FaultyChip<S> {
 impl<S: Frail> Flash for FaultyChip<S> {
     type Data = S::Data;
 
-    fn geometry(&self) -> &Geometry {
-        self.chip.geometry()
-    }
+    crate::pass_on_flash!(chip);
 
     fn read(&mut self, ppn: Ppn) -> Result<Page<S::Data>, FlashError> {
         match self.next()? {
@@ -203,52 +197,12 @@ impl<S: Frail> Flash for FaultyChip<S> {
         }
         self.chip.scan(ppn)
     }
-
-    fn mark_bad(&mut self, pbn: Pbn) {
-        self.chip.mark_bad(pbn);
-    }
-
-    fn peek(&self, ppn: Ppn) -> Option<u32> {
-        self.chip.peek(ppn)
-    }
-
-    fn tag(&self, ppn: Ppn) -> Option<Tag> {
-        self.chip.tag(ppn)
-    }
-
-    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
-        self.chip.load(ppn, bytes);
-    }
-
-    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
-        self.chip.loaded(ppn)
-    }
-
-    fn next_page(&self, pbn: Pbn) -> u32 {
-        self.chip.next_page(pbn)
-    }
-
-    fn erase_count(&self, pbn: Pbn) -> u32 {
-        self.chip.erase_count(pbn)
-    }
-
-    fn is_bad(&self, pbn: Pbn) -> bool {
-        self.chip.is_bad(pbn)
-    }
-
-    fn program_order(&self) -> ProgramOrder {
-        self.chip.program_order()
-    }
-
-    fn operations(&self) -> Operations {
-        self.chip.operations()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ChipOptions, Role, Rule, Shape};
+    use crate::{ChipOptions, Geometry, Role, Rule, Shape};
 
     fn faulty(plan: FaultPlan) -> Faulty<u64> {
         let shape = Shape {

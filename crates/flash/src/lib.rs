@@ -8,6 +8,7 @@ mod chip;
 mod error;
 mod fault;
 mod geometry;
+mod pass_on;
 mod store;
 mod tag;
 

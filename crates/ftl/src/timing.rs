@@ -2,9 +2,8 @@
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
-use std::sync::Arc;
 
-use flash::{Flash, FlashError, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag};
+use flash::{Flash, FlashError, Page, Pbn, Ppn, Scan, Tag};
 use serde::{Deserialize, Serialize};
 
 /// A moment or a span of virtual time, in nanoseconds.
@@ -156,10 +155,8 @@ impl<C, T: Timing> Timing for Timed<C, T> {
 impl<C: Flash, T> Flash for Timed<C, T> {
     type Data = C::Data;
 
-    #[inline]
-    fn geometry(&self) -> &Geometry {
-        self.chip.geometry()
-    }
+    flash::pass_on_flash!(chip);
+
     #[inline]
     fn read(&mut self, ppn: Ppn) -> Result<Page<C::Data>, FlashError> {
         self.chip.read(ppn)
@@ -174,38 +171,5 @@ impl<C: Flash, T> Flash for Timed<C, T> {
     }
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
         self.chip.scan(ppn)
-    }
-    fn mark_bad(&mut self, pbn: Pbn) {
-        self.chip.mark_bad(pbn);
-    }
-    #[inline]
-    fn peek(&self, ppn: Ppn) -> Option<u32> {
-        self.chip.peek(ppn)
-    }
-    fn tag(&self, ppn: Ppn) -> Option<Tag> {
-        self.chip.tag(ppn)
-    }
-    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
-        self.chip.load(ppn, bytes);
-    }
-    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
-        self.chip.loaded(ppn)
-    }
-    #[inline]
-    fn next_page(&self, pbn: Pbn) -> u32 {
-        self.chip.next_page(pbn)
-    }
-    #[inline]
-    fn erase_count(&self, pbn: Pbn) -> u32 {
-        self.chip.erase_count(pbn)
-    }
-    fn is_bad(&self, pbn: Pbn) -> bool {
-        self.chip.is_bad(pbn)
-    }
-    fn program_order(&self) -> ProgramOrder {
-        self.chip.program_order()
-    }
-    fn operations(&self) -> Operations {
-        self.chip.operations()
     }
 }

@@ -4,11 +4,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use flash::{
-    Chip, ChipOptions, Flash, FlashError, Full, Geometry, Lpn, MediaEvent, Operations, Page, Pbn, Ppn, ProgramOrder,
-    Role, Scan, Shape, Tag,
+    Chip, ChipOptions, Flash, FlashError, Full, Geometry, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Shape, Tag,
 };
 use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Timed, Timing, registry};
 
@@ -56,6 +54,8 @@ struct Breakable {
 impl Flash for Breakable {
     type Data = u32;
 
+    flash::pass_on_flash!(chip);
+
     fn read(&mut self, ppn: Ppn) -> Result<Page<u32>, FlashError> {
         let geometry = *self.chip.geometry();
         let channel = geometry.channel_of(geometry.die_of(geometry.block_of(ppn)));
@@ -67,9 +67,6 @@ impl Flash for Breakable {
         Ok(page)
     }
 
-    fn geometry(&self) -> &Geometry {
-        self.chip.geometry()
-    }
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: u32) -> Result<(), FlashError> {
         self.chip.program(ppn, tag, data)
     }
@@ -78,36 +75,6 @@ impl Flash for Breakable {
     }
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
         self.chip.scan(ppn)
-    }
-    fn mark_bad(&mut self, pbn: Pbn) {
-        self.chip.mark_bad(pbn);
-    }
-    fn tag(&self, ppn: Ppn) -> Option<Tag> {
-        self.chip.tag(ppn)
-    }
-    fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
-        self.chip.load(ppn, bytes);
-    }
-    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
-        self.chip.loaded(ppn)
-    }
-    fn peek(&self, ppn: Ppn) -> Option<u32> {
-        self.chip.peek(ppn)
-    }
-    fn next_page(&self, pbn: Pbn) -> u32 {
-        self.chip.next_page(pbn)
-    }
-    fn erase_count(&self, pbn: Pbn) -> u32 {
-        self.chip.erase_count(pbn)
-    }
-    fn is_bad(&self, pbn: Pbn) -> bool {
-        self.chip.is_bad(pbn)
-    }
-    fn program_order(&self) -> ProgramOrder {
-        self.chip.program_order()
-    }
-    fn operations(&self) -> Operations {
-        self.chip.operations()
     }
 }
 
