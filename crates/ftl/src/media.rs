@@ -10,7 +10,7 @@
 
 use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
-use crate::{Device, FtlError, Nanos, Op};
+use crate::{Device, FtlError, Nanos, Op, Task};
 
 /// Why an operation is done. The innermost cause in force counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -468,7 +468,7 @@ impl<D: Device> Media<D> {
     #[inline]
     fn account(&mut self, op: Op, pbn: Pbn, address: u32) {
         let die = self.device.geometry().die_of(pbn);
-        let span = self.device.perform(op, die, self.cursor);
+        let span = self.device.perform(Task { op, cause: self.cause, pbn, die }, self.cursor);
         self.cursor = span.end;
         let cause = self.cause as usize;
         self.tally.counts[cause][op as usize] += 1;
