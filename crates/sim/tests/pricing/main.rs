@@ -1,5 +1,7 @@
 //! Timelines worked out by hand, and the same rules carried out with plain lists.
 
+mod abilities;
+
 use flash::Pbn;
 use ftl::{Cause, Nanos, Op, Task, Timing};
 use sim::{Latencies, Model, Pricing};
@@ -11,7 +13,7 @@ fn pricing(channels: u32, dies_per_channel: u32) -> Pricing {
 }
 
 fn perform(pricing: &mut Pricing, op: Op, die: u32, at: u64) -> (u64, u64) {
-    let task = Task { op, cause: Cause::Host, pbn: Pbn::new(die), die };
+    let task = Task::new(op, Cause::Host, Pbn::new(die), die);
     let span = pricing.perform(task, Nanos(at));
     (span.start.0, span.end.0)
 }
