@@ -20,6 +20,7 @@
 use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::demand_policy::{DemandScheme, MapCache};
+use crate::parts::page_mapped::PageMapped;
 use crate::parts::page_space::{Needs, PageSpace, Stream};
 use crate::parts::summary::Summaries;
 use crate::parts::translation::TranslationTable;
@@ -30,7 +31,6 @@ use crate::{
     Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
-pub(super) const HOST: Stream = 0;
 pub(super) const COLLECTED: Stream = 1;
 pub(super) const TRANSLATION: Stream = 2;
 const STREAMS: usize = 3;
@@ -100,22 +100,10 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
-        let scanned = scheme.space.scan(media, layout)?;
-        let newest = scanned.newest(layout.logical_pages);
-        let kept = scanned.keep_one_copy(layout, &newest);
-        let stream = |role| if role == Role::Collected { COLLECTED } else { HOST };
-        let valid = kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role)));
-        scheme.space = scheme.space.recover(media, layout, valid)?;
         scheme.aside.clear();
-        for &(ppn, tag) in &kept.pages {
-            if tag.role == Role::Trimmed {
-                scheme.trims.found(&tag, ppn, &newest);
-            } else {
-                scheme.table.write_entry(Lpn::new(tag.logical), Some(ppn));
-            }
-        }
+        let outdated = scheme.take_over(layout, media, |scheme, lpn, ppn| scheme.table.write_entry(lpn, Some(ppn)))?;
         FtlError::unless_read_only(scheme.rewrite_table(media))?;
-        for &lpn in &kept.outdated {
+        for lpn in outdated {
             scheme.trims.guard(lpn);
         }
         Ok(scheme)
@@ -140,11 +128,7 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
             self.remap(lpn, slot, Some(to));
             Ok(())
         })?;
-        // Not with the next request, since the power may be cut before.
-        if self.space.has_lost_reserve() {
-            FtlError::unless_read_only(self.restore_reserves(media))?;
-        }
-        Ok(())
+        self.tidy_after_write(media)
     }
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
@@ -368,28 +352,6 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         }
         self.cache.set(slot, to);
-    }
-
-    /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
-    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        for (first, extent) in self.trims.pending_runs() {
-            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
-            for page in self.trims.wrote(first, extent, to, media.last_version()) {
-                self.space.release(page);
-            }
-        }
-        Ok(())
-    }
-
-    /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
-    #[inline]
-    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
-        loop {
-            let die = self.next_die(media, HOST)?;
-            if let Some(to) = self.space.program(media, die, HOST, label, Content::New(data.clone()))? {
-                return Ok(to);
-            }
-        }
     }
 
     /// Writes every translation page that maps something, for a table whose content is known but of which no page is left.
