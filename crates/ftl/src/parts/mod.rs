@@ -8,6 +8,7 @@ pub mod data_blocks;
 pub mod demand;
 pub mod demand_collection;
 pub mod demand_policy;
+mod demand_translation;
 pub mod ledger;
 pub mod log_areas;
 pub mod log_buffer;
