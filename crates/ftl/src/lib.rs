@@ -18,4 +18,4 @@ pub use parameter::{Kind, Parameter, Values, bytes};
 pub use registry::Entry;
 pub use scheme::{Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
 pub use tally::{Cause, Note, Tally};
-pub use timing::{Device, Nanos, Op, Span, Timed, Timing, Untimed};
+pub use timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};
