@@ -9,11 +9,13 @@ mod parameter;
 pub mod parts;
 pub mod registry;
 mod scheme;
+mod tally;
 mod timing;
 
 pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-pub use media::{Cause, Content, Label, Media, Note, Tally};
+pub use media::{Content, Label, Media};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use registry::Entry;
 pub use scheme::{Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
+pub use tally::{Cause, Note, Tally};
 pub use timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};

@@ -10,183 +10,7 @@
 
 use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
-use crate::{Device, FtlError, Nanos, Op, Task};
-
-/// Why an operation is done. The innermost cause in force counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Cause {
-    /// The host's own page.
-    Host = 0,
-    /// Reading the rest of a page that the host writes in part.
-    ReadModifyWrite = 1,
-    /// Fetching and writing back mapping information on the host's behalf.
-    Mapping = 2,
-    /// Moving valid data out of blocks to be erased.
-    Collection = 3,
-    /// Moving mapping pages, or updating them, because data moved.
-    MappingCollection = 4,
-    /// Merging log blocks with data blocks, or rewriting a block to change one of its pages.
-    Merge = 5,
-    /// Preparing the device before measurement.
-    Precondition = 6,
-    /// Finding out after a power cut what the flash holds, and putting it in order.
-    Recovery = 7,
-    /// Moving pages out of a block that fails.
-    Relocation = 8,
-    /// Writing down what recovery would otherwise have to gather page by page.
-    Checkpoint = 9,
-}
-
-impl Cause {
-    /// How many there are.
-    pub const COUNT: usize = 10;
-
-    /// All, in index order.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Host,
-        Self::ReadModifyWrite,
-        Self::Mapping,
-        Self::Collection,
-        Self::MappingCollection,
-        Self::Merge,
-        Self::Precondition,
-        Self::Recovery,
-        Self::Relocation,
-        Self::Checkpoint,
-    ];
-
-    /// The name used in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::ReadModifyWrite => "read_modify_write",
-            Self::Mapping => "mapping",
-            Self::Collection => "collection",
-            Self::MappingCollection => "mapping_collection",
-            Self::Merge => "merge",
-            Self::Precondition => "precondition",
-            Self::Recovery => "recovery",
-            Self::Relocation => "relocation",
-            Self::Checkpoint => "checkpoint",
-        }
-    }
-}
-
-/// Something that happened inside a scheme and is worth counting, besides flash operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Note {
-    /// A mapping entry was found in the cache.
-    MappingHit = 0,
-    /// A mapping entry had to be fetched from flash.
-    MappingMiss = 1,
-    /// A mapping entry left the cache clean.
-    CleanEviction = 2,
-    /// A mapping entry left the cache and its translation page had to be written.
-    DirtyEviction = 3,
-    /// A log block became a data block as it was.
-    SwitchMerge = 4,
-    /// A log block was completed with copies and became a data block.
-    PartialMerge = 5,
-    /// The newest pages of one logical block were copied into a fresh block.
-    FullMerge = 6,
-    /// A block was collected.
-    Collection = 7,
-    /// A block failed and was marked bad.
-    BadBlock = 8,
-    /// A page that had to be moved could not be read: its logical page is lost until it is written again.
-    LostPage = 9,
-    /// A log block left the log.
-    LogVictim = 10,
-    /// A newest page of a leaving log block was moved to another one instead of being merged.
-    MovedLogPage = 11,
-}
-
-impl Note {
-    /// How many there are.
-    pub const COUNT: usize = 12;
-
-    /// All, in index order.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::MappingHit,
-        Self::MappingMiss,
-        Self::CleanEviction,
-        Self::DirtyEviction,
-        Self::SwitchMerge,
-        Self::PartialMerge,
-        Self::FullMerge,
-        Self::Collection,
-        Self::BadBlock,
-        Self::LostPage,
-        Self::LogVictim,
-        Self::MovedLogPage,
-    ];
-
-    /// The name used in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MappingHit => "mapping_hits",
-            Self::MappingMiss => "mapping_misses",
-            Self::CleanEviction => "clean_evictions",
-            Self::DirtyEviction => "dirty_evictions",
-            Self::SwitchMerge => "switch_merges",
-            Self::PartialMerge => "partial_merges",
-            Self::FullMerge => "full_merges",
-            Self::Collection => "collections",
-            Self::BadBlock => "bad_blocks",
-            Self::LostPage => "lost_pages",
-            Self::LogVictim => "log_victims",
-            Self::MovedLogPage => "moved_log_pages",
-        }
-    }
-}
-
-/// How often each operation was done for each cause, and how long that took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    counts: [[u64; 3]; Cause::COUNT],
-    times_ns: [[u64; 3]; Cause::COUNT],
-    notes: [u64; Note::COUNT],
-}
-
-impl Tally {
-    /// Operations of one kind done for one cause.
-    pub fn count(&self, cause: Cause, op: Op) -> u64 {
-        self.counts[cause as usize][op as usize]
-    }
-
-    /// Time from the start of service to the end, summed over those operations, in nanoseconds.
-    pub fn time_ns(&self, cause: Cause, op: Op) -> u64 {
-        self.times_ns[cause as usize][op as usize]
-    }
-
-    /// How often something was noted.
-    pub fn note(&self, note: Note) -> u64 {
-        self.notes[note as usize]
-    }
-
-    /// Operations of one kind, over all causes.
-    pub fn total(&self, op: Op) -> u64 {
-        Cause::ALL.iter().map(|&cause| self.count(cause, op)).sum()
-    }
-
-    /// What was done since an earlier reading of the same tally.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let mut difference = *self;
-        for cause in 0..Cause::COUNT {
-            for op in 0..3 {
-                difference.counts[cause][op] -= earlier.counts[cause][op];
-                difference.times_ns[cause][op] -= earlier.times_ns[cause][op];
-            }
-        }
-        for note in 0..Note::COUNT {
-            difference.notes[note] -= earlier.notes[note];
-        }
-        difference
-    }
-}
+use crate::{Cause, Device, FtlError, Nanos, Note, Op, Tally, Task};
 
 /// The OOB content of a page as a scheme says it; the sequence number is added at the door.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -451,7 +275,7 @@ impl<D: Device> Media<D> {
     /// Counts an event.
     #[inline]
     pub fn note(&mut self, note: Note) {
-        self.tally.notes[note as usize] += 1;
+        self.tally.add_note(note);
     }
 
     /// How long a channel stays busy from the cursor on; zero when it is idle.
@@ -496,10 +320,8 @@ impl<D: Device> Media<D> {
         let task = Task { op, cause: self.cause, pbn, die, chain: self.chain, copied_from };
         let span = self.device.perform(task, self.cursor);
         self.cursor = span.end;
-        let cause = self.cause as usize;
-        self.tally.counts[cause][op as usize] += 1;
-        self.tally.times_ns[cause][op as usize] += span.end.0 - span.start.0;
-        let event = u64::from(address) | (op as u64) << 32 | (cause as u64) << 34;
+        self.tally.add(self.cause, op, span);
+        let event = u64::from(address) | (op as u64) << 32 | (self.cause as u64) << 34;
         self.hash = (self.hash.rotate_left(5) ^ event ^ (span.end.0 << 24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 

@@ -53,18 +53,17 @@
 
 use flash::{Lpn, Pbn, Ppn, Role, long_array};
 
+use crate::parts::page_mapped::{HOST, PageMapped, up_to_error};
 use crate::parts::page_space::{Needs, PageSpace, Stream};
-use crate::parts::page_trims::{move_trim_page, replace_vanishing};
 use crate::parts::prefetch::prefetch;
 use crate::parts::summary::{self, Summaries};
 use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
-    Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
+    Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
-const HOST: Stream = 0;
 const COLLECTED: Stream = 1;
 
 /// Pure page-level mapping.
@@ -127,20 +126,7 @@ impl Scheme for Page {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut page = Self::format(&layout.in_use(), values)?;
-        let scanned = page.space.scan(media, layout)?;
-        let newest = scanned.newest(layout.logical_pages);
-        let kept = scanned.keep_one_copy(layout, &newest);
-        let collected = page.collected;
-        let stream = |role| if role == Role::Collected { collected } else { HOST };
-        page.space = page.space.recover(media, layout, kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role))))?;
-        for &(ppn, tag) in &kept.pages {
-            if tag.role == Role::Trimmed {
-                page.trims.found(&tag, ppn, &newest);
-            } else {
-                page.map[tag.logical as usize] = Some(ppn);
-            }
-        }
-        for &lpn in &kept.outdated {
+        for lpn in page.take_over(layout, media, |page, lpn, ppn| page.map[lpn.index()] = Some(ppn))? {
             page.trims.guard(lpn);
         }
         Ok(page)
@@ -164,11 +150,7 @@ impl<D: Device> Ftl<D> for Page {
             self.remap(lpn, Some(to));
             Ok(())
         })?;
-        // Not with the next request, since the power may be cut before.
-        if self.space.has_lost_reserve() {
-            FtlError::unless_read_only(self.restore_reserves(media))?;
-        }
-        Ok(())
+        self.tidy_after_write(media)
     }
 
     fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
@@ -238,101 +220,59 @@ impl Page {
         }
     }
 
-    /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
-    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        for (first, extent) in self.trims.pending_runs() {
-            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
-            for page in self.trims.wrote(first, extent, to, media.last_version()) {
-                self.space.release(page);
-            }
-        }
-        Ok(())
-    }
-
-    /// Programs a page on the next die in turn that has a place for it; a page that fails is tried again elsewhere.
+    /// Whether a die has neither an open block with room (collecting into a shared stream may leave one) nor a free block
+    /// to open.
     #[inline]
-    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
-        loop {
-            let die = self.next_die(media)?;
-            if let Some(to) = self.space.program(media, die, HOST, label, Content::New(data.clone()))? {
-                return Ok(to);
-            }
-        }
+    fn is_starved(&self, die: u32, stream: Stream) -> bool {
+        !self.space.has_room(die, stream) && self.space.is_short(die)
+    }
+}
+
+impl PageMapped for Page {
+    #[inline]
+    fn space(&mut self) -> &mut PageSpace {
+        &mut self.space
     }
 
     #[inline]
-    fn next_die<D: Device>(&mut self, media: &mut Media<D>) -> Result<u32, FtlError> {
-        self.space.spares().admit()?;
-        if self.space.has_lost_reserve() {
-            self.restore_reserves(media)?;
-        }
-        if self.space.has_failing() {
-            self.empty_failing(media)?;
-        }
+    fn space_and_trims(&mut self) -> (&mut PageSpace, &mut Trims) {
+        (&mut self.space, &mut self.trims)
+    }
+
+    #[inline]
+    fn collected(&self) -> Stream {
+        self.collected
+    }
+
+    fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
+        self.map.iter().position(|&entry| entry == Some(ppn)).map(Lpn::at)
+    }
+
+    #[inline]
+    fn moved(&mut self, lpn: Lpn, to: Ppn) {
+        self.map[lpn.index()] = Some(to);
+    }
+
+    #[inline]
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
+        self.tidy(media)?;
         for _ in 0..self.space.dies() {
-            let die = self.space.take_turn(HOST);
-            self.reclaim(media, die)?;
-            if !self.is_starved(die) {
+            let die = self.space.take_turn(stream);
+            while self.is_starved(die, stream)
+                && let Some(victim) = self.space.take_victim(die)
+            {
+                self.collect_apart(media, die, victim, false)?;
+            }
+            if !self.is_starved(die, stream) {
                 return Ok(die);
             }
         }
         Err(self.space.out_of_space("a host write"))
     }
 
-    /// Whether a die has neither an open block with room (collecting into a shared stream may leave one) nor a free block
-    /// to open.
-    #[inline]
-    fn is_starved(&self, die: u32) -> bool {
-        !self.space.has_room(die, HOST) && self.space.is_short(die)
-    }
-
-    #[inline]
-    fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
-        while self.is_starved(die) {
-            let Some(victim) = self.space.take_victim(die) else { break };
-            media
-                .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;
-        }
-        Ok(())
-    }
-
-    /// Collects where failures have cost a die its last free block.
-    #[cold]
-    fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        while self.space.has_lost_reserve()
-            && let Some((die, victim)) = self.space.take_victim_for_reserve(self.collected, 1)
-        {
-            media
-                .detached(|media| media.because(Cause::Collection, |media| self.collect(media, die, victim, false)))?;
-        }
-        Ok(())
-    }
-
-    /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
-    /// their die stays whole. A block for which there is no room yet waits.
-    #[cold]
-    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        for die in self.space.failing_dies() {
-            while self.space.is_short(die)
-                && let Some(victim) = self.space.take_victim(die)
-            {
-                media.detached(|media| {
-                    media.because(Cause::Collection, |media| self.collect(media, die, victim, false))
-                })?;
-            }
-            if !self.space.is_short(die)
-                && let Some(block) = self.space.take_failing(die)
-            {
-                media.detached(|media| {
-                    media.because(Cause::Relocation, |media| self.collect(media, die, block, true))
-                })?;
-            }
-        }
-        Ok(())
-    }
-
     fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
         media.note(Note::Collection);
+        let cause = if fails { Cause::Relocation } else { Cause::Collection };
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         for &from in &moving {
@@ -340,41 +280,12 @@ impl Page {
                 prefetch(&self.map, lpn as usize);
             }
         }
-        let mut done = 0;
-        let moved = moving.iter().try_for_each(|&from| {
-            self.move_page(media, die, from)?;
-            done += 1;
-            Ok(())
-        });
-        let Self { trims, space, collected, .. } = self;
-        let moved = moved.and_then(|()| replace_vanishing(trims, space, media, (die, *collected), victim));
-        if moved.is_err() {
-            self.space.put_back(victim, &moving[..done], fails);
-        }
+        media.because(cause, |media| {
+            let (moved, result) = up_to_error(&moving, |from| self.move_page(media, die, from));
+            let result = result.and_then(|()| self.replace_vanishing(media, die, victim));
+            self.space.finish(media, victim, fails, moved, result)
+        })?;
         self.moving = moving;
-        moved?;
-        self.space.reclaim(media, victim, fails)
-    }
-
-    #[inline]
-    fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
-        if move_trim_page(&mut self.trims, &mut self.space, media, (die, self.collected), from)? {
-            return Ok(());
-        }
-        let (logical, role, content) = match media.read_to_move(from)? {
-            Some(page) => (page.logical, Role::Collected, Content::Copy(page)),
-            None => (self.lose(media, from), Role::Lost, Content::New(D::Data::default())),
-        };
-        let to = self.space.program_moved(media, die, self.collected, Label::new(logical, role), &content)?;
-        self.map[logical as usize] = Some(to);
         Ok(())
-    }
-
-    /// The logical page that an unreadable page held: the map must be searched, since the tag is gone.
-    #[cold]
-    fn lose<D: Device>(&self, media: &mut Media<D>, ppn: Ppn) -> u32 {
-        media.note(Note::LostPage);
-        let lpn = self.map.iter().position(|&entry| entry == Some(ppn));
-        lpn.map_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"), |lpn| lpn as u32)
     }
 }

@@ -3,11 +3,8 @@
 //!
 //! Which entries are in RAM is the cache's business (`demand_policy.rs`). A translation page is written when something that is
 //! newer than flash has to leave RAM, or when a collection moved pages whose entries are not in RAM; whoever writes it takes
-//! all newer entries of that page along. Collection is in `demand_collection.rs`.
-//!
-//! A translation page may have copies on several channels (R 3.2). They are written together; a read takes the copy whose
-//! channel is idle, the first if it is, else the one that is free first. A copy that cannot be read is written anew from
-//! another. When none can, the mirror replaces it, without the scan that a controller would need.
+//! all newer entries of that page along. Those pages and their copies are in `demand_translation.rs`, collection is in
+//! `demand_collection.rs`.
 //!
 //! Invariants, under the numbers that the schemes' headers repeat:
 //! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
@@ -20,17 +17,17 @@
 use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::demand_policy::{DemandScheme, MapCache};
+use crate::parts::page_mapped::PageMapped;
 use crate::parts::page_space::{Needs, PageSpace, Stream};
 use crate::parts::summary::Summaries;
 use crate::parts::translation::TranslationTable;
 use crate::parts::trims::Trims;
 use crate::parts::victims::Policy;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
-    Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
+    Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
-pub(super) const HOST: Stream = 0;
 pub(super) const COLLECTED: Stream = 1;
 pub(super) const TRANSLATION: Stream = 2;
 const STREAMS: usize = 3;
@@ -100,22 +97,10 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
-        let scanned = scheme.space.scan(media, layout)?;
-        let newest = scanned.newest(layout.logical_pages);
-        let kept = scanned.keep_one_copy(layout, &newest);
-        let stream = |role| if role == Role::Collected { COLLECTED } else { HOST };
-        let valid = kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role)));
-        scheme.space = scheme.space.recover(media, layout, valid)?;
         scheme.aside.clear();
-        for &(ppn, tag) in &kept.pages {
-            if tag.role == Role::Trimmed {
-                scheme.trims.found(&tag, ppn, &newest);
-            } else {
-                scheme.table.write_entry(Lpn::new(tag.logical), Some(ppn));
-            }
-        }
+        let outdated = scheme.take_over(layout, media, |scheme, lpn, ppn| scheme.table.write_entry(lpn, Some(ppn)))?;
         FtlError::unless_read_only(scheme.rewrite_table(media))?;
-        for &lpn in &kept.outdated {
+        for lpn in outdated {
             scheme.trims.guard(lpn);
         }
         Ok(scheme)
@@ -140,11 +125,7 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
             self.remap(lpn, slot, Some(to));
             Ok(())
         })?;
-        // Not with the next request, since the power may be cut before.
-        if self.space.has_lost_reserve() {
-            FtlError::unless_read_only(self.restore_reserves(media))?;
-        }
-        Ok(())
+        self.tidy_after_write(media)
     }
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
@@ -263,101 +244,6 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Writes copies of a translation page anew that turned out to be lost. The host does not wait for that.
-    fn repair<D: Device>(
-        &mut self,
-        media: &mut Media<D>,
-        page: u32,
-        content: Option<D::Data>,
-        lost: &[u32],
-    ) -> Result<(), FtlError> {
-        let content = content.unwrap_or_default();
-        for &copy in lost {
-            let repaired = media.detached(|media| {
-                self.write_copy(media, page, copy, &content, &[], Self::next_translation_die).map(|_| ())
-            });
-            FtlError::unless_read_only(repaired)?;
-        }
-        Ok(())
-    }
-
-    /// Reads a copy of a translation page: the first whose channel is idle, else the one that is free first. One that cannot
-    /// be read is passed over. Returns the content, none if there is none, and the copies that are lost though others are not.
-    pub(super) fn read_translation<D: Device>(
-        &self,
-        media: &mut Media<D>,
-        page: u32,
-    ) -> Result<(Option<D::Data>, Vec<u32>), FtlError> {
-        let locations = self.table.locations(page);
-        if let [only] = locations {
-            let content = only.map(|ppn| media.read_to_move(ppn)).transpose()?.flatten();
-            return Ok((content.map(|content| content.data), Vec::new()));
-        }
-        let mut copies: Vec<(u32, Ppn)> =
-            (0..).zip(locations).filter_map(|(copy, ppn)| Some((copy, (*ppn)?))).collect();
-        copies.sort_by_key(|&(copy, ppn)| (media.busy(self.space.channel_of(ppn)), copy));
-        let mut lost = Vec::new();
-        for (copy, ppn) in copies {
-            match media.read_to_move(ppn)? {
-                Some(content) => return Ok((Some(content.data), lost)),
-                None => lost.push(copy),
-            }
-        }
-        Ok((None, Vec::new()))
-    }
-
-    /// Writes all copies of a translation page with these updates and all newer cached entries, on the dies that `place` finds,
-    /// told on which channels there are copies already.
-    pub(super) fn write_translation<D: Device>(
-        &mut self,
-        media: &mut Media<D>,
-        page: u32,
-        updates: &[(u32, Lpn, Ppn)],
-        mut place: impl FnMut(&mut Self, &mut Media<D>, &[u32]) -> Result<u32, FtlError>,
-    ) -> Result<(), FtlError> {
-        let mut first = Some(place(self, media, &[])?);
-        // Only now, since finding the place may have moved the page.
-        let read = if self.cache.holds_page(page) { None } else { self.read_translation(media, page)?.0 };
-        let content = read.unwrap_or_default();
-        let mut channels = Vec::new();
-        media.together(0..self.table.copies(), |media, copy| {
-            let to = self.write_copy(media, page, copy, &content, &channels, |scheme, media, channels| {
-                first.take().map_or_else(|| place(scheme, media, channels), Ok)
-            })?;
-            if self.table.copies() > 1 {
-                channels.push(self.space.channel_of(to));
-            }
-            Ok(())
-        })?;
-        for &(_, lpn, ppn) in updates {
-            self.table.write_entry(lpn, Some(ppn));
-        }
-        self.cache.clean(page, |lpn, ppn| self.table.write_entry(lpn, ppn));
-        Ok(())
-    }
-
-    /// Writes one copy of a translation page; a page that fails is tried again elsewhere.
-    fn write_copy<D: Device>(
-        &mut self,
-        media: &mut Media<D>,
-        page: u32,
-        copy: u32,
-        content: &D::Data,
-        channels: &[u32],
-        mut place: impl FnMut(&mut Self, &mut Media<D>, &[u32]) -> Result<u32, FtlError>,
-    ) -> Result<Ppn, FtlError> {
-        loop {
-            let die = place(self, media, channels)?;
-            let label = Label::new(page, Role::Translation);
-            if let Some(to) = self.space.program(media, die, TRANSLATION, label, Content::New(content.clone()))? {
-                if let Some(old) = self.table.relocate(page, copy, to) {
-                    self.space.release(old);
-                }
-                return Ok(to);
-            }
-        }
-    }
-
     fn remap(&mut self, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
         match self.cache.ppn(slot) {
             Some(old) => self.space.release(old),
@@ -368,39 +254,6 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         }
         self.cache.set(slot, to);
-    }
-
-    /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
-    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        for (first, extent) in self.trims.pending_runs() {
-            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
-            for page in self.trims.wrote(first, extent, to, media.last_version()) {
-                self.space.release(page);
-            }
-        }
-        Ok(())
-    }
-
-    /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
-    #[inline]
-    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
-        loop {
-            let die = self.next_die(media, HOST)?;
-            if let Some(to) = self.space.program(media, die, HOST, label, Content::New(data.clone()))? {
-                return Ok(to);
-            }
-        }
-    }
-
-    /// Writes every translation page that maps something, for a table whose content is known but of which no page is left.
-    fn rewrite_table<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        self.restore_aside(media)?;
-        media.together(0..self.table.pages_of_table(), |media, page| {
-            if !self.table.is_written(page) && self.table.maps_something(page) {
-                self.write_translation(media, page, &[], Self::next_translation_die)?;
-            }
-            Ok(())
-        })
     }
 
     /// Asks for a cached entry, or for the one on flash that an update will change.

@@ -12,20 +12,45 @@ use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::demand::{COLLECTED, DemandPaged, TRANSLATION};
 use crate::parts::demand_policy::{DemandScheme, MapCache};
-use crate::parts::page_space::Stream;
-use crate::parts::page_trims::{move_trim_page, replace_vanishing};
+use crate::parts::page_mapped::{PageMapped, up_to_error};
+use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::trims::Trims;
 use crate::{Cause, Content, Device, FtlError, Label, Media, Note};
 
-impl<S: DemandScheme> DemandPaged<S> {
-    /// The next die in turn that has a place for a page of a stream, perhaps after collecting there.
-    pub(super) fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
-        self.space.spares().admit()?;
-        if self.space.has_lost_reserve() {
-            self.restore_reserves(media)?;
+impl<S: DemandScheme> PageMapped for DemandPaged<S> {
+    #[inline]
+    fn space(&mut self) -> &mut PageSpace {
+        &mut self.space
+    }
+
+    #[inline]
+    fn space_and_trims(&mut self) -> (&mut PageSpace, &mut Trims) {
+        (&mut self.space, &mut self.trims)
+    }
+
+    #[inline]
+    fn collected(&self) -> Stream {
+        COLLECTED
+    }
+
+    fn programs_per_move(&self) -> u32 {
+        1 + self.table.copies()
+    }
+
+    fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
+        (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.entry(lpn) == Some(ppn))
+    }
+
+    #[inline]
+    fn moved(&mut self, lpn: Lpn, to: Ppn) {
+        match self.cache.find(lpn) {
+            Some(slot) => self.cache.set(slot, Some(to)),
+            None => self.updates.push((self.table.page_of(lpn), lpn, to)),
         }
-        if self.space.has_failing() {
-            self.empty_failing(media)?;
-        }
+    }
+
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
+        self.tidy(media)?;
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(stream);
             if self.has_place(media, die, stream)? {
@@ -41,7 +66,33 @@ impl<S: DemandScheme> DemandPaged<S> {
         Err(self.space.out_of_space("a page"))
     }
 
-    /// The same for a copy of a translation page, on none of these channels if that is possible.
+    fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+        // Moving a data block also writes translation pages, so a policy that keeps choosing full blocks (fifo does) may
+        // spend as much as it gains for ever. After a turn of the whole die it has had its chance, and the best block goes.
+        let mut choices = self.space.blocks_per_die();
+        while self.space.is_short(die) {
+            let victim = if choices > 0 { self.space.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
+            let Some(victim) = victim else { break };
+            choices = choices.saturating_sub(1);
+            self.collect_apart(media, die, victim, false)?;
+        }
+        Ok(())
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
+        media.note(Note::Collection);
+        let cause = |cause| if fails { Cause::Relocation } else { cause };
+        if self.space.stream_of(victim) == TRANSLATION {
+            return media
+                .because(cause(Cause::MappingCollection), |media| self.collect_translation(media, die, victim, fails));
+        }
+        media.because(cause(Cause::Collection), |media| self.collect_data(media, die, victim, fails))?;
+        media.because(Cause::MappingCollection, |media| self.restore_aside(media))
+    }
+}
+
+impl<S: DemandScheme> DemandPaged<S> {
+    /// The next die in turn that has a place for a copy of a translation page, on none of these channels if that is possible.
     pub(super) fn next_translation_die<D: Device>(
         &mut self,
         media: &mut Media<D>,
@@ -65,61 +116,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         if self.space.has_room(die, stream) {
             return Ok(true);
         }
-        self.reclaim(media, die)?;
+        self.refill(media, die)?;
         Ok(self.space.has_room(die, stream) || !self.space.is_short(die))
-    }
-
-    /// Collects where failures have cost a die its last free block.
-    #[cold]
-    pub(super) fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        // The page itself, and its translation page.
-        let cost = 1 + self.table.copies();
-        while self.space.has_lost_reserve()
-            && let Some((die, victim)) = self.space.take_victim_for_reserve(COLLECTED, cost)
-        {
-            media.detached(|media| self.collect(media, die, victim, false))?;
-        }
-        Ok(())
-    }
-
-    /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
-    /// their die stays whole. A block for which there is no room yet waits.
-    #[cold]
-    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        for die in self.space.failing_dies() {
-            self.reclaim(media, die)?;
-            if !self.space.is_short(die)
-                && let Some(block) = self.space.take_failing(die)
-            {
-                media.detached(|media| {
-                    media.because(Cause::Relocation, |media| self.collect(media, die, block, true))
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn reclaim<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
-        // Moving a data block also writes translation pages, so a policy that keeps choosing full blocks (fifo does) may
-        // spend as much as it gains for ever. After a turn of the whole die it has had its chance, and the best block goes.
-        let mut choices = self.space.blocks_per_die();
-        while self.space.is_short(die) {
-            let victim = if choices > 0 { self.space.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
-            let Some(victim) = victim else { break };
-            choices = choices.saturating_sub(1);
-            media.detached(|media| self.collect(media, die, victim, false))?;
-        }
-        Ok(())
-    }
-
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
-        media.note(Note::Collection);
-        if self.space.stream_of(victim) == TRANSLATION {
-            return media
-                .because(Cause::MappingCollection, |media| self.collect_translation(media, die, victim, fails));
-        }
-        media.because(Cause::Collection, |media| self.collect_data(media, die, victim, fails))?;
-        media.because(Cause::MappingCollection, |media| self.restore_aside(media))
     }
 
     fn collect_data<D: Device>(
@@ -134,51 +132,15 @@ impl<S: DemandScheme> DemandPaged<S> {
         let lpns = || moving.iter().filter_map(|&from| media.device().peek(from)).map(Lpn::new);
         lpns().for_each(|lpn| self.cache.prefetch_slot(lpn));
         lpns().for_each(|lpn| self.prefetch_change(lpn));
-        let mut done = 0;
-        let moved = moving.iter().try_for_each(|&from| {
-            self.move_page(media, die, from)?;
-            done += 1;
-            Ok(())
-        });
+        let (moved, result) = up_to_error(&moving, |from| self.move_page(media, die, from));
         // What was moved is mapped there even if something failed on the way; unless its translation page could not be written.
         let updated = media.because(Cause::MappingCollection, |media| self.update_translations(media));
         let unmoved = self.take_back_updates();
-        let Self { trims, space, .. } = self;
-        let moved = moved.and(updated).and_then(|()| replace_vanishing(trims, space, media, (die, COLLECTED), victim));
-        if moved.is_err() {
-            moving.truncate(done);
-            moving.retain(|from| !unmoved.contains(from));
-            self.space.put_back(victim, &moving, fails);
-        }
+        let result = result.and(updated).and_then(|()| self.replace_vanishing(media, die, victim));
+        let moved: Vec<Ppn> = moved.iter().copied().filter(|from| !unmoved.contains(from)).collect();
+        self.space.finish(media, victim, fails, &moved, result)?;
         self.moving = moving;
-        moved?;
-        self.space.reclaim(media, victim, fails)
-    }
-
-    #[inline]
-    fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
-        if move_trim_page(&mut self.trims, &mut self.space, media, (die, COLLECTED), from)? {
-            return Ok(());
-        }
-        let (logical, role, content) = match media.read_to_move(from)? {
-            Some(page) => (page.logical, Role::Collected, Content::Copy(page)),
-            None => (self.lose(media, from), Role::Lost, Content::New(D::Data::default())),
-        };
-        let to = self.space.program_moved(media, die, COLLECTED, Label::new(logical, role), &content)?;
-        let lpn = Lpn::new(logical);
-        match self.cache.find(lpn) {
-            Some(slot) => self.cache.set(slot, Some(to)),
-            None => self.updates.push((self.table.page_of(lpn), lpn, to)),
-        }
         Ok(())
-    }
-
-    /// The logical page that an unreadable page held: the whole map must be searched, since the tag is gone.
-    #[cold]
-    fn lose<D: Device>(&self, media: &mut Media<D>, ppn: Ppn) -> u32 {
-        media.note(Note::LostPage);
-        let lpn = (0..self.table.logical_pages()).find(|&lpn| self.entry(Lpn::new(lpn)) == Some(ppn));
-        lpn.unwrap_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"))
     }
 
     /// Rewrites each translation page that the pending updates concern, once.
@@ -236,18 +198,10 @@ impl<S: DemandScheme> DemandPaged<S> {
     ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        let mut done = 0;
-        let moved = moving.iter().try_for_each(|&from| {
-            self.move_translation(media, die, from)?;
-            done += 1;
-            Ok(())
-        });
-        if moved.is_err() {
-            self.space.put_back(victim, &moving[..done], fails);
-        }
+        let (moved, result) = up_to_error(&moving, |from| self.move_translation(media, die, from));
+        self.space.finish(media, victim, fails, moved, result)?;
         self.moving = moving;
-        moved?;
-        self.space.reclaim(media, victim, fails)
+        Ok(())
     }
 
     fn move_translation<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {

@@ -1,0 +1,88 @@
+//! Which blocks are collected, and what becomes of them.
+
+use flash::{Pbn, Ppn};
+
+use super::{Open, PageSpace, Stream};
+use crate::{Device, FtlError, Media};
+
+impl PageSpace {
+    /// Takes the next block to collect on a die, if collecting gains anything there: the policy's choice, unless blocks that
+    /// failed have cost a die its last free block; then the one with the least to move, for which there may still be room.
+    pub fn take_victim(&mut self, die: u32) -> Option<Pbn> {
+        if self.has_lost_reserve() {
+            return self.take_fewest_valid_on(die);
+        }
+        self.victims.take(die, &self.ledger)
+    }
+
+    /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains anything. Looks at every
+    /// block: for emergencies.
+    pub fn take_fewest_valid(&mut self, stream: Stream) -> Option<Pbn> {
+        self.take_fewest(|space, pbn| space.stream_of(pbn) == stream)
+    }
+
+    /// Takes the closed block of a die with the fewest valid pages, as [`take_fewest_valid`](Self::take_fewest_valid) does.
+    pub fn take_fewest_valid_on(&mut self, die: u32) -> Option<Pbn> {
+        self.take_fewest(|space, pbn| space.die_of(pbn) == die)
+    }
+
+    fn take_fewest(&mut self, among: impl Fn(&Self, Pbn) -> bool) -> Option<Pbn> {
+        let block = (0..self.geometry.blocks())
+            .map(Pbn::new)
+            .filter(|&pbn| self.victims.contains(pbn) && among(self, pbn))
+            .min_by_key(|&pbn| self.ledger.valid_pages(pbn))?;
+        if self.ledger.valid_pages(block) == self.summaries.content_pages() {
+            return None;
+        }
+        self.victims.remove(block, self.ledger.valid_pages(block));
+        Some(block)
+    }
+
+    /// The end of a collection, when these pages have been placed elsewhere: if it went well to the end, the block is reclaimed;
+    /// if not, it is put back with what is left, since nobody needs what was moved in two places.
+    pub fn finish<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        pbn: Pbn,
+        fails: bool,
+        moved: &[Ppn],
+        result: Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
+        match result {
+            Ok(()) => self.reclaim(media, pbn, fails),
+            Err(error) => {
+                self.put_back(pbn, moved, fails);
+                Err(error)
+            }
+        }
+    }
+
+    /// A block could not be emptied further than this: what was moved is not needed here any more.
+    #[cold]
+    fn put_back(&mut self, pbn: Pbn, moved: &[Ppn], fails: bool) {
+        for &ppn in moved {
+            self.ledger.invalidate(ppn);
+        }
+        if fails {
+            self.failing.push((pbn, Open::default()));
+        } else {
+            self.victims.close(pbn, self.ledger.valid_pages(pbn));
+        }
+    }
+
+    /// A victim's pages have all been placed elsewhere: erases it and returns it to the pool; marks it bad if that fails, or
+    /// if it was emptied because it fails.
+    pub(super) fn reclaim<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn, fails: bool) -> Result<(), FtlError> {
+        self.ledger.clear_block(pbn);
+        match if fails { Ok(false) } else { media.erase(pbn).map(|()| true) } {
+            Ok(true) => self.pool.put(pbn),
+            Ok(false) => media.retire(pbn),
+            Err(error) if error.is_erase_failure() => {
+                media.retire(pbn);
+                self.spares.use_one();
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

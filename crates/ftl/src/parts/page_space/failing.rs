@@ -1,0 +1,129 @@
+//! What failures do to a space: blocks that wait to be emptied, reserves that are lost, and the end when no spare is left.
+
+use flash::{Pbn, Ppn};
+
+use super::{PageSpace, Stream};
+use crate::{Content, Device, FtlError, Label, Media, Spares};
+
+impl PageSpace {
+    /// Whether blocks that failed have cost a die its last free block: pages that had to be moved off another die took it, or
+    /// it could not be erased.
+    #[inline]
+    pub fn has_lost_reserve(&self) -> bool {
+        self.pool.has_emptied_die() && (self.spares.used > 0 || self.was_recovered)
+    }
+
+    /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to `stream`, where
+    /// moving a page takes up to `cost` programs: the next failure would else find no place anywhere.
+    #[cold]
+    pub fn take_victim_for_reserve(&mut self, stream: Stream, cost: u32) -> Option<(u32, Pbn)> {
+        let open_pages = |die: u32| {
+            let open = self.open[stream * self.order.len() + die as usize];
+            open.end - open.next + self.pool.len_on(die) as u32 * self.summaries.content_pages()
+        };
+        let room: u32 = (0..self.dies()).map(open_pages).sum();
+        for die in (0..self.dies()).filter(|&die| self.pool.len_on(die) == 0).collect::<Vec<_>>() {
+            if let Some(victim) = self.take_fewest_valid_on(die) {
+                if self.ledger.valid_pages(victim) * cost <= room {
+                    return Some((die, victim));
+                }
+                self.victims.close(victim, self.ledger.valid_pages(victim));
+            }
+        }
+        None
+    }
+
+    /// Free blocks kept beyond the threshold for the case that an erase fails, once something has failed. Where there are several
+    /// dies, another one's reserve serves as well.
+    #[inline]
+    pub(super) fn margin(&self) -> usize {
+        let Spares { total, used } = self.spares;
+        usize::from(used > 0 && used < total && self.order.len() == 1)
+    }
+
+    /// Programs a page that has to be moved off a die: there if possible, else where there is room; at worst in what is left of
+    /// a failing block, which is better than not at all.
+    pub fn program_moved<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        stream: Stream,
+        label: Label,
+        content: &Content<D::Data>,
+    ) -> Result<Ppn, FtlError> {
+        loop {
+            let has_place = |die: u32| self.has_room(die, stream) || self.pool.len_on(die) > 0;
+            let refuge = if has_place(die) { Some(die) } else { (0..self.dies()).find(|&die| has_place(die)) };
+            let Some(refuge) = refuge else { return self.program_in_failing(media, stream, label, content) };
+            if let Some(to) = self.program(media, refuge, stream, label, content.clone())? {
+                return Ok(to);
+            }
+        }
+    }
+
+    #[cold]
+    fn program_in_failing<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        label: Label,
+        content: &Content<D::Data>,
+    ) -> Result<Ppn, FtlError> {
+        for (pbn, open) in &mut self.failing {
+            while open.next < open.end && self.stream_of[pbn.index()] as usize == stream {
+                let to = Ppn::new(open.next);
+                open.next += 1;
+                match media.put(to, label, content.clone()) {
+                    Ok(()) => {
+                        self.ledger.validate(to, *pbn);
+                        return Ok(to);
+                    }
+                    Err(error) if error.is_program_failure() => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Err(self.out_of_space("a page that has to be moved"))
+    }
+
+    #[cold]
+    pub(super) fn give_up(&mut self, ppn: Ppn, stream: Stream) {
+        let pbn = self.ledger.invalidate(ppn);
+        let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
+        self.failing.push((pbn, std::mem::take(open)));
+        self.spares.use_one();
+    }
+
+    /// Whether blocks wait to be emptied because a page of theirs failed.
+    #[inline]
+    pub fn has_failing(&self) -> bool {
+        !self.failing.is_empty()
+    }
+
+    /// The dies on which blocks wait to be emptied.
+    pub fn failing_dies(&self) -> Vec<u32> {
+        self.failing.iter().map(|&(pbn, _)| self.die_of(pbn)).collect()
+    }
+
+    /// Takes a block that waits to be emptied on a die. That takes a free block more than the die's collection needs.
+    pub fn take_failing(&mut self, die: u32) -> Option<Pbn> {
+        let at = self.failing.iter().position(|&(pbn, _)| self.geometry.die_of(pbn) == die)?;
+        Some(self.failing.swap_remove(at).0)
+    }
+
+    /// Nothing could be placed: because too many blocks have failed, or too many pages at once while a block was collected
+    /// (then the spares that are left are of no use), or because of a bug.
+    pub fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
+        if self.spares.used == 0 && self.failing.is_empty() && !self.was_recovered {
+            return FtlError::OutOfSpace { wanted };
+        }
+        self.spares.used = self.spares.used.max(self.spares.total + 1);
+        FtlError::ReadOnly { spares: self.spares.total }
+    }
+
+    /// How far the device is from being read-only.
+    #[inline]
+    pub fn spares(&self) -> Spares {
+        self.spares
+    }
+}
