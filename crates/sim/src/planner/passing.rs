@@ -37,7 +37,9 @@ impl Planner {
             None
         });
         if spot.end >= waiting.end {
-            taken.into_iter().for_each(|item| self.lanes.insert(item));
+            for item in taken {
+                self.lanes.insert(item);
+            }
             let item = self.item(task, at, waiting, false);
             self.lanes.insert(item);
             return waiting;

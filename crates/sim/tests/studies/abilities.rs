@@ -1,6 +1,6 @@
 //! What a device can do beyond the plain model, as keys of a study: each helps where it should, and changes nothing where it cannot.
 
-use sim::RunResult;
+use sim::{ClassLatency, RunResult};
 
 use crate::results;
 
@@ -38,9 +38,8 @@ fn read_mean(run: &RunResult) -> f64 {
     run.response_ns.read.mean.expect("reads")
 }
 
-fn service(run: &RunResult, name: &str) -> f64 {
-    let mut classes = run.classes.iter().flatten();
-    classes.find(|class| class.name == name).and_then(|class| class.service_ns.mean).expect("such operations")
+fn class<'a>(run: &'a RunResult, name: &str) -> &'a ClassLatency {
+    run.classes.iter().flatten().find(|class| class.name == name).expect("such operations")
 }
 
 #[test]
@@ -78,8 +77,9 @@ fn reads_gain_from_what_lets_them_pass() {
 fn copies_inside_a_plane_spare_the_channels() {
     let (plain, copies) = (run(""), run("copy_back = true"));
     assert!(copies.utilisation.channels < plain.utilisation.channels);
-    assert!(service(&copies, "collection") < service(&plain, "collection"));
-    assert_eq!(service(&copies, "host_write"), service(&plain, "host_write"));
+    let (fewer, all) = (class(&copies, "collection").service_ns, class(&plain, "collection").service_ns);
+    assert!(fewer.mean < all.mean, "{:?} {:?}", fewer.mean, all.mean);
+    assert_eq!(class(&copies, "host_write").service_ns, class(&plain, "host_write").service_ns);
 }
 
 #[test]
@@ -90,12 +90,9 @@ fn planes_shorten_queues_of_reads() {
 
 #[test]
 fn fewer_channels_that_collect_make_collections_wait() {
-    let waits = |run: &RunResult| {
-        let mut classes = run.classes.iter().flatten();
-        classes.find(|class| class.name == "collection").and_then(|class| class.waiting_ns.mean).expect("collections")
-    };
+    let waits = |run: &RunResult| class(run, "collection").waiting_ns.mean;
     let (one, all) = (run("gc_channels = 1"), run("gc_channels = 4"));
-    assert!(waits(&one) > waits(&all), "{} {}", waits(&one), waits(&all));
+    assert!(waits(&one) > waits(&all), "{:?} {:?}", waits(&one), waits(&all));
     // With as many as there are, only gaps of a die too short for the plain model to remember make a difference.
     let plain = run("");
     assert!((read_mean(&all) / read_mean(&plain) - 1.0).abs() < 0.02, "{} {}", read_mean(&all), read_mean(&plain));
