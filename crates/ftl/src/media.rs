@@ -70,8 +70,6 @@ pub struct Media<D> {
     chain: u32,
     /// Numbers given so far.
     chains: u32,
-    /// The page read last in order to be moved: what it holds, and from which block.
-    lifted: Option<(u32, Pbn)>,
     tally: Tally,
     seq: u64,
     hash: u64,
@@ -86,7 +84,6 @@ impl<D: Device> Media<D> {
             cause: Cause::Host,
             chain: 0,
             chains: 0,
-            lifted: None,
             tally: Tally::default(),
             seq: 0,
             hash: 0,
@@ -115,7 +112,7 @@ impl<D: Device> Media<D> {
     pub fn read(&mut self, ppn: Ppn) -> Result<Page<D::Data>, FtlError> {
         match self.device.read(ppn) {
             Ok(page) => {
-                self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get());
+                self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
                 Ok(page)
             }
             Err(error) => Err(self.failed(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), error)),
@@ -132,10 +129,7 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn read_to_move(&mut self, ppn: Ppn) -> Result<Option<Page<D::Data>>, FtlError> {
         match self.read(ppn) {
-            Ok(page) => {
-                self.lifted = Some((page.logical, self.device.geometry().block_of(ppn)));
-                Ok(Some(page))
-            }
+            Ok(page) => Ok(Some(page)),
             Err(error) if error.is_uncorrectable() => Ok(None),
             Err(error) => Err(error),
         }
@@ -162,8 +156,7 @@ impl<D: Device> Media<D> {
     /// Programs a page with new content.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, label: Label, data: D::Data) -> Result<(), FtlError> {
-        self.lifted = None;
-        self.program_version(ppn, label, self.seq + 1, data)
+        self.program_version(ppn, label, (self.seq + 1, false), data)
     }
 
     /// Programs a page with bytes of the scheme's own.
@@ -175,18 +168,23 @@ impl<D: Device> Media<D> {
     /// Programs a page with the content, and so the version, of another.
     #[inline]
     pub fn program_copy(&mut self, ppn: Ppn, label: Label, page: Page<D::Data>) -> Result<(), FtlError> {
-        self.lifted = self.lifted.filter(|&(logical, _)| logical == page.logical);
-        self.program_version(ppn, label, page.version, page.data)
+        self.program_version(ppn, label, (page.version, true), page.data)
     }
 
     #[inline]
-    fn program_version(&mut self, ppn: Ppn, label: Label, version: u64, data: D::Data) -> Result<(), FtlError> {
+    fn program_version(
+        &mut self,
+        ppn: Ppn,
+        label: Label,
+        (version, copies): (u64, bool),
+        data: D::Data,
+    ) -> Result<(), FtlError> {
         self.seq += 1;
         let Label { logical, extent, role, owner } = label;
         let tag = Tag { logical, extent, role, owner, seq: self.seq, version };
         match self.device.program(ppn, &tag, data) {
             Ok(()) => {
-                self.account(Op::Program, self.device.geometry().block_of(ppn), ppn.get());
+                self.account(Op::Program, self.device.geometry().block_of(ppn), ppn.get(), copies);
                 Ok(())
             }
             Err(error) => Err(self.failed(Op::Program, self.device.geometry().block_of(ppn), ppn.get(), error)),
@@ -198,7 +196,7 @@ impl<D: Device> Media<D> {
     pub fn erase(&mut self, pbn: Pbn) -> Result<(), FtlError> {
         match self.device.erase(pbn) {
             Ok(()) => {
-                self.account(Op::Erase, pbn, pbn.get());
+                self.account(Op::Erase, pbn, pbn.get(), false);
                 Ok(())
             }
             Err(error) => Err(self.failed(Op::Erase, pbn, pbn.get(), error)),
@@ -209,7 +207,6 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn copy(&mut self, from: Ppn, to: Ppn, label: Label) -> Result<(), FtlError> {
         let page = self.read(from)?;
-        self.lifted = Some((page.logical, self.device.geometry().block_of(from)));
         self.program_copy(to, label, page)
     }
 
@@ -217,7 +214,7 @@ impl<D: Device> Media<D> {
     pub fn scan(&mut self, ppn: Ppn) -> Result<Scan, FtlError> {
         match self.device.scan(ppn) {
             Ok(scan) => {
-                self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get());
+                self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
                 Ok(scan)
             }
             Err(error) => Err(self.stop(error)),
@@ -314,10 +311,9 @@ impl<D: Device> Media<D> {
     }
 
     #[inline]
-    fn account(&mut self, op: Op, pbn: Pbn, address: u32) {
+    fn account(&mut self, op: Op, pbn: Pbn, address: u32, copies: bool) {
         let die = self.device.geometry().die_of(pbn);
-        let copied_from = if op == Op::Program { self.lifted.take().map(|(_, from)| from) } else { None };
-        let task = Task { op, cause: self.cause, pbn, die, chain: self.chain, copied_from };
+        let task = Task { op, cause: self.cause, pbn, die, chain: self.chain, copies };
         let span = self.device.perform(task, self.cursor);
         self.cursor = span.end;
         self.tally.add(self.cause, op, span);
@@ -331,7 +327,7 @@ impl<D: Device> Media<D> {
     #[inline(never)]
     fn failed(&mut self, op: Op, pbn: Pbn, address: u32, error: FlashError) -> FtlError {
         if matches!(error, FlashError::Media(event) if event != MediaEvent::PowerCut) {
-            self.account(op, pbn, address);
+            self.account(op, pbn, address, false);
         }
         self.stop(error)
     }

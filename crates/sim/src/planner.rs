@@ -33,6 +33,8 @@
 //!   channels and the permission to collect.
 //! - Planes may work at any pages of their blocks; older parts ask for equal page numbers. The first of two programs is done one
 //!   transfer before the second, where some parts start them together.
+//! - A program that copies a page and is ready when a read of its plane ends is taken to copy what was read: schemes read and program page by
+//!   page.
 //! - Copies inside a plane are not checked by the controller's error correction; a simulated page has no bit errors.
 //! - `time_ns` of results, and the event hash, count background operations as first planned; timelines, latency by class and
 //!   utilisation as they came to lie.
@@ -158,7 +160,7 @@ impl Planner {
     }
 
     /// Shows and counts what is over at `now`; nothing begins before it any more.
-    pub(crate) fn settle(&mut self, now: u64, watch: &mut Option<Box<Watch>>) {
+    pub(crate) fn settle(&mut self, now: u64, mut watch: Option<&mut Watch>) {
         for die in 0..self.lanes.dies() {
             let (counted, busy) = (&mut self.counted_until[die as usize], &mut self.die_busy_ns[die as usize]);
             let moved = &mut self.channel_busy_ns[(die / self.dies_per_channel) as usize];
@@ -169,7 +171,7 @@ impl Planner {
                 *counted = end.max(*counted);
                 *moved += if transfer.is_some() { latencies.transfer_ns } else { 0 };
                 *idle_at = end.max(*idle_at);
-                if let Some(watch) = watch {
+                if let Some(watch) = &mut watch {
                     show(&item, latencies, now, watch);
                 }
             });
@@ -302,9 +304,11 @@ impl Planner {
 
     /// Makes a read and the program of what it read one operation inside the plane.
     fn copy_back(&mut self, task: Task, at: u64) -> Option<(u64, u64)> {
-        let from = task.copied_from.filter(|_| self.abilities.copy_back && task.op == Op::Program)?;
+        if !self.abilities.copy_back || !task.copies {
+            return None;
+        }
         let (last, earlier) = self.lanes.die(task.die).split_last()?;
-        let is_it = last.task.op == Op::Read && last.task.pbn == from && last.spot.end == at && last.whole;
+        let is_it = last.task.op == Op::Read && last.spot.end == at && last.whole;
         let same = last.task.die == task.die && last.plane == self.plane(task) && last.task.chain == task.chain;
         if !is_it || !same || earlier.iter().any(|item| item.spot.end > last.spot.start) {
             return None;

@@ -91,9 +91,30 @@ pub struct Pricing {
     channels: Box<[Channel]>,
     /// Nothing begins before this any more.
     now: u64,
-    watch: Option<Box<Watch>>,
-    /// Keeps all promises instead of the timelines here, where the device can do more than they know.
-    planner: Option<Box<Planner>>,
+    /// What only some runs have; one pointer, since every operation looks at it.
+    beyond: Option<Box<Beyond>>,
+}
+
+/// What goes beyond plain timelines.
+#[derive(Default)]
+struct Beyond {
+    /// Told of every operation.
+    watch: Option<Watch>,
+    /// Keeps all promises instead of the timelines, where the device can do more than they know.
+    planner: Option<Planner>,
+}
+
+impl Beyond {
+    /// None, where there is nothing of it.
+    fn boxed(self) -> Option<Box<Self>> {
+        (self.watch.is_some() || self.planner.is_some()).then(|| Box::new(self))
+    }
+
+    fn settle(&mut self, now: u64) {
+        if let Some(planner) = &mut self.planner {
+            planner.settle(now, self.watch.as_mut());
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -154,8 +175,7 @@ impl Pricing {
             gaps: (0..dies).map(|_| Gaps::new()).collect(),
             channels: (0..channels).map(|_| Channel::new(latencies.transfer_ns)).collect(),
             now: 0,
-            watch: None,
-            planner: None,
+            beyond: None,
         }
     }
 
@@ -164,7 +184,8 @@ impl Pricing {
         let shape = geometry.shape();
         let plain = Self::new(Model::Parallel, shape.channels, shape.dies_per_channel, latencies);
         let more = abilities != Abilities::default();
-        Self { planner: more.then(|| Box::new(Planner::new(geometry, latencies, abilities))), ..plain }
+        let planner = more.then(|| Planner::new(geometry, latencies, abilities));
+        Self { beyond: Beyond { watch: None, planner }.boxed(), ..plain }
     }
 
     /// The same timelines, of which a window is recorded.
@@ -176,24 +197,29 @@ impl Pricing {
     /// Lets everything promised be over, and returns what was recorded, if a window is.
     pub fn timeline(&mut self) -> Option<TimelineFacts> {
         self.settle();
-        self.watch.as_ref().and_then(|watch| watch.timeline())
+        self.watch().and_then(Watch::timeline)
     }
 
     /// Lets everything promised be over, so that all of it is counted and shown.
     pub(crate) fn settle(&mut self) {
-        if let Some(planner) = &mut self.planner {
-            planner.settle(u64::MAX, &mut self.watch);
+        if let Some(beyond) = &mut self.beyond {
+            beyond.settle(u64::MAX);
         }
     }
 
     /// The same timelines, watched.
-    pub(crate) fn watched(self, watch: Option<Box<Watch>>) -> Self {
-        Self { watch, ..self }
+    pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
+        let planner = self.beyond.and_then(|beyond| beyond.planner);
+        Self { beyond: Beyond { watch, planner }.boxed(), ..self }
     }
 
     /// What watches, if anything does.
     pub(crate) fn watch(&self) -> Option<&Watch> {
-        self.watch.as_deref()
+        self.beyond.as_ref()?.watch.as_ref()
+    }
+
+    fn planner(&self) -> Option<&Planner> {
+        self.beyond.as_ref()?.planner.as_ref()
     }
 
     /// Whether channels are resources of their own.
@@ -203,7 +229,7 @@ impl Pricing {
 
     /// Time for which each die was held, in nanoseconds. With [`Model::Serial`] the one resource.
     pub fn die_busy_ns(&self) -> Box<dyn ExactSizeIterator<Item = u64> + '_> {
-        match &self.planner {
+        match self.planner() {
             Some(planner) => Box::new(planner.die_busy_ns().iter().copied()),
             None => Box::new(self.dies.iter().map(|die| die.busy_ns)),
         }
@@ -211,7 +237,7 @@ impl Pricing {
 
     /// Time for which each channel moved data, in nanoseconds; zero with [`Model::Serial`], which has no channels.
     pub fn channel_busy_ns(&self) -> Box<dyn ExactSizeIterator<Item = u64> + '_> {
-        match &self.planner {
+        match self.planner() {
             Some(planner) => Box::new(planner.channel_busy_ns().iter().copied()),
             None => Box::new(self.channels.iter().map(Channel::busy_ns)),
         }
@@ -219,7 +245,7 @@ impl Pricing {
 
     /// When the last operation is done.
     pub fn idle_at(&self) -> Nanos {
-        if let Some(planner) = &self.planner {
+        if let Some(planner) = self.planner() {
             return Nanos(planner.idle_at());
         }
         Nanos(self.dies.iter().map(|die| die.free_at).max().unwrap_or(0))
@@ -266,14 +292,19 @@ impl Pricing {
 
     #[cold]
     #[inline(never)]
-    fn show(&mut self, task: Task, index: usize, at: Nanos, place: Place) {
-        if let Some(watch) = &mut self.watch {
+    fn perform_beyond(&mut self, task: Task, at: Nanos) -> Span {
+        if let Some(planner) = self.beyond.as_mut().and_then(|beyond| beyond.planner.as_mut()) {
+            return planner.perform(task, at.0);
+        }
+        let die = task.die & self.die_mask as u32;
+        let place = self.promise(task.op, die as usize, at);
+        if let Some(watch) = self.beyond.as_mut().and_then(|beyond| beyond.watch.as_mut()) {
             let transfer_ns = (task.op != Op::Erase && self.die_mask != 0).then_some(place.transfer);
             let Place { start: start_ns, end: end_ns, .. } = place;
             let service_ns = Some(self.latencies.alone_ns(task.op));
-            let die = index as u32;
             watch.see(Placed { task, die, ready_ns: at.0, start_ns, transfer_ns, end_ns, service_ns }, self.now);
         }
+        place.span()
     }
 }
 
@@ -293,27 +324,22 @@ fn place(latencies: &Latencies, channel: &Channel, op: Op, from: u64) -> Place {
 impl Timing for Pricing {
     #[inline]
     fn perform(&mut self, task: Task, at: Nanos) -> Span {
-        if let Some(planner) = &mut self.planner {
-            return planner.perform(task, at.0);
+        if self.beyond.is_some() {
+            return self.perform_beyond(task, at);
         }
-        let index = task.die as usize & self.die_mask;
-        let place = self.promise(task.op, index, at);
-        if self.watch.is_some() {
-            self.show(task, index, at, place);
-        }
-        place.span()
+        self.promise(task.op, task.die as usize & self.die_mask, at).span()
     }
 
     #[inline]
     fn begin(&mut self, at: Nanos) {
         self.now = at.0;
-        if let Some(planner) = &mut self.planner {
-            planner.settle(at.0, &mut self.watch);
+        if let Some(beyond) = &mut self.beyond {
+            beyond.settle(at.0);
         }
     }
 
     fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
-        if let Some(planner) = &self.planner {
+        if let Some(planner) = self.planner() {
             return Nanos(planner.channel_free_from(channel, at.0));
         }
         if !self.has_channels() {
@@ -329,10 +355,11 @@ impl Timing for Pricing {
         self.gaps.fill(Gaps::new());
         self.channels.iter_mut().for_each(Channel::clear);
         self.now = 0;
-        if let Some(planner) = &mut self.planner {
+        let Some(beyond) = &mut self.beyond else { return };
+        if let Some(planner) = &mut beyond.planner {
             planner.clear();
         }
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut beyond.watch {
             watch.clear();
         }
     }

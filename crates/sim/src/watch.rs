@@ -23,10 +23,10 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// None, where nothing is asked for.
-    pub(crate) fn new(wishes: Wishes) -> Option<Box<Self>> {
+    pub(crate) fn new(wishes: Wishes) -> Option<Self> {
         let classes = wishes.classes.then(ClassTimes::new);
         let timeline = wishes.timeline.map(Recorder::new);
-        (classes.is_some() || timeline.is_some()).then(|| Box::new(Self { classes, timeline }))
+        (classes.is_some() || timeline.is_some()).then_some(Self { classes, timeline })
     }
 
     /// Forgets what it saw.

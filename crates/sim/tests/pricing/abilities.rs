@@ -60,9 +60,13 @@ impl Scenario {
     /// A page moved by a collection: the ends of its read and of its program.
     fn copy(&mut self, chain: u32, from: Pbn, to: Pbn, at: u64) -> (u64, u64) {
         let (_, read) = self.collection(chain, READ, from, at);
+        (read, self.program(chain, to, read, true).1)
+    }
+
+    /// A program of a collection.
+    fn program(&mut self, chain: u32, to: Pbn, at: u64, copies: bool) -> (u64, u64) {
         let die = to.get() / (2 * BLOCKS);
-        let program = Task { chain, copied_from: Some(from), ..Task::new(PROGRAM, Cause::Collection, to, die) };
-        (read, self.perform(program, read).1)
+        self.perform(Task { chain, copies, ..Task::new(PROGRAM, Cause::Collection, to, die) }, at)
     }
 
     /// All operations as (die, operation, cause, start, end), in order of time; also checks that no resource does two things at once.
@@ -129,18 +133,18 @@ fn a_copy_to_another_plane_or_die_goes_over_the_channel() {
 }
 
 #[test]
-fn a_page_that_left_the_register_is_not_copied_back() {
+fn a_page_that_left_the_register_or_is_new_is_not_copied_back() {
     //          0    125  250       550
-    // die 0    rttttrttttttttpppppppp          the second read took the register
+    // die 0    rttttrtttttttttpppppppp          a host read took the register in between
     let mut device = Scenario::new(1, 1, Abilities { copy_back: true, ..Abilities::default() });
-    let (_, first) = device.collection(1, READ, block(0, 0, 0), 0);
-    let (_, second) = device.collection(1, READ, block(0, 0, 1), first);
-    let late = Task {
-        chain: 1,
-        copied_from: Some(block(0, 0, 0)),
-        ..Task::new(PROGRAM, Cause::Collection, block(0, 0, 2), 0)
-    };
-    assert_eq!(device.perform(late, second), (250, 550));
+    let (_, read) = device.collection(1, READ, block(0, 0, 0), 0);
+    assert_eq!(device.host(READ, block(0, 0, 1), 0), (125, 250));
+    assert_eq!(device.program(1, block(0, 0, 2), read, true), (250, 550));
+    //          0    125      425
+    // die 0    rtttttttttpppppppp               the program holds something else than what was read
+    let mut device = Scenario::new(1, 1, Abilities { copy_back: true, ..Abilities::default() });
+    let (_, read) = device.collection(1, READ, block(0, 0, 0), 0);
+    assert_eq!(device.program(1, block(0, 0, 2), read, false), (125, 425));
 }
 
 #[test]
