@@ -224,12 +224,13 @@ pub struct ClassLatency {
     pub service_cdf: Vec<(u64, f64)>,
 }
 
-/// The flash operations that touch a window of virtual time, in order of their start; one element an operation.
+/// The flash operations that are ready before a window of virtual time ends and done after it begins, in order of their start; one
+/// element an operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimelineFacts {
     /// Begin of the window.
     pub from_ns: u64,
-    /// Its end: everything that starts before it is here.
+    /// Its end: everything that is ready before it is here.
     pub to_ns: u64,
     /// The end that was asked for; later than `to_ns` where the window held too many operations.
     pub asked_to_ns: u64,

@@ -1,7 +1,8 @@
-//! A timeline: every operation that touches a window of virtual time, for a chart of time × resource.
+//! A timeline: every operation that is ready before a window of virtual time ends and done after it begins, for a chart of time ×
+//! resource. So what only waits in the window is there, too.
 //!
 //! Memory is bounded by [`MOST_OPERATIONS`]. A window that holds more is cut short, not thinned: it then ends where everything
-//! that begins before is known to be there, and says what was asked. Operations are priced in program order, and a collection
+//! that is ready before is known to be there, and says what was asked. Operations are priced in program order, and a collection
 //! reaches far into the future; so what is known to be complete is what lies before the request in hand.
 
 use ftl::{Cause, Op, Task};
@@ -94,17 +95,17 @@ impl Recorder {
         *self = Self::new(self.asked);
     }
 
-    /// An operation found its place while the request that began at `now` is served: nothing begins earlier any more.
+    /// An operation found its place while the request that began at `now` is served: nothing is ready earlier any more.
     pub(crate) fn record(&mut self, placed: Placed, now: u64) {
-        if placed.end_ns <= self.asked.from_ns || placed.start_ns >= self.to_ns {
+        if placed.end_ns <= self.asked.from_ns || placed.ready_ns >= self.to_ns {
             return;
         }
         if self.placed.len() == MOST_OPERATIONS {
             self.to_ns = self.to_ns.min(now.max(self.asked.from_ns));
             let to_ns = self.to_ns;
-            self.placed.retain(|placed| placed.start_ns < to_ns);
+            self.placed.retain(|placed| placed.ready_ns < to_ns);
         }
-        if placed.start_ns < self.to_ns {
+        if placed.ready_ns < self.to_ns {
             self.placed.push(placed);
         }
     }

@@ -80,20 +80,24 @@ def _drawn(results: Results, run: Run, window: Timeline, name: str) -> Drawn:
     if window["to_ns"] < window["asked_to_ns"]:
         cut = (
             f"The window held more than {units.count(frame.height)} operations: it was cut at "
-            f"{units.duration(window['to_ns'])} instead of {units.duration(window['asked_to_ns'])}. "
+            f"{_moment(window['to_ns'])} instead of {_moment(window['asked_to_ns'])}. "
             "For what comes later, give a window that begins there."
         )
     if frame.is_empty():
         note = f"No operation touches the window; the run took {units.duration(run['simulated_ns'])}."
         return Drawn(label, name, note, cut, None, Markup(), "svg", [])
     note = (
-        f"{units.count(frame.height)} flash operations from {units.duration(window['from_ns'])} "
-        f"to {units.duration(window['to_ns'])}."
+        f"{units.count(frame.height)} flash operations from {_moment(window['from_ns'])} to {_moment(window['to_ns'])}."
     )
     spec = page_spec(chart(results, label, window))
     few = frame.height <= FEW
     picture = still(name, spec, 1100) if few else Markup()
     return Drawn(label, name, note, cut, spec, picture, "svg" if few else "canvas", _waits(frame))
+
+
+def _moment(nanoseconds: int) -> str:
+    """A moment, precise enough to be given as a window's begin."""
+    return f"{nanoseconds / 1e6:,.3f} ms"
 
 
 def _placed(results: Results, label: str) -> pl.DataFrame:
@@ -189,7 +193,7 @@ def _waits(frame: pl.DataFrame) -> list[list[str]]:
         [
             f"{cause_name(row['cause'])}: {row['op']}",
             row["lane"],
-            f"{row['ready_ns'] / 1e6:,.3f} ms",
+            _moment(row["ready_ns"]),
             units.duration(row["wait_ns"]),
             _held(frame, row, "lane", "start_ns", "end_ns"),
             _held(frame, row, "bus", "transfer_ns", "moved_ns"),

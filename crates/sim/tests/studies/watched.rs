@@ -149,7 +149,7 @@ fn a_window_is_the_part_of_the_whole_that_touches_it() {
     let part = results(&watched("timeline = \"100ms..200ms\""));
     for (whole, part) in whole.runs.iter().zip(&part.runs) {
         let (whole, part) = (whole.timeline.as_ref().expect("asked for"), part.timeline.as_ref().expect("asked for"));
-        let touches = |i: &usize| whole.end_ns[*i] > 100_000_000 && whole.start_ns[*i] < 200_000_000;
+        let touches = |i: &usize| whole.end_ns[*i] > 100_000_000 && whole.ready_ns[*i] < 200_000_000;
         let expected: Vec<_> = (0..whole.op.len()).filter(touches).map(|i| (whole.start_ns[i], whole.op[i])).collect();
         let found: Vec<_> = part.start_ns.iter().copied().zip(part.op.iter().copied()).collect();
         assert!(expected.len() > 100, "{}", expected.len());
