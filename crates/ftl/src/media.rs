@@ -10,7 +10,7 @@
 
 use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
-use crate::{Cause, Device, FtlError, Nanos, Note, Op, Tally};
+use crate::{Cause, Device, FtlError, Nanos, Note, Op, RamPages, Tally};
 
 /// The OOB content of a page as a scheme says it; the sequence number is added at the door.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +62,14 @@ impl<D: Default> Content<D> {
 }
 
 /// A device behind its door, with the cursor of the request that is being served.
-pub struct Media<D> {
+pub struct Media<D: Device> {
     device: D,
+    ram: RamPages<D::Data>,
     cursor: Nanos,
     cause: Cause,
     tally: Tally,
+    /// Until when each channel counts as collecting.
+    collecting_until: Box<[Nanos]>,
     seq: u64,
     hash: u64,
 }
@@ -74,7 +77,16 @@ pub struct Media<D> {
 impl<D: Device> Media<D> {
     /// Puts a door in front of a device.
     pub fn new(device: D) -> Self {
-        Self { device, cursor: Nanos::ZERO, cause: Cause::Host, tally: Tally::default(), seq: 0, hash: 0 }
+        Self {
+            ram: RamPages::default(),
+            cursor: Nanos::ZERO,
+            cause: Cause::Host,
+            tally: Tally::default(),
+            collecting_until: vec![Nanos::ZERO; device.geometry().channels() as usize].into(),
+            seq: 0,
+            hash: 0,
+            device,
+        }
     }
 
     /// The device, to look at.
@@ -92,6 +104,16 @@ impl<D: Device> Media<D> {
     /// Takes the device out, for recovery to start afresh on it.
     pub fn into_device(self) -> D {
         self.device
+    }
+
+    /// Pages that wait in RAM, to look at.
+    pub fn ram(&self) -> &RamPages<D::Data> {
+        &self.ram
+    }
+
+    /// Pages that wait in RAM.
+    pub fn ram_mut(&mut self) -> &mut RamPages<D::Data> {
+        &mut self.ram
     }
 
     /// Reads a page.
@@ -239,6 +261,14 @@ impl<D: Device> Media<D> {
         result
     }
 
+    /// Time passes in the controller, on RAM or registers: what the request does next begins later. No flash operation, so it counts
+    /// as none and holds no resource.
+    #[inline]
+    pub fn spend(&mut self, time: Nanos) {
+        self.cursor += time;
+        self.tally.add_controller_time(time);
+    }
+
     /// Does work under a cause.
     #[inline]
     pub fn because<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
@@ -257,6 +287,17 @@ impl<D: Device> Media<D> {
     /// How long a channel stays busy from the cursor on; zero when it is idle.
     pub fn busy(&self, channel: u32) -> Nanos {
         self.device.channel_free_from(channel, self.cursor).since(self.cursor)
+    }
+
+    /// A collection on a channel ends at the cursor. Until then the channel counts as collecting.
+    pub fn collected(&mut self, channel: u32) {
+        let until = &mut self.collecting_until[channel as usize];
+        *until = self.cursor.max(*until);
+    }
+
+    /// Whether a collection on a channel goes on beyond the cursor.
+    pub fn is_collecting(&self, channel: u32) -> bool {
+        self.collecting_until[channel as usize] > self.cursor
     }
 
     /// What has been done so far.
@@ -286,6 +327,7 @@ impl<D: Device> Media<D> {
     /// and the event hash stay.
     pub fn restart(&mut self) {
         self.device.reset();
+        self.collecting_until.fill(Nanos::ZERO);
         self.cursor = Nanos::ZERO;
     }
 
