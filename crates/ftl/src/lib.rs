@@ -18,6 +18,6 @@ pub use media::{Content, Label, Media};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use ram::{AccessDelays, RamPage, RamPages};
 pub use registry::Entry;
-pub use scheme::{Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
+pub use scheme::{Buffered, Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
 pub use tally::{Cause, Note, Tally};
 pub use timing::{Device, Nanos, Op, Span, Timed, Timing, Untimed};
