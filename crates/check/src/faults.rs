@@ -15,7 +15,7 @@
 //!
 //! Limits: a trim may fail as a write does, for a scheme may have to make room for it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -26,7 +26,7 @@ use crate::allowed::Allowed;
 use crate::case::Case;
 use crate::dice::derive;
 use crate::failure::{Failure, Fault, Place};
-use crate::frail::{Frail, FrailDevice};
+use crate::frail::{Frail, FrailDevice, Hit, Hits};
 use crate::operation::{Extent, Operation};
 use crate::oracle::{Stamp, page_of};
 use crate::ordeal::{Endured, Ordeal};
@@ -48,16 +48,23 @@ pub(crate) fn replay(case: &Case) -> Result<Outcome, Failure> {
 /// Where a run stands, known even when a scheme panics.
 struct Trail {
     place: Cell<Place>,
-    strikes: RefCell<Vec<Strike>>,
+    hits: Hits,
+}
+
+impl Trail {
+    /// The faults that took effect, in the request that failed, too.
+    fn strikes(&self) -> Vec<Strike> {
+        self.hits.borrow().iter().map(|hit| hit.strike).collect()
+    }
 }
 
 fn run(case: &Case, ordeal: &Ordeal) -> Result<(Endured, Outcome), Failure> {
     case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
-    let trail = Trail { place: Cell::new(Place::Format), strikes: RefCell::default() };
+    let trail = Trail { place: Cell::new(Place::Format), hits: Hits::default() };
     let whole = AssertUnwindSafe(|| Trial::new(case, ordeal, &trail)?.all());
     let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
-        let case = Case { faults: trail.strikes.take(), ..case.clone() };
+        let case = Case { faults: trail.strikes(), ..case.clone() };
         Failure::new(&case, trail.place.get(), fault)
     })
 }
@@ -103,7 +110,7 @@ impl<'a> Trial<'a> {
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let scheme = create(&case.scheme, &case.settings, &layout).map_err(Fault::Refused)?;
         let buffer_pages = scheme.buffered().capacity_pages;
-        let chip = Frail::new(chip, ordeal.plan.clone(), ordeal.records);
+        let chip = Frail::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
         Ok(Self {
             case,
             trail,
@@ -153,7 +160,7 @@ impl<'a> Trial<'a> {
         let media = self.door();
         let outcome =
             Outcome { event_hash: media.event_hash(), tally: *media.tally(), pages_written: self.pages_written };
-        self.endured.strikes.clone_from(&self.trail.strikes.borrow());
+        self.endured.strikes = self.trail.strikes();
         self.endured.operations = self.media.map(|media| media.into_device().chip.take_record()).unwrap_or_default();
         Ok((self.endured, outcome))
     }
@@ -229,10 +236,9 @@ impl<'a> Trial<'a> {
 
     /// Learns which faults have taken effect.
     fn keep_books(&mut self) {
-        let new: Vec<_> = self.frail().hits()[self.seen..].to_vec();
+        let new: Vec<_> = self.trail.hits.borrow()[self.seen..].to_vec();
         self.seen += new.len();
         for hit in &new {
-            self.trail.strikes.borrow_mut().push(hit.strike);
             self.failed_blocks.extend(hit.failed);
             if let Some(stamp) = hit.lost {
                 let lpn = Lpn::new(page_of(stamp));
@@ -397,7 +403,8 @@ impl<'a> Trial<'a> {
                 return Err(Fault::Accounts(format!("{charged} {name}s are charged, but the flash counted {counted}")));
             }
         }
-        let corrected = self.frail().hits().iter().filter(|hit| hit.strike.fault == FlashFault::ReadCorrected).count();
+        let is_corrected = |hit: &&Hit| hit.strike.fault == FlashFault::ReadCorrected;
+        let corrected = self.trail.hits.borrow().iter().filter(is_corrected).count();
         if corrected as u64 != self.frail().corrected_reads() {
             return Err(Fault::Accounts("reads that were corrected are not all counted".into()));
         }

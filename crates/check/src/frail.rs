@@ -3,6 +3,9 @@
 //! A plan may name operations that a fault does not fit; those do nothing. What did take effect is the run's replay line, and
 //! tells the host which pages may be lost and which blocks have failed. The scheme sees none of this.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use flash::{
     Cell, Chip, Fault, FaultPlan, Faulty, Flash, FlashError, Full, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag,
 };
@@ -25,26 +28,24 @@ pub(crate) struct Hit {
     pub(crate) failed: Option<Pbn>,
 }
 
+/// The faults that took effect so far; shared with whoever wants to know them even after the scheme has panicked.
+pub(crate) type Hits = Rc<RefCell<Vec<Hit>>>;
+
 /// A chip with a plan of faults.
 pub(crate) struct Frail {
     flash: Faulty<Stamp>,
     plan: FaultPlan,
     /// Operations before the power was last turned on.
     before: u64,
-    hits: Vec<Hit>,
+    hits: Hits,
     /// What was asked for, if that is recorded.
     record: Option<Vec<Op>>,
 }
 
 impl Frail {
-    pub(crate) fn new(chip: Chip<Full<Stamp>>, plan: FaultPlan, records: bool) -> Self {
+    pub(crate) fn new(chip: Chip<Full<Stamp>>, plan: FaultPlan, hits: Hits, records: bool) -> Self {
         let flash = Faulty::new(chip, plan.clone());
-        Self { flash, plan, before: 0, hits: Vec::new(), record: records.then(Vec::new) }
-    }
-
-    /// The faults that took effect so far.
-    pub(crate) fn hits(&self) -> &[Hit] {
-        &self.hits
+        Self { flash, plan, before: 0, hits, record: records.then(Vec::new) }
     }
 
     /// The chip, to look at.
@@ -80,7 +81,7 @@ impl Frail {
     }
 
     fn hit(&mut self, operation: u64, fault: Fault, lost: Option<Stamp>, failed: Option<Pbn>) {
-        self.hits.push(Hit { strike: Strike { operation, fault }, lost, failed });
+        self.hits.borrow_mut().push(Hit { strike: Strike { operation, fault }, lost, failed });
     }
 
     /// Notes what an operation's answer tells of faults.

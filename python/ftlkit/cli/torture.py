@@ -94,7 +94,8 @@ def _print(text: str) -> None:
 
 
 def _show(report: TortureReport) -> None:
-    OUT.print(_table(report["schemes"]))
+    for table in _tables(report["schemes"], OUT.width):
+        OUT.print(table)
     findings = [finding for scheme in report["schemes"] for finding in scheme["findings"]]
     took = units.duration(report["elapsed_s"] * 1e9)
     how = f"{took}, seed {report['asked']['seed']}{', swarm' if report['asked']['swarm'] else ''}"
@@ -110,17 +111,31 @@ def _show(report: TortureReport) -> None:
             _print("Run again at once, this line did not fail: what the scheme does depends on more than its case.")
 
 
-def _table(schemes: list[SchemeReport]) -> Table:
-    """One column a scheme: there are more figures than schemes."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("", no_wrap=True)
-    for scheme in schemes:
-        settings = "".join(f":{key}={value}" for key, value in scheme["settings"].items())
-        table.add_column(Text(f"{scheme['scheme']}{settings}"), justify="right")
-    rows = zip(*(_figures(scheme) for scheme in schemes), strict=True)
-    for row in rows:
-        table.add_row(row[0][0], *(units.count(value) for _, value in row))
-    return table
+def _tables(schemes: list[SchemeReport], width: int) -> Iterator[Table]:
+    """One column a scheme, in as many tables as the terminal's width asks for."""
+    gap = 2
+    labels = max(len(label) for label, _ in _figures(schemes[0])) if schemes else 0
+    columns = [(_name(scheme), [units.count(value) for _, value in _figures(scheme)]) for scheme in schemes]
+    while columns:
+        table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, gap, 0, 0))
+        left, fitting = width - labels, 0
+        for name, cells in columns:
+            left -= gap + max(len(cell) for cell in [name, *cells])
+            if fitting and left < 0:
+                break
+            fitting += 1
+        table.add_column("", no_wrap=True)
+        for name, _ in columns[:fitting]:
+            table.add_column(Text(name), justify="right")
+        rows = zip(*(cells for _, cells in columns[:fitting]), strict=True)
+        for (label, _), row in zip(_figures(schemes[0]), rows, strict=True):
+            table.add_row(label, *row)
+        yield table
+        columns = columns[fitting:]
+
+
+def _name(scheme: SchemeReport) -> str:
+    return scheme["scheme"] + "".join(f":{key}={value}" for key, value in scheme["settings"].items())
 
 
 def _figures(scheme: SchemeReport) -> Iterator[tuple[str, int]]:

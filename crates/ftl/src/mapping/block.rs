@@ -237,7 +237,7 @@ impl Block {
                 (None, None) => continue,
             };
             let label = Label::of(lpn.get(), role, lbn);
-            let filled = |data: &DataBlocks, offset| Some(data.geometry().logical_page(lbn, offset));
+            let filled = |data: &DataBlocks, offset| data.page_at(lbn, offset);
             new = media
                 .because(cause, |media| self.data.program(media, new, offset, label, &content, &filled))
                 .inspect_err(|error| {
@@ -259,7 +259,7 @@ impl Block {
 
 /// Which logical page's newest copy an offset of a data block holds.
 fn current_at(lbn: Lbn) -> impl Fn(&DataBlocks, u32) -> Option<Lpn> {
-    move |data, offset| Some(data.geometry().logical_page(lbn, offset)).filter(|&lpn| data.is_current(lpn))
+    move |data, offset| data.page_at(lbn, offset).filter(|&lpn| data.is_current(lpn))
 }
 
 #[cfg(test)]

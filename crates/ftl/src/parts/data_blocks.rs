@@ -3,6 +3,8 @@
 //! Block-mapped and log-buffer schemes share this: the map, which of its pages are current (hold the newest copy and have
 //! not been trimmed), the free blocks, and the question whether a page can still be programmed in its place.
 
+use std::collections::BTreeSet;
+
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 
 use crate::parts::pool::FreePool;
@@ -26,6 +28,8 @@ pub struct DataBlocks {
     /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
     was_recovered: bool,
     retired: usize,
+    /// Blocks of which a page could not be programmed, or which could not be erased.
+    failed: BTreeSet<Pbn>,
     /// Blocks that failed in the last program and for which there was no other.
     unreplaced: Vec<Pbn>,
 }
@@ -44,6 +48,7 @@ impl DataBlocks {
             spares,
             was_recovered: false,
             retired: 0,
+            failed: BTreeSet::new(),
             unreplaced: Vec::new(),
         }
     }
@@ -106,6 +111,11 @@ impl DataBlocks {
         let first = self.geometry.logical_page(lbn, 0).get();
         let pages = self.geometry.pages_per_block().min(self.logical_pages - first);
         (0..pages).map(move |offset| (offset, Lpn::new(first + offset)))
+    }
+
+    /// The logical page at an offset of a logical block; none behind the end of the device.
+    pub fn page_at(&self, lbn: Lbn, offset: u32) -> Option<Lpn> {
+        Some(self.geometry.logical_page(lbn, offset)).filter(|lpn| lpn.get() < self.logical_pages)
     }
 
     /// The physical block of a logical block.
@@ -212,7 +222,7 @@ impl DataBlocks {
         offset: u32,
         (label, needed): (Label, Needed<'_>),
     ) -> Result<Pbn, FtlError> {
-        self.spares.use_one();
+        self.has_failed(failing);
         self.unreplaced.push(failing);
         let mut to = self.take_free("replacing a failing block")?;
         // Where a block of the log has pages of several logical blocks, it has no owner.
@@ -245,6 +255,13 @@ impl DataBlocks {
         Ok(to)
     }
 
+    /// A failure costs a spare, but each block only once.
+    fn has_failed(&mut self, pbn: Pbn) {
+        if self.failed.insert(pbn) {
+            self.spares.use_one();
+        }
+    }
+
     fn mark_bad<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) {
         media.retire(pbn);
         self.retired += 1;
@@ -260,21 +277,24 @@ impl DataBlocks {
         self.pool.take().ok_or(none)
     }
 
-    /// Erases a block and returns it to the free ones; marks it bad if that fails.
+    /// Erases a block and returns it to the free ones; marks it bad if that fails, or if a page of it failed.
     pub fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
         self.sealed[pbn.index()] = false;
         if media.device().is_bad(pbn) {
             // It was replaced in the middle of something that then could not be finished.
             return Ok(());
         }
-        match media.erase(pbn) {
-            Ok(()) => self.pool.put(pbn),
-            Err(error) if error.is_erase_failure() => {
-                self.mark_bad(media, pbn);
-                self.spares.use_one();
+        if !self.failed.contains(&pbn) {
+            match media.erase(pbn) {
+                Ok(()) => {
+                    self.pool.put(pbn);
+                    return Ok(());
+                }
+                Err(error) if error.is_erase_failure() => self.has_failed(pbn),
+                Err(error) => return Err(error),
             }
-            Err(error) => return Err(error),
         }
+        self.mark_bad(media, pbn);
         Ok(())
     }
 

@@ -182,8 +182,7 @@ impl<S: LogScheme> LogBuffer<S> {
     ) -> Result<(), FtlError> {
         let log = &self.log;
         let current = |data: &DataBlocks, offset| {
-            let lpn = data.geometry().logical_page(lbn, offset);
-            (data.is_current(lpn) && log.newest(lpn).is_none()).then_some(lpn)
+            data.page_at(lbn, offset).filter(|&lpn| data.is_current(lpn) && log.newest(lpn).is_none())
         };
         let block = self.data.program(media, home, offset, data_label(lpn, lbn), &Content::New(data), &current)?;
         if block != home {
@@ -329,8 +328,8 @@ impl<S: LogScheme> LogBuffer<S> {
             for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
                 if self.data.block(run.lbn).is_some() {
                     self.merge_block(media, run.lbn, None)?;
-                    self.log.never_switch(run.lbn);
                 }
+                self.log.never_switch(run.lbn);
             }
             if in_log {
                 self.append_trim(media, first, extent)?;

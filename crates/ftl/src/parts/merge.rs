@@ -88,7 +88,7 @@ fn copy_page<D: Device>(
     let (role, content) = media.lift(from, Role::Data)?;
     let label = Label::of(lpn.get(), role, lbn);
     data.program(media, to, offset, label, &content, &|data, offset| {
-        Some(data.geometry().logical_page(lbn, offset)).filter(|lpn| !superseded.contains(lpn))
+        data.page_at(lbn, offset).filter(|lpn| !superseded.contains(lpn))
     })
 }
 
