@@ -50,10 +50,10 @@ def families() -> list[str]:
 class Disk:
     """An image and the process that serves it; a context manager that stops it in good order."""
 
-    def __init__(self, folder: Path, ftl: str, capacity: str = "64MiB", spare: float = 0.25) -> None:
+    def __init__(self, folder: Path, ftl: str, capacity: str = "64MiB", spare: float = 0.25, **device: object) -> None:
         self.image = folder / f"{ftl}.img"
         self.socket = folder / "disk.sock"
-        fk.create_image(self.image, ftl, device={"capacity": capacity, "spare": spare})
+        fk.create_image(self.image, ftl, device={"capacity": capacity, "spare": spare, **device})
         self.process: subprocess.Popen[str] | None = None
         self.line = ""
         """What the server said when it was ready."""
@@ -63,11 +63,12 @@ class Disk:
         """What clients connect to."""
         return f"nbd+unix:///?socket={self.socket}"
 
-    def start(self, *options: object, over_tcp: bool = False) -> Self:
-        """Start the server and wait until it listens."""
+    def start(self, *options: object, over_tcp: bool = False, file_limit_bytes: int | None = None) -> Self:
+        """Start the server and wait until it listens; perhaps on a disk that has no room beyond a limit."""
         where = [] if over_tcp else ["--socket", str(self.socket)]
+        limit = [] if file_limit_bytes is None else ["prlimit", f"--fsize={file_limit_bytes}"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "ftlkit", "serve", str(self.image), *where, *map(str, options)],
+            [*limit, sys.executable, "-m", "ftlkit", "serve", str(self.image), *where, *map(str, options)],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -99,6 +100,15 @@ class Disk:
         code = self.process.wait(timeout=30)
         self._forget()
         assert code == 0, said
+        return said
+
+    def fail(self) -> str:
+        """Wait until the server has ended because of an error; what it said."""
+        assert self.process is not None
+        assert self.process.stderr is not None
+        said = self.process.stderr.read()
+        assert self.process.wait(timeout=30) != 0, said
+        self._forget()
         return said
 
     def _forget(self) -> None:

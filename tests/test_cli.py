@@ -55,13 +55,13 @@ def test_options_reach_the_study(call: Callable[..., Result], tmp_path: Path) ->
     options = (
         "compare fin1 --ftl dftl --device slc-small --capacity auto --set dftl.cmt=96KiB --set device.spare=0.2 "
         "--requests 500 --align-offset 4096 --addresses dense --loop closed --queue-depth 4 --precondition fill "
-        "--samples 10 --seed 9 --verify --threads 1 --json r.json"
+        "--samples 10 --seed 9 --verify --classes --threads 1 --json r.json"
     )
     assert call(*options.split()).exit_code == 0
     study = json.loads((tmp_path / "r.json").read_text())["study"]
     assert study["ftl"][0]["cmt"] == "96KiB"
     assert (study["seed"], study["host"], study["device"]["spare"]) == (9, {"loop": "closed", "queue_depth": 4}, 0.2)
-    assert study["run"] == {"precondition": "fill", "samples": 10, "verify": True}
+    assert study["run"] == {"precondition": "fill", "samples": 10, "verify": True, "classes": True}
     assert (study["workload"]["requests"], study["workload"]["align_offset"]) == (500, 4096)
     assert (
         call(
@@ -201,7 +201,7 @@ def test_real_traces_have_their_known_figures(name: str) -> None:
     assert total["mean_size_kb"] == pytest.approx(kilobytes, abs=0.06)
 
 
-@pytest.mark.parametrize("name", ["demo", "mapping-cache", "own-trace"])
+@pytest.mark.parametrize("name", ["demo", "mapping-cache", "own-trace", "timeline"])
 def test_examples_can_be_run(name: str, msr: Path) -> None:
     """Each is checked whole with few requests; `own-trace` with a trace in place of the reader's."""
     study = studies.load(EXAMPLES / f"{name}.toml")
@@ -213,4 +213,4 @@ def test_examples_can_be_run(name: str, msr: Path) -> None:
 
 
 def test_all_examples_are_tested() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.toml")} == {"demo", "mapping-cache", "own-trace"}
+    assert {path.stem for path in EXAMPLES.glob("*.toml")} == {"demo", "mapping-cache", "own-trace", "timeline"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,22 @@ def noise(path: Path, size: int) -> Path:
                 file.write(made.randbytes(1 << 20))
         file.truncate(size)
     return path
+
+
+def test_a_disk_without_room_ends_the_server_and_keeps_what_was_flushed(tmp_path: Path) -> None:
+    needs("qemu-io", "prlimit")
+    # One die, so that blocks are used from the front of the file.
+    disk = Disk(tmp_path, "page", channels=1, dies_per_channel=1)
+    with disk.start(file_limit_bytes=disk.image.stat().st_size // 2):
+        run("qemu-io", "-f", "raw", "-c", "write -P 0x5a 0 4M", "-c", "flush", disk.uri)
+        filling = ["qemu-io", "-f", "raw", "-c", "write -P 0xa5 4M 56M", "-c", "flush", disk.uri]
+        failed = subprocess.run(filling, capture_output=True, text=True, timeout=60, check=False)
+        assert failed.returncode != 0, failed.stdout
+        said = disk.fail()
+        assert "the disk under the image failed" in said
+        assert "serve it again" in said
+    with disk.start():
+        run("qemu-io", "-f", "raw", "-c", "read -P 0x5a 0 4M", disk.uri)
 
 
 @pytest.mark.parametrize("ftl", schemes())

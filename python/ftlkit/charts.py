@@ -15,6 +15,7 @@ import altair as alt
 import polars as pl
 
 from ftlkit.report.palette import CAUSES, styles
+from ftlkit.report.tables import CLASSES
 
 if TYPE_CHECKING:
     from ftlkit.results import Results
@@ -54,9 +55,50 @@ def response_cdf(results: Results) -> AnyChart | None:
         )
     )
     if len(kinds) < 3:
-        return _sized(chart.transform_filter("datum.requests == 'all'"))
+        return sized(chart.transform_filter("datum.requests == 'all'"))
     chosen = alt.param("requests", value="all", bind=alt.binding_radio(options=kinds, name="requests: "))
-    return _sized(chart.add_params(chosen).transform_filter("datum.requests == requests"))
+    return sized(chart.add_params(chosen).transform_filter("datum.requests == requests"))
+
+
+def class_latency(results: Results) -> AnyChart | None:
+    """Share of a class's flash operations that waited for a time, or were served for it; class and part by choice."""
+    frame = results.class_cdf
+    positive = frame.filter(pl.col("time_ns") > 0)["time_ns"]
+    if positive.is_empty():
+        return None
+    scaled = _log(positive, DURATION)
+    # A logarithmic axis has no zero: those who did not wait begin the curve at its left end.
+    frame = frame.with_columns(pl.max_horizontal("time_ns", pl.lit(scaled["scale"]["domain"][0])).alias("drawn_ns"))
+    present = frame["class"].unique(maintain_order=True).to_list()
+    classes = [name for name in CLASSES if name in present]
+    first = "mapping_read" if "mapping_read" in classes else classes[0]
+    chosen = alt.param("kind", value=first, bind=alt.binding_radio(options=classes, name="operations: "))
+    part = alt.param("part", value="waiting", bind=alt.binding_radio(options=["waiting", "service"], name="time: "))
+    chart = (
+        alt.Chart(_values(frame))
+        .mark_line(interpolate="step-after", strokeWidth=2, clip=True)
+        .encode(
+            x=alt.X("drawn_ns:Q", title="waiting or service time", **scaled),
+            y=alt.Y(
+                "share:Q",
+                title="share of operations",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format="~%", tickCount=5),
+            ),
+            color=_run_colour(results),
+            strokeDash=_run_dash(results),
+            tooltip=[
+                "label:N",
+                "class:N",
+                "part:N",
+                _time_tip("time_ns", "time"),
+                alt.Tooltip("share:Q", format=".2%"),
+            ],
+        )
+        .add_params(chosen, part)
+        .transform_filter("datum['class'] == kind && datum.part == part")
+    )
+    return sized(chart)
 
 
 def operations(results: Results) -> AnyChart | None:
@@ -115,13 +157,13 @@ def _bars(results: Results, frame: pl.DataFrame, value: str, title: str, *, norm
         )
     )
     if normalise:
-        return _sized(bars, BAR * len(results.labels))
+        return sized(bars, BAR * len(results.labels))
     totals = (
         alt.Chart(_values(frame.group_by("label", maintain_order=True).agg(pl.col(value).sum())))
         .mark_text(align="left", dx=5, fill="currentColor")
         .encode(y=_run_axis(results), x=alt.X(f"{value}:Q", title=title), text=alt.Text(f"{value}:Q", format=",.3~r"))
     )
-    return _sized(alt.layer(bars, totals), BAR * len(results.labels))
+    return sized(alt.layer(bars, totals), BAR * len(results.labels))
 
 
 def erases(results: Results) -> AnyChart | None:
@@ -163,7 +205,7 @@ def erases(results: Results) -> AnyChart | None:
             x="erases_mean:Q", y="base:Q", y2="top:Q", tooltip=["label:N", alt.Tooltip("erases_mean:Q", format=".2f")]
         )
     )
-    return _sized(alt.layer(bars, rules), max(120, 2 * BAR * len(labels)))
+    return sized(alt.layer(bars, rules), max(120, 2 * BAR * len(labels)))
 
 
 def ram(results: Results) -> AnyChart | None:
@@ -187,7 +229,7 @@ def ram(results: Results) -> AnyChart | None:
         ),
     )
     names = base.mark_text(dy=-13, fill="currentColor").encode(text="label:N")
-    return _sized(alt.layer(points, names))
+    return sized(alt.layer(points, names))
 
 
 def mean_over_time(results: Results) -> AnyChart | None:
@@ -224,7 +266,7 @@ def _series(results: Results, column: str, title: str, label: str) -> AnyChart |
     y = alt.Y(f"{column}:Q", title=title, **scaled)
     tip = _time_tip(column, title) if label == DURATION else alt.Tooltip(f"{column}:Q", title=title, format=".3f")
     chart = alt.Chart(_values(frame)).mark_line(strokeWidth=1.8, clip=True)
-    return _sized(
+    return sized(
         chart.encode(
             x=alt.X(
                 "request:Q",
@@ -245,7 +287,8 @@ def _values(frame: pl.DataFrame) -> alt.InlineData:
     return alt.InlineData(values=rounded.to_dicts())
 
 
-def _sized(chart: Any, height: int = HEIGHT) -> AnyChart:  # noqa: ANN401 - single and layered charts share no typed base
+def sized(chart: Any, height: int = HEIGHT) -> AnyChart:  # noqa: ANN401 - single and layered charts share no typed base
+    """The chart as wide as its place and so many pixels high."""
     sized: AnyChart = chart.properties(width="container", height=height)
     return sized
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from typing_extensions import NotRequired
+
 Json = dict[str, Any]
 
 
@@ -31,6 +33,31 @@ class Operation(TypedDict):
     op: str
     count: int
     time_ns: int
+
+
+class ClassLatency(TypedDict):
+    """Waiting and service times of the flash operations of one class; distributions are (nanoseconds, share)."""
+
+    name: str
+    waiting_ns: Response
+    service_ns: Response
+    waiting_cdf: list[tuple[int, float]]
+    service_cdf: list[tuple[int, float]]
+
+
+class Timeline(TypedDict):
+    """Flash operations of a window of virtual time, in order of their start: one element an operation."""
+
+    from_ns: int
+    to_ns: int
+    asked_to_ns: int
+    die: list[int]
+    op: list[str]
+    cause: list[str]
+    ready_ns: list[int]
+    start_ns: list[int]
+    transfer_ns: list[int | None]
+    end_ns: list[int]
 
 
 class Erases(TypedDict):
@@ -128,6 +155,8 @@ class Run(TypedDict):
     wall_s: float
     response_ns: dict[str, Response]
     cdf: dict[str, list[tuple[int, float]]]
+    classes: NotRequired[list[ClassLatency] | None]
+    timeline: NotRequired[Timeline | None]
     iops: float | None
     throughput_bytes_per_s: float | None
     host_pages_read: int

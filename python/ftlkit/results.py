@@ -20,7 +20,7 @@ from ftlkit.outputs import replacing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ftlkit.document import Document, Json, Run
+    from ftlkit.document import ClassLatency, Document, Json, Response, Run
 
 RUN_COLUMNS: dict[str, str] = {
     "label": "what the run is called in tables and charts",
@@ -72,6 +72,18 @@ RUN_COLUMNS: dict[str, str] = {
 """The columns of `Results.runs`, with their meanings."""
 
 
+_PERCENTILES = ("p50", "p90", "p99", "p99_9", "p99_99", "max")
+_TIMELINE: dict[str, pl.DataType] = {
+    "die": pl.Int64(),
+    "op": pl.String(),
+    "cause": pl.String(),
+    "ready_ns": pl.Int64(),
+    "start_ns": pl.Int64(),
+    "transfer_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+}
+
+
 class Results:
     """Results of one study: the runs that finished, and what was asked."""
 
@@ -116,6 +128,51 @@ class Results:
         return pl.DataFrame(rows, schema=types, orient="row")
 
     @cached_property
+    def classes(self) -> pl.DataFrame:
+        """Latency of flash operations: one row a run, class and part (`waiting`, `service`); empty if not asked for.
+
+        Classes are `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` and `other`; columns
+        are `count`, `mean_ns`, `p50_ns`, `p90_ns`, `p99_ns`, `p99_9_ns`, `p99_99_ns` and `max_ns`.
+        """
+        rows = [
+            {"label": label, "class": latency["name"], "part": part, "count": response["count"]}
+            | {f"{name}_ns": value for name, value in response.items() if name != "count"}
+            for label, latency, part, response, _ in self._class_parts()
+        ]
+        types = {"label": pl.String, "class": pl.String, "part": pl.String, "count": pl.Int64, "mean_ns": pl.Float64}
+        return pl.DataFrame(rows, schema=types | {f"{name}_ns": pl.Int64 for name in _PERCENTILES})
+
+    @cached_property
+    def class_cdf(self) -> pl.DataFrame:
+        """Latency of flash operations: `share` of a class's operations had a `part` of `time_ns` or less."""
+        rows = [
+            (label, latency["name"], part, float(point[0]), float(point[1]))
+            for label, latency, part, _, points in self._class_parts()
+            for point in points
+        ]
+        types = {"label": pl.String, "class": pl.String, "part": pl.String, "time_ns": pl.Float64, "share": pl.Float64}
+        return pl.DataFrame(rows, schema=types, orient="row")
+
+    def _class_parts(self) -> Iterator[tuple[str, ClassLatency, str, Response, list[tuple[int, float]]]]:
+        for run in self.document["runs"]:
+            for latency in run.get("classes") or []:
+                yield run["label"], latency, "waiting", latency["waiting_ns"], latency["waiting_cdf"]
+                yield run["label"], latency, "service", latency["service_ns"], latency["service_cdf"]
+
+    @cached_property
+    def timeline(self) -> pl.DataFrame:
+        """Flash operations of the window that the study asked for: one row a run and operation; empty without one."""
+        frames = [
+            pl.DataFrame({name: timeline.get(name) for name in _TIMELINE}, schema=_TIMELINE).with_columns(
+                pl.lit(run["label"]).alias("label")
+            )
+            for run in self.document["runs"]
+            if (timeline := run.get("timeline"))
+        ]
+        empty = pl.DataFrame(schema=_TIMELINE | {"label": pl.String()})
+        return pl.concat([empty, *frames]).select("label", *_TIMELINE)
+
+    @cached_property
     def series(self) -> pl.DataFrame:
         """Time series: one row a run and point, each about the stretch that the point ends, with a column a gauge."""
         frames = [_series(run) for run in self.document["runs"]]
@@ -127,6 +184,13 @@ class Results:
         rows = [(run["label"], *bin_) for run in self.document["runs"] for bin_ in run["erases"]["histogram"]]
         types = {"label": pl.String, "low": pl.Int64, "high": pl.Int64, "blocks": pl.Int64}
         return pl.DataFrame(rows, schema=types, orient="row")
+
+    def draw_timeline(self, path: str | Path) -> None:
+        """Write one self-contained HTML file with the operations of the study's window, by die and channel."""
+        from ftlkit.report.timeline import page  # noqa: PLC0415 - as for the report
+
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(page(self), encoding="utf-8")
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML file that explains the results and works offline."""

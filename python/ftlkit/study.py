@@ -69,6 +69,10 @@ class Options(TraceOptions, total=False):
     """Points of the time series."""
     verify: bool
     """Check every read against an oracle, and the scheme's invariants."""
+    classes: bool
+    """Tell waiting and service times of flash operations by class."""
+    timeline: str
+    """The stretch of simulated time whose flash operations are told one by one, for example `10ms..12ms`."""
     settings: Sequence[str]
     """`SCHEME.KEY=VALUE` or `SECTION.KEY=VALUE`, as after `--set`."""
 
@@ -82,7 +86,7 @@ _PLACES: dict[str, tuple[str, str]] = {
     **{key: ("workload", key) for key in (*_TRACE_KEYS, "addresses", "speedup")},
     "loop": ("host", "loop"),
     "queue_depth": ("host", "queue_depth"),
-    **{key: ("run", key) for key in ("precondition", "samples", "verify")},
+    **{key: ("run", key) for key in ("precondition", "samples", "verify", "classes", "timeline")},
 }
 
 

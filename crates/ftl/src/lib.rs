@@ -20,4 +20,4 @@ pub use ram::{AccessDelays, RamPage, RamPages};
 pub use registry::Entry;
 pub use scheme::{Buffered, Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
 pub use tally::{Cause, Note, Tally};
-pub use timing::{Device, Nanos, Op, Span, Timed, Timing, Untimed};
+pub use timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};

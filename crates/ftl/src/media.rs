@@ -10,7 +10,7 @@
 
 use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
-use crate::{Cause, Device, FtlError, Nanos, Note, Op, RamPages, Tally};
+use crate::{Cause, Device, FtlError, Nanos, Note, Op, RamPages, Tally, Task};
 
 /// The OOB content of a page as a scheme says it; the sequence number is added at the door.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -334,7 +334,7 @@ impl<D: Device> Media<D> {
     #[inline]
     fn account(&mut self, op: Op, pbn: Pbn, address: u32) {
         let die = self.device.geometry().die_of(pbn);
-        let span = self.device.perform(op, die, self.cursor);
+        let span = self.device.perform(Task { op, cause: self.cause, pbn, die }, self.cursor);
         self.cursor = span.end;
         self.tally.add(self.cause, op, span);
         let event = u64::from(address) | (op as u64) << 32 | (self.cause as u64) << 34;

@@ -6,6 +6,8 @@ use std::ops::{Add, AddAssign, Sub};
 use flash::{Flash, FlashError, Page, Pbn, Ppn, Scan, Tag};
 use serde::{Deserialize, Serialize};
 
+use crate::Cause;
+
 /// A moment or a span of virtual time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -77,10 +79,23 @@ impl Op {
     }
 }
 
+/// An operation with all that its price may depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// What is done.
+    pub op: Op,
+    /// Why it is done.
+    pub cause: Cause,
+    /// The block that it is done to.
+    pub pbn: Pbn,
+    /// The die of that block.
+    pub die: u32,
+}
+
 /// Prices operations.
 pub trait Timing {
-    /// Performs an operation on a die that may begin at `at`; returns when it began to be served and when it was done.
-    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span;
+    /// Performs an operation that may begin at `at`; returns when it began to be served and when it was done.
+    fn perform(&mut self, task: Task, at: Nanos) -> Span;
 
     /// The first moment from `at` on at which a channel could begin to move a page.
     fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos;
@@ -108,7 +123,7 @@ pub struct Untimed;
 
 impl Timing for Untimed {
     #[inline]
-    fn perform(&mut self, _op: Op, _die: u32, at: Nanos) -> Span {
+    fn perform(&mut self, _task: Task, at: Nanos) -> Span {
         Span { start: at, end: at }
     }
 
@@ -134,8 +149,8 @@ pub struct Timed<C, T> {
 
 impl<C, T: Timing> Timing for Timed<C, T> {
     #[inline]
-    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span {
-        self.timing.perform(op, die, at)
+    fn perform(&mut self, task: Task, at: Nanos) -> Span {
+        self.timing.perform(task, at)
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Ppn, Role, Shape};
-use ftl::{Ftl, Layout, Media, Nanos, Op, Request, Span, Timed, Timing, registry};
+use ftl::{Ftl, Layout, Media, Nanos, Op, Request, Span, Task, Timed, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 8,
@@ -29,7 +29,7 @@ struct Dies {
 }
 
 impl Timing for Dies {
-    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span {
+    fn perform(&mut self, Task { op, die, .. }: Task, at: Nanos) -> Span {
         let takes_us = match op {
             Op::Read => 25,
             Op::Program => PROGRAM_US,

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flash::{
     Chip, ChipOptions, Flash, FlashError, Full, Geometry, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Shape, Tag,
 };
-use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Timed, Timing, registry};
+use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Task, Timed, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 4,
@@ -33,8 +33,8 @@ struct Shared {
 }
 
 impl Timing for Shared {
-    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span {
-        self.performed.borrow_mut().push((op, die));
+    fn perform(&mut self, task: Task, at: Nanos) -> Span {
+        self.performed.borrow_mut().push((task.op, task.die));
         Span { start: at, end: at }
     }
 

@@ -1,7 +1,7 @@
 //! What lies behind the door of a live translation layer: the image's chip, with faults to come and with prices or without.
 
 use flash::{Chip, FaultPlan, FaultyChip, Geometry};
-use ftl::{Nanos, Op, Span, Timed, Timing, Untimed};
+use ftl::{Nanos, Span, Task, Timed, Timing, Untimed};
 use sim::Pricing;
 
 use crate::LiveError;
@@ -21,10 +21,10 @@ pub enum Prices {
 }
 
 impl Timing for Prices {
-    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span {
+    fn perform(&mut self, task: Task, at: Nanos) -> Span {
         match self {
-            Self::None(prices) => prices.perform(op, die, at),
-            Self::Modelled(prices) => prices.perform(op, die, at),
+            Self::None(prices) => prices.perform(task, at),
+            Self::Modelled(prices) => prices.perform(task, at),
         }
     }
 

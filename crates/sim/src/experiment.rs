@@ -19,6 +19,7 @@ use crate::result::DeviceFacts;
 use crate::run::Simulated;
 use crate::study::{Addresses, Count, FtlText, HostText, LoopText, Precondition, RunText, Setting, Study};
 use crate::survey::Survey;
+use crate::watch::Wishes;
 use crate::workload::Workload;
 
 /// The most requests that a closed loop keeps outstanding: what `NVMe` allows in one queue.
@@ -39,6 +40,7 @@ pub(crate) struct Experiment {
     pub(crate) precondition: Precondition,
     pub(crate) samples: u32,
     pub(crate) verify: bool,
+    pub(crate) wishes: Wishes,
     pub(crate) plans: Vec<Plan>,
 }
 
@@ -115,6 +117,7 @@ impl Experiment {
             precondition: study.run.precondition.unwrap_or_default(),
             samples,
             verify: study.run.verify.unwrap_or(false),
+            wishes: Wishes { classes: study.run.classes.unwrap_or(false), timeline: study.run.timeline },
             plans,
         };
         experiment.check_fit()?;
@@ -152,6 +155,8 @@ impl Experiment {
                 precondition: Some(self.precondition),
                 samples: Some(Count(self.samples)),
                 verify: Some(self.verify),
+                classes: Some(self.wishes.classes),
+                timeline: self.wishes.timeline,
             },
             ftl: self.plans.iter().map(ftl).collect(),
         }

@@ -11,6 +11,7 @@
 
 mod ahead;
 mod channel;
+mod classes;
 mod compare;
 mod control;
 mod device;
@@ -28,6 +29,8 @@ mod result;
 mod run;
 pub mod study;
 mod survey;
+mod timeline;
+mod watch;
 mod wear;
 mod workload;
 
@@ -39,8 +42,10 @@ pub use metrics::{mapping_hit_ratio, write_amplification};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Latencies, Model, Pricing};
 pub use result::{
-    Classes, DeviceFacts, EndOfLife, Erases, FootprintFacts, Merges, MountFacts, OperationCount, PreconditionFacts,
-    RequestCounts, Responses, Results, RunResult, Series, SpareFacts, Utilisation, WorkloadFacts,
+    ClassLatency, Classes, DeviceFacts, EndOfLife, Erases, FootprintFacts, Merges, MountFacts, OperationCount,
+    PreconditionFacts, RequestCounts, Responses, Results, RunResult, Series, SpareFacts, TimelineFacts, Utilisation,
+    WorkloadFacts,
 };
 pub use study::{Study, parse_json, parse_toml};
+pub use timeline::Window;
 pub use wear::erases;

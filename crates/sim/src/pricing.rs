@@ -21,11 +21,13 @@
 //! in a gap, a page may be read before the copy that a collection makes of it is done; a real device would read it at its old
 //! place, at the same cost. An operation costs O(1) and allocates nothing.
 
-use ftl::{Nanos, Op, Span, Timing};
+use ftl::{Nanos, Op, Span, Task, Timing};
 use serde::{Deserialize, Serialize};
 
 use crate::channel::Channel;
 use crate::gaps::Gaps;
+use crate::timeline::Placed;
+use crate::watch::Watch;
 
 /// What operations take, in nanoseconds, each at most [`Latencies::MAX_NS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,9 +47,18 @@ impl Latencies {
     /// One minute: far above any flash, far below what could overflow a 64-bit clock within a run.
     pub const MAX_NS: u64 = 60_000_000_000;
 
+    /// What an operation takes on an idle device, in nanoseconds.
+    pub(crate) fn alone_ns(&self, op: Op) -> u64 {
+        match op {
+            Op::Read => self.read_ns + self.transfer_ns,
+            Op::Program => self.transfer_ns + self.program_ns,
+            Op::Erase => self.erase_ns,
+        }
+    }
+
     /// The shortest operation, but not less than one nanosecond.
     fn shortest(&self) -> u64 {
-        (self.read_ns + self.transfer_ns).min(self.program_ns + self.transfer_ns).min(self.erase_ns).max(1)
+        Op::ALL.map(|op| self.alone_ns(op)).into_iter().min().unwrap_or(0).max(1)
     }
 }
 
@@ -76,6 +87,7 @@ pub struct Pricing {
     channels: Box<[Channel]>,
     /// Nothing begins before this any more.
     now: u64,
+    watch: Option<Box<Watch>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -99,10 +111,15 @@ struct Place {
 impl Place {
     /// Books the channel.
     #[inline]
-    fn book(self, op: Op, channel: &mut Channel) -> Span {
+    fn book(self, op: Op, channel: &mut Channel) -> Self {
         if op != Op::Erase {
             channel.book(self.transfer);
         }
+        self
+    }
+
+    #[inline]
+    fn span(self) -> Span {
         Span { start: Nanos(self.start), end: Nanos(self.end) }
     }
 }
@@ -131,7 +148,18 @@ impl Pricing {
             gaps: (0..dies).map(|_| Gaps::new()).collect(),
             channels: (0..channels).map(|_| Channel::new(latencies.transfer_ns)).collect(),
             now: 0,
+            watch: None,
         }
+    }
+
+    /// The same timelines, watched.
+    pub(crate) fn watched(self, watch: Option<Box<Watch>>) -> Self {
+        Self { watch, ..self }
+    }
+
+    /// What watches, if anything does.
+    pub(crate) fn watch(&self) -> Option<&Watch> {
+        self.watch.as_deref()
     }
 
     /// Whether channels are resources of their own.
@@ -157,7 +185,7 @@ impl Pricing {
     /// Puts an operation into a gap of its die, if it fits one.
     #[cold]
     #[inline(never)]
-    fn fill_gap(&mut self, op: Op, index: usize, at: u64) -> Option<Span> {
+    fn fill_gap(&mut self, op: Op, index: usize, at: u64) -> Option<Place> {
         let (die, gaps) = (&mut self.dies[index], &mut self.gaps[index]);
         let channel = &mut self.channels[die.channel as usize];
         for position in gaps.first_ending_at(at + self.shortest_ns)..gaps.list().len() {
@@ -171,6 +199,38 @@ impl Pricing {
             }
         }
         None
+    }
+
+    /// Finds a place for an operation and books it.
+    #[inline]
+    fn promise(&mut self, op: Op, index: usize, at: Nanos) -> Place {
+        if at.0 + self.shortest_ns <= self.dies[index].last_gap_end
+            && let Some(place) = self.fill_gap(op, index, at.0)
+        {
+            return place;
+        }
+        let die = &mut self.dies[index];
+        let channel = &mut self.channels[die.channel as usize];
+        let place = place(&self.latencies, channel, op, die.free_at.max(at.0));
+        if place.start - die.free_at >= WORTH_REMEMBERING * self.shortest_ns && place.start > self.now {
+            self.gaps[index].push((die.free_at, place.start), self.now);
+            die.last_gap_end = self.gaps[index].last_end();
+        }
+        die.free_at = place.end;
+        die.busy_ns += place.end - place.start;
+        place.book(op, channel)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn show(&mut self, task: Task, index: usize, at: Nanos, place: Place) {
+        if let Some(watch) = &mut self.watch {
+            let transfer_ns = (task.op != Op::Erase && self.die_mask != 0).then_some(place.transfer);
+            let Place { start: start_ns, end: end_ns, .. } = place;
+            let service_ns = Some(self.latencies.alone_ns(task.op));
+            let die = index as u32;
+            watch.see(Placed { task, die, ready_ns: at.0, start_ns, transfer_ns, end_ns, service_ns }, self.now);
+        }
     }
 }
 
@@ -189,23 +249,13 @@ fn place(latencies: &Latencies, channel: &Channel, op: Op, from: u64) -> Place {
 
 impl Timing for Pricing {
     #[inline]
-    fn perform(&mut self, op: Op, die: u32, at: Nanos) -> Span {
-        let index = die as usize & self.die_mask;
-        if at.0 + self.shortest_ns <= self.dies[index].last_gap_end
-            && let Some(span) = self.fill_gap(op, index, at.0)
-        {
-            return span;
+    fn perform(&mut self, task: Task, at: Nanos) -> Span {
+        let index = task.die as usize & self.die_mask;
+        let place = self.promise(task.op, index, at);
+        if self.watch.is_some() {
+            self.show(task, index, at, place);
         }
-        let die = &mut self.dies[index];
-        let channel = &mut self.channels[die.channel as usize];
-        let place = place(&self.latencies, channel, op, die.free_at.max(at.0));
-        if place.start - die.free_at >= WORTH_REMEMBERING * self.shortest_ns && place.start > self.now {
-            self.gaps[index].push((die.free_at, place.start), self.now);
-            die.last_gap_end = self.gaps[index].last_end();
-        }
-        die.free_at = place.end;
-        die.busy_ns += place.end - place.start;
-        place.book(op, channel)
+        place.span()
     }
 
     #[inline]
@@ -227,5 +277,8 @@ impl Timing for Pricing {
         self.gaps.fill(Gaps::new());
         self.channels.iter_mut().for_each(Channel::clear);
         self.now = 0;
+        if let Some(watch) = &mut self.watch {
+            watch.clear();
+        }
     }
 }

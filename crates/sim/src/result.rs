@@ -101,6 +101,10 @@ pub struct RunResult {
     pub response_ns: Classes<Responses>,
     /// Distributions by class: (response in nanoseconds, share of requests at or below it), at most 300 points.
     pub cdf: Classes<Vec<(u64, f64)>>,
+    /// Latency of flash operations by class; null where the study did not ask for it (`run.classes`).
+    pub classes: Option<Vec<ClassLatency>>,
+    /// Flash operations of a window; null where the study did not ask for one (`run.timeline`).
+    pub timeline: Option<TimelineFacts>,
     /// Reads and writes per second of virtual time.
     pub iops: Option<f64>,
     /// Bytes read and written per second of virtual time.
@@ -204,6 +208,47 @@ pub struct Responses {
     pub max: Option<u64>,
     /// Requests.
     pub count: u64,
+}
+
+/// Waiting and service times of the flash operations of one class, in nanoseconds. Together they make up the time from when an
+/// operation is ready until it is done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassLatency {
+    /// `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` or `other`.
+    pub name: &'static str,
+    /// For the die and for the channel.
+    pub waiting_ns: Responses,
+    /// What the operations take on an idle device.
+    pub service_ns: Responses,
+    /// Distribution: (waiting in nanoseconds, share of operations at or below it), at most 300 points.
+    pub waiting_cdf: Vec<(u64, f64)>,
+    /// Distribution of the service.
+    pub service_cdf: Vec<(u64, f64)>,
+}
+
+/// The flash operations that touch a window of virtual time, in order of their start; one element an operation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TimelineFacts {
+    /// Begin of the window.
+    pub from_ns: u64,
+    /// Its end: everything that starts before it is here.
+    pub to_ns: u64,
+    /// The end that was asked for; later than `to_ns` where the window held too many operations.
+    pub asked_to_ns: u64,
+    /// The die that was held; 0 with serial pricing, which has one resource.
+    pub die: Vec<u32>,
+    /// `read`, `program` or `erase`.
+    pub op: Vec<&'static str>,
+    /// The cause.
+    pub cause: Vec<&'static str>,
+    /// When the operation could have begun.
+    pub ready_ns: Vec<u64>,
+    /// From when on the die was held.
+    pub start_ns: Vec<u64>,
+    /// From when on the channel moved the page; null for an erase, and with serial pricing.
+    pub transfer_ns: Vec<Option<u64>>,
+    /// When the die was free again.
+    pub end_ns: Vec<u64>,
 }
 
 /// Operations of one kind done for one cause.

@@ -34,6 +34,7 @@ use crate::result::{
     Classes, EndOfLife, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult, Series,
     SpareFacts, Utilisation,
 };
+use crate::watch::Watch;
 use crate::wear::erases;
 use crate::{Pricing, SimError};
 
@@ -96,7 +97,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let ftl = registry::create(plan.entry.name, &plan.settings, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
         let chip = Chip::new(device.geometry, &device.chip);
-        let media = Media::new(Timed { chip, timing: device.pricing() });
+        let watch = Watch::new(experiment.wishes);
+        let media = Media::new(Timed { chip, timing: device.pricing().watched(watch) });
         Ok(Self { experiment, plan, host: Host::new(media, ftl, witness), metrics: Metrics::new() })
     }
 
@@ -219,6 +221,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let all = metrics.reads.with(&metrics.writes);
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let [read, write, trim, flush] = asked.requests;
+        let watch = host.media().device().timing.watch();
         RunResult {
             label: plan.label.clone(),
             ftl: plan.entry.name.into(),
@@ -233,6 +236,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             measured_wall_s: 0.0,
             response_ns: classes.map(|class| class.responses()),
             cdf: classes.map(|class| class.cdf()),
+            classes: watch.and_then(Watch::classes),
+            timeline: watch.and_then(Watch::timeline),
             iops: per_second(read + write),
             throughput_bytes_per_s: per_second(asked.bytes),
             host_pages_read: asked.pages_read,

@@ -4,18 +4,22 @@
 //! relations are refused in `crate::experiment`. The same types, with every key filled in, are the resolved study that
 //! goes into the results, so that a result can be run again as it stands. `docs/study.md` describes every key.
 
+mod values;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
 use flash::ProgramOrder;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
-use serde::{Deserialize as DeserializeDerive, Serialize, Serializer};
+use serde::{Deserialize as DeserializeDerive, Serialize};
 use trace::generate::GeneratorSpec;
-use trace::units::{Bytes, Nanoseconds, parse_bytes};
+use trace::units::{Bytes, Nanoseconds};
 use trace::{DeviceChoice, Format, TimeBackwards, TimeUnit};
 
-use crate::SimError;
+use crate::{SimError, Window};
+
+pub use values::{Capacity, Count, Setting};
 
 /// A whole study: one device, one workload, one host, any number of translation layers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
@@ -130,6 +134,10 @@ pub struct RunText {
     pub samples: Option<Count>,
     /// Whether to run under the oracle.
     pub verify: Option<bool>,
+    /// Whether to tell waiting and service times of flash operations by class.
+    pub classes: Option<bool>,
+    /// The stretch of virtual time whose flash operations are told one by one.
+    pub timeline: Option<Window>,
 }
 
 /// One `[[ftl]]` table: a scheme, what to call it, and its parameters.
@@ -189,127 +197,6 @@ pub enum Precondition {
     Fill,
     /// Filled, then overwritten at random until write amplification settles.
     Steady,
-}
-
-/// A number of things, 0 to 4 294 967 295; which of these make sense depends on the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Count(pub u32);
-
-/// Logical bytes, or `auto`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capacity {
-    /// So many.
-    Bytes(u64),
-    /// As many as the workload spans.
-    Auto,
-}
-
-/// The text of one scheme parameter; numbers and switches may be written bare.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Setting(pub String);
-
-impl Serialize for Capacity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bytes(bytes) => serializer.serialize_u64(*bytes),
-            Self::Auto => serializer.serialize_str("auto"),
-        }
-    }
-}
-
-struct CountVisitor;
-
-impl Visitor<'_> for CountVisitor {
-    type Value = Count;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a whole number from 0 to {}", u32::MAX)
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Count, E> {
-        u32::try_from(number).map(Count).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Count, E> {
-        u32::try_from(number).map(Count).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
-    }
-}
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CountVisitor)
-    }
-}
-
-struct CapacityVisitor;
-
-impl Visitor<'_> for CapacityVisitor {
-    type Value = Capacity;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a size such as \"8GiB\", or \"auto\"")
-    }
-
-    fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<Capacity, E> {
-        Ok(Capacity::Bytes(bytes))
-    }
-
-    fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<Capacity, E> {
-        u64::try_from(bytes).map(Capacity::Bytes).map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Capacity, E> {
-        if text == "auto" {
-            return Ok(Capacity::Auto);
-        }
-        parse_bytes("", text)
-            .map(|bytes| Capacity::Bytes(bytes.0))
-            .map_err(|error| E::custom(format!("{error}; or \"auto\"")))
-    }
-}
-
-impl<'de> Deserialize<'de> for Capacity {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CapacityVisitor)
-    }
-}
-
-struct SettingVisitor;
-
-impl Visitor<'_> for SettingVisitor {
-    type Value = Setting;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a parameter's value: text, a number, true or false")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Setting, E> {
-        Ok(Setting(text.to_owned()))
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Setting, E> {
-        Ok(Setting(number.to_string()))
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Setting, E> {
-        Ok(Setting(number.to_string()))
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Setting, E> {
-        Ok(Setting(number.to_string()))
-    }
-
-    fn visit_bool<E: de::Error>(self, switch: bool) -> Result<Setting, E> {
-        Ok(Setting(switch.to_string()))
-    }
-}
-
-impl<'de> Deserialize<'de> for Setting {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SettingVisitor)
-    }
 }
 
 struct FtlVisitor;

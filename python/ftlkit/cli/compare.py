@@ -30,10 +30,11 @@ class Outputs:
     json: Path | None
     csv: Path | None
     parquet: Path | None
+    timeline: Path | None
 
     def check(self) -> None:
         """Refuse unwritable ones before the work."""
-        check_writable([self.report, self.json, self.csv, self.parquet])
+        check_writable([self.report, self.json, self.csv, self.parquet, self.timeline])
         for option, path in (("json", self.json), ("csv", self.csv), ("parquet", self.parquet)):
             if path is not None and path.suffix.lower() != f".{option}":
                 raise UserError(f"--{option} {path}: the name must end in .{option}.")
@@ -47,6 +48,9 @@ class Outputs:
         if self.report is not None:
             found.report(self.report)
             say(f"wrote {self.report}")
+        if self.timeline is not None:
+            found.draw_timeline(self.timeline)
+            say(f"wrote {self.timeline}")
 
 
 def run(
@@ -55,12 +59,16 @@ def run(
     json: options.JsonFile = None,
     csv: options.CsvFile = None,
     parquet: options.ParquetFile = None,
+    timeline: options.Timeline = None,
+    timeline_window: options.TimelineWindow = None,
     threads: options.Threads = None,
 ) -> None:
     """Run a study file: one device, one workload, any number of translation layers."""
-    outputs = Outputs(report, json, csv, parquet)
+    outputs = Outputs(report, json, csv, parquet, timeline)
     outputs.check()
-    _run(study.load(path), outputs, threads)
+    document = study.load(path)
+    _set_window(document, outputs, timeline_window)
+    _run(document, outputs, threads)
 
 
 def compare(
@@ -89,15 +97,18 @@ def compare(
     samples: options.Samples = None,
     seed: options.Seed = None,
     verify: options.Verify = False,
+    classes: options.Classes = False,
     threads: options.Threads = None,
     title: options.Title = None,
     report: options.Report = None,
     json: options.JsonFile = None,
     csv: options.CsvFile = None,
     parquet: options.ParquetFile = None,
+    timeline: options.Timeline = None,
+    timeline_window: options.TimelineWindow = None,
 ) -> None:
     """Run several translation layers over a trace or a preset and compare them."""
-    outputs = Outputs(report, json, csv, parquet)
+    outputs = Outputs(report, json, csv, parquet, timeline)
     outputs.check()
     chosen: study.Options = options.given(
         capacity=capacity,
@@ -118,9 +129,12 @@ def compare(
         samples=samples,
         seed=seed,
         verify=verify,
+        classes=classes,
         title=title,
     )
-    _run(study.build(workload, ftl, device, chosen), outputs, threads)
+    document = study.build(workload, ftl, device, chosen)
+    _set_window(document, outputs, timeline_window)
+    _run(document, outputs, threads)
 
 
 def report(
@@ -133,6 +147,15 @@ def report(
     check_writable([out])
     results.load(path).report(out)
     say(f"wrote {out}")
+
+
+def _set_window(document: Json, outputs: Outputs, window: str | None) -> None:
+    """Let the study record what is to be drawn: the window given, else its own, else the first moments."""
+    if window is not None and outputs.timeline is None:
+        raise UserError("--timeline-window: nothing is drawn; give --timeline FILE.html as well.")
+    if outputs.timeline is not None:
+        run = document.setdefault("run", {})
+        run["timeline"] = window or run.get("timeline") or options.WINDOW
 
 
 def _run(document: Json, outputs: Outputs, threads: int | None) -> None:

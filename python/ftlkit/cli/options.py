@@ -14,6 +14,9 @@ _OUT = "Outputs"
 _TRACE = "Workload"
 _DEVICE = "Device and run"
 
+WINDOW = "0ms..10ms"
+"""The window that is drawn when none is given: some thousand operations on most devices."""
+
 Report = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE.html", help="Write a self-contained report.", rich_help_panel=_OUT),
@@ -93,6 +96,26 @@ Precondition = Annotated[
 Samples = Annotated[int | None, typer.Option(help="Points of the time series.", rich_help_panel=_DEVICE)]
 Seed = Annotated[int | None, typer.Option(help="Every random choice derives from it.", rich_help_panel=_DEVICE)]
 Verify = Annotated[bool, typer.Option("--verify", help="Check every read against an oracle.", rich_help_panel=_DEVICE)]
+Classes = Annotated[
+    bool,
+    typer.Option(
+        "--classes", help="Tell waiting and service times of flash operations by class.", rich_help_panel=_DEVICE
+    ),
+]
+Timeline = Annotated[
+    Path | None,
+    typer.Option(
+        "--timeline", metavar="FILE.html", help="Draw the flash operations of a window.", rich_help_panel=_OUT
+    ),
+]
+TimelineWindow = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FROM..TO",
+        help=f"Which stretch of simulated time --timeline draws; {WINDOW} without it.",
+        rich_help_panel=_OUT,
+    ),
+]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Runs at once; results do not depend on it.", rich_help_panel=_DEVICE)
 ]

@@ -8,13 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from ftlkit import units
-from ftlkit.report.tables import Column, columns
+from ftlkit.report.tables import CLASS_COLUMNS, Column, classes, columns
 from ftlkit.report.verdict import verdict
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from ftlkit.document import Run
+    from ftlkit.document import Json, Run
     from ftlkit.results import Results
 
 _SHORT = {
@@ -24,6 +24,9 @@ _SHORT = {
     "σ of erases": "σ erases",
     "hit ratio": "hits",
 }
+
+_CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p99", "longest")
+"""Of the latencies by class, what fits on a terminal of 80 columns."""
 
 
 def show(results: Results, console: Console) -> None:
@@ -37,6 +40,22 @@ def show(results: Results, console: Console) -> None:
         if sentences:
             console.print(Text(heading, style="bold"))
         console.print(_bullets(sentences))
+    if latencies := classes(results):
+        console.print(Text("Waiting and service of flash operations", style="bold"))
+        console.print(_classes(latencies))
+
+
+def _classes(latencies: list[Json]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("FTL", no_wrap=True)
+    table.add_column("class", no_wrap=True)
+    shown = [CLASS_COLUMNS.index(name) for name in _CLASS_COLUMNS]
+    for name in _CLASS_COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in latencies:
+        cells = (units.typed(row["cells"][column]) for column in shown)
+        table.add_row(Text(row["label"], style="bold"), row["name"], *cells)
+    return table
 
 
 def _bullets(sentences: list[str]) -> Table:

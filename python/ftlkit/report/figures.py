@@ -66,6 +66,13 @@ _FIGURES: tuple[tuple[str, str, str, str, Callable[[Results], charts.AnyChart | 
         charts.response_cdf,
     ),
     (
+        "class-latency",
+        "Waiting and service of flash operations",
+        "Share of a class's operations that waited no longer for die and channel, or were served no longer.",
+        "runs",
+        charts.class_latency,
+    ),
+    (
         "operations",
         "Flash operations by cause",
         "Flash pages read and programmed for each page that the host read or wrote; shorter is better.",

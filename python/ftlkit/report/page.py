@@ -35,6 +35,8 @@ def page(results: Results) -> str:
         results=tables.runs(results),
         operations=tables.operations(results),
         footprints=tables.footprints(results),
+        classes=tables.classes(results),
+        class_columns=tables.CLASS_COLUMNS,
         figures=figures.draw(results),
         styles=styles(results.labels),
         causes={cause: cause_name(cause) for cause in CAUSES if cause in seen},
@@ -42,8 +44,8 @@ def page(results: Results) -> str:
         asked=facts.asked(results),
         study=facts.study_toml(document["study"]),
         css=style(),
-        script=Markup(_asset("report.js")),  # noqa: S704 - our own file
-        vega=_drawing_script(),
+        script=own_script(),
+        vega=drawing_script(),
         units=units,
     )
 
@@ -62,6 +64,11 @@ def style() -> Markup:
     return Markup(_asset("style.css"))  # noqa: S704 - our own file
 
 
+def own_script() -> Markup:
+    """What all pages do where scripts run."""
+    return Markup(_asset("report.js"))  # noqa: S704 - our own file
+
+
 def _asset(name: str) -> str:
     return (resources.files("ftlkit.report") / "assets" / name).read_text(encoding="utf-8")
 
@@ -71,7 +78,7 @@ def _json_script(value: object) -> Markup:
     return Markup(json.dumps(value, ensure_ascii=False).replace("<", "\\u003c"))  # noqa: S704 - escaped just here
 
 
-def _drawing_script() -> Markup:
+def drawing_script() -> Markup:
     """The drawing libraries, in a scope of their own: their one-letter names would otherwise become the page's."""
     source = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
     return Markup(f"(() => {{{source}}})();")  # noqa: S704 - a pinned library

@@ -149,3 +149,30 @@ def footprints(results: Results) -> list[Json]:
         for run in results.document["runs"]
         for structure in run["footprint"]["structures"]
     ]
+
+
+CLASSES: dict[str, str] = {
+    "host_read": "host read",
+    "host_write": "host write",
+    "mapping_read": "mapping read",
+    "mapping_write": "mapping write",
+    "collection": "collection",
+    "other": "other",
+}
+"""Classes of flash operations, in the order in which they are shown, with their names in words."""
+
+
+def classes(results: Results) -> list[Json]:
+    """Latency of flash operations by class: one row a run and class; empty if the study did not ask for it."""
+    rows = []
+    for run in results.document["runs"]:
+        for latency in run.get("classes") or []:
+            waiting, service = latency["waiting_ns"], latency["service_ns"]
+            times = [waiting[name] for name in ("mean", "p50", "p90", "p99", "p99_9", "max")]
+            cells = [units.count(waiting["count"]), units.duration(service["mean"]), *map(units.duration, times)]
+            rows.append({"label": run["label"], "name": CLASSES[latency["name"]], "cells": cells})
+    return rows
+
+
+CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p90", "p99", "p99.9", "longest")
+"""Headings of the cells of `classes`: how many, mean service, mean waiting, then percentiles of the waiting."""

@@ -267,14 +267,17 @@ impl DataBlocks {
         self.retired += 1;
     }
 
-    /// Takes a free block.
+    /// Takes a free block. If there is none because blocks have failed, the device is read-only from now on, whatever spares are
+    /// left: what needed the block is left half done.
     pub fn take_free(&mut self, wanted: &'static str) -> Result<Pbn, FtlError> {
-        let none = if self.spares.used == 0 && !self.was_recovered {
-            FtlError::OutOfSpace { wanted }
-        } else {
-            FtlError::ReadOnly { spares: self.spares.total }
-        };
-        self.pool.take().ok_or(none)
+        if let Some(pbn) = self.pool.take() {
+            return Ok(pbn);
+        }
+        if self.spares.used == 0 && !self.was_recovered {
+            return Err(FtlError::OutOfSpace { wanted });
+        }
+        self.spares.used = self.spares.used.max(self.spares.total + 1);
+        Err(FtlError::ReadOnly { spares: self.spares.total })
     }
 
     /// Erases a block and returns it to the free ones; marks it bad if that fails, or if a page of it failed.

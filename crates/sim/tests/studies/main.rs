@@ -6,6 +6,7 @@ mod queueing;
 mod refusals;
 mod runs;
 mod traces;
+mod watched;
 mod wear;
 
 use sim::{Control, Results, RunResult, SimError, Study, parse_toml, run_study};

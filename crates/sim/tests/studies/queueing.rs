@@ -5,7 +5,8 @@
 //! simulation of the bare queue. Die-limited random writes reach dies ÷ (time of a host write with its share of collection).
 
 use crate::results;
-use ftl::{Nanos, Op, Timing};
+use flash::Pbn;
+use ftl::{Cause, Nanos, Op, Task, Timing};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use sim::{Latencies, Model, Pricing};
@@ -77,7 +78,8 @@ fn mixed_operations_wait_like_m_g_1() {
             let at = Nanos(now as u64);
             let op = if unit() < 0.7 { Op::Read } else { Op::Program };
             pricing.begin(at);
-            let span = pricing.perform(op, (unit() * f64::from(dies)) as u32, at);
+            let die = (unit() * f64::from(dies)) as u32;
+            let span = pricing.perform(Task { op, cause: Cause::Host, pbn: Pbn::new(die), die }, at);
             waited += (span.start - at).0 as f64;
         }
         close(waited / f64::from(requests) / 1000.0, expected_us, 0.02, &format!("mean wait at {utilisation}"));

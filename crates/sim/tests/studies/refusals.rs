@@ -122,6 +122,9 @@ fn hosts_and_runs() {
         (WORKLOAD, "[run]\nsamples = 100001", &["run.samples = 100001"]),
         (WORKLOAD, "[run]\nprecondition = \"warm\"", &["run.precondition", "warm", "steady"]),
         (WORKLOAD, "[run]\nverify = 1", &["run.verify"]),
+        (WORKLOAD, "[run]\nclasses = 1", &["run.classes"]),
+        (WORKLOAD, "[run]\ntimeline = \"10ms\"", &["run.timeline", "\"10ms\"", "10ms..12ms"]),
+        (WORKLOAD, "[run]\ntimeline = \"3ms..2ms\"", &["run.timeline", "3ms..2ms", "earlier time first"]),
         (WORKLOAD, "[walk]\n", &["walk", "unknown field"]),
     ] {
         refused(&text(DEVICE, workload, &format!("{rest}\n{FTL}")), parts);

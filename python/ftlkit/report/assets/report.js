@@ -34,7 +34,7 @@ for (const plot of document.querySelectorAll(".plot")) {
   const still = [...plot.childNodes];
   const width = plot.clientWidth;
   if (typeof vegaEmbed === "undefined" || !width) continue;
-  vegaEmbed(plot, spec, { mode: "vega-lite", renderer: "svg", actions: false, tooltip: { theme: "custom" } })
+  vegaEmbed(plot, spec, { mode: "vega-lite", renderer: plot.dataset.renderer ?? "svg", actions: false, tooltip: { theme: "custom" } })
     .then(() => plot.classList.add("live"))
     .catch((error) => {
       console.error(error);

@@ -1,6 +1,7 @@
 //! Timelines worked out by hand, and the same rules carried out with plain lists.
 
-use ftl::{Nanos, Op, Timing};
+use flash::Pbn;
+use ftl::{Cause, Nanos, Op, Task, Timing};
 use sim::{Latencies, Model, Pricing};
 
 const LATENCIES: Latencies = Latencies { read_ns: 25, program_ns: 200, erase_ns: 1500, transfer_ns: 100 };
@@ -10,7 +11,8 @@ fn pricing(channels: u32, dies_per_channel: u32) -> Pricing {
 }
 
 fn perform(pricing: &mut Pricing, op: Op, die: u32, at: u64) -> (u64, u64) {
-    let span = pricing.perform(op, die, Nanos(at));
+    let task = Task { op, cause: Cause::Host, pbn: Pbn::new(die), die };
+    let span = pricing.perform(task, Nanos(at));
     (span.start.0, span.end.0)
 }
 

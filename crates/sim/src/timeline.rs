@@ -1,0 +1,190 @@
+//! A timeline: every operation that touches a window of virtual time, for a chart of time × resource.
+//!
+//! Memory is bounded by [`MOST_OPERATIONS`]. A window that holds more is cut short, not thinned: it then ends where everything
+//! that begins before is known to be there, and says what was asked. Operations are priced in program order, and a collection
+//! reaches far into the future; so what is known to be complete is what lies before the request in hand.
+
+use ftl::{Cause, Op, Task};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Serialize, Serializer};
+use std::fmt;
+use trace::units::{Nanoseconds, parse_duration};
+
+use crate::result::TimelineFacts;
+
+/// The most operations that a timeline holds: what a browser still draws, and some megabytes of results.
+pub(crate) const MOST_OPERATIONS: usize = 20_000;
+
+/// A stretch of virtual time, counted from the begin of measurement. In TOML and JSON: `"10ms..12ms"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its begin.
+    pub from_ns: u64,
+    /// Its end, after its begin.
+    pub to_ns: u64,
+}
+
+impl Serialize for Window {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}..{}", Nanoseconds(self.from_ns), Nanoseconds(self.to_ns)))
+    }
+}
+
+struct WindowVisitor;
+
+impl Visitor<'_> for WindowVisitor {
+    type Value = Window;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a stretch of time such as \"10ms..12ms\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Window, E> {
+        let Some((from, to)) = text.split_once("..") else {
+            return Err(E::custom(format!(
+                "\"{text}\": write two times with .. between them, for example \"10ms..12ms\""
+            )));
+        };
+        let time = |text: &str| parse_duration("", text).map(|time| time.0).map_err(E::custom);
+        let window = Window { from_ns: time(from)?, to_ns: time(to)? };
+        if window.from_ns >= window.to_ns {
+            return Err(E::custom(format!("\"{text}\": ends before it begins; write the earlier time first")));
+        }
+        Ok(window)
+    }
+}
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(WindowVisitor)
+    }
+}
+
+/// An operation in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) task: Task,
+    /// Which timeline held it: the die, or the one resource.
+    pub(crate) die: u32,
+    /// When it could have begun.
+    pub(crate) ready_ns: u64,
+    pub(crate) start_ns: u64,
+    /// When its transfer begins; none where it moves nothing.
+    pub(crate) transfer_ns: Option<u64>,
+    pub(crate) end_ns: u64,
+    /// What the operation takes on an idle device; none for a part of one that goes on later.
+    pub(crate) service_ns: Option<u64>,
+}
+
+/// What is recorded of a window.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    asked: Window,
+    /// Where the window ends, if it was cut short.
+    to_ns: u64,
+    placed: Vec<Placed>,
+}
+
+impl Recorder {
+    pub(crate) fn new(asked: Window) -> Self {
+        Self { asked, to_ns: asked.to_ns, placed: Vec::new() }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::new(self.asked);
+    }
+
+    /// An operation found its place while the request that began at `now` is served: nothing begins earlier any more.
+    pub(crate) fn record(&mut self, placed: Placed, now: u64) {
+        if placed.end_ns <= self.asked.from_ns || placed.start_ns >= self.to_ns {
+            return;
+        }
+        if self.placed.len() == MOST_OPERATIONS {
+            self.to_ns = self.to_ns.min(now.max(self.asked.from_ns));
+            let to_ns = self.to_ns;
+            self.placed.retain(|placed| placed.start_ns < to_ns);
+        }
+        if placed.start_ns < self.to_ns {
+            self.placed.push(placed);
+        }
+    }
+
+    /// The operations in order of time.
+    pub(crate) fn result(&self) -> TimelineFacts {
+        let mut placed: Vec<&Placed> = self.placed.iter().collect();
+        placed.sort_by_key(|placed| (placed.start_ns, placed.die, placed.end_ns));
+        let time = |of: fn(&Placed) -> u64| placed.iter().map(|placed| of(placed)).collect();
+        TimelineFacts {
+            from_ns: self.asked.from_ns,
+            to_ns: self.to_ns,
+            asked_to_ns: self.asked.to_ns,
+            die: placed.iter().map(|placed| placed.die).collect(),
+            op: placed.iter().map(|placed| Op::name(placed.task.op)).collect(),
+            cause: placed.iter().map(|placed| Cause::name(placed.task.cause)).collect(),
+            ready_ns: time(|placed| placed.ready_ns),
+            start_ns: time(|placed| placed.start_ns),
+            transfer_ns: placed.iter().map(|placed| placed.transfer_ns).collect(),
+            end_ns: time(|placed| placed.end_ns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::Pbn;
+
+    fn read(start_ns: u64) -> Placed {
+        let task = Task { op: Op::Read, cause: Cause::Host, pbn: Pbn::new(0), die: 0 };
+        let (transfer_ns, end_ns, service_ns) = (Some(start_ns + 1), start_ns + 3, Some(3));
+        Placed { task, die: 0, ready_ns: start_ns, start_ns, transfer_ns, end_ns, service_ns }
+    }
+
+    fn recorded(recorder: &Recorder) -> Vec<u64> {
+        recorder.result().start_ns
+    }
+
+    #[test]
+    fn what_touches_the_window_is_recorded_in_order_of_time() {
+        let mut recorder = Recorder::new(Window { from_ns: 10, to_ns: 20 });
+        for start in [19, 20, 7, 8, 12] {
+            recorder.record(read(start), 0);
+        }
+        // 7 is over when the window begins, 20 begins when it is over.
+        assert_eq!(recorded(&recorder), [8, 12, 19]);
+        recorder.clear();
+        assert!(recorded(&recorder).is_empty());
+    }
+
+    #[test]
+    fn a_window_that_holds_too_much_ends_where_all_is_known() {
+        let mut recorder = Recorder::new(Window { from_ns: 100, to_ns: 1 << 40 });
+        let most = MOST_OPERATIONS as u64;
+        // Each request has an operation at once and one far ahead.
+        for request in 0..most {
+            let now = 100 + 10 * request;
+            recorder.record(read(now), now);
+            recorder.record(read(now + 50_000), now);
+        }
+        let result = recorder.result();
+        assert_eq!(result.asked_to_ns, 1 << 40);
+        assert!((100_000..1 << 20).contains(&result.to_ns), "{}", result.to_ns);
+        let expected = |from: u64| (from..result.to_ns).step_by(10);
+        let mut all: Vec<_> = expected(100).chain(expected(50_100)).collect();
+        all.sort_unstable();
+        assert_eq!(result.start_ns, all, "nothing is missing before the end");
+        assert!(result.start_ns.len() <= MOST_OPERATIONS);
+    }
+
+    #[test]
+    fn windows_are_two_times_in_order() {
+        let parsed = |text: &str| serde_json::from_value::<Window>(text.into());
+        let window = parsed("1.5ms..2ms").expect("a window");
+        assert_eq!(window, Window { from_ns: 1_500_000, to_ns: 2_000_000 });
+        assert_eq!(serde_json::to_value(window).expect("text"), "1500000ns..2000000ns");
+        for (text, advice) in [("5ms", ".."), ("2ms..1ms", "earlier time first"), ("1..2ms", "needs its unit")] {
+            let error = parsed(text).expect_err(text).to_string();
+            assert!(error.contains(advice), "{error}");
+        }
+    }
+}
