@@ -17,12 +17,12 @@
 //! ## Departures
 //! - B looks the old page up when a new one comes, to invalidate it. Here that is done when the new one is programmed: until then
 //!   the old one is what a power cut leaves.
-//! - B does not say what becomes of a page that comes again while it waits: the older version is dropped.
-//! - B does not say when a buffer is written down besides when it is full: a flush does it, idle time does not.
+//! - B does not say what becomes of a page that comes again while it waits: the older version is dropped; nor when a buffer is written
+//!   down besides when it is full: a flush does it, idle time does not.
 //! - B does not say what "the most worn blocks" are (`parts/channel_status.rs`), nor what happens when no channel is valid: then
 //!   collections are overlooked. When a channel has no place left, the page goes to another.
 //! - In a random write B takes any block with an empty page. Here a channel has one open block a die, as in dftl.
-//! - The delay of the bus (B tab. 1) is the device's transfer time.
+//! - The delay of the bus (B tab. 1) is the device's transfer time; those of RAM are 0 unless asked for, as dftl's are.
 //!
 //! ## State
 //! RAM: CMT and GTD as in dftl; the buffers and two registers, a page and 4 B for its LPN each. Flash: as in dftl; sequential pages have
@@ -137,11 +137,11 @@ impl Bdb {
         let channels = layout.geometry.channels();
         let random_room = values.integer("max_valid_channels").min(channels.into());
         let buffer = WriteBuffer::from_values(values, random_room as usize);
-        let registers = buffer.capacity_pages() as u64 + 1;
+        let register_bytes = u64::from(layout.geometry.page_size_bytes()) + 4;
         Self {
             paged,
+            buffer_bytes: (buffer.capacity_pages() as u64 + 1) * register_bytes,
             buffer,
-            buffer_bytes: registers * (u64::from(layout.geometry.page_size_bytes()) + 4),
             wear_gap: values.integer("wear_gap") as u32,
             sequential_die: None,
             channel: channels - 1,
@@ -152,8 +152,8 @@ impl Bdb {
 
     /// Whether a buffer is to be written down: it has no room, or a random page for each valid channel.
     fn is_full<D: Device>(&mut self, media: &Media<D>, locality: Locality) -> bool {
-        self.paged.space().list_valid_channels(media, self.wear_gap, &mut self.valid_channels);
         let waiting = self.buffer.of(locality).len();
+        self.paged.space().list_valid_channels(media, self.wear_gap, &mut self.valid_channels);
         let has_one_each = locality == Locality::Random && waiting >= self.valid_channels.len();
         has_one_each || waiting >= self.buffer.room(locality)
     }
@@ -161,8 +161,7 @@ impl Bdb {
     /// A page that comes replaces the version that waits.
     fn accept<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) {
         self.forget(media, lpn);
-        let page = media.ram_mut().put(data);
-        self.buffer.hold(Waiting { lpn, page });
+        self.buffer.hold(Waiting { lpn, page: media.ram_mut().put(data) });
         media.spend(self.buffer.delays().write);
     }
 
@@ -204,9 +203,8 @@ impl Bdb {
 
     /// To the next valid channel.
     fn write_random<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: &D::Data) -> Result<(), FtlError> {
-        let valid = &self.valid_channels;
-        let after = valid.iter().copied().find(|&channel| channel > self.channel);
-        let channel = after.or(valid.first().copied()).unwrap_or(self.channel);
+        let next = self.valid_channels.iter().copied().find(|&channel| channel > self.channel);
+        let channel = next.or(self.valid_channels.first().copied()).unwrap_or(self.channel);
         self.channel = channel;
         self.paged.write_page(media, HOST, lpn, data, |paged, media| match paged.next_die_on(media, HOST, channel)? {
             Some(die) => Ok(die),
@@ -230,13 +228,12 @@ impl Scheme for Bdb {
 impl<D: Device> Ftl<D> for Bdb {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
-            out[i] = match self.buffer.find(lpn) {
-                Some(page) => {
-                    media.spend(self.buffer.delays().read);
-                    media.ram().get(page).clone()
-                }
-                None => self.paged.read_page(media, lpn)?,
+            let Some(page) = self.buffer.find(lpn) else {
+                out[i] = self.paged.read_page(media, lpn)?;
+                return Ok(());
             };
+            media.spend(self.buffer.delays().read);
+            out[i] = media.ram().get(page).clone();
             Ok(())
         })
     }
