@@ -67,6 +67,12 @@ pub struct Media<D: Device> {
     ram: RamPages<D::Data>,
     cursor: Nanos,
     cause: Cause,
+    /// Number of the detached work in hand, 0 for none.
+    chain: u32,
+    /// Numbers given so far.
+    chains: u32,
+    /// The page read last in order to be moved: what it holds, and from which block.
+    lifted: Option<(u32, Pbn)>,
     tally: Tally,
     /// Until when each channel counts as collecting.
     collecting_until: Box<[Nanos]>,
@@ -81,6 +87,9 @@ impl<D: Device> Media<D> {
             ram: RamPages::default(),
             cursor: Nanos::ZERO,
             cause: Cause::Host,
+            chain: 0,
+            chains: 0,
+            lifted: None,
             tally: Tally::default(),
             collecting_until: vec![Nanos::ZERO; device.geometry().channels() as usize].into(),
             seq: 0,
@@ -138,7 +147,10 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn read_to_move(&mut self, ppn: Ppn) -> Result<Option<Page<D::Data>>, FtlError> {
         match self.read(ppn) {
-            Ok(page) => Ok(Some(page)),
+            Ok(page) => {
+                self.lifted = Some((page.logical, self.device.geometry().block_of(ppn)));
+                Ok(Some(page))
+            }
             Err(error) if error.is_uncorrectable() => Ok(None),
             Err(error) => Err(error),
         }
@@ -165,6 +177,7 @@ impl<D: Device> Media<D> {
     /// Programs a page with new content.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, label: Label, data: D::Data) -> Result<(), FtlError> {
+        self.lifted = None;
         self.program_version(ppn, label, self.seq + 1, data)
     }
 
@@ -177,6 +190,7 @@ impl<D: Device> Media<D> {
     /// Programs a page with the content, and so the version, of another.
     #[inline]
     pub fn program_copy(&mut self, ppn: Ppn, label: Label, page: Page<D::Data>) -> Result<(), FtlError> {
+        self.lifted = self.lifted.filter(|&(logical, _)| logical == page.logical);
         self.program_version(ppn, label, page.version, page.data)
     }
 
@@ -210,6 +224,7 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn copy(&mut self, from: Ppn, to: Ppn, label: Label) -> Result<(), FtlError> {
         let page = self.read(from)?;
+        self.lifted = Some((page.logical, self.device.geometry().block_of(from)));
         self.program_copy(to, label, page)
     }
 
@@ -255,9 +270,11 @@ impl<D: Device> Media<D> {
     /// Does work that begins now and that the host does not wait for.
     #[inline]
     pub fn detached<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let start = self.cursor;
+        let (start, chain) = (self.cursor, self.chain);
+        self.chains = self.chains.wrapping_add(1).max(1);
+        self.chain = self.chains;
         let result = work(self);
-        self.cursor = start;
+        (self.cursor, self.chain) = (start, chain);
         result
     }
 
@@ -334,7 +351,9 @@ impl<D: Device> Media<D> {
     #[inline]
     fn account(&mut self, op: Op, pbn: Pbn, address: u32) {
         let die = self.device.geometry().die_of(pbn);
-        let span = self.device.perform(Task { op, cause: self.cause, pbn, die }, self.cursor);
+        let copied_from = if op == Op::Program { self.lifted.take().map(|(_, from)| from) } else { None };
+        let task = Task { op, cause: self.cause, pbn, die, chain: self.chain, copied_from };
+        let span = self.device.perform(task, self.cursor);
         self.cursor = span.end;
         self.tally.add(self.cause, op, span);
         let event = u64::from(address) | (op as u64) << 32 | (self.cause as u64) << 34;

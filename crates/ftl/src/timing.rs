@@ -90,6 +90,17 @@ pub struct Task {
     pub pbn: Pbn,
     /// The die of that block.
     pub die: u32,
+    /// Which stretch of work that the host does not wait for it belongs to, 0 for work that it waits for.
+    pub chain: u32,
+    /// The block that the page was read from just before, for a program that copies it.
+    pub copied_from: Option<Pbn>,
+}
+
+impl Task {
+    /// An operation that the host waits for.
+    pub fn new(op: Op, cause: Cause, pbn: Pbn, die: u32) -> Self {
+        Self { op, cause, pbn, die, chain: 0, copied_from: None }
+    }
 }
 
 /// Prices operations.

@@ -16,7 +16,7 @@ use trace::generate::seed;
 
 use crate::preset::{DEFAULT_PRESET, Keys, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
-use crate::{Latencies, Model, Pricing, SimError};
+use crate::{Abilities, Latencies, Model, Pricing, SimError, Suspend};
 
 /// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks open or free beside the
 /// data; with 128 blocks and a spare of 6 %, the lowest of the presets, it has seven. With fewer a tiny trace is refused.
@@ -36,6 +36,8 @@ pub struct Device {
     pub latencies: Latencies,
     /// Whether they overlap.
     pub model: Model,
+    /// What the device can do beyond the plain model.
+    pub abilities: Abilities,
     /// The rest of what a chip is built from.
     pub chip: ChipOptions,
     /// Seed of the translation layers' own randomness.
@@ -88,7 +90,10 @@ impl Device {
     /// Idle timelines.
     pub(crate) fn pricing(&self) -> Pricing {
         let shape = self.geometry.shape();
-        Pricing::new(self.model, shape.channels, shape.dies_per_channel, self.latencies)
+        match self.model {
+            Model::Parallel => Pricing::able(&self.geometry, self.latencies, self.abilities),
+            Model::Serial => Pricing::new(self.model, shape.channels, shape.dies_per_channel, self.latencies),
+        }
     }
 }
 
@@ -106,6 +111,7 @@ impl Draft {
         let keys = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?.keys.under(asked)?;
         let draft = Self { keys, asked: asked.clone() };
         draft.check_shares()?;
+        draft.check_abilities()?;
         geometry(keys.shape)?;
         Ok(draft)
     }
@@ -167,6 +173,7 @@ impl Draft {
                 PricingText::Parallel => Model::Parallel,
                 PricingText::Serial => Model::Serial,
             },
+            abilities: self.keys.abilities,
             chip: ChipOptions {
                 program_order: self.keys.program_order,
                 endurance: Some(self.keys.endurance),
@@ -204,6 +211,41 @@ impl Draft {
             return Err(SimError::study(
                 "device.endurance = 0: a block must survive at least one erase; 3000 (TLC) to 100000 (SLC) are usual",
             ));
+        }
+        Ok(())
+    }
+
+    /// Whether what the device is said to do beyond the plain model can be.
+    fn check_abilities(&self) -> Result<(), SimError> {
+        let Keys { abilities, shape, pricing, .. } = self.keys;
+        let plain = Abilities { suspend_ns: abilities.suspend_ns, resume_ns: abilities.resume_ns, ..Abilities::NONE };
+        let refuse = |sentence: String| Err(SimError::study(sentence));
+        if pricing == PricingText::Serial && abilities != plain {
+            return refuse(
+                "device.pricing = \"serial\": one resource does one thing at a time, so copy_back, multi_plane, suspend, gc_channels and gc_yields \
+                 mean nothing there. Leave them out, or set pricing = \"parallel\""
+                    .into(),
+            );
+        }
+        if let Some(most) = abilities.gc_channels
+            && !(1..=shape.channels).contains(&most)
+        {
+            return refuse(format!(
+                "device.gc_channels = {most}: must be from 1 to the device's {} channels; leave it out to let all collect at once",
+                shape.channels
+            ));
+        }
+        if abilities.multi_plane && shape.planes_per_die == 1 {
+            return refuse(
+                "device.multi_plane = true: the dies have one plane each; set planes_per_die to 2 or more, or leave multi_plane out"
+                    .into(),
+            );
+        }
+        if abilities.suspend == Suspend::Off && abilities != (Abilities { suspend_ns: 0, resume_ns: 0, ..abilities }) {
+            return refuse(
+                "device.suspend_latency and resume_latency: nothing is suspended; set suspend to \"erase\", \"program\" or \"both\", or leave them out"
+                    .into(),
+            );
         }
         Ok(())
     }

@@ -85,6 +85,11 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
         &self.media
     }
 
+    /// The device behind its door, for what lies below flash operations.
+    pub(crate) fn device_mut(&mut self) -> &mut D {
+        self.media.device_mut()
+    }
+
     /// The translation layer, to look at.
     pub(crate) fn ftl(&self) -> &dyn Ftl<D> {
         &*self.server.ftl

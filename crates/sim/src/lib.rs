@@ -22,6 +22,7 @@ mod host;
 mod metrics;
 mod mount;
 mod paging;
+mod planner;
 mod precondition;
 mod preset;
 mod pricing;
@@ -39,6 +40,7 @@ pub use control::{Control, Progress};
 pub use device::Device;
 pub use error::{Fault, FtlBug, SimError, Stage};
 pub use metrics::{mapping_hit_ratio, write_amplification};
+pub use planner::{Abilities, Suspend};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Latencies, Model, Pricing};
 pub use result::{

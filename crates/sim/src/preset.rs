@@ -7,7 +7,7 @@ use flash::{ProgramOrder, Shape};
 use trace::units::{Bytes, Nanoseconds};
 
 use crate::study::{Count, DeviceText, PricingText};
-use crate::{Latencies, SimError};
+use crate::{Abilities, Latencies, SimError};
 
 /// A device that studies can name.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,7 @@ pub(crate) struct Keys {
     pub(crate) spare: f64,
     pub(crate) latencies: Latencies,
     pub(crate) pricing: PricingText,
+    pub(crate) abilities: Abilities,
     pub(crate) program_order: ProgramOrder,
     pub(crate) endurance: u32,
     pub(crate) bad_blocks: f64,
@@ -63,6 +64,7 @@ impl Keys {
             erase_ns: latency("erase_latency", text.erase_latency, self.latencies.erase_ns)?,
             transfer_ns: latency("transfer_latency", text.transfer_latency, self.latencies.transfer_ns)?,
         };
+        self.abilities = abilities(text, self.abilities)?;
         self.spare = text.spare.unwrap_or(self.spare);
         self.pricing = text.pricing.unwrap_or(self.pricing);
         self.program_order = text.program_order.unwrap_or(self.program_order);
@@ -88,11 +90,31 @@ impl Keys {
             erase_latency: Some(Nanoseconds(self.latencies.erase_ns)),
             transfer_latency: Some(Nanoseconds(self.latencies.transfer_ns)),
             pricing: Some(self.pricing),
+            copy_back: Some(self.abilities.copy_back),
+            multi_plane: Some(self.abilities.multi_plane),
+            suspend: Some(self.abilities.suspend),
+            suspend_latency: Some(Nanoseconds(self.abilities.suspend_ns)),
+            resume_latency: Some(Nanoseconds(self.abilities.resume_ns)),
+            gc_channels: self.abilities.gc_channels.map(Count),
+            gc_yields: Some(self.abilities.gc_yields),
             program_order: Some(self.program_order),
             endurance: Some(Count(self.endurance)),
             bad_blocks: Some(self.bad_blocks),
         }
     }
+}
+
+/// What a study says that the device can do, over what the preset says.
+fn abilities(text: &DeviceText, preset: Abilities) -> Result<Abilities, SimError> {
+    Ok(Abilities {
+        copy_back: text.copy_back.unwrap_or(preset.copy_back),
+        multi_plane: text.multi_plane.unwrap_or(preset.multi_plane),
+        suspend: text.suspend.unwrap_or(preset.suspend),
+        suspend_ns: latency("suspend_latency", text.suspend_latency, preset.suspend_ns)?,
+        resume_ns: latency("resume_latency", text.resume_latency, preset.resume_ns)?,
+        gc_channels: text.gc_channels.map(|count| count.0).or(preset.gc_channels),
+        gc_yields: text.gc_yields.unwrap_or(preset.gc_yields),
+    })
 }
 
 fn latency(key: &str, text: Option<Nanoseconds>, preset_ns: u64) -> Result<u64, SimError> {
@@ -128,6 +150,7 @@ const fn keys(
         spare,
         latencies: Latencies { read_ns, program_ns, erase_ns, transfer_ns },
         pricing,
+        abilities: Abilities::NONE,
         program_order: ProgramOrder::Ascending,
         endurance,
         bad_blocks: 0.0,
@@ -232,8 +255,8 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "rftl",
         source: "R 5 and tab. 5",
-        description: "4 GB: four channels of one chip with two dies, 1024 blocks of 128 pages of 4 KB each, 30 % spare. The paper's limit of \
-                      two channels that collect at once is not modelled.",
+        description: "4 GB: four channels of one chip with two dies, 1024 blocks of 128 pages of 4 KB each, 30 % spare. For the \
+                      paper's limit of two channels that collect at once set gc_channels = 2.",
         keys: keys(
             shape((4, 2), 1024, 128, 4096),
             0.30,

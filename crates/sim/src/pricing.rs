@@ -16,18 +16,22 @@
 //! With [`Model::Serial`] there is one resource: an operation costs latency plus transfer and nothing overlaps, as in the
 //! `FlashSim` family of simulators.
 //!
-//! Limits: planes do not work in parallel, and there is no copy-back, cache mode or suspension. What was promised is never
+//! Limits: there is no cache mode; planes do not work in parallel, and there is no copy-back and no suspension, unless the device is
+//! told to have them: then `planner.rs` keeps the promises instead, slower, and says what it can and cannot do. Here what was promised is never
 //! moved: an operation that is ready a little earlier but priced later goes behind it if the gap before it is too short. And
 //! in a gap, a page may be read before the copy that a collection makes of it is done; a real device would read it at its old
 //! place, at the same cost. An operation costs O(1) and allocates nothing.
 
+use flash::Geometry;
 use ftl::{Nanos, Op, Span, Task, Timing};
 use serde::{Deserialize, Serialize};
 
 use crate::channel::Channel;
 use crate::gaps::Gaps;
-use crate::timeline::Placed;
-use crate::watch::Watch;
+use crate::planner::{Abilities, Planner};
+use crate::result::TimelineFacts;
+use crate::timeline::{Placed, Window};
+use crate::watch::{Watch, Wishes};
 
 /// What operations take, in nanoseconds, each at most [`Latencies::MAX_NS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +92,8 @@ pub struct Pricing {
     /// Nothing begins before this any more.
     now: u64,
     watch: Option<Box<Watch>>,
+    /// Keeps all promises instead of the timelines here, where the device can do more than they know.
+    planner: Option<Box<Planner>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -149,6 +155,34 @@ impl Pricing {
             channels: (0..channels).map(|_| Channel::new(latencies.transfer_ns)).collect(),
             now: 0,
             watch: None,
+            planner: None,
+        }
+    }
+
+    /// Idle timelines of a parallel device that can do more, if it can.
+    pub fn able(geometry: &Geometry, latencies: Latencies, abilities: Abilities) -> Self {
+        let shape = geometry.shape();
+        let plain = Self::new(Model::Parallel, shape.channels, shape.dies_per_channel, latencies);
+        let more = abilities != Abilities::default();
+        Self { planner: more.then(|| Box::new(Planner::new(geometry, latencies, abilities))), ..plain }
+    }
+
+    /// The same timelines, of which a window is recorded.
+    #[must_use]
+    pub fn recorded(self, window: Window) -> Self {
+        self.watched(Watch::new(Wishes { classes: false, timeline: Some(window) }))
+    }
+
+    /// Lets everything promised be over, and returns what was recorded, if a window is.
+    pub fn timeline(&mut self) -> Option<TimelineFacts> {
+        self.settle();
+        self.watch.as_ref().and_then(|watch| watch.timeline())
+    }
+
+    /// Lets everything promised be over, so that all of it is counted and shown.
+    pub(crate) fn settle(&mut self) {
+        if let Some(planner) = &mut self.planner {
+            planner.settle(u64::MAX, &mut self.watch);
         }
     }
 
@@ -168,17 +202,26 @@ impl Pricing {
     }
 
     /// Time for which each die was held, in nanoseconds. With [`Model::Serial`] the one resource.
-    pub fn die_busy_ns(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.dies.iter().map(|die| die.busy_ns)
+    pub fn die_busy_ns(&self) -> Box<dyn ExactSizeIterator<Item = u64> + '_> {
+        match &self.planner {
+            Some(planner) => Box::new(planner.die_busy_ns().iter().copied()),
+            None => Box::new(self.dies.iter().map(|die| die.busy_ns)),
+        }
     }
 
     /// Time for which each channel moved data, in nanoseconds; zero with [`Model::Serial`], which has no channels.
-    pub fn channel_busy_ns(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.channels.iter().map(Channel::busy_ns)
+    pub fn channel_busy_ns(&self) -> Box<dyn ExactSizeIterator<Item = u64> + '_> {
+        match &self.planner {
+            Some(planner) => Box::new(planner.channel_busy_ns().iter().copied()),
+            None => Box::new(self.channels.iter().map(Channel::busy_ns)),
+        }
     }
 
     /// When the last operation is done.
     pub fn idle_at(&self) -> Nanos {
+        if let Some(planner) = &self.planner {
+            return Nanos(planner.idle_at());
+        }
         Nanos(self.dies.iter().map(|die| die.free_at).max().unwrap_or(0))
     }
 
@@ -250,6 +293,9 @@ fn place(latencies: &Latencies, channel: &Channel, op: Op, from: u64) -> Place {
 impl Timing for Pricing {
     #[inline]
     fn perform(&mut self, task: Task, at: Nanos) -> Span {
+        if let Some(planner) = &mut self.planner {
+            return planner.perform(task, at.0);
+        }
         let index = task.die as usize & self.die_mask;
         let place = self.promise(task.op, index, at);
         if self.watch.is_some() {
@@ -261,9 +307,15 @@ impl Timing for Pricing {
     #[inline]
     fn begin(&mut self, at: Nanos) {
         self.now = at.0;
+        if let Some(planner) = &mut self.planner {
+            planner.settle(at.0, &mut self.watch);
+        }
     }
 
     fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
+        if let Some(planner) = &self.planner {
+            return Nanos(planner.channel_free_from(channel, at.0));
+        }
         if !self.has_channels() {
             return Nanos(self.dies[0].free_at.max(at.0));
         }
@@ -277,6 +329,9 @@ impl Timing for Pricing {
         self.gaps.fill(Gaps::new());
         self.channels.iter_mut().for_each(Channel::clear);
         self.now = 0;
+        if let Some(planner) = &mut self.planner {
+            planner.clear();
+        }
         if let Some(watch) = &mut self.watch {
             watch.clear();
         }

@@ -110,6 +110,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let begun = Instant::now();
         let (series, end_of_life) = self.measure(&before.tally, measuring)?;
         let measured_wall_s = begun.elapsed().as_secs_f64();
+        self.host.device_mut().timing.settle();
         let result = self.result(&before, prepared, series.finish());
         let result = RunResult { measured_wall_s, end_of_life, ..result };
         if !self.experiment.verify {

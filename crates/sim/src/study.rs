@@ -17,7 +17,7 @@ use trace::generate::GeneratorSpec;
 use trace::units::{Bytes, Nanoseconds};
 use trace::{DeviceChoice, Format, TimeBackwards, TimeUnit};
 
-use crate::{SimError, Window};
+use crate::{SimError, Suspend, Window};
 
 pub use values::{Capacity, Count, Setting};
 
@@ -73,6 +73,20 @@ pub struct DeviceText {
     pub transfer_latency: Option<Nanoseconds>,
     /// Whether operations overlap.
     pub pricing: Option<PricingText>,
+    /// Whether copies inside a plane need no channel.
+    pub copy_back: Option<bool>,
+    /// Whether planes of a die work side by side at operations of one kind.
+    pub multi_plane: Option<bool>,
+    /// Which background operations a read suspends.
+    pub suspend: Option<Suspend>,
+    /// From the command to suspend until the die can read.
+    pub suspend_latency: Option<Nanoseconds>,
+    /// What taking up suspended work costs.
+    pub resume_latency: Option<Nanoseconds>,
+    /// Channels that may collect at the same time, 1 or more.
+    pub gc_channels: Option<Count>,
+    /// Whether collections let reads pass between their operations.
+    pub gc_yields: Option<bool>,
     /// In which order the pages of a block may be programmed.
     pub program_order: Option<ProgramOrder>,
     /// Erases that a block survives, 1 or more.

@@ -135,7 +135,7 @@ mod tests {
     use flash::Pbn;
 
     fn read(start_ns: u64) -> Placed {
-        let task = Task { op: Op::Read, cause: Cause::Host, pbn: Pbn::new(0), die: 0 };
+        let task = Task::new(Op::Read, Cause::Host, Pbn::new(0), 0);
         let (transfer_ns, end_ns, service_ns) = (Some(start_ns + 1), start_ns + 3, Some(3));
         Placed { task, die: 0, ready_ns: start_ns, start_ns, transfer_ns, end_ns, service_ns }
     }

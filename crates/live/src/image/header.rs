@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use flash::{ChipOptions, Geometry, ProgramOrder, Shape};
 use ftl::{Layout, Values, registry};
 use serde::{Deserialize, Serialize};
-use sim::{Latencies, Model, Pricing};
+use sim::{Abilities, Latencies, Model, Pricing};
 
 use crate::LiveError;
 
@@ -57,6 +57,12 @@ impl Description {
     pub fn new(device: &sim::Device, ftl: &str, settings: &BTreeMap<String, String>) -> Result<Self, LiveError> {
         let entry = registry::entry(ftl)?;
         Values::check(entry.name, entry.parameters, settings)?;
+        if device.abilities != Abilities::default() {
+            return Err(LiveError::user(
+                "device: copy_back, multi_plane, suspend, gc_channels and gc_yields are for simulations; an image's modelled latency does not \
+                 know them. Leave them out",
+            ));
+        }
         let value = |name: &str, default: &str| settings.get(name).cloned().unwrap_or_else(|| default.into());
         Ok(Self {
             ftl: entry.name.into(),

@@ -1,5 +1,7 @@
 //! Timelines worked out by hand, and the same rules carried out with plain lists.
 
+mod abilities;
+
 use flash::Pbn;
 use ftl::{Cause, Nanos, Op, Task, Timing};
 use sim::{Latencies, Model, Pricing};
@@ -11,7 +13,7 @@ fn pricing(channels: u32, dies_per_channel: u32) -> Pricing {
 }
 
 fn perform(pricing: &mut Pricing, op: Op, die: u32, at: u64) -> (u64, u64) {
-    let task = Task { op, cause: Cause::Host, pbn: Pbn::new(die), die };
+    let task = Task::new(op, Cause::Host, Pbn::new(die), die);
     let span = pricing.perform(task, Nanos(at));
     (span.start.0, span.end.0)
 }
@@ -105,12 +107,23 @@ const SHORTEST_GAP_NS: u64 = 250;
 
 /// The rules of the header of `pricing.rs` with complete lists: all busy stretches of every die and channel.
 struct Lists {
+    /// Shorter ones are not used.
+    shortest_gap_ns: u64,
     dies_per_channel: usize,
     dies: Vec<Vec<(u64, u64)>>,
     channels: Vec<Vec<(u64, u64)>>,
 }
 
 impl Lists {
+    fn new(channels: u32, dies_per_channel: u32, shortest_gap_ns: u64) -> Self {
+        Self {
+            shortest_gap_ns,
+            dies_per_channel: dies_per_channel as usize,
+            dies: vec![Vec::new(); (channels * dies_per_channel) as usize],
+            channels: vec![Vec::new(); channels as usize],
+        }
+    }
+
     fn perform(&mut self, op: Op, die: u32, at: u64) -> (u64, u64) {
         let die = die as usize;
         let channel = die / self.dies_per_channel;
@@ -121,7 +134,7 @@ impl Lists {
             from = end;
         }
         gaps.push((from, u64::MAX));
-        gaps.retain(|&(from, until)| until - from >= SHORTEST_GAP_NS);
+        gaps.retain(|&(from, until)| until - from >= self.shortest_gap_ns);
         for (from, until) in gaps {
             let from = from.max(at);
             let (start, transfer, end) = match op {
@@ -172,11 +185,7 @@ fn timelines_agree_with_complete_lists() {
     for (channels, dies_per_channel) in [(1, 1), (1, 3), (2, 2), (3, 1)] {
         let dies = channels * dies_per_channel;
         let mut pricing = pricing(channels, dies_per_channel);
-        let mut lists = Lists {
-            dies_per_channel: dies_per_channel as usize,
-            dies: vec![Vec::new(); dies as usize],
-            channels: vec![Vec::new(); channels as usize],
-        };
+        let mut lists = Lists::new(channels, dies_per_channel, SHORTEST_GAP_NS);
         let mut random = 7_u64;
         let mut draw = |below: u64| {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

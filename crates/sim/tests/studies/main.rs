@@ -1,5 +1,6 @@
 //! Studies from text to results, as a user runs them.
 
+mod abilities;
 mod manual;
 mod mount;
 mod queueing;

@@ -79,7 +79,7 @@ fn mixed_operations_wait_like_m_g_1() {
             let op = if unit() < 0.7 { Op::Read } else { Op::Program };
             pricing.begin(at);
             let die = (unit() * f64::from(dies)) as u32;
-            let span = pricing.perform(Task { op, cause: Cause::Host, pbn: Pbn::new(die), die }, at);
+            let span = pricing.perform(Task::new(op, Cause::Host, Pbn::new(die), die), at);
             waited += (span.start - at).0 as f64;
         }
         close(waited / f64::from(requests) / 1000.0, expected_us, 0.02, &format!("mean wait at {utilisation}"));

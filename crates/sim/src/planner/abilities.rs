@@ -1,0 +1,61 @@
+//! What a device can do beyond the plain model, as a study says it.
+
+use ftl::Op;
+use serde::{Deserialize, Serialize};
+
+/// Which operations a read suspends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Suspend {
+    /// None.
+    #[default]
+    Off,
+    /// Erases.
+    Erase,
+    /// Programs.
+    Program,
+    /// Erases and programs.
+    Both,
+}
+
+impl Suspend {
+    pub(super) fn covers(self, op: Op) -> bool {
+        match op {
+            Op::Read => false,
+            Op::Program => matches!(self, Self::Program | Self::Both),
+            Op::Erase => matches!(self, Self::Erase | Self::Both),
+        }
+    }
+}
+
+/// What a device can do beyond the plain model; nothing by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// Copies inside a plane need no channel.
+    pub copy_back: bool,
+    /// Operations of one kind on different planes of a die run side by side.
+    pub multi_plane: bool,
+    /// What a read suspends.
+    pub suspend: Suspend,
+    /// From the command to suspend until the die can read, in nanoseconds.
+    pub suspend_ns: u64,
+    /// What taking up suspended work costs, in nanoseconds.
+    pub resume_ns: u64,
+    /// Channels that may collect at the same time; none: all.
+    pub gc_channels: Option<u32>,
+    /// Whether collections let reads pass between their operations.
+    pub gc_yields: bool,
+}
+
+impl Abilities {
+    /// The plain model.
+    pub(crate) const NONE: Self = Self {
+        copy_back: false,
+        multi_plane: false,
+        suspend: Suspend::Off,
+        suspend_ns: 0,
+        resume_ns: 0,
+        gc_channels: None,
+        gc_yields: false,
+    };
+}
