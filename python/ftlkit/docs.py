@@ -58,7 +58,7 @@ def allowed(parameter: Json) -> str:
         return ", ".join(f"`{word}`" for word in parameter["of"])
     if parameter["kind"] == "switch":
         return "`true`, `false`"
-    show = {"bytes": units.size, "ratio": units.plain}.get(parameter["kind"], units.count)
+    show = {"bytes": units.size, "ratio": units.plain, "duration": units.duration}.get(parameter["kind"], units.count)
     return f"{show(parameter['min'])} to {show(parameter['max'])}"
 
 

@@ -163,6 +163,7 @@ class Run(TypedDict):
     host_pages_written: int
     write_amplification: float | None
     operations: list[Operation]
+    controller_ns: int
     notes: dict[str, int]
     mapping_hit_ratio: float | None
     merges: Merges

@@ -8,6 +8,8 @@
 //! copied into it and erased. The planted bugs are the kinds that real schemes have had; most of them do nothing wrong until
 //! blocks are collected, which is where such bugs live.
 //!
+//! With `buffer=3`, or a bug of a write buffer, so many pages wait in RAM before they are written (`canary/buffer.rs`).
+//!
 //! A trimmed page keeps its data until a flush writes its translation page, which has two map entries; recovery begins with
 //! these and is in `canary/recovery.rs`.
 //!
@@ -20,108 +22,28 @@ use std::hash::BuildHasher;
 
 use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
 use ftl::{
-    BrokenInvariant, Cause, ConfigError, Device, Footprint, Ftl, FtlError, Label, Layout, Media, RecoverError, Request,
+    BrokenInvariant, Buffered, Cause, ConfigError, Device, Footprint, Ftl, FtlError, Label, Layout, Media,
+    RecoverError, Request,
 };
 
 use crate::Stamp;
 
+mod buffer;
+mod bug;
 mod recovery;
 mod translation;
+
+pub use bug::Bug;
 
 /// The scheme's name in replay lines.
 pub const NAME: &str = "canary";
 
-/// A bug to plant; `set.bug=` in a replay line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Bug {
-    /// None: the healthy canary.
-    None,
-    /// Overwriting a page whose old version lies in the open block leaves the map as it was.
-    StaleRead,
-    /// A collection forgets the last page that it should move.
-    LostWrite,
-    /// The second page of a request is mapped to where the first one lies.
-    DoubleMap,
-    /// A trim of several pages spares the last one.
-    ForgottenTrim,
-    /// Every fourth block collected does not return to the free blocks.
-    LeakedBlock,
-    /// The second and third page of a block are programmed the wrong way round.
-    OutOfOrderProgram,
-    /// A victim is erased before its pages are moved.
-    EarlyErase,
-    /// Collections go on although nothing is gained.
-    Livelock,
-    /// Which of two equally good victims is taken depends on the process, not on the seed.
-    Unrepeatable,
-    /// Collected pages are charged to the host.
-    MiscountedCollection,
-    /// Every third host write is charged to a merge.
-    MiscountedHost,
-    /// The footprint grows with what is written.
-    GrowingFootprint,
-    /// Collected blocks become free before they are erased, which happens when they are opened.
-    DirtyFreeBlock,
-    /// Overwriting the last logical page reaches beyond the map.
-    Panic,
-    /// Recovery takes the oldest version of each page.
-    OldestWins,
-    /// Recovery takes a page that cannot be read for a new version of the page before it.
-    TornTrusted,
-    /// A victim is erased while the last page that it held is still in RAM.
-    EraseBeforeCopy,
-    /// Recovery overlooks the pages that say what was trimmed: those of the map on flash.
-    LostTrimPage,
-    /// Recovery believes a translation page although data were written, moved or erased after it.
-    StaleTranslationPage,
-    /// Recovery takes the blocks that are marked bad for good ones.
-    LostBadBlockTable,
-    /// Recovery goes on programming the block that was open, where its pages read as erased.
-    RecoveredBlockProgrammed,
-    /// Blocks of which a page cannot be read do not become free again.
-    LeakedByRecovery,
-}
-
-impl Bug {
-    /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 23] = [
-        (Self::None, "none"),
-        (Self::StaleRead, "stale-read"),
-        (Self::LostWrite, "lost-write"),
-        (Self::DoubleMap, "double-map"),
-        (Self::ForgottenTrim, "forgotten-trim"),
-        (Self::LeakedBlock, "leaked-block"),
-        (Self::OutOfOrderProgram, "out-of-order-program"),
-        (Self::EarlyErase, "early-erase"),
-        (Self::Livelock, "livelock"),
-        (Self::Unrepeatable, "unrepeatable"),
-        (Self::MiscountedCollection, "miscounted-collection"),
-        (Self::MiscountedHost, "miscounted-host"),
-        (Self::GrowingFootprint, "growing-footprint"),
-        (Self::DirtyFreeBlock, "dirty-free-block"),
-        (Self::Panic, "panic"),
-        (Self::OldestWins, "oldest-wins"),
-        (Self::TornTrusted, "torn-trusted"),
-        (Self::EraseBeforeCopy, "erase-before-copy"),
-        (Self::LostTrimPage, "lost-trim-page"),
-        (Self::StaleTranslationPage, "stale-translation-page"),
-        (Self::LostBadBlockTable, "lost-bad-block-table"),
-        (Self::RecoveredBlockProgrammed, "recovered-block-programmed"),
-        (Self::LeakedByRecovery, "leaked-by-recovery"),
-    ];
-
-    /// Whether it does harm only when the power is cut.
-    pub fn needs_a_power_cut(self) -> bool {
-        self >= Self::OldestWins
-    }
-}
-
-/// Builds a canary with the bug that `settings` name under `bug`, or without one.
+/// Builds a canary with the bug that `settings` name under `bug`, or without one, and with the buffer that they name.
 pub fn create<D: Device<Data = Stamp>>(
     settings: &BTreeMap<String, String>,
     layout: &Layout,
 ) -> Result<Box<dyn Ftl<D>>, ConfigError> {
-    Ok(Box::new(Canary::format(layout, bug_of(settings)?)?))
+    Ok(Box::new(Canary::format(layout, settings)?))
 }
 
 /// Brings a canary back from what the flash holds.
@@ -130,19 +52,25 @@ pub fn recover<D: Device<Data = Stamp>>(
     layout: &Layout,
     media: &mut Media<D>,
 ) -> Result<Box<dyn Ftl<D>>, RecoverError> {
-    let mut canary = Canary::format(layout, bug_of(settings)?)?;
+    let mut canary = Canary::format(layout, settings)?;
     media.because(Cause::Recovery, |media| canary.restore(layout, media))?;
     Ok(Box::new(canary))
 }
 
-fn bug_of(settings: &BTreeMap<String, String>) -> Result<Bug, ConfigError> {
+/// The bug and the room of the buffer that settings ask for.
+fn chosen(settings: &BTreeMap<String, String>) -> Result<(Bug, usize), ConfigError> {
     let name = settings.get("bug").map_or("none", String::as_str);
     let known = || Bug::ALL.map(|(_, name)| name).join(", ");
-    if let Some(key) = settings.keys().find(|key| *key != "bug") {
-        return Err(ConfigError(format!("canary.{key}: the canary has no parameter {key}; it has bug")));
+    if let Some(key) = settings.keys().find(|key| *key != "bug" && *key != "buffer") {
+        return Err(ConfigError(format!("canary.{key}: the canary has no parameter {key}; it has bug and buffer")));
     }
     let found = Bug::ALL.into_iter().find(|(_, known)| *known == name).map(|(bug, _)| bug);
-    found.ok_or_else(|| ConfigError(format!("canary.bug = {name}: must be one of {}", known())))
+    let bug = found.ok_or_else(|| ConfigError(format!("canary.bug = {name}: must be one of {}", known())))?;
+    let room = settings.get("buffer").map_or(Ok(if bug.needs_a_buffer() { 3 } else { 0 }), |text| {
+        text.parse()
+            .map_err(|_| ConfigError(format!("canary.buffer = {text}: must be a number of pages, for example 3")))
+    });
+    Ok((bug, room?))
 }
 
 /// What becomes of a logical page that is mapped.
@@ -170,10 +98,14 @@ struct Canary {
     valid: Vec<bool>,
     whims: RandomState,
     events: u64,
+    /// Pages that wait in RAM, at most so many.
+    waiting: Vec<(Lpn, Stamp)>,
+    room: usize,
 }
 
 impl Canary {
-    fn format(layout: &Layout, bug: Bug) -> Result<Self, ConfigError> {
+    fn format(layout: &Layout, settings: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
+        let (bug, room) = chosen(settings)?;
         let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
         let capacity = usable * u64::from(layout.geometry.pages_per_block());
         let translation_pages = layout.logical_pages.div_ceil(translation::ENTRIES);
@@ -196,6 +128,8 @@ impl Canary {
             valid: vec![false; layout.geometry.pages() as usize],
             whims: RandomState::new(),
             events: 0,
+            waiting: Vec::new(),
+            room,
         })
     }
 
@@ -335,6 +269,10 @@ impl Canary {
 impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
+            if let Some(stamp) = self.waiting_version(lpn) {
+                out[i] = stamp;
+                continue;
+            }
             out[i] = match self.map[lpn.index()] {
                 Some(ppn) if self.life[lpn.index()] == Life::Live => media.read(ppn)?.data,
                 _ => D::Data::default(),
@@ -344,6 +282,9 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        if self.room > 0 {
+            return self.buffer(media, request, data);
+        }
         let mut first = None;
         for (i, lpn) in request.lpns() {
             let to = self.place(media)?;
@@ -363,6 +304,7 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
     fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
         let spared = usize::from(self.bug == Bug::ForgottenTrim && request.pages > 1);
         for (_, lpn) in request.lpns().take(request.pages as usize - spared) {
+            self.waiting.retain(|&(waiting, _)| waiting != lpn);
             if self.map[lpn.index()].is_some() && self.life[lpn.index()] == Life::Live {
                 self.life[lpn.index()] = Life::Pending;
             }
@@ -371,6 +313,7 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
     }
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.write_down(media, usize::from(self.bug == Bug::UnflushedPage))?;
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
     }
 
@@ -380,6 +323,10 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
                 format!("{pbn} is free but not erased")
             })
         })
+    }
+
+    fn buffered(&self) -> Buffered {
+        self.declared()
     }
 
     fn footprint(&self) -> Footprint {

@@ -36,6 +36,13 @@ pub enum Promise {
 pub enum Fault {
     /// A page held something else than the last write.
     WrongContent(Mismatch),
+    /// After a cut, more acknowledged pages were found in an older version than can have waited in RAM.
+    WentBack {
+        /// Those pages.
+        pages: u32,
+        /// The room of the scheme's buffer.
+        room: u32,
+    },
     /// The scheme gave up, or the referee stopped it.
     Stopped(FtlError),
     /// The scheme's own check failed.
@@ -114,6 +121,7 @@ impl Failure {
         let has_faults = !self.case.faults.is_empty();
         match &self.fault {
             Fault::WrongContent(_)
+            | Fault::WentBack { .. }
             | Fault::ReadOnly(_)
             | Fault::Stopped(
                 FtlError::OutOfSpace { .. }
@@ -126,6 +134,7 @@ impl Failure {
                 | FtlError::ReadOnly { .. }
                 | FtlError::Flash { error: FlashError::Media(_), .. },
             ) if is_after_cut => Some(Promise::SurvivesPowerCuts),
+            Fault::WentBack { .. } => Some(Promise::SurvivesPowerCuts),
             Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {
                 Some(Promise::ReadsReturnLastWrite)
             }
@@ -159,6 +168,12 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WrongContent(mismatch) => mismatch.fmt(f),
+            Self::WentBack { pages, room } => {
+                write!(
+                    f,
+                    "{pages} acknowledged pages hold older versions, but no more than {room} can have waited in RAM"
+                )
+            }
             Self::Stopped(error) => error.fmt(f),
             Self::Invariant(broken) => broken.fmt(f),
             Self::Panicked(message) => write!(f, "panicked: {message}"),

@@ -109,13 +109,14 @@ impl<'a> Trial<'a> {
         let chip = case.device.chip(ordeal.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let scheme = create(&case.scheme, &case.settings, &layout).map_err(Fault::Refused)?;
+        let buffer_pages = scheme.buffered().capacity_pages;
         let chip = Frail::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
         Ok(Self {
             case,
             trail,
             scheme,
             media: Some(Media::new(Timed { chip, timing: Untimed })),
-            allowed: Allowed::new(case.logical_pages),
+            allowed: Allowed::new(case.logical_pages, buffer_pages),
             hit: BTreeMap::new(),
             in_flight: Vec::new(),
             seen: 0,
@@ -279,7 +280,7 @@ impl<'a> Trial<'a> {
                 // This page of the request was not served.
                 (Ok(()), _) => {}
                 (Err(_), Operation::Trim(_)) if got == 0 => trimmed.push(lpn),
-                (Err(_), Operation::Write(_)) => self.allowed.observe(lpn, got).map_err(Fault::WrongContent)?,
+                (Err(_), Operation::Write(_)) => self.allowed.observe_refused(lpn, got).map_err(Fault::WrongContent)?,
                 (Err(mismatch), _) => return Err(Fault::WrongContent(mismatch)),
             }
         }
@@ -342,8 +343,7 @@ impl<'a> Trial<'a> {
                 self.allowed.observe(lpn, got).map_err(Fault::WrongContent)?;
             }
         }
-        self.allowed.forget_request();
-        Ok(())
+        self.allowed.end_observation()
     }
 
     /// Reads a page; none if it is lost and may be.

@@ -4,11 +4,14 @@
 //! each page written, one read for each page that holds data, and no more. Everything else that a scheme does must stand
 //! under another cause. The books are compared after every single request, so a miscount is found where it happens.
 //!
-//! A scheme whose RAM buffer absorbs host writes could not keep to one program a page; none is registered, and the rule is
-//! to be relaxed by that scheme's own declaration, not for all.
+//! A scheme that buffers writes programs a page later, or never if it was written or trimmed again meanwhile, and need not read a
+//! page that waits. So its declaration ([`Ftl::buffered`]) is part of the books: what has come and was not programmed must wait, but
+//! for as many pages as the request concerns, and after a flush nothing waits.
+
+use std::ops::RangeInclusive;
 
 use flash::{Flash, Lpn, Operations};
-use ftl::{Cause, Footprint, Ftl, FtlError, Media, Nanos, Op, Request, Tally};
+use ftl::{Buffered, Cause, Footprint, Ftl, FtlError, Media, Nanos, Op, Request, Tally};
 
 use crate::Stamp;
 use crate::device::CheckedDevice;
@@ -75,9 +78,16 @@ impl Host {
             Operation::Read(extent) => self.read(extent),
             Operation::Trim(extent) => {
                 lpns(extent).for_each(|lpn| self.oracle.trim(lpn));
-                self.serve(Expected::default(), |scheme, media, at| scheme.trim(media, &request(extent, at)))
+                let expected = Expected { replaced: extent.pages, ..Expected::default() };
+                self.serve(expected, |scheme, media, at| scheme.trim(media, &request(extent, at)))
             }
-            Operation::Flush => self.serve(Expected::default(), |scheme, media, _| scheme.flush(media)),
+            Operation::Flush => {
+                self.serve(Expected::default(), |scheme, media, _| scheme.flush(media))?;
+                match self.scheme.buffered().pages {
+                    0 => Ok(()),
+                    left => Err(Fault::Accounts(format!("{left} pages still wait in RAM after a flush"))),
+                }
+            }
             Operation::Idle => self.serve(Expected::default(), |scheme, media, _| scheme.idle(media, IDLE_BUDGET)),
         }
     }
@@ -130,7 +140,7 @@ impl Host {
     fn write(&mut self, extent: Extent) -> Result<(), Fault> {
         let stamps: Vec<_> = lpns(extent).map(|lpn| self.oracle.stamp_for_write(lpn)).collect();
         self.pages_written += u64::from(extent.pages);
-        let expected = Expected { programs: u64::from(extent.pages), reads: 0 };
+        let expected = Expected { written: extent.pages, reads: 0, replaced: extent.pages };
         self.serve(expected, |scheme, media, at| scheme.write(media, &request(extent, at), &stamps))
     }
 
@@ -139,7 +149,7 @@ impl Host {
         out.clear();
         out.resize(extent.pages as usize, UNFILLED);
         let written = lpns(extent).filter(|&lpn| self.oracle.expected(lpn) != 0).count() as u64;
-        let expected = Expected { programs: 0, reads: written };
+        let expected = Expected { reads: written, ..Expected::default() };
         let before = self.try_serve(|scheme, media, at| scheme.read(media, &request(extent, at), &mut out))?;
         for (lpn, &got) in lpns(extent).zip(&out) {
             self.oracle.compare(lpn, got).map_err(Fault::WrongContent)?;
@@ -157,12 +167,12 @@ impl Host {
         self.audit(&before, expected)
     }
 
-    /// Asks the scheme for something; returns the tally from before.
+    /// Asks the scheme for something; returns the books from before.
     fn try_serve(
         &mut self,
         ask: impl FnOnce(&mut CheckedFtl, &mut Media<CheckedDevice>, Nanos) -> Result<(), FtlError>,
-    ) -> Result<Tally, Fault> {
-        let before = *self.media.tally();
+    ) -> Result<Before, Fault> {
+        let before = Before { tally: *self.media.tally(), buffered: self.scheme.buffered() };
         let at = Nanos(self.requests);
         self.requests += 1;
         self.media.begin(at);
@@ -171,7 +181,7 @@ impl Host {
     }
 
     /// Compares what was charged with what the flash counted and with what the request may cost.
-    fn audit(&self, before: &Tally, expected: Expected) -> Result<(), Fault> {
+    fn audit(&self, before: &Before, expected: Expected) -> Result<(), Fault> {
         let Operations { reads, programs, erases } = self.media.device().operations();
         for (op, counted) in [(Op::Read, reads), (Op::Program, programs), (Op::Erase, erases)] {
             let charged = self.media.tally().total(op);
@@ -180,13 +190,14 @@ impl Host {
                 return Err(Fault::Accounts(format!("{charged} {name}s are charged, but the flash counted {counted}")));
             }
         }
-        let done = self.media.tally().since(before);
-        for (op, allowed) in [(Op::Read, expected.reads), (Op::Program, expected.programs), (Op::Erase, 0)] {
+        let done = self.media.tally().since(&before.tally);
+        for (op, allowed) in (Op::ALL.into_iter()).zip(expected.of(before.buffered, self.scheme.buffered())?) {
             let charged = done.count(Cause::Host, op);
-            if charged != allowed {
-                let name = op.name();
+            if !allowed.contains(&charged) {
+                let (name, least, most) = (op.name(), allowed.start(), allowed.end());
+                let takes = if least == most { most.to_string() } else { format!("from {least} to {most}") };
                 return Err(Fault::Accounts(format!(
-                    "{charged} {name}s are charged to the host, whose request takes {allowed}"
+                    "{charged} {name}s are charged to the host, whose request takes {takes}"
                 )));
             }
         }
@@ -194,11 +205,39 @@ impl Host {
     }
 }
 
-/// What a request may cost under the cause *host*.
+/// The books before a request.
+struct Before {
+    tally: Tally,
+    buffered: Buffered,
+}
+
+/// What a request comes to.
 #[derive(Clone, Copy, Default)]
 struct Expected {
+    /// Pages that it reads and that hold data.
     reads: u64,
-    programs: u64,
+    /// Pages that it writes.
+    written: u32,
+    /// Pages whose older version nobody needs any more.
+    replaced: u32,
+}
+
+impl Expected {
+    /// What the request may cost under the cause *host*, by operation, for a scheme that says of its buffer before and after it:
+    /// exactly one operation a page if there is none.
+    fn of(self, before: Buffered, after: Buffered) -> Result<[RangeInclusive<u64>; 3], Fault> {
+        let room = before.capacity_pages;
+        if after.capacity_pages != room || after.pages > room {
+            return Err(Fault::Accounts(format!("a buffer of {room} pages says that it is {after:?}")));
+        }
+        let come = u64::from(before.pages) + u64::from(self.written);
+        let Some(left) = come.checked_sub(after.pages.into()) else {
+            return Err(Fault::Accounts(format!("{} pages wait in RAM, but only {come} have come", after.pages)));
+        };
+        let dropped = if room == 0 { 0 } else { u64::from(self.replaced) };
+        let waiting = u64::from(before.pages);
+        Ok([self.reads.saturating_sub(waiting)..=self.reads, left.saturating_sub(dropped)..=left, 0..=0])
+    }
 }
 
 /// The suite writes whole pages and prepares no device, so two causes belong to nobody here.

@@ -63,7 +63,8 @@ impl Session {
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
         let scheme = create(&case.scheme, &case.settings, layout).map_err(Fault::Refused)?;
         let media = Media::new(Timed { chip: Recorder::new(chip, Some(tape.clone())), timing: Untimed });
-        Ok(Self::of(scheme, media, Allowed::new(case.logical_pages)))
+        let buffer_pages = scheme.buffered().capacity_pages;
+        Ok(Self::of(scheme, media, Allowed::new(case.logical_pages, buffer_pages)))
     }
 
     /// A device after a power cut, with what its pages may hold; recovered, not yet looked at.
@@ -133,8 +134,7 @@ impl Session {
         for (lpn, got) in self.content()? {
             self.allowed.observe(lpn, got).map_err(Fault::WrongContent)?;
         }
-        self.allowed.forget_request();
-        Ok(())
+        self.allowed.end_observation()
     }
 
     /// Reads every page, which must hold the last write, and asks for the scheme's invariants.

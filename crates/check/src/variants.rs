@@ -1,7 +1,8 @@
 //! Settings to try a scheme with, made from the parameters that its registry entry declares.
 //!
 //! Each choice and switch is tried with every value. Of numbers the bounds are tried, where off-by-one errors live, and a few
-//! small values, because what is a small cache to a real device is a large one here.
+//! small values, because what is a small cache to a real device is a large one here. Of spans of time only the bounds are tried:
+//! time is no part of a promise.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ pub fn values(parameter: &Parameter) -> Vec<String> {
     match parameter.kind {
         Kind::Integer { min, max } => values.extend(small_and_extreme(min, max, &[1, 2, 3, 5])),
         Kind::Bytes { min, max } => values.extend(small_and_extreme(min, max, &[min + 8, 200, 1 << 10, 4 << 10])),
+        Kind::Duration { min, max } => values.extend([min, max].map(|span| format!("{span}ns"))),
         Kind::Ratio { min, max } => {
             let inner = [min, max, f64::midpoint(min, max), 0.1, 0.5];
             values.extend(inner.map(|ratio| ratio.clamp(min, max).to_string()));
@@ -87,6 +89,7 @@ mod tests {
         let word = parameter("w", Kind::Choice { of: &["a", "b", "c"] }, "b");
         assert_eq!(values(&word), ["b", "a", "c"]);
         assert_eq!(values(&parameter("s", Kind::Switch, "true")), ["true", "false"]);
+        assert_eq!(values(&parameter("d", Kind::Duration { min: 0, max: 9 }, "0ns")), ["0ns", "9ns"]);
         assert_eq!(values(&parameter("r", Kind::Ratio { min: 0.0, max: 1.0 }, "0.5")), ["0.5", "0", "1", "0.1"]);
         assert_eq!(values(&parameter("b", Kind::Bytes { min: 64, max: 512 }, "64")), ["64", "512", "72", "200"]);
         assert_eq!(one_at_a_time(&[number, word]).len(), 1 + 3 + 2);

@@ -73,6 +73,25 @@ fn the_healthy_canary_passes_everything() {
     assert!(summary.cases > 500 && summary.failures.is_empty(), "see the replay lines above");
 }
 
+/// With a buffer it is held to other books, and must keep them.
+#[test]
+fn the_healthy_canary_with_a_write_buffer_passes_as_well() {
+    for case in Campaign::of_canary(SEED).defaults().cases.iter().step_by(5) {
+        let mut case = case.clone();
+        case.settings.insert("buffer".into(), "3".into());
+        run_case(&case).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+/// Whoever buffers and does not say so is held to the books of those who do not.
+#[test]
+fn a_buffer_that_is_not_declared_does_not_add_up() {
+    for name in ["unflushed-page", "undeclared-buffer", "understated-buffer"] {
+        let failure = failures(name).into_iter().next().unwrap_or_else(|| panic!("{name}: nobody noticed"));
+        assert_eq!(failure.promise(), Some(Promise::CountsAddUp), "{name}: {failure}");
+    }
+}
+
 #[test]
 fn every_planted_bug_is_caught_and_named() {
     for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| *bug != Bug::None && !bug.needs_a_power_cut()) {

@@ -88,6 +88,9 @@ fn no_checkpoint_misleads_recovery_at_any_power_cut() {
 fn the_healthy_canary_survives_every_power_cut() {
     let cases: Vec<_> = canary_cases("none").into_iter().step_by(3).collect();
     assert_eq!(report(canary::NAME, &cases), 0, "see the replay lines above");
+    let buffered = Settings::from([("buffer".to_owned(), "3".to_owned())]);
+    let cases: Vec<_> = power_cuts::cases(canary::NAME, &buffered, seed()).into_iter().step_by(5).collect();
+    assert_eq!(report("canary with a write buffer", &cases), 0, "see the replay lines above");
 }
 
 fn canary_cases(bug: &str) -> Vec<(Case, Effort)> {

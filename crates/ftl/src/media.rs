@@ -10,7 +10,7 @@
 
 use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
-use crate::{Cause, Device, FtlError, Nanos, Note, Op, Tally, Task};
+use crate::{Cause, Device, FtlError, Nanos, Note, Op, RamPages, Tally, Task};
 
 /// The OOB content of a page as a scheme says it; the sequence number is added at the door.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +62,9 @@ impl<D: Default> Content<D> {
 }
 
 /// A device behind its door, with the cursor of the request that is being served.
-pub struct Media<D> {
+pub struct Media<D: Device> {
     device: D,
+    ram: RamPages<D::Data>,
     cursor: Nanos,
     cause: Cause,
     /// Number of the detached work in hand, 0 for none.
@@ -71,6 +72,8 @@ pub struct Media<D> {
     /// Numbers given so far.
     chains: u32,
     tally: Tally,
+    /// Until when each channel counts as collecting.
+    collecting_until: Box<[Nanos]>,
     seq: u64,
     hash: u64,
 }
@@ -79,14 +82,16 @@ impl<D: Device> Media<D> {
     /// Puts a door in front of a device.
     pub fn new(device: D) -> Self {
         Self {
-            device,
+            ram: RamPages::default(),
             cursor: Nanos::ZERO,
             cause: Cause::Host,
             chain: 0,
             chains: 0,
             tally: Tally::default(),
+            collecting_until: vec![Nanos::ZERO; device.geometry().channels() as usize].into(),
             seq: 0,
             hash: 0,
+            device,
         }
     }
 
@@ -105,6 +110,16 @@ impl<D: Device> Media<D> {
     /// Takes the device out, for recovery to start afresh on it.
     pub fn into_device(self) -> D {
         self.device
+    }
+
+    /// Pages that wait in RAM, to look at.
+    pub fn ram(&self) -> &RamPages<D::Data> {
+        &self.ram
+    }
+
+    /// Pages that wait in RAM.
+    pub fn ram_mut(&mut self) -> &mut RamPages<D::Data> {
+        &mut self.ram
     }
 
     /// Reads a page.
@@ -260,6 +275,14 @@ impl<D: Device> Media<D> {
         result
     }
 
+    /// Time passes in the controller, on RAM or registers: what the request does next begins later. No flash operation, so it counts
+    /// as none and holds no resource.
+    #[inline]
+    pub fn spend(&mut self, time: Nanos) {
+        self.cursor += time;
+        self.tally.add_controller_time(time);
+    }
+
     /// Does work under a cause.
     #[inline]
     pub fn because<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
@@ -278,6 +301,17 @@ impl<D: Device> Media<D> {
     /// How long a channel stays busy from the cursor on; zero when it is idle.
     pub fn busy(&self, channel: u32) -> Nanos {
         self.device.channel_free_from(channel, self.cursor).since(self.cursor)
+    }
+
+    /// A collection on a channel ends at the cursor. Until then the channel counts as collecting.
+    pub fn collected(&mut self, channel: u32) {
+        let until = &mut self.collecting_until[channel as usize];
+        *until = self.cursor.max(*until);
+    }
+
+    /// Whether a collection on a channel goes on beyond the cursor.
+    pub fn is_collecting(&self, channel: u32) -> bool {
+        self.collecting_until[channel as usize] > self.cursor
     }
 
     /// What has been done so far.
@@ -307,6 +341,7 @@ impl<D: Device> Media<D> {
     /// and the event hash stay.
     pub fn restart(&mut self) {
         self.device.reset();
+        self.collecting_until.fill(Nanos::ZERO);
         self.cursor = Nanos::ZERO;
     }
 

@@ -34,6 +34,13 @@ pub enum Kind {
         /// Largest allowed.
         max: u64,
     },
+    /// A span of time within bounds, written as `10us`.
+    Duration {
+        /// Shortest allowed, in nanoseconds.
+        min: u64,
+        /// Longest allowed, in nanoseconds.
+        max: u64,
+    },
     /// One of a few words.
     Choice {
         /// The words.
@@ -104,7 +111,7 @@ impl Values {
         Self { values: BTreeMap::new() }
     }
 
-    /// A whole number or a number of bytes.
+    /// A whole number, a number of bytes, or a span of time in nanoseconds.
     ///
     /// # Panics
     /// When the scheme did not declare the parameter so: an error in the scheme's own source.
@@ -147,6 +154,10 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
             within(value, min, max).map(Value::Integer)
         }
         Kind::Bytes { min, max } => within(bytes(text)?, min, max).map(Value::Integer),
+        Kind::Duration { min, max } => {
+            let limits = |_| format!("out of range; must be from {min} ns to {max} ns");
+            within(nanoseconds(text)?, min, max).map(Value::Integer).map_err(limits)
+        }
         Kind::Ratio { min, max } => {
             let value = text.parse::<f64>().map_err(|_| format!("not a number; give one from {min} to {max}"))?;
             if value.is_finite() {
@@ -181,11 +192,22 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "more bytes than 64 bits can count".to_owned())
 }
 
+/// Parses a span of time: a whole number with `ns`, `us` or `ms`.
+fn nanoseconds(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 3] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000)];
+    let parts =
+        UNITS.iter().find_map(|&(unit, scale)| Some((text.strip_suffix(unit)?.trim_end().parse::<u64>(), scale)));
+    let Some((Ok(number), scale)) = parts else {
+        return Err("not a span of time; write for example 0ns, 1us or 2ms (whole numbers)".to_owned());
+    };
+    number.checked_mul(scale).ok_or_else(|| "more nanoseconds than 64 bits can count".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PARAMETERS: [Parameter; 3] = [
+    const PARAMETERS: [Parameter; 4] = [
         Parameter {
             name: "cmt",
             kind: Kind::Bytes { min: 64, max: 1 << 30 },
@@ -197,6 +219,13 @@ mod tests {
             name: "victim",
             kind: Kind::Choice { of: &["greedy", "fifo"] },
             default: "greedy",
+            meaning: "",
+            source: "",
+        },
+        Parameter {
+            name: "delay",
+            kind: Kind::Duration { min: 0, max: 1_000_000 },
+            default: "10us",
             meaning: "",
             source: "",
         },
@@ -212,6 +241,8 @@ mod tests {
         let values = check("cmt", "2 MiB").expect("valid");
         assert_eq!((values.integer("cmt"), values.word("victim")), (2 << 20, "greedy"));
         assert!((values.ratio("share") - 0.03).abs() < f64::EPSILON);
+        assert_eq!(values.integer("delay"), 10_000);
+        assert_eq!(check("delay", "1 ms").expect("valid").integer("delay"), 1_000_000);
     }
 
     #[test]
@@ -221,10 +252,14 @@ mod tests {
             ("cmt", "-1", "not a number of bytes"),
             ("cmt", "32", "from 64 to 1073741824"),
             ("cmt", "99999999999TiB", "64 bits"),
+            ("delay", "10", "not a span of time"),
+            ("delay", "1.5us", "not a span of time"),
+            ("delay", "2ms", "from 0 ns to 1000000 ns"),
+            ("delay", "18446744073709551615ms", "64 bits"),
             ("victim", "lifo", "greedy, fifo"),
             ("share", "NaN", "finite"),
             ("share", "1.5", "from 0 to 1"),
-            ("cmtt", "1", "cmt, victim, share"),
+            ("cmtt", "1", "cmt, victim, delay, share"),
         ] {
             let error = check(key, text).expect_err(text).to_string();
             assert!(error.contains(key) && error.contains(part), "{error}");

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::mapping::a_sast::AdaptiveSast;
 use crate::mapping::bast::Bast;
+use crate::mapping::bdb::Bdb;
 use crate::mapping::block::Block;
 use crate::mapping::cdftl::Cdftl;
 use crate::mapping::dftl::Dftl;
@@ -103,6 +104,7 @@ schemes![
     DemandPaged<Dftl>,
     DemandPaged<Cdftl>,
     DemandPaged<Rftl>,
+    Bdb,
 ];
 
 /// The entry of a scheme; an unknown name is an error that lists the known ones.

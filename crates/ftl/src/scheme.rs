@@ -97,6 +97,11 @@ pub trait Ftl<D: Device>: Send {
         Spares::default()
     }
 
+    /// What acknowledged writes leave in RAM until a flush. Of a scheme that says nothing here, writes last at once.
+    fn buffered(&self) -> Buffered {
+        Buffered::default()
+    }
+
     /// Numbers of the scheme's own, sampled into the time series.
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
@@ -137,6 +142,15 @@ impl Spares {
     pub fn admit(&self) -> Result<(), FtlError> {
         if self.used <= self.total { Ok(()) } else { Err(FtlError::ReadOnly { spares: self.total }) }
     }
+}
+
+/// Pages that acknowledged writes leave in RAM until a flush, where a power cut loses them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffered {
+    /// How many there can be; 0 for a scheme without a write buffer.
+    pub capacity_pages: u32,
+    /// How many there are.
+    pub pages: u32,
 }
 
 /// How the registry builds a scheme.

@@ -1,6 +1,6 @@
 //! What is counted: flash operations by cause and kind, with their times, and events inside schemes.
 
-use crate::{Op, Span};
+use crate::{Nanos, Op, Span};
 
 /// Why an operation is done. The innermost cause in force counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -138,6 +138,7 @@ pub struct Tally {
     counts: [[u64; 3]; Cause::COUNT],
     times_ns: [[u64; 3]; Cause::COUNT],
     notes: [u64; Note::COUNT],
+    controller_ns: u64,
 }
 
 impl Tally {
@@ -154,6 +155,12 @@ impl Tally {
         self.notes[note as usize] += 1;
     }
 
+    /// Counts time that passes in the controller.
+    #[inline]
+    pub(crate) fn add_controller_time(&mut self, time: Nanos) {
+        self.controller_ns += time.0;
+    }
+
     /// Operations of one kind done for one cause.
     pub fn count(&self, cause: Cause, op: Op) -> u64 {
         self.counts[cause as usize][op as usize]
@@ -162,6 +169,11 @@ impl Tally {
     /// Time from the start of service to the end, summed over those operations, in nanoseconds.
     pub fn time_ns(&self, cause: Cause, op: Op) -> u64 {
         self.times_ns[cause as usize][op as usize]
+    }
+
+    /// Time on the controller's RAM and registers, which is part of responses but no flash operation, in nanoseconds.
+    pub fn controller_ns(&self) -> u64 {
+        self.controller_ns
     }
 
     /// How often something was noted.
@@ -187,6 +199,7 @@ impl Tally {
         for note in 0..Note::COUNT {
             difference.notes[note] -= earlier.notes[note];
         }
+        difference.controller_ns -= earlier.controller_ns;
         difference
     }
 }

@@ -117,6 +117,8 @@ pub struct RunResult {
     pub write_amplification: Option<f64>,
     /// Flash operations by cause and kind; those that occur.
     pub operations: Vec<OperationCount>,
+    /// Time of requests on the controller's RAM and registers, summed; part of responses, but no flash operation.
+    pub controller_ns: u64,
     /// Events inside the scheme, by name; all of them.
     pub notes: BTreeMap<&'static str, u64>,
     /// Hits ÷ look-ups of the mapping cache.

@@ -245,6 +245,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             host_pages_written: asked.pages_written,
             write_amplification: write_amplification(tally.total(Op::Program), asked.pages_written),
             operations: operations(&tally),
+            controller_ns: tally.controller_ns(),
             notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).collect(),
             mapping_hit_ratio: mapping_hit_ratio(&tally),
             merges: Merges {

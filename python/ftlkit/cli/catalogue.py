@@ -62,7 +62,7 @@ def _range(parameter: Json) -> str:
         return f"one of {', '.join(parameter['of'])}"
     if kind == "switch":
         return "true or false"
-    show = units.size if kind == "bytes" else units.plain if kind == "ratio" else units.count
+    show = {"bytes": units.size, "ratio": units.plain, "duration": units.duration}.get(kind, units.count)
     return f"{show(parameter['min'])} to {show(parameter['max'])}"
 
 

@@ -9,6 +9,7 @@ import altair as alt
 from ftlkit._native import UserError
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
+from ftlkit.reproduce.runs import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,6 +59,24 @@ def _lines(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - 
         .encode(
             x=alt.X("x:O", title=plan.x, sort=order, axis=alt.Axis(labelAngle=0)),
             y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
+            color=_colour(list(dict.fromkeys(point.variant for point in points))),
+        )
+    )
+
+
+def _cdf(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+    """Shares of a class's flash operations that are done within a time."""
+    rows = [
+        {"x": ns / 1e3, "y": share, "variant": point.variant}
+        for point in points
+        for ns, share in distribution(point, plan.x)
+    ]
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=2, interpolate="step-after")
+        .encode(
+            x=alt.X("x:Q", title=plan.metric, scale=alt.Scale(type="log")),
+            y=alt.Y("y:Q", title=plan.axis, axis=alt.Axis(format="~%"), scale=alt.Scale(domain=[0, 1])),
             color=_colour(list(dict.fromkeys(point.variant for point in points))),
         )
     )
@@ -131,4 +150,5 @@ _KINDS: dict[str, Callable[[FigurePlan, Sequence[Point]], Any]] = {
     "bars": _bars,
     "heat": _heat,
     "shares": _shares,
+    "cdf": _cdf,
 }

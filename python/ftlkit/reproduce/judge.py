@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit.reproduce.runs import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,8 +40,8 @@ def judge(claim: Claim, points: Sequence[Point]) -> Judgement:
     if not mine:
         raise UserError(f"claim {claim.id}: no run matches its measure.")
     value = MEASURES[kind](claim.measure, mine)
-    for verdict, (low, high) in (("reproduced", claim.reproduced), ("partly", claim.partly)):
-        if low <= value <= high:
+    for verdict, bounds in (("reproduced", claim.reproduced), ("partly", claim.partly)):
+        if bounds and bounds[0] <= value <= bounds[1]:
             return Judgement(claim, value, verdict)
     return Judgement(claim, value, "not")
 
@@ -64,6 +65,21 @@ def _change(measure: Json, points: Sequence[Point]) -> float:
     """The mean of `of` over that of `against`, less 1."""
     of, against = ([point.value(measure["metric"]) for point in _of(points, measure[key])] for key in ("of", "against"))
     return (sum(of) / len(of)) / (sum(against) / len(against)) - 1
+
+
+def _value(measure: Json, points: Sequence[Point]) -> float:
+    """The mean of `of`."""
+    values = [point.value(measure["metric"]) for point in _of(points, measure["of"])]
+    return sum(values) / len(values)
+
+
+def _share_within(measure: Json, points: Sequence[Point]) -> float:
+    """The mean share of flash operations of a class (`metric`) that are done within `us` microseconds."""
+    shares = [
+        max((share for ns, share in distribution(point, measure["metric"]) if ns <= 1e3 * measure["us"]), default=0.0)
+        for point in _of(points, measure["of"])
+    ]
+    return sum(shares) / len(shares)
 
 
 def _spread(measure: Json, points: Sequence[Point]) -> float:
@@ -91,6 +107,8 @@ def _loss_inside(measure: Json, points: Sequence[Point]) -> float:
 MEASURES: dict[str, Callable[[Json, Sequence[Point]], float]] = {
     "change_at_best": _change_at_best,
     "change": _change,
+    "value": _value,
+    "share_within": _share_within,
     "spread": _spread,
     "best": _best,
     "loss_inside": _loss_inside,

@@ -25,8 +25,8 @@ def page(reproduction: Reproduction) -> str:
         words=WORDS,
         counts={word: sum(each.verdict == key for each in reproduction.judgements) for key, word in WORDS.items()},
         figures=[(figure, draw(figure, points)) for figure in plan.figures],
-        runs=len(points),
-        wall=units.duration(1e9 * sum(point.run["wall_s"] for point in points)),
+        runs=sum(point.results is not None for point in points),
+        wall=units.duration(1e9 * sum(point.run["wall_s"] for point in points if point.results)),
         study=study_toml(plan.study),
         css=style(),
     )

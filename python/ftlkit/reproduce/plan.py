@@ -24,11 +24,14 @@ tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) 
 
 @dataclass(frozen=True)
 class Variant:
-    """One line of a figure: a translation layer, and which of the varied keys it takes."""
+    """One line of a figure: a translation layer or a model, and which of the varied keys it takes."""
 
     label: str
-    ftl: Json
     takes: list[str]
+    ftl: Json = field(default_factory=dict)
+    """A translation layer, as in a study."""
+    model: Json = field(default_factory=dict)
+    """A `function` of `ftlkit.models` and its arguments, instead of a translation layer."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,10 @@ class Sweep:
     workloads: list[Json]
     variants: list[Variant]
     vary: list[Json]
-    """Points, each a table of keys; or one table of lists, of which all combinations are taken."""
+    """Points, each a table of keys; or one table of lists, of which all combinations are taken.
+
+    A key with a dot, such as `host.queue_depth`, is one of the study.
+    """
 
     def points(self) -> list[Json]:
         """The combinations of varied keys."""
@@ -57,14 +63,14 @@ class FigurePlan:
     id: str
     title: str
     kind: str
-    """`lines`, `bars`, `heat` or `shares`."""
+    """`lines`, `bars`, `heat`, `shares` or `cdf`."""
     sweep: str
     metric: str
     axis: str
     """What y (in a heat map: colour) is called."""
     paper: str
     x: str = ""
-    """A varied key; for `bars` and `shares` a prefix of gauges."""
+    """A varied key; for `bars` and `shares` a prefix of gauges; for `cdf` what is distributed."""
     y: str = ""
     """The second varied key of a heat map."""
     only: Json = field(default_factory=dict)
@@ -81,10 +87,10 @@ class Claim:
     measure: Json
     paper: str
     """The paper's figure, as text."""
-    reproduced: list[float]
-    """Lowest and highest value that count as reproduced."""
     partly: list[float]
-    """Bounds for *partly*, around those."""
+    """Bounds for *partly*, around those for *reproduced*."""
+    reproduced: list[float] = field(default_factory=list)
+    """Lowest and highest value that count as reproduced; none for a claim too vague for more than *partly*."""
     unit: str = ""
     """`%` shows the value in percent."""
     why: str = ""
@@ -145,7 +151,11 @@ def load(path: Path) -> Plan:
 
 
 def _variants(path: Path, sweep: Json) -> list[Variant]:
-    return [_made(Variant, {"takes": []} | each, path) for each in sweep.get("variants", [])]
+    variants = [_made(Variant, {"takes": []} | each, path) for each in sweep.get("variants", [])]
+    for variant in variants:
+        if bool(variant.ftl) == bool(variant.model):
+            raise UserError(f"{path}: the variant {variant.label} must have either ftl or model.")
+    return variants
 
 
 def _listed(vary: object) -> object:
@@ -163,7 +173,7 @@ def _made(kind: type[T], table: Json, path: Path) -> T:
     try:
         return kind(**table)
     except TypeError:
-        optional = {"x", "y", "only", "unit", "why"}
+        optional = {"x", "y", "only", "unit", "why", "ftl", "model", "reproduced"}
         missing = next(key for key in known if key not in table and key not in optional)
         name = table.get("id", table.get("label", path.name))
         raise UserError(f"{path}: {missing} is missing in the {kind.__name__.lower()} {name}.") from None

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+import itertools
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ftlkit import api
+from ftlkit import api, models
 from ftlkit._native import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ftlkit.document import Json, Run
+    from ftlkit.document import ClassLatency, Json, Run
     from ftlkit.progress import Watcher
     from ftlkit.reproduce.plan import Plan, Sweep, Variant
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run: where it stands in its sweep, and its results."""
+    """One run: where it stands in its sweep, and its results. Of a model, one evaluation and its value."""
 
     sweep: str
     workload: str
     variant: str
     keys: Json
-    run: Run
+    results: Run | None
+    """None for a model's."""
+    model: dict[str, float] = field(default_factory=dict)
+    """What a model gave, by metric."""
+
+    @property
+    def run(self) -> Run:
+        """The results of a run; a model has none."""
+        if self.results is None:
+            raise UserError(f"{self.variant} is a model: it has no runs of which more than its values could be shown.")
+        return self.results
 
     def value(self, metric: str) -> float:
         """A metric by name; `gauges.NAME` and `notes.NAME` are the run's own."""
+        if self.results is None:
+            if metric not in self.model:
+                raise UserError(f"no metric {metric} of the model {self.variant}; there are {', '.join(self.model)}.")
+            return self.model[metric]
         if metric in METRICS:
             return METRICS[metric](self.run)
         group, _, name = metric.partition(".")
@@ -56,6 +72,42 @@ def _merge_cost_ms(run: Run) -> float:
     return _time_ns(run, "merge") / 1e6 / max(run["notes"]["log_victims"], 1)
 
 
+def _count(run: Run, cause: str, op: str) -> float:
+    return sum(each["count"] for each in run["operations"] if (each["cause"], each["op"]) == (cause, op))
+
+
+def latencies(run: Run, name: str) -> ClassLatency:
+    """Latencies of a class of flash operations."""
+    found = [each for each in run["classes"] or [] if each["name"] == name]
+    if not found:
+        raise UserError(f"{run['label']}: there are no latencies of {name}; set run.classes = true in the study.")
+    return found[0]
+
+
+def distribution(point: Point, name: str) -> list[tuple[float, float]]:
+    """Time of a class's flash operations from ready to done, in nanoseconds, and the share done within it.
+
+    Service takes as long for each of them, so the distribution is that of waiting, later by that much.
+    """
+    found = latencies(point.run, name)
+    service = found["service_ns"]["mean"] or 0.0
+    return [(waiting + service, share) for waiting, share in found["waiting_cdf"]]
+
+
+def _latency_us(run: Run, name: str) -> float:
+    """Mean of a flash operation of a class, from when it is ready until it is done."""
+    found = latencies(run, name)
+    return ((found["waiting_ns"]["mean"] or 0.0) + (found["service_ns"]["mean"] or 0.0)) / 1e3
+
+
+def _lookup_us(run: Run) -> float:
+    """Mean time that a lookup in the map takes. Copies are written side by side, so they count as one."""
+    reads, writes = _count(run, "mapping", "read"), _count(run, "mapping", "program")
+    copies = int(run["parameters"].get("replicas", 0)) + 1
+    time = reads * _latency_us(run, "mapping_read") + writes / copies * _latency_us(run, "mapping_write")
+    return time / max(run["notes"]["mapping_hits"] + run["notes"]["mapping_misses"], 1)
+
+
 METRICS: dict[str, Callable[[Run], float]] = {
     "flash_time_s": lambda run: _time_ns(run) / 1e9,
     "merges": lambda run: run["notes"]["log_victims"],
@@ -64,6 +116,12 @@ METRICS: dict[str, Callable[[Run], float]] = {
     "write_amplification": lambda run: run["write_amplification"] or 0.0,
     "erases": lambda run: run["erases"]["total"],
     "mapping_hit_ratio": lambda run: run["mapping_hit_ratio"] or 0.0,
+    "mapping_miss_ratio": lambda run: 1.0 - (run["mapping_hit_ratio"] or 0.0),
+    "mapping_read_us": lambda run: _latency_us(run, "mapping_read"),
+    "mapping_write_us": lambda run: _latency_us(run, "mapping_write"),
+    "mapping_writes": lambda run: _count(run, "mapping", "program"),
+    "lookup_us": _lookup_us,
+    "iops": lambda run: run["iops"] or 0.0,
 }
 """Numbers of a run. `flash_time_s` is the time of all flash operations but those that prepared the device."""
 
@@ -71,22 +129,55 @@ METRICS: dict[str, Callable[[Run], float]] = {
 def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | None) -> list[Point]:
     """Run all sweeps: a study with a watcher of its own for each workload, so that its runs share the threads."""
     points = []
-    for sweep in plan.sweeps:
-        for workload in sweep.workloads:
-            points += _run(plan, sweep, workload, threads, watch() if watch else None)
+    for sweep, workload in [(each, workload) for each in plan.sweeps for workload in each.workloads]:
+        points += _evaluated(sweep, workload)
+        if any(variant.ftl for variant in sweep.variants):
+            for _, group in itertools.groupby(sweep.points(), of_study):
+                points += _run(plan, sweep, workload, list(group), threads, watch() if watch else None)
     return points
 
 
-def _run(plan: Plan, sweep: Sweep, workload: Json, threads: int | None, watcher: Watcher | None) -> list[Point]:
+def _evaluated(sweep: Sweep, workload: Json) -> list[Point]:
+    """The values of a sweep's models."""
+    return [
+        Point(sweep.id, _name(sweep, workload), variant.label, keys, None, models.evaluate(**variant.model | taken))
+        for variant in sweep.variants
+        if variant.model
+        for keys in sweep.points()
+        for taken in [_taken(variant, keys)]
+    ]
+
+
+def _run(
+    plan: Plan, sweep: Sweep, workload: Json, points: list[Json], threads: int | None, watcher: Watcher | None
+) -> list[Point]:
+    """The runs of a sweep's translation layers at points that agree in what they ask of the study."""
     asked: dict[str, tuple[Variant, Json]] = {}
     entries = []
-    for variant in sweep.variants:
-        for keys in sweep.points():
-            taken = {key: value for key, value in keys.items() if key in variant.takes}
-            label = ", ".join([variant.label, *(f"{key} {value}" for key, value in keys.items())])
-            asked[label] = (variant, keys)
-            entries.append(variant.ftl | {key: str(value) for key, value in taken.items()} | {"label": label})
-    study = plan.study | {"workload": plan.study.get("workload", {}) | workload, "ftl": entries}
-    name = str(workload.get("preset") or workload.get("trace") or sweep.id)
+    for variant, keys in itertools.product([each for each in sweep.variants if each.ftl], points):
+        label = ", ".join([variant.label, *(f"{key} {value}" for key, value in keys.items())])
+        asked[label] = (variant, keys)
+        taken = {key: str(value) for key, value in _taken(variant, keys).items()}
+        entries.append(variant.ftl | taken | {"label": label})
+    study = copy.deepcopy(plan.study)
+    for key, value in of_study(points[0]).items():
+        table, _, name = key.partition(".")
+        study.setdefault(table, {})[name] = value
+    study["workload"] = study.get("workload", {}) | {key: value for key, value in workload.items() if key != "label"}
+    study["ftl"] = entries
     runs = api.run_study(study, threads=threads, watcher=watcher).document["runs"]
-    return [Point(sweep.id, name, asked[run["label"]][0].label, asked[run["label"]][1], run) for run in runs]
+    asked_of = [(*asked[run["label"]], run) for run in runs]
+    return [Point(sweep.id, _name(sweep, workload), variant.label, keys, run) for variant, keys, run in asked_of]
+
+
+def of_study(keys: Json) -> Json:
+    """Those of the varied keys that are keys of the study, such as `host.queue_depth`."""
+    return {key: value for key, value in keys.items() if "." in key}
+
+
+def _taken(variant: Variant, keys: Json) -> Json:
+    return {key: value for key, value in keys.items() if key in variant.takes}
+
+
+def _name(sweep: Sweep, workload: Json) -> str:
+    return str(workload.get("label") or workload.get("preset") or workload.get("trace") or sweep.id)

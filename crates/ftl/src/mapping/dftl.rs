@@ -59,10 +59,10 @@
 //! h follows Che's approximation for plain LRU.
 
 use crate::parts::demand::GC_THRESHOLD;
-use crate::parts::demand_policy::{DemandScheme, Ram};
+use crate::parts::demand_policy::{DemandScheme, RAM_DELAYS, Ram};
 use crate::parts::mapping_cache::{self, MappingCache};
 use crate::parts::{recency, summary, victims};
-use crate::{ConfigError, Entry, Layout, Values};
+use crate::{AccessDelays, ConfigError, Entry, Layout, Values};
 
 /// Demand-paged page-level mapping.
 pub struct Dftl;
@@ -74,6 +74,7 @@ impl DemandScheme for Dftl {
         source: "R 2-3, T 3.2.3; Gupta 2009",
         parameters: &[
             mapping_cache::CMT,
+            mapping_cache::BATCH_UPDATE,
             recency::PARAMETERS[0],
             recency::PARAMETERS[1],
             victims::PARAMETERS[0],
@@ -81,11 +82,17 @@ impl DemandScheme for Dftl {
             victims::PARAMETERS[2],
             GC_THRESHOLD,
             summary::PARAMETER,
+            RAM_DELAYS[0],
+            RAM_DELAYS[1],
         ],
         header: include_str!("dftl.rs"),
     };
 
     type Cache = MappingCache;
+
+    fn delays(values: &Values) -> AccessDelays {
+        AccessDelays::from_values(values, RAM_DELAYS.map(|parameter| parameter.name))
+    }
 
     fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {
         Ok(MappingCache::from_values(layout, values))

@@ -2,6 +2,7 @@
 
 pub mod a_sast;
 pub mod bast;
+pub mod bdb;
 pub mod block;
 pub mod cdftl;
 pub mod dftl;

@@ -17,20 +17,22 @@
 use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::demand_policy::{DemandScheme, MapCache};
-use crate::parts::page_mapped::PageMapped;
+use crate::parts::page_mapped::{HOST, PageMapped};
 use crate::parts::page_space::{Needs, PageSpace, Stream};
 use crate::parts::summary::Summaries;
 use crate::parts::translation::TranslationTable;
 use crate::parts::trims::Trims;
 use crate::parts::victims::Policy;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
-    Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+    AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
+    Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 pub(super) const COLLECTED: Stream = 1;
 pub(super) const TRANSLATION: Stream = 2;
-const STREAMS: usize = 3;
+
+/// The first stream that is a scheme's own.
+pub const OWN: Stream = 3;
 
 /// When a die collects.
 pub const GC_THRESHOLD: Parameter = Parameter {
@@ -54,6 +56,7 @@ pub struct DemandPaged<S: DemandScheme> {
     pub(super) aside: Vec<Pbn>,
     pub(super) moving: Vec<Ppn>,
     pub(super) updates: Vec<(u32, Lpn, Ppn)>,
+    delays: AccessDelays,
     footprint: Footprint,
 }
 
@@ -67,7 +70,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let translation_pages = u64::from(copies) * u64::from(TranslationTable::pages(layout));
         let valid = u64::from(layout.logical_pages) + translation_pages + u64::from(copies) * pages_per_block;
         let summaries = Summaries::from_values(values, layout, S::ENTRY.name)?;
-        let needs = Needs { streams: STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
+        let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
         let mut space = PageSpace::format(layout, S::ENTRY.name, needs)?;
         let mut aside = Vec::new();
         for _ in 0..copies {
@@ -86,6 +89,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             space,
             moving: Vec::new(),
             updates: Vec::new(),
+            delays: S::delays(values),
             footprint: cached.with("global translation directory", table.directory_bytes(), 0).with(
                 "translation pages",
                 0,
@@ -110,33 +114,20 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
 impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
-            out[i] = match self.find(media, lpn)? {
-                Some(ppn) => media.read(ppn)?.data,
-                None => D::Data::default(),
-            };
+            out[i] = self.read_page(media, lpn)?;
             Ok(())
         })
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
-            let slot = self.lookup(media, lpn)?;
-            let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
-            self.remap(lpn, slot, Some(to));
-            Ok(())
+            self.write_page(media, HOST, lpn, &data[i], |scheme, media| scheme.next_die(media, HOST))
         })?;
         self.tidy_after_write(media)
     }
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (_, lpn)| {
-            let slot = self.lookup(media, lpn)?;
-            if let Some(old) = self.cache.ppn(slot) {
-                self.remap(lpn, slot, None);
-                self.trims.trimmed_at(lpn, old);
-            }
-            Ok(())
-        })
+        media.together(request.lpns(), |media, (_, lpn)| self.trim_page(media, lpn))
     }
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
@@ -177,6 +168,41 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
 }
 
 impl<S: DemandScheme> DemandPaged<S> {
+    /// What flash holds of a logical page.
+    #[inline]
+    pub fn read_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<D::Data, FtlError> {
+        match self.find(media, lpn)? {
+            Some(ppn) => Ok(media.read(ppn)?.data),
+            None => Ok(D::Data::default()),
+        }
+    }
+
+    /// Writes a logical page to a stream, on a die that `next_die` finds.
+    #[inline]
+    pub fn write_page<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        lpn: Lpn,
+        data: &D::Data,
+        next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
+    ) -> Result<(), FtlError> {
+        let slot = self.lookup(media, lpn)?;
+        let to = self.append_on(media, stream, Label::new(lpn.get(), Role::Data), data, next_die)?;
+        self.remap(media, lpn, slot, Some(to));
+        Ok(())
+    }
+
+    /// Forgets what flash holds of a logical page.
+    pub fn trim_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+        let slot = self.lookup(media, lpn)?;
+        if let Some(old) = self.cache.ppn(slot) {
+            self.remap(media, lpn, slot, None);
+            self.trims.trimmed_at(lpn, old);
+        }
+        Ok(())
+    }
+
     /// Checks every entry; returns how many logical pages are mapped.
     fn check_entries<D: Device>(&self, media: &Media<D>) -> Result<u64, BrokenInvariant> {
         let mut mapped = 0;
@@ -215,6 +241,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// The cached entry of a logical page, fetched if need be.
     fn lookup<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
+        media.spend(self.delays.read);
         if let Some(slot) = self.cache.find(lpn) {
             media.note(Note::MappingHit);
             return Ok(self.cache.touch(slot));
@@ -244,7 +271,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    fn remap(&mut self, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
+    fn remap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
+        media.spend(self.delays.write);
         match self.cache.ppn(slot) {
             Some(old) => self.space.release(old),
             None => {

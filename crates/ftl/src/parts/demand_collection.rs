@@ -92,6 +92,24 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 }
 
 impl<S: DemandScheme> DemandPaged<S> {
+    /// The next die in turn of one channel that has a place for a page of a stream, perhaps after collecting there; none if no die
+    /// of that channel has.
+    pub fn next_die_on<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        channel: u32,
+    ) -> Result<Option<u32>, FtlError> {
+        self.tidy(media)?;
+        for _ in 0..self.space.dies() {
+            let die = self.space.take_turn(stream);
+            if self.space.channel_of_die(die) == channel && self.has_place(media, die, stream)? {
+                return Ok(Some(die));
+            }
+        }
+        Ok(None)
+    }
+
     /// The next die in turn that has a place for a copy of a translation page, on none of these channels if that is possible.
     pub(super) fn next_translation_die<D: Device>(
         &mut self,

@@ -7,15 +7,36 @@
 use flash::{Lpn, Ppn};
 
 use crate::parts::translation::TranslationTable;
-use crate::{ConfigError, Entry, Layout, Values};
+use crate::{AccessDelays, ConfigError, Entry, Kind, Layout, Parameter, Values};
 
 /// What structures take in RAM: names and bytes.
 pub type Ram = Vec<(&'static str, u64)>;
+
+/// What a look-up and a change of the map in RAM take. B adds these to every request; others count them as nothing beside flash.
+pub const RAM_DELAYS: [Parameter; 2] = [
+    Parameter {
+        name: "ram_read_delay",
+        kind: Kind::Duration { min: 0, max: 1_000_000 },
+        default: "0us",
+        meaning: "Time of a look-up in the cached mapping table; 0 counts it as nothing beside flash.",
+        source: "ftlkit (B tab. 1: 10us)",
+    },
+    Parameter {
+        name: "ram_write_delay",
+        kind: Kind::Duration { min: 0, max: 1_000_000 },
+        default: "0us",
+        meaning: "Time of a change in the cached mapping table; 0 counts it as nothing beside flash.",
+        source: "ftlkit (B tab. 1: 10us)",
+    },
+];
 
 /// A demand-paged scheme: its registry entry, and the cache that its parameters ask for.
 pub trait DemandScheme {
     /// What the registry knows of it.
     const ENTRY: Entry;
+
+    /// Kinds of content with blocks of their own: the host's, collected pages and translation pages, then what the scheme adds.
+    const STREAMS: usize = 3;
 
     /// What it keeps in RAM.
     type Cache: MapCache + Send;
@@ -23,6 +44,11 @@ pub trait DemandScheme {
     /// Copies of each translation page, on different channels.
     fn copies(_layout: &Layout, _values: &Values) -> Result<u32, ConfigError> {
         Ok(1)
+    }
+
+    /// What accesses to the cache take, for a scheme that declares [`RAM_DELAYS`].
+    fn delays(_values: &Values) -> AccessDelays {
+        AccessDelays::default()
     }
 
     /// The empty cache, and what it takes.

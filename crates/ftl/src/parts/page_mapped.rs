@@ -114,9 +114,22 @@ pub trait PageMapped {
     /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
     #[inline]
     fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
+        self.append_on(media, HOST, label, data, |scheme, media| scheme.next_die(media, HOST))
+    }
+
+    /// Programs a page of a stream on a die that `next_die` finds; one that fails is tried again on the one it finds then.
+    #[inline]
+    fn append_on<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        label: Label,
+        data: &D::Data,
+        mut next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
+    ) -> Result<Ppn, FtlError> {
         loop {
-            let die = self.next_die(media, HOST)?;
-            if let Some(to) = self.space().program(media, die, HOST, label, Content::New(data.clone()))? {
+            let die = next_die(self, media)?;
+            if let Some(to) = self.space().program(media, die, stream, label, Content::New(data.clone()))? {
                 return Ok(to);
             }
         }

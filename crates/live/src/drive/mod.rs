@@ -192,9 +192,15 @@ impl Drive {
             Ok(()) | Err(FtlError::ReadOnly { .. }) => {}
             Err(error) => return Err(error.into()),
         }
+        // On a read-only device the trims need not last, but what was written must, and cannot.
+        let is_left = ftl.buffered().pages > 0;
         let store = media.device_mut().chip.chip_mut().store_mut();
         store.sync(counters);
-        if store.failure().is_some() { Err(DriveError::NoPower) } else { Ok(()) }
+        match store.failure() {
+            Some(_) => Err(DriveError::NoPower),
+            None if is_left => Err(DriveError::ReadOnly),
+            None => Ok(()),
+        }
     }
 
     /// Everything done so far outlives this process: to be asked for before anybody is told that it was done. False if the disk

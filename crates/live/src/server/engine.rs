@@ -335,7 +335,15 @@ impl Engine {
         match self.drive.stop() {
             Ok(()) => Ok(self.drive),
             Err(DriveError::Bug(why)) => Err((Box::new(self.drive), LiveError::Bug(why))),
-            Err(DriveError::NoPower | DriveError::ReadOnly | DriveError::Unreadable) => {
+            Err(DriveError::ReadOnly) => {
+                let pages = self.drive.ftl().buffered().pages;
+                let error = LiveError::user(format!(
+                    "too many blocks have failed: the device is read-only, and {pages} pages of its write buffer are lost; copy the data \
+                     to another one"
+                ));
+                Err((Box::new(self.drive), error))
+            }
+            Err(DriveError::NoPower | DriveError::Unreadable) => {
                 let why = self.drive.disk_failure().unwrap_or("the flash lost its power").to_owned();
                 let error = LiveError::user(format!(
                     "the last flush did not reach the disk: {why}. Serve the image again to recover it"

@@ -6,6 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use flash::{Chip, ChipOptions, Full, Geometry, Shape};
+use ftl::{Layout, Timed, Untimed, registry};
 use live::{Address, DEFAULT_CLIENTS, Image, ServeOptions, Server};
 use sim::study::{Capacity, Count, DeviceText};
 
@@ -61,7 +63,23 @@ pub(crate) fn serve(image: &Path) -> Server {
 
 /// Names of all schemes.
 pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
-    ftl::registry::ENTRIES.iter().map(|entry| entry.name)
+    registry::ENTRIES.iter().map(|entry| entry.name)
+}
+
+/// The flags of a write that lasts once it is answered: FUA where the scheme has a write buffer.
+pub(crate) fn lasting(scheme: &str) -> u16 {
+    let shape = Shape {
+        channels: 2,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 64,
+        pages_per_block: 16,
+        page_size_bytes: 4096,
+    };
+    let chip: Chip<Full<u64>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let layout = Layout::of(&chip, 512, 1);
+    let ftl = registry::create::<Timed<Chip<Full<u64>>, Untimed>>(scheme, &BTreeMap::new(), &layout).expect("a scheme");
+    if ftl.buffered().capacity_pages > 0 { FUA } else { 0 }
 }
 
 /// A reply: its cookie, its error (0 for none), and the runs of a status.

@@ -1,7 +1,7 @@
 //! Every scheme as a disk: what was written is read, whatever the alignment, across restarts and power cuts.
 
 use crate::common::{
-    BLOCK_STATUS, Client, Dice, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, options, schemes, serve,
+    BLOCK_STATUS, Client, Dice, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, options, schemes, serve,
 };
 use live::{ControlRequest, FailureName, FaultRequest, Server, TearName, call};
 
@@ -97,7 +97,7 @@ fn writes_that_were_acknowledged_survive_every_kind_of_cut() {
                 let page = dice.below(1024) as usize;
                 let data = dice.bytes(4096);
                 let range = page * 4096..(page + 1) * 4096;
-                let sent = client.send(0, WRITE, range.start as u64, 4096, &data);
+                let sent = client.send(lasting(scheme), WRITE, range.start as u64, 4096, &data);
                 match sent.and_then(|_| client.receive(&mut [], 0)) {
                     Ok((_, error, _)) => {
                         assert_eq!(error, 0);
@@ -117,6 +117,36 @@ fn writes_that_were_acknowledged_survive_every_kind_of_cut() {
         drop(client);
         assert!(server.stop().expect("a clean stop").is_saved);
     }
+}
+
+/// What waits in the write buffer is lost with the power; FUA and flush reach it.
+#[test]
+fn a_write_buffer_is_written_down_by_fua_and_flush_and_by_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "bdb");
+    let server = serve(&image);
+    let cut = || {
+        let cut = FaultRequest::Cut { tear: None, after: 0, stay_off: false };
+        call(&image, &ControlRequest::Fault(cut)).expect("a power cut");
+        Client::connect(&image).expect("after the cut")
+    };
+    let mut client = Client::connect(&image).expect("a connection");
+    assert_eq!(client.ask(FUA, WRITE, 0, 4096, &[1; 4096]), 0);
+    assert_eq!(client.write(8192, &[2; 4096]), 0);
+    assert_eq!(client.read(8192, 4096).expect("it waits"), [2; 4096]);
+    let mut client = cut();
+    assert_eq!(client.read(0, 4096).expect("readable"), [1; 4096]);
+    assert_eq!(client.read(8192, 4096).expect("readable"), [0; 4096]);
+    assert_eq!(client.write(8192, &[3; 4096]), 0);
+    assert_eq!(client.flush(), 0);
+    let mut client = cut();
+    assert_eq!(client.read(8192, 4096).expect("readable"), [3; 4096]);
+    assert_eq!(client.write(16_384, &[4; 4096]), 0);
+    drop(client);
+    assert!(server.stop().expect("a clean stop").is_saved);
+    let server = serve(&image);
+    assert_eq!(Client::connect(&image).expect("a connection").read(16_384, 4096).expect("stopped in order"), [4; 4096]);
+    drop(server);
 }
 
 #[test]

@@ -14,7 +14,6 @@ mod fields;
 mod fio;
 mod fiu;
 mod libcachesim;
-mod mqsim;
 mod msr;
 mod number;
 pub(crate) mod parquet;
@@ -22,7 +21,6 @@ mod scsi;
 mod simulator;
 pub(crate) mod source;
 mod spc;
-mod ssdsim;
 mod systor17;
 mod tencent;
 pub(crate) mod text;
@@ -75,8 +73,7 @@ pub(crate) fn layout(format: Format, options: &OpenOptions) -> Option<Box<dyn La
         Format::Blkparse => Box::new(blkparse::Blkparse::new(unit, options.blkparse_action)),
         Format::Fio => Box::new(fio::Fio::new(unit)),
         Format::Disksim => Box::new(disksim::Disksim::new(unit)),
-        Format::Ssdsim => Box::new(ssdsim::Ssdsim::new(unit)),
-        Format::Mqsim => Box::new(mqsim::Mqsim::new(unit)),
+        Format::Ssdsim | Format::Mqsim => Box::new(simulator::Simulator::new(unit)),
         Format::LibcachesimCsv => Box::new(libcachesim::LibcachesimCsv::new(unit)),
         Format::Csv => Box::new(csv::Csv::new(unit)),
         Format::Vscsi | Format::Parquet | Format::Generated => return None,

@@ -75,7 +75,12 @@ impl PageSpace {
     pub(super) fn reclaim<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn, fails: bool) -> Result<(), FtlError> {
         self.ledger.clear_block(pbn);
         match if fails { Ok(false) } else { media.erase(pbn).map(|()| true) } {
-            Ok(true) => self.pool.put(pbn),
+            Ok(true) => {
+                let channel = self.channel_of_block(pbn);
+                self.wear.saw(channel, media.device().erase_count(pbn));
+                media.collected(channel);
+                self.pool.put(pbn);
+            }
             Ok(false) => media.retire(pbn),
             Err(error) if error.is_erase_failure() => {
                 media.retire(pbn);

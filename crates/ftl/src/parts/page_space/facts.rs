@@ -25,7 +25,19 @@ impl PageSpace {
 
     /// The channel of a page.
     pub fn channel_of(&self, ppn: Ppn) -> u32 {
-        self.geometry.channel_of(self.geometry.die_of(self.geometry.block_of(ppn)))
+        self.channel_of_block(self.geometry.block_of(ppn))
+    }
+
+    /// The channel of a block.
+    pub fn channel_of_block(&self, pbn: Pbn) -> u32 {
+        self.geometry.channel_of(self.geometry.die_of(pbn))
+    }
+
+    /// The channels that neither collect nor hold the most worn blocks, as [`ChannelWear`] says.
+    ///
+    /// [`ChannelWear`]: crate::parts::channel_status::ChannelWear
+    pub fn list_valid_channels<D: Device>(&self, media: &Media<D>, gap: u32, into: &mut Vec<u32>) {
+        self.wear.list_valid(|channel| media.is_collecting(channel), gap, into);
     }
 
     /// The die of a block.

@@ -17,6 +17,7 @@ mod failing;
 
 use flash::{Geometry, Pbn, Ppn};
 
+use crate::parts::channel_status::ChannelWear;
 use crate::parts::ledger::Ledger;
 use crate::parts::pool::{FreePool, channels_first};
 use crate::parts::scan::Scanned;
@@ -65,6 +66,7 @@ pub struct PageSpace {
     failing: Vec<(Pbn, Open)>,
     spares: Spares,
     summaries: Summaries,
+    wear: ChannelWear,
     /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
     was_recovered: bool,
 }
@@ -89,6 +91,7 @@ impl PageSpace {
             failing: Vec::new(),
             spares,
             summaries,
+            wear: ChannelWear::new(geometry.channels()),
             was_recovered: false,
         })
     }
@@ -117,6 +120,7 @@ impl PageSpace {
         self.was_recovered = true;
         media.together(&layout.good_blocks, |media, &pbn| {
             if used[pbn.index()] {
+                self.wear.saw(self.channel_of_block(pbn), media.device().erase_count(pbn));
                 self.victims.close(pbn, self.ledger.valid_pages(pbn));
                 return Ok(());
             }

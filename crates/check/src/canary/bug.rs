@@ -1,0 +1,100 @@
+//! The bugs that can be planted in the canary, with their names.
+
+/// A bug to plant; `set.bug=` in a replay line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Bug {
+    /// None: the healthy canary.
+    None,
+    /// Overwriting a page whose old version lies in the open block leaves the map as it was.
+    StaleRead,
+    /// A collection forgets the last page that it should move.
+    LostWrite,
+    /// The second page of a request is mapped to where the first one lies.
+    DoubleMap,
+    /// A trim of several pages spares the last one.
+    ForgottenTrim,
+    /// Every fourth block collected does not return to the free blocks.
+    LeakedBlock,
+    /// The second and third page of a block are programmed the wrong way round.
+    OutOfOrderProgram,
+    /// A victim is erased before its pages are moved.
+    EarlyErase,
+    /// Collections go on although nothing is gained.
+    Livelock,
+    /// Which of two equally good victims is taken depends on the process, not on the seed.
+    Unrepeatable,
+    /// Collected pages are charged to the host.
+    MiscountedCollection,
+    /// Every third host write is charged to a merge.
+    MiscountedHost,
+    /// The footprint grows with what is written.
+    GrowingFootprint,
+    /// Collected blocks become free before they are erased, which happens when they are opened.
+    DirtyFreeBlock,
+    /// Overwriting the last logical page reaches beyond the map.
+    Panic,
+    /// Recovery takes the oldest version of each page.
+    OldestWins,
+    /// Recovery takes a page that cannot be read for a new version of the page before it.
+    TornTrusted,
+    /// A victim is erased while the last page that it held is still in RAM.
+    EraseBeforeCopy,
+    /// Recovery overlooks the pages that say what was trimmed: those of the map on flash.
+    LostTrimPage,
+    /// Recovery believes a translation page although data were written, moved or erased after it.
+    StaleTranslationPage,
+    /// Recovery takes the blocks that are marked bad for good ones.
+    LostBadBlockTable,
+    /// Recovery goes on programming the block that was open, where its pages read as erased.
+    RecoveredBlockProgrammed,
+    /// Blocks of which a page cannot be read do not become free again.
+    LeakedByRecovery,
+    /// A flush leaves the page that came last in RAM.
+    UnflushedPage,
+    /// Pages wait in RAM, and nobody is told.
+    UndeclaredBuffer,
+    /// More pages wait in RAM than anybody is told.
+    UnderstatedBuffer,
+}
+
+impl Bug {
+    /// All, with their names; the first is none.
+    pub const ALL: [(Self, &'static str); 26] = [
+        (Self::None, "none"),
+        (Self::StaleRead, "stale-read"),
+        (Self::LostWrite, "lost-write"),
+        (Self::DoubleMap, "double-map"),
+        (Self::ForgottenTrim, "forgotten-trim"),
+        (Self::LeakedBlock, "leaked-block"),
+        (Self::OutOfOrderProgram, "out-of-order-program"),
+        (Self::EarlyErase, "early-erase"),
+        (Self::Livelock, "livelock"),
+        (Self::Unrepeatable, "unrepeatable"),
+        (Self::MiscountedCollection, "miscounted-collection"),
+        (Self::MiscountedHost, "miscounted-host"),
+        (Self::GrowingFootprint, "growing-footprint"),
+        (Self::DirtyFreeBlock, "dirty-free-block"),
+        (Self::Panic, "panic"),
+        (Self::OldestWins, "oldest-wins"),
+        (Self::TornTrusted, "torn-trusted"),
+        (Self::EraseBeforeCopy, "erase-before-copy"),
+        (Self::LostTrimPage, "lost-trim-page"),
+        (Self::StaleTranslationPage, "stale-translation-page"),
+        (Self::LostBadBlockTable, "lost-bad-block-table"),
+        (Self::RecoveredBlockProgrammed, "recovered-block-programmed"),
+        (Self::LeakedByRecovery, "leaked-by-recovery"),
+        (Self::UnflushedPage, "unflushed-page"),
+        (Self::UndeclaredBuffer, "undeclared-buffer"),
+        (Self::UnderstatedBuffer, "understated-buffer"),
+    ];
+
+    /// Whether it does harm only when the power is cut.
+    pub fn needs_a_power_cut(self) -> bool {
+        self >= Self::OldestWins
+    }
+
+    /// Whether it is one of a write buffer.
+    pub(super) fn needs_a_buffer(self) -> bool {
+        self >= Self::UnflushedPage
+    }
+}

@@ -1,0 +1,102 @@
+//! Pages of data that wait in the controller's RAM or registers.
+//!
+//! A scheme does not know what a page holds, so a buffer of pages cannot be the scheme's own: it keeps handles, and the pages lie
+//! here, behind the same door as the flash. They live as long as the door does: after a power cut there is a new one, and
+//! nothing here. What an access takes is the scheme's to say, with [`Media::spend`](crate::Media::spend).
+
+use crate::{Nanos, Values};
+
+/// What accesses to RAM or registers take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AccessDelays {
+    /// Of reading.
+    pub read: Nanos,
+    /// Of writing.
+    pub write: Nanos,
+}
+
+impl AccessDelays {
+    /// The delays that two parameters, of reading and of writing, ask for.
+    pub fn from_values(values: &Values, [read, write]: [&str; 2]) -> Self {
+        Self { read: Nanos(values.integer(read)), write: Nanos(values.integer(write)) }
+    }
+}
+
+/// A page in RAM, good until it is taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RamPage(u32);
+
+/// Pages in RAM.
+#[derive(Clone, Debug)]
+pub struct RamPages<T> {
+    pages: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for RamPages<T> {
+    fn default() -> Self {
+        Self { pages: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> RamPages<T> {
+    /// Keeps a page.
+    pub fn put(&mut self, data: T) -> RamPage {
+        if let Some(free) = self.free.pop() {
+            self.pages[free as usize] = Some(data);
+            return RamPage(free);
+        }
+        self.pages.push(Some(data));
+        RamPage(self.pages.len() as u32 - 1)
+    }
+
+    /// What a page holds.
+    ///
+    /// # Panics
+    /// When it has been taken out: an error in the scheme's own source.
+    pub fn get(&self, page: RamPage) -> &T {
+        match &self.pages[page.0 as usize] {
+            Some(data) => data,
+            None => panic!("page {} was taken out of RAM before", page.0),
+        }
+    }
+
+    /// Takes a page out.
+    ///
+    /// # Panics
+    /// When it has been taken out before: an error in the scheme's own source.
+    pub fn take(&mut self, page: RamPage) -> T {
+        let data = self.pages[page.0 as usize].take();
+        self.free.push(page.0);
+        data.unwrap_or_else(|| panic!("page {} was taken out of RAM before", page.0))
+    }
+
+    /// Pages kept.
+    pub fn pages(&self) -> usize {
+        self.pages.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_stay_until_they_are_taken_out_and_their_room_is_used_again() {
+        let mut ram = RamPages::default();
+        let (first, second) = (ram.put("a"), ram.put("b"));
+        assert_eq!((ram.pages(), *ram.get(first), *ram.get(second)), (2, "a", "b"));
+        assert_eq!(ram.take(first), "a");
+        let third = ram.put("c");
+        assert_eq!((ram.pages(), third, *ram.get(third), *ram.get(second)), (2, first, "c", "b"));
+    }
+
+    #[test]
+    #[should_panic(expected = "taken out of RAM before")]
+    fn a_page_is_taken_out_once() {
+        let mut ram = RamPages::default();
+        let page = ram.put(());
+        ram.take(page);
+        ram.take(page);
+    }
+}
