@@ -345,7 +345,8 @@ impl<D: Device> Media<D> {
         self.cursor = Nanos::ZERO;
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
     fn account(&mut self, op: Op, pbn: Pbn, address: u32, copies: bool) {
         let die = self.device.geometry().die_of(pbn);
         let task = Task { op, cause: self.cause, pbn, die, chain: self.chain, copies };

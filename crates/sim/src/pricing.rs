@@ -110,6 +110,8 @@ impl Beyond {
         (self.watch.is_some() || self.planner.is_some()).then(|| Box::new(self))
     }
 
+    #[cold]
+    #[inline(never)]
     fn settle(&mut self, now: u64) {
         if let Some(planner) = &mut self.planner {
             planner.settle(now, self.watch.as_mut());
@@ -270,8 +272,15 @@ impl Pricing {
         None
     }
 
+    /// What most operations are: a function of its own that hands its result back in registers.
+    #[inline(never)]
+    fn plain(&mut self, op: Op, index: usize, at: Nanos) -> Span {
+        self.promise(op, index, at).span()
+    }
+
     /// Finds a place for an operation and books it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "handed back in memory otherwise, for every flash operation")]
+    #[inline(always)]
     fn promise(&mut self, op: Op, index: usize, at: Nanos) -> Place {
         if at.0 + self.shortest_ns <= self.dies[index].last_gap_end
             && let Some(place) = self.fill_gap(op, index, at.0)
@@ -327,7 +336,7 @@ impl Timing for Pricing {
         if self.beyond.is_some() {
             return self.perform_beyond(task, at);
         }
-        self.promise(task.op, task.die as usize & self.die_mask, at).span()
+        self.plain(task.op, task.die as usize & self.die_mask, at)
     }
 
     #[inline]

@@ -44,13 +44,25 @@ def _device(document: Document) -> list[str]:
         for key, value in device["latencies"].items()
     )
     bad = units.count(device["bad_blocks"])
+    options = _options(document["study"].get("device", {}))
     return [
         f"preset {device['preset']}",
         f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash",
         f"spare {units.share(device['spare'])}, utilisation {units.share(device['utilisation'])}, {bad} bad blocks",
         geometry,
         latencies,
+        *([f"options: {', '.join(options)}"] if options else []),
     ]
+
+
+def _options(device: Json) -> list[str]:
+    """The priced options that the device was given, as in the study."""
+    given = [key for key in ("copy_back", "multi_plane", "gc_yields") if device.get(key)]
+    if device.get("suspend", "off") != "off":
+        given.append(f"suspend {device['suspend']}")
+    if device.get("gc_channels"):
+        given.append(f"gc_channels {device['gc_channels']}")
+    return given
 
 
 def _shown(key: str, value: object) -> str:
