@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
-use ftl::{Ftl, Layout, Media, Note, Request, Timed, Untimed, registry};
+use ftl::{Cause, Ftl, Layout, Media, Note, Op, Request, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -341,39 +341,131 @@ fn one_superblock_meets_the_mean_field_of_greedy() {
     }
 }
 
-// The hit ratio of a plain-LRU CMT under independent Zipf references over 10⁶ entries (Che's approximation).
-#[test]
-fn dftl_hit_ratio_meets_che() {
+/// Independent Zipf references to a map of 10⁶ entries, scattered over the translation pages.
+struct Zipf {
+    cumulative: Vec<f64>,
+}
+
+impl Zipf {
     const ENTRIES: u32 = 1_000_000;
-    for (theta, rows) in
-        [(0.8, [(1, 0.2319), (5, 0.3911), (10, 0.4871)]), (0.99, [(1, 0.5662), (5, 0.7034), (10, 0.7663)])]
-    {
-        let mut cumulative: Vec<f64> = (1..=ENTRIES).map(|rank| f64::from(rank).powf(-theta)).collect();
+
+    fn new(theta: f64) -> Self {
+        let mut cumulative: Vec<f64> = (1..=Self::ENTRIES).map(|rank| f64::from(rank).powf(-theta)).collect();
         let mut sum = 0.0;
         for weight in &mut cumulative {
             sum += *weight;
             *weight = sum;
         }
+        for weight in &mut cumulative {
+            *weight /= sum;
+        }
+        Self { cumulative }
+    }
+
+    /// The share of references to each entry, the most popular first.
+    fn shares(&self) -> impl Iterator<Item = f64> {
+        std::iter::once(self.cumulative[0]).chain(self.cumulative.windows(2).map(|pair| pair[1] - pair[0]))
+    }
+
+    fn draw(&self, bench: &mut Bench) -> Request {
+        let drawn = bench.share();
+        let rank = self.cumulative.partition_point(|&c| c < drawn).min(Self::ENTRIES as usize - 1);
+        // By a multiplier coprime to 10^6.
+        Request::new(Lpn::new((rank as u64 * 387_420_489 % u64::from(Self::ENTRIES)) as u32), 1)
+    }
+}
+
+/// Bytes of a CMT that holds so many percent of the map.
+fn cmt(percent: u32) -> String {
+    (8 * Zipf::ENTRIES / 100 * percent).to_string()
+}
+
+// The hit ratio of a CMT under independent references: LRU by Che's approximation, FIFO by its own form. Each miss reads a
+// translation page once.
+#[test]
+fn dftl_hit_ratio_meets_che() {
+    let tables = [
+        ("lru", 0.8, [(1, 0.2319), (5, 0.3911), (10, 0.4871)]),
+        ("lru", 0.99, [(1, 0.5662), (5, 0.7034), (10, 0.7663)]),
+        ("fifo", 0.8, [(1, 0.2073), (5, 0.3563), (10, 0.4482)]),
+        ("fifo", 0.99, [(1, 0.5310), (5, 0.6701), (10, 0.7348)]),
+    ];
+    for (policy, theta, rows) in tables {
+        let zipf = Zipf::new(theta);
         for (percent, theory) in rows {
-            let cmt = (8 * ENTRIES / 100 * percent).to_string();
-            let settings = [("cmt", cmt.as_str()), ("cmt_policy", "lru")];
-            let mut bench = Bench::fresh("dftl", &settings, 4096, 256, ENTRIES);
+            let cmt = cmt(percent);
+            let mut bench =
+                Bench::filled("dftl", &[("cmt", cmt.as_str()), ("cmt_policy", policy)], 4608, 256, Zipf::ENTRIES);
             let read = |bench: &mut Bench, count: u32| {
                 for _ in 0..count {
-                    let drawn = bench.share() * sum;
-                    let rank = cumulative.partition_point(|&c| c < drawn).min(ENTRIES as usize - 1);
-                    // Scattered over the translation pages by a multiplier coprime to 10^6.
-                    let lpn = (rank as u64 * 387_420_489 % u64::from(ENTRIES)) as u32;
-                    bench.ftl.read(&mut bench.media, &Request::new(Lpn::new(lpn), 1), &mut [()]).expect("a legal read");
+                    let request = zipf.draw(bench);
+                    bench.ftl.read(&mut bench.media, &request, &mut [()]).expect("a legal read");
                 }
             };
             read(&mut bench, 2_000_000);
             let before = *bench.media.tally();
-            read(&mut bench, 2_000_000 * long());
+            let count = 2_000_000 * long();
+            read(&mut bench, count);
             let tally = bench.media.tally().since(&before);
-            let hit = tally.note(Note::MappingHit) as f64 / f64::from(2_000_000 * long());
-            println!("dftl zipf {theta}, {percent} % cached: hit ratio {hit:.4}, Che {theory:.4}");
-            assert!((hit - theory).abs() < 0.005, "zipf {theta}, {percent} %: {hit:.4} against {theory:.4}");
+            let hit = tally.note(Note::MappingHit) as f64 / f64::from(count);
+            println!("dftl {policy} zipf {theta}, {percent} % cached: hit ratio {hit:.4}, theory {theory:.4}");
+            assert!((hit - theory).abs() < 0.003, "{policy} zipf {theta}, {percent} %: {hit:.4} against {theory:.4}");
+            assert_eq!(tally.count(Cause::Mapping, Op::Read), tally.note(Note::MappingMiss));
         }
     }
+}
+
+// Which evictions find the entry changed: an entry is clean if its last reference before leaving and all hits before that were
+// reads. Without batches each of these writes a translation page, which has to be read for that.
+#[test]
+fn dftl_writes_back_the_changed_share_of_evictions() {
+    for (theta, percent, write_share) in [(0.8, 5, 0.3), (0.99, 10, 0.3), (0.99, 10, 0.7)] {
+        let (zipf, cmt) = (Zipf::new(theta), cmt(percent));
+        let settings = [("cmt", cmt.as_str()), ("cmt_policy", "lru"), ("batch_update", "false")];
+        // So large that nothing is collected, since that would change cached entries.
+        let mut bench = Bench::fresh("dftl", &settings, 24_576, 256, Zipf::ENTRIES);
+        let run = |bench: &mut Bench, count: u32| {
+            for _ in 0..count {
+                let request = zipf.draw(bench);
+                if bench.share() < write_share {
+                    bench.ftl.write(&mut bench.media, &request, &[()]).expect("a legal write");
+                } else {
+                    bench.ftl.read(&mut bench.media, &request, &mut [()]).expect("a legal read");
+                }
+            }
+        };
+        run(&mut bench, 2_000_000);
+        let before = *bench.media.tally();
+        run(&mut bench, 2_000_000);
+        let tally = bench.media.tally().since(&before);
+        assert_eq!(bench.media.tally().total(Op::Erase), 0, "nothing was collected");
+        let (dirty, clean) = (tally.note(Note::DirtyEviction), tally.note(Note::CleanEviction));
+        let measured = dirty as f64 / (dirty + clean) as f64;
+        let theory = changed_share(&zipf, f64::from(percent) / 100.0, write_share);
+        println!(
+            "dftl zipf {theta}, {percent} % cached, {write_share} writes: changed {measured:.4}, theory {theory:.4}"
+        );
+        assert!((measured / theory - 1.0).abs() < 0.02, "{measured:.4} against {theory:.4}");
+        assert_eq!(tally.count(Cause::Mapping, Op::Program), dirty);
+    }
+}
+
+/// Share of evictions in which the entry has changed, under LRU.
+fn changed_share(zipf: &Zipf, cached: f64, write_share: f64) -> f64 {
+    let shares: Vec<f64> = zipf.shares().collect();
+    let wanted = cached * f64::from(Zipf::ENTRIES);
+    let (mut low, mut high) = (0.0, 1e9);
+    for _ in 0..60 {
+        let t: f64 = f64::midpoint(low, high);
+        let held: f64 = shares.iter().map(|q| 1.0 - (-q * t).exp()).sum();
+        if held < wanted { low = t } else { high = t }
+    }
+    let (mut evictions, mut changed) = (0.0, 0.0);
+    for q in shares {
+        let hit = 1.0 - (-q * low).exp();
+        let clean = (1.0 - write_share) * (1.0 - hit) / (1.0 - hit * (1.0 - write_share));
+        evictions += q * (1.0 - hit);
+        changed += q * (1.0 - hit) * (1.0 - clean);
+    }
+    changed / evictions
 }

@@ -93,6 +93,7 @@ impl DemandScheme for Map {
             RAM_DELAYS[0],
             RAM_DELAYS[1],
             mapping_cache::CMT,
+            mapping_cache::BATCH_UPDATE,
             recency::PARAMETERS[0],
             recency::PARAMETERS[1],
             victims::PARAMETERS[0],

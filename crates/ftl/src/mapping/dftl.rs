@@ -74,6 +74,7 @@ impl DemandScheme for Dftl {
         source: "R 2-3, T 3.2.3; Gupta 2009",
         parameters: &[
             mapping_cache::CMT,
+            mapping_cache::BATCH_UPDATE,
             recency::PARAMETERS[0],
             recency::PARAMETERS[1],
             victims::PARAMETERS[0],

@@ -81,6 +81,7 @@ impl DemandScheme for Rftl {
                 source: "R tab. 7 (1 to 3)",
             },
             mapping_cache::CMT,
+            mapping_cache::BATCH_UPDATE,
             recency::PARAMETERS[0],
             recency::PARAMETERS[1],
             victims::PARAMETERS[0],

@@ -24,6 +24,15 @@ pub const CMT: Parameter = Parameter {
     source: "R tab. 6 (32 KB to 512 KB for 4 GB)",
 };
 
+/// Whether a changed entry that leaves takes others along.
+pub const BATCH_UPDATE: Parameter = Parameter {
+    name: "batch_update",
+    kind: Kind::Choice { of: &["true", "false"] },
+    default: "true",
+    meaning: "Whether writing a translation page writes all its changed entries in the CMT, not only the one that leaves.",
+    source: "Gupta 2009; R 3.2.3",
+};
+
 /// Entries of the cached mapping table that [`CMT`] asks for.
 pub fn entries(values: &Values) -> usize {
     (values.integer("cmt") / CMT_ENTRY_BYTES) as usize
@@ -55,16 +64,19 @@ pub struct MappingCache {
     dirty: Vec<u64>,
     /// Words of `dirty` for a translation page.
     dirty_words: usize,
+    /// Whether all changed entries of a translation page are written together.
+    batches: bool,
 }
 
 impl MappingCache {
     /// An empty cache of `capacity` entries (no more than there are logical pages), which leave in the order that `recency`, asked
-    /// for that capacity, gives. There are so many entries, a multiple of 64, in a translation page.
+    /// for that capacity, gives, alone or in batches. There are so many entries, a multiple of 64, in a translation page.
     pub fn new(
         capacity: usize,
         recency: impl FnOnce(usize) -> Recency,
         logical_pages: u32,
         entries_per_page: u32,
+        batches: bool,
     ) -> Self {
         let capacity = capacity.min(logical_pages as usize);
         Self {
@@ -74,6 +86,7 @@ impl MappingCache {
             recency: recency(capacity),
             dirty: long_array(0, (logical_pages.div_ceil(entries_per_page) * entries_per_page / 64) as usize),
             dirty_words: entries_per_page as usize / 64,
+            batches,
         }
     }
 
@@ -82,7 +95,8 @@ impl MappingCache {
         let entries = entries(values);
         let per_page = TranslationTable::entries_per_page(layout);
         let recency = |capacity| Recency::from_values(values, capacity);
-        let cache = Self::new(entries, recency, layout.logical_pages, per_page);
+        let batches = values.word("batch_update") == "true";
+        let cache = Self::new(entries, recency, layout.logical_pages, per_page, batches);
         (cache, vec![ram(entries)])
     }
 
@@ -108,6 +122,11 @@ impl MappingCache {
     #[inline]
     fn lpn(&self, slot: Slot) -> Lpn {
         self.entries[slot.0 as usize].lpn
+    }
+
+    /// The translation page of an entry.
+    fn page_of(&self, lpn: Lpn) -> u32 {
+        lpn.index() as u32 / (64 * self.dirty_words as u32)
     }
 
     fn is_dirty(&self, lpn: Lpn) -> bool {
@@ -137,7 +156,7 @@ impl MapCache for MappingCache {
     fn must_write(&mut self) -> Option<u32> {
         let victim = self.recency.victim()?;
         let lpn = self.lpn(Slot(victim));
-        self.is_dirty(lpn).then(|| lpn.index() as u32 / (64 * self.dirty_words as u32))
+        self.is_dirty(lpn).then(|| self.page_of(lpn))
     }
 
     fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Slot {
@@ -176,6 +195,17 @@ impl MapCache for MappingCache {
     }
 
     fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
+        if !self.batches {
+            if let Some(victim) = self.recency.victim().map(Slot)
+                && self.page_of(self.lpn(victim)) == translation_page
+                && self.is_dirty(self.lpn(victim))
+            {
+                let lpn = self.lpn(victim);
+                write(lpn, self.ppn(victim));
+                self.dirty[lpn.index() / 64] &= !(1 << (lpn.index() % 64));
+            }
+            return;
+        }
         let first = translation_page as usize * self.dirty_words;
         let lpns = || ones(&self.dirty[first..first + self.dirty_words]).map(|bit| Lpn::at(first * 64 + bit));
         lpns().filter_map(|lpn| self.find(lpn)).for_each(|slot| self.prefetch_entry(slot));
@@ -218,7 +248,7 @@ mod tests {
     fn dirty_entries_are_cleaned_page_by_page() {
         // Pages of 512 bytes hold 128 entries.
         let table = TranslationTable::new(&layout(40, 16, 300), 1);
-        let mut cache = MappingCache::new(4, |capacity| Recency::segmented(capacity, 2), 300, 128);
+        let mut cache = MappingCache::new(4, |capacity| Recency::segmented(capacity, 2), 300, 128, true);
         for lpn in [2, 129, 1] {
             let slot = cache.insert(Lpn::new(lpn), &table);
             cache.set(slot, Some(Ppn::new(lpn + 100)));
@@ -235,9 +265,24 @@ mod tests {
     }
 
     #[test]
+    fn without_batches_only_what_leaves_becomes_clean() {
+        let table = TranslationTable::new(&layout(40, 16, 300), 1);
+        let mut cache = MappingCache::new(4, |capacity| Recency::segmented(capacity, 0), 300, 128, false);
+        for lpn in [2, 129, 1] {
+            let slot = cache.insert(Lpn::new(lpn), &table);
+            cache.set(slot, Some(Ppn::new(lpn + 100)));
+        }
+        let mut cleaned = Vec::new();
+        cache.clean(1, |lpn, _| panic!("{lpn} does not leave"));
+        cache.clean(0, |lpn, ppn| cleaned.push((lpn.get(), ppn.map(Ppn::get))));
+        assert_eq!(cleaned, [(2, Some(102))]);
+        assert!(!cache.is_newer(Lpn::new(2)) && cache.is_newer(Lpn::new(1)) && cache.is_newer(Lpn::new(129)));
+    }
+
+    #[test]
     fn a_victim_that_is_newer_than_flash_names_its_translation_page() {
         let table = TranslationTable::new(&layout(40, 16, 300), 1);
-        let mut cache = MappingCache::new(2, |capacity| Recency::segmented(capacity, 0), 300, 128);
+        let mut cache = MappingCache::new(2, |capacity| Recency::segmented(capacity, 0), 300, 128, true);
         let slots = [5, 200].map(|lpn| cache.insert(Lpn::new(lpn), &table));
         assert!(cache.is_full());
         assert_eq!(cache.must_write(), None);

@@ -2,7 +2,8 @@
 //!
 //! Segmented LRU is two lists: an item enters the *probationary* one, a hit moves it to the *protected* one, and what overflows
 //! there falls back to the probationary list's recent end. With no protected part this is plain LRU. A clock keeps a bit an
-//! item, set by a hit; its hand passes over set bits, clearing them, and stops at the first that is not set.
+//! item, set by a hit; its hand passes over set bits, clearing them, and stops at the first that is not set. A clock that sees no
+//! hits is first in, first out.
 
 use crate::parts::chains::Chains;
 use crate::{Kind, Parameter, Values};
@@ -14,9 +15,9 @@ const PROTECTED: u32 = 1;
 pub const PARAMETERS: [Parameter; 2] = [
     Parameter {
         name: "cmt_policy",
-        kind: Kind::Choice { of: &["segmented-lru", "lru", "clock"] },
+        kind: Kind::Choice { of: &["segmented-lru", "lru", "clock", "fifo"] },
         default: "segmented-lru",
-        meaning: "Which cached entry leaves; clock is lru at a bit an entry.",
+        meaning: "Which cached entry leaves; clock is lru at a bit an entry, fifo sees no hits.",
         source: "Gupta 2009",
     },
     Parameter {
@@ -42,7 +43,7 @@ pub enum Recency {
     },
     /// The clock.
     Clock {
-        /// Items that were hit since the hand passed.
+        /// Items that were hit since the hand passed; empty if hits do not count.
         hit: Vec<bool>,
         /// Items that entered.
         items: u32,
@@ -63,10 +64,16 @@ impl Recency {
         Self::Clock { hit: vec![false; capacity], items: 0, hand: 0 }
     }
 
+    /// First in, first out.
+    pub fn fifo() -> Self {
+        Self::clock(0)
+    }
+
     /// What [`PARAMETERS`] ask for.
     pub fn from_values(values: &Values, capacity: usize) -> Self {
         match values.word("cmt_policy") {
             "clock" => Self::clock(capacity),
+            "fifo" => Self::fifo(),
             "lru" => Self::segmented(capacity, 0),
             _ => Self::segmented(capacity, (capacity as f64 * values.ratio("protected")) as usize),
         }
@@ -79,7 +86,9 @@ impl Recency {
             Self::Lists { lists, .. } => lists.push_back(PROBATIONARY, item),
             Self::Clock { hit, items, .. } => {
                 *items = (*items).max(item + 1);
-                hit[item as usize] = false;
+                if let Some(hit) = hit.get_mut(item as usize) {
+                    *hit = false;
+                }
             }
         }
     }
@@ -88,7 +97,11 @@ impl Recency {
     #[inline]
     pub fn touch(&mut self, item: u32) {
         match self {
-            Self::Clock { hit, .. } => hit[item as usize] = true,
+            Self::Clock { hit, .. } => {
+                if let Some(hit) = hit.get_mut(item as usize) {
+                    *hit = true;
+                }
+            }
             Self::Lists { lists, limit: 0, .. } => lists.move_back(PROBATIONARY, item),
             Self::Lists { lists, protected, limit } => {
                 if lists.chain_of(item) == Some(PROBATIONARY) {
@@ -112,7 +125,7 @@ impl Recency {
             Self::Lists { lists, .. } => lists.front(PROBATIONARY).or_else(|| lists.front(PROTECTED)),
             Self::Clock { items: 0, .. } => None,
             Self::Clock { hit, items, hand } => {
-                while std::mem::take(&mut hit[*hand as usize]) {
+                while hit.get_mut(*hand as usize).is_some_and(std::mem::take) {
                     *hand = (*hand + 1) % *items;
                 }
                 Some(*hand)
@@ -214,6 +227,21 @@ mod tests {
                 inside.push(item);
             }
         }
+    }
+
+    #[test]
+    fn first_in_first_out_sees_no_hits() {
+        let mut fifo = Recency::fifo();
+        (0..3).for_each(|item| fifo.enter(item));
+        let mut left = Vec::new();
+        for _ in 0..5 {
+            fifo.touch(0);
+            let victim = fifo.victim().expect("full");
+            fifo.leave(victim);
+            fifo.enter(victim);
+            left.push(victim);
+        }
+        assert_eq!(left, [0, 1, 2, 0, 1]);
     }
 
     #[test]
