@@ -236,6 +236,30 @@ def test_a_model_stands_beside_a_simulation(study: Path, tmp_path: Path) -> None
     assert "Lookups" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+BUFFERED = """
+[[sweeps]]
+id = "n"
+workloads = [{ generator = { requests = 20_000, span = "64MiB", pattern = { mixed = [
+    { weight = 4, pattern = "sequential", sizes = "16KiB", region = [0.0, 0.9] },
+    { weight = 1, pattern = "uniform", sizes = "4KiB", region = [0.9, 1.0] },
+] } } }]
+variants = [{ label = "DFTL", ftl = { name = "dftl" } }, { label = "BDB", ftl = { name = "bdb" } }]
+"""
+
+
+def test_what_a_write_buffer_finds_and_what_collections_move(study: Path) -> None:
+    study.write_text(STUDY.partition("[[sweeps]]")[0] + BUFFERED, encoding="utf-8")
+    dftl, bdb = reproduce.reproduce(reproduce.load(study)).points
+    # Of five requests four are four pages in a row, the last of which is followed by another one of the stream in four cases of five.
+    assert bdb.value("sequential_share") == pytest.approx((4 * 3 + 4 * 0.8) / 17, abs=0.02)
+    assert dftl.value("sequential_share") == 0
+    for point in (dftl, bdb):
+        assert point.value("collection_operations") >= 2 * point.value("moved_pages") > 0
+        assert point.value("mean_read_response_us") == 0
+        assert point.value("mean_write_response_us") == pytest.approx(point.value("mean_response_us"))
+    assert bdb.run["controller_ns"] > dftl.run["controller_ns"] == 0
+
+
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [

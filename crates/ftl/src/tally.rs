@@ -91,11 +91,17 @@ pub enum Note {
     LogVictim = 10,
     /// A newest page of a leaving log block was moved to another one instead of being merged.
     MovedLogPage = 11,
+    /// A page left a write buffer that had found it sequential.
+    SequentialPage = 12,
+    /// A page left a write buffer that had found it random.
+    RandomPage = 13,
+    /// A page that waited in a write buffer was replaced or trimmed, and never programmed.
+    AbsorbedPage = 14,
 }
 
 impl Note {
     /// How many there are.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 15;
 
     /// All, in index order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -111,6 +117,9 @@ impl Note {
         Self::LostPage,
         Self::LogVictim,
         Self::MovedLogPage,
+        Self::SequentialPage,
+        Self::RandomPage,
+        Self::AbsorbedPage,
     ];
 
     /// The name used in results.
@@ -128,6 +137,9 @@ impl Note {
             Self::LostPage => "lost_pages",
             Self::LogVictim => "log_victims",
             Self::MovedLogPage => "moved_log_pages",
+            Self::SequentialPage => "sequential_pages",
+            Self::RandomPage => "random_pages",
+            Self::AbsorbedPage => "absorbed_pages",
         }
     }
 }

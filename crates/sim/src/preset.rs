@@ -230,7 +230,7 @@ pub const PRESETS: &[Preset] = &[
         name: "bdb",
         source: "B tab. 1",
         description: "Eight channels; a transfer is bus control (20 µs) plus bus data (10 µs). Assumed: one die a channel, 4 KB pages, 64 a \
-                      block, 2 GiB of flash, 10 % spare. Delays of RAM and registers (10 µs, 1 µs) belong to the buffer and are not priced here.",
+                      block, 2 GiB of flash, 10 % spare. Delays of RAM and registers are parameters of bdb (and dftl).",
         keys: keys(
             shape((8, 1), 1024, 64, 4096),
             0.10,

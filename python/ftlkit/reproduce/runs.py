@@ -108,11 +108,26 @@ def _lookup_us(run: Run) -> float:
     return time / max(run["notes"]["mapping_hits"] + run["notes"]["mapping_misses"], 1)
 
 
+def _collected(run: Run, cause: str) -> float:
+    return _count(run, cause, "read") + _count(run, cause, "program")
+
+
+def _sequential_share(run: Run) -> float:
+    """Of the pages that a detector sorted, those that it found sequential."""
+    sequential, random = (run["notes"][f"{each}_pages"] for each in ("sequential", "random"))
+    return sequential / max(sequential + random, 1.0)
+
+
 METRICS: dict[str, Callable[[Run], float]] = {
     "flash_time_s": lambda run: _time_ns(run) / 1e9,
     "merges": lambda run: run["notes"]["log_victims"],
     "merge_cost_ms": _merge_cost_ms,
     "mean_response_us": lambda run: (run["response_ns"]["all"]["mean"] or 0.0) / 1e3,
+    "mean_read_response_us": lambda run: (run["response_ns"]["read"]["mean"] or 0.0) / 1e3,
+    "mean_write_response_us": lambda run: (run["response_ns"]["write"]["mean"] or 0.0) / 1e3,
+    "moved_pages": lambda run: _count(run, "collection", "program"),
+    "collection_operations": lambda run: _collected(run, "collection") + _collected(run, "mapping_collection"),
+    "sequential_share": _sequential_share,
     "write_amplification": lambda run: run["write_amplification"] or 0.0,
     "erases": lambda run: run["erases"]["total"],
     "mapping_hit_ratio": lambda run: run["mapping_hit_ratio"] or 0.0,

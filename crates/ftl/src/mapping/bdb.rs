@@ -71,7 +71,7 @@ use crate::parts::write_buffer::{self, Locality, Waiting, WriteBuffer};
 use crate::parts::{channel_status, recency, summary, victims};
 use crate::{
     AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Gauge,
-    Layout, Media, RecoverError, Request, Scheme, Spares, Values,
+    Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 const SEQUENTIAL: Stream = OWN;
@@ -129,8 +129,6 @@ pub struct Bdb {
     /// The channel that took the last random page.
     channel: u32,
     valid_channels: Vec<u32>,
-    /// Pages that left the buffer as sequential, as random, and for a newer version or a trim.
-    left: [u64; 3],
 }
 
 impl Bdb {
@@ -147,7 +145,6 @@ impl Bdb {
             sequential_die: None,
             channel: channels - 1,
             valid_channels: Vec::new(),
-            left: [0; 3],
         }
     }
 
@@ -169,7 +166,7 @@ impl Bdb {
     fn forget<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) {
         if let Some(page) = self.buffer.remove(lpn) {
             media.ram_mut().take(page);
-            self.left[2] += 1;
+            media.note(Note::AbsorbedPage);
         }
     }
 
@@ -183,7 +180,7 @@ impl Bdb {
                 Locality::Sequential => self.write_sequential(media, lpn, &data)?,
                 Locality::Random => self.write_random(media, lpn, &data)?,
             }
-            self.left[locality as usize] += 1;
+            media.note(if locality == Locality::Random { Note::RandomPage } else { Note::SequentialPage });
             self.buffer.remove(lpn);
             media.ram_mut().take(page);
             Ok(())
@@ -293,8 +290,6 @@ impl<D: Device> Ftl<D> for Bdb {
     }
 
     fn gauges(&self) -> Vec<Gauge> {
-        let names = ["sequential_pages", "random_pages", "absorbed_pages"];
-        let left = names.into_iter().zip(self.left).map(|(name, pages)| Gauge { name, value: pages as f64 });
-        left.chain([Gauge { name: "buffered_pages", value: self.buffer.pages() as f64 }]).collect()
+        vec![Gauge { name: "buffered_pages", value: self.buffer.pages() as f64 }]
     }
 }
