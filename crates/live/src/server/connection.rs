@@ -52,10 +52,24 @@ impl Connection {
         self.line.shutdown(Shutdown::Read);
     }
 
+    /// Replies are ready: they are sent at once, if that takes no time, or left to the writer.
+    pub(crate) fn deliver(&self, replies: Vec<Outgoing>) {
+        let Some(mut parcel) = self.outbox.deliver(replies) else { return };
+        let slices: Vec<_> = parcel.buffers.iter().map(|buffer| IoSlice::new(buffer)).collect();
+        // An error is the writer's to find again.
+        let sent = self.line.send_at_once(&slices).unwrap_or(0);
+        parcel.advance(sent);
+        if parcel.buffers.is_empty() {
+            self.outbox.sent(&parcel);
+        } else {
+            self.outbox.leave(parcel);
+        }
+    }
+
     fn answer(&self, reply: Reply, header: &Header, weight: usize, agreed: Agreed) {
         let mut buffers = Vec::with_capacity(1);
         nbd::encode(reply, header.cookie, agreed, &mut buffers);
-        self.outbox.deliver([Outgoing { due: None, buffers, weight }]);
+        self.deliver(vec![Outgoing { due: None, buffers, weight }]);
     }
 }
 
@@ -156,16 +170,11 @@ fn payload(reader: &mut impl Read, header: &Header) -> io::Result<Bytes> {
 
 fn write_replies(connection: &Connection) {
     super::precise_timers();
-    let mut batch = Vec::new();
-    let mut buffers = Vec::new();
-    while connection.outbox.take(&mut batch) {
-        let (requests, bytes) = (batch.len(), batch.iter().map(|outgoing| outgoing.weight).sum());
-        buffers.extend(batch.drain(..).flat_map(|outgoing| outgoing.buffers));
-        if write_all(&connection.line, &buffers).is_err() {
+    while let Some(mut parcel) = connection.outbox.take() {
+        if write_all(&connection.line, parcel.buffers.make_contiguous()).is_err() {
             return connection.close();
         }
-        buffers.clear();
-        connection.outbox.sent(requests, bytes);
+        connection.outbox.sent(&parcel);
     }
 }
 

@@ -27,7 +27,7 @@ use crate::drive::{Drive, DriveError, Piece};
 use crate::nbd::{self, Agreed, Command, Errno, Extent, Reply};
 
 /// Requests after which replies are handed out, so that the first of a batch does not wait for the last.
-const HAND_OUT_AFTER: usize = 32;
+const HAND_OUT_AFTER: usize = 16;
 /// How long nothing must be asked before the translation layer is offered idle time: long beside a request, short beside a pause.
 const IDLE_AFTER: Duration = Duration::from_millis(5);
 /// What is offered at once: more would make the next request wait noticeably.
@@ -237,7 +237,7 @@ impl Engine {
             let same = std::iter::from_fn(|| {
                 replies.next_if(|(next, _)| Arc::ptr_eq(next, &connection)).map(|(_, reply)| reply)
             });
-            connection.outbox.deliver(std::iter::once(first).chain(same));
+            connection.deliver(std::iter::once(first).chain(same).collect());
         }
         Ok(())
     }

@@ -31,6 +31,14 @@ impl Line {
         }
     }
 
+    /// Sends what can be sent without waiting, for anybody or for a cipher.
+    pub(crate) fn send_at_once(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.send_at_once(buffers),
+            Self::Encrypted(_) => Ok(0),
+        }
+    }
+
     pub(crate) fn shutdown(&self, how: Shutdown) {
         self.socket().shutdown(how);
     }

@@ -3,20 +3,26 @@
 //! A request is admitted, served, and its reply sent; until then it counts against the client's share. So a client that
 //! never reads holds its own share and nobody else's, and the engine never waits for a client.
 //!
+//! Whoever has replies sends them itself if they are small, nobody else is sending and the client takes them at once: waking the
+//! writer takes longer than serving a request. What is left is the writer's.
+//!
 //! A reply may have a moment before which it is not sent: when the modelled device would have answered. Replies leave in
 //! order of these moments, and of those without in the order in which they were ready.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 /// Requests of one client that may be under way; more than any client keeps.
 const MOST_REQUESTS: usize = 1024;
 /// Bytes of one client that may be under way, of requests and replies; one larger request may be alone.
 const MOST_BYTES: usize = 8 << 20;
+
+/// Bytes of replies that are sent by who has them. To copy more into a socket would keep other clients waiting.
+const SMALL_BYTES: usize = 16 << 10;
 
 /// Before a reply's moment the last stretch is waited out awake: waking up takes about as long.
 const AWAKE_BEFORE: Duration = Duration::from_micros(60);
@@ -29,6 +35,38 @@ pub(crate) struct Outgoing {
     pub(crate) buffers: Vec<Bytes>,
     /// What the request counted as when it was admitted.
     pub(crate) weight: usize,
+}
+
+/// Buffers to be sent, and what they count as when they have been.
+#[derive(Debug, Default)]
+pub(crate) struct Parcel {
+    pub(crate) buffers: VecDeque<Bytes>,
+    requests: usize,
+    weight: usize,
+}
+
+impl Parcel {
+    fn add(&mut self, outgoing: Outgoing) {
+        self.requests += 1;
+        self.weight += outgoing.weight;
+        self.buffers.extend(outgoing.buffers);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.requests == 0
+    }
+
+    /// Takes so many bytes off the front.
+    pub(crate) fn advance(&mut self, mut bytes: usize) {
+        while let Some(first) = self.buffers.front_mut() {
+            if first.len() > bytes {
+                first.advance(bytes);
+                break;
+            }
+            bytes -= first.len();
+            self.buffers.pop_front();
+        }
+    }
 }
 
 /// A reply in its place in the order.
@@ -59,6 +97,10 @@ impl Ord for Ready {
 #[derive(Debug, Default)]
 struct State {
     ready: BinaryHeap<Reverse<Ready>>,
+    /// What somebody began to send and left to the writer.
+    rest: Parcel,
+    /// Whether somebody is sending.
+    is_sending: bool,
     numbered: u64,
     requests: usize,
     bytes: usize,
@@ -96,17 +138,38 @@ impl Outbox {
         !state.is_closed
     }
 
-    /// Replies are ready.
-    pub(crate) fn deliver(&self, replies: impl IntoIterator<Item = Outgoing>) {
+    /// Replies are ready. Those that come back are for the caller to send, which ends with [`sent`](Self::sent) or
+    /// [`leave`](Self::leave).
+    pub(crate) fn deliver(&self, replies: Vec<Outgoing>) -> Option<Parcel> {
         let mut state = self.lock();
         if state.is_closed {
-            return;
+            return None;
+        }
+        let is_free = !state.is_sending && state.rest.is_empty() && state.ready.is_empty();
+        let bytes: usize = replies.iter().flat_map(|reply| &reply.buffers).map(Bytes::len).sum();
+        if is_free && bytes <= SMALL_BYTES && replies.iter().all(|reply| reply.due.is_none()) {
+            state.is_sending = true;
+            let mut parcel = Parcel::default();
+            for reply in replies {
+                parcel.add(reply);
+            }
+            return Some(parcel);
         }
         for outgoing in replies {
             state.numbered += 1;
             let (due, number) = (outgoing.due, state.numbered);
             state.ready.push(Reverse(Ready { due, number, outgoing }));
         }
+        drop(state);
+        self.filled.notify_one();
+        None
+    }
+
+    /// What could not be sent at once is left to the writer.
+    pub(crate) fn leave(&self, rest: Parcel) {
+        let mut state = self.lock();
+        state.is_sending = false;
+        state.rest = rest;
         drop(state);
         self.filled.notify_one();
     }
@@ -122,43 +185,52 @@ impl Outbox {
         let mut state = self.lock();
         state.is_closed = true;
         state.ready.clear();
+        state.rest = Parcel::default();
         drop(state);
         self.filled.notify_one();
         self.freed.notify_one();
     }
 
-    /// So many replies were sent.
-    pub(crate) fn sent(&self, requests: usize, bytes: usize) {
+    /// Replies were sent.
+    pub(crate) fn sent(&self, parcel: &Parcel) {
         let mut state = self.lock();
-        state.requests = state.requests.saturating_sub(requests);
-        state.bytes = state.bytes.saturating_sub(bytes);
+        state.is_sending = false;
+        state.requests = state.requests.saturating_sub(parcel.requests);
+        state.bytes = state.bytes.saturating_sub(parcel.weight);
         let is_done = state.is_ending && state.requests == 0;
+        let wakes_writer = is_done || !state.ready.is_empty();
         drop(state);
         self.freed.notify_one();
-        if is_done {
+        if wakes_writer {
             self.filled.notify_one();
         }
     }
 
     /// Waits for replies whose moment has come and takes them; none when there will be no more.
-    pub(crate) fn take(&self, into: &mut Vec<Outgoing>) -> bool {
+    pub(crate) fn take(&self) -> Option<Parcel> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
-                return false;
+                return None;
             }
+            if state.is_sending {
+                state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let mut parcel = std::mem::take(&mut state.rest);
             let now = Instant::now();
             while let Some(Reverse(next)) = state.ready.peek()
                 && next.due.is_none_or(|due| due <= now)
                 && let Some(Reverse(next)) = state.ready.pop()
             {
-                into.push(next.outgoing);
+                parcel.add(next.outgoing);
             }
-            if !into.is_empty() {
-                return true;
+            if !parcel.is_empty() {
+                state.is_sending = true;
+                return Some(parcel);
             }
             state = match state.ready.peek().and_then(|next| next.0.due) {
-                None if state.is_ending && state.requests == 0 => return false,
+                None if state.is_ending && state.requests == 0 => return None,
                 None => self.filled.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(due) => self.wait_until(due, state),
             };
@@ -182,14 +254,17 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    fn reply(due: Option<Instant>, weight: usize) -> Outgoing {
-        Outgoing { due, buffers: Vec::new(), weight }
+    /// A reply of one byte.
+    fn reply(due: Option<Instant>, byte: u8) -> Outgoing {
+        Outgoing { due, buffers: vec![Bytes::copy_from_slice(&[byte])], weight: byte.into() }
     }
 
-    fn taken(outbox: &Outbox) -> Vec<usize> {
-        let mut replies = Vec::new();
-        outbox.take(&mut replies);
-        replies.into_iter().map(|reply| reply.weight).collect()
+    /// Sends what the writer is given.
+    fn taken(outbox: &Outbox) -> Option<Vec<u8>> {
+        outbox.take().map(|parcel| {
+            outbox.sent(&parcel);
+            parcel.buffers.iter().flatten().copied().collect()
+        })
     }
 
     #[test]
@@ -198,10 +273,10 @@ mod tests {
         (0..4).for_each(|_| assert!(outbox.admit(0)));
         let now = Instant::now();
         let later = |ms| Some(now + Duration::from_millis(ms));
-        outbox.deliver([reply(later(9), 1), reply(later(3), 2), reply(None, 3), reply(None, 4)]);
+        assert!(outbox.deliver(vec![reply(later(9), 1), reply(later(3), 2), reply(None, 3), reply(None, 4)]).is_none());
         let mut order = Vec::new();
         while order.len() < 4 {
-            order.extend(taken(&outbox));
+            order.extend(taken(&outbox).expect("open"));
             // Each when its moment has come; several at once where this thread was late.
             let until = Duration::from_millis([0, 0, 0, 3, 9][order.len()]);
             assert!(now.elapsed() >= until, "{order:?} after {:?}", now.elapsed());
@@ -217,9 +292,25 @@ mod tests {
             let second = scope.spawn(|| outbox.admit(1));
             std::thread::sleep(Duration::from_millis(20));
             assert!(!second.is_finished(), "the share was full");
-            outbox.sent(1, MOST_BYTES * 4);
+            let parcel = outbox.deliver(vec![Outgoing { weight: MOST_BYTES * 4, ..reply(None, 0) }]);
+            outbox.sent(&parcel.expect("nobody else is sending"));
             assert!(second.join().expect("no panic"));
         });
+    }
+
+    #[test]
+    fn who_has_small_replies_sends_them_and_the_writer_sends_what_is_left() {
+        let outbox = Outbox::default();
+        (0..5).for_each(|_| assert!(outbox.admit(0)));
+        let mut parcel = outbox.deliver(vec![reply(None, 1), reply(None, 2), reply(None, 3)]).expect("for the caller");
+        assert!(outbox.deliver(vec![reply(None, 4)]).is_none(), "one at a time");
+        parcel.advance(2);
+        outbox.leave(parcel);
+        let large = Outgoing { buffers: vec![vec![5; SMALL_BYTES + 1].into()], ..reply(None, 0) };
+        assert!(outbox.deliver(vec![large]).is_none(), "behind what is left");
+        let sent = taken(&outbox).expect("open");
+        assert_eq!((&sent[..2], sent.len()), (&[3, 4][..], 2 + SMALL_BYTES + 1));
+        assert!(outbox.deliver(vec![reply(Some(Instant::now()), 6)]).is_none(), "a moment to wait for");
     }
 
     #[test]
@@ -227,14 +318,13 @@ mod tests {
         let outbox = Outbox::default();
         assert!(outbox.admit(5));
         outbox.end();
-        outbox.deliver([reply(None, 5)]);
-        assert_eq!(taken(&outbox), [5]);
-        outbox.sent(1, 5);
-        assert!(!outbox.take(&mut Vec::new()));
+        assert!(outbox.deliver(vec![reply(Some(Instant::now()), 5)]).is_none());
+        assert_eq!(taken(&outbox), Some(vec![5]));
+        assert!(outbox.take().is_none());
         let gone = Outbox::default();
         assert!(gone.admit(5));
         gone.close();
-        assert!(!gone.take(&mut Vec::new()));
+        assert!(gone.take().is_none());
         assert!(!gone.admit(5));
     }
 }
