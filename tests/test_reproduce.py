@@ -250,7 +250,7 @@ variants = [{ label = "DFTL", ftl = { name = "dftl" } }, { label = "BDB", ftl = 
 def test_what_a_write_buffer_finds_and_what_collections_move(study: Path) -> None:
     study.write_text(STUDY.partition("[[sweeps]]")[0] + BUFFERED, encoding="utf-8")
     dftl, bdb = reproduce.reproduce(reproduce.load(study)).points
-    # Of five requests four are four pages in a row, the last of which is followed by another one of the stream in four cases of five.
+    # Of five requests four are four pages in a row; the last of these is followed by its neighbour four times of five.
     assert bdb.value("sequential_share") == pytest.approx((4 * 3 + 4 * 0.8) / 17, abs=0.02)
     assert dftl.value("sequential_share") == 0
     for point in (dftl, bdb):
