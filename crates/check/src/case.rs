@@ -55,7 +55,7 @@ pub struct Case {
     pub check_every: u32,
     /// Power cuts, each counted from the recovery of the one before; none for a run without.
     pub cuts: Vec<Cut>,
-    /// Faults of the flash (`faults.rs`); none for flash that never fails. A case has cuts or faults, and faults may be cuts.
+    /// Faults of the flash (`faults`); none for flash that never fails. A case has cuts or faults, and faults may be cuts.
     pub faults: Vec<Strike>,
 }
 

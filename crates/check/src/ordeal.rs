@@ -1,4 +1,4 @@
-//! What a run on failing flash is put through, and what it amounts to; the run itself is in `faults.rs`.
+//! What a run on failing flash is put through, and what it amounts to; the run itself is in `faults`.
 
 use flash::FaultPlan;
 use ftl::Op;
