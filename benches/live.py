@@ -3,7 +3,8 @@
     python benches/live.py [SECONDS] [ROUNDS]
 
 Both serve 256 MiB from memory over a Unix socket: nbdkit its memory plugin, ftlkit an image in /dev/shm with the page
-scheme. Four cases: random 4 KiB reads and writes at queue depths 1 and 32. Each pair is measured back to back, so that
+scheme and every page written before, with a spare at which collections copy more than a page for each page written, and with one at
+which they copy little. Random 4 KiB reads and writes at queue depths 1 and 32. Each pair is measured back to back, so that
 a machine that drifts drifts for both. Needs fio with its nbd engine, nbdkit and a release build of the module.
 """
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 SIZE = "256M"
 CASES = [("randwrite", 1), ("randwrite", 32), ("randread", 1), ("randread", 32)]
+SPARES = [0.2, 0.5]
 
 
 @contextlib.contextmanager
@@ -44,10 +46,10 @@ def nbdkit(folder: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def ftlkit(folder: Path, ftl: str) -> Iterator[str]:
+def ftlkit(folder: Path, ftl: str, spare: float) -> Iterator[str]:
     """A server of an image in memory."""
-    image = folder / f"{ftl}.img"
-    fk.create_image(image, ftl, device={"capacity": SIZE + "iB", "spare": 0.2})
+    image = folder / f"{ftl}-{spare}.img"
+    fk.create_image(image, ftl, device={"capacity": SIZE + "iB", "spare": spare})
     command = [sys.executable, "-m", "ftlkit", "serve", str(image)]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     if server.stderr is None or not server.stderr.readline().startswith("serving"):
@@ -78,6 +80,16 @@ def fill(uri: str) -> None:
     subprocess.run(command, capture_output=True, check=True)
 
 
+def compare(base: str, live: str, spare: float, seconds: float, rounds: int) -> None:
+    """Measure all cases in turns and print a row for each."""
+    for rw, depth in CASES:
+        pairs = [(fio(base, rw, depth, seconds), fio(live, rw, depth, seconds)) for _ in range(rounds)]
+        ratios = sorted(ours / theirs for theirs, ours in pairs)
+        mean = [sum(side) / rounds / 1000 for side in zip(*pairs, strict=True)]
+        spread = f"{ratios[len(ratios) // 2]:.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
+        print(f"| {rw}, depth {depth}, spare {spare} | {mean[0]:.1f} | {mean[1]:.1f} | {spread} |", flush=True)
+
+
 def main() -> None:
     """Measure and print a table."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
@@ -89,16 +101,13 @@ def main() -> None:
     memory = Path("/dev/shm")  # noqa: S108 - a folder in memory is what is wanted
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         folder = Path(name)
-        with nbdkit(folder) as base, ftlkit(folder, "page") as live:
+        with nbdkit(folder) as base:
             fill(base)
-            fill(live)
             print("| case | nbdkit memory, k IOPS | ftlkit page, k IOPS | ratio |\n|---|---|---|---|")
-            for rw, depth in CASES:
-                pairs = [(fio(base, rw, depth, seconds), fio(live, rw, depth, seconds)) for _ in range(rounds)]
-                ratios = sorted(ours / theirs for theirs, ours in pairs)
-                mean = [sum(side) / rounds / 1000 for side in zip(*pairs, strict=True)]
-                spread = f"{ratios[len(ratios) // 2]:.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
-                print(f"| {rw}, depth {depth} | {mean[0]:.1f} | {mean[1]:.1f} | {spread} |", flush=True)
+            for spare in SPARES:
+                with ftlkit(folder, "page", spare) as live:
+                    fill(live)
+                    compare(base, live, spare, seconds, rounds)
 
 
 if __name__ == "__main__":

@@ -2,21 +2,38 @@
 //!
 //! It needs no bound of its own: each connection holds back requests beyond its share (`outbox.rs`), and the number of
 //! connections is bounded.
+//!
+//! Whoever empties it stays awake for a moment when there is nothing: under load something comes sooner than a thread wakes up.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long to stay awake: about as long as waking up takes.
+const AWAKE: Duration = Duration::from_micros(50);
+/// Looks between two looks at the clock.
+const LOOKS: u32 = 64;
 
 /// A queue of work.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     waiting: Mutex<VecDeque<T>>,
     filled: Condvar,
+    /// Whether something waits, for who looks without the lock.
+    is_filled: AtomicBool,
+    /// Whether there is a core to stay awake on while others work.
+    stays_awake: bool,
 }
 
 impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
-        Self { waiting: Mutex::new(VecDeque::new()), filled: Condvar::new() }
+        Self {
+            waiting: Mutex::new(VecDeque::new()),
+            filled: Condvar::new(),
+            is_filled: AtomicBool::new(false),
+            stays_awake: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<T>> {
@@ -28,12 +45,16 @@ impl<T> Queue<T> {
         let mut waiting = self.lock();
         waiting.push_back(work);
         if waiting.len() == 1 {
+            self.is_filled.store(true, Ordering::Release);
             self.filled.notify_one();
         }
     }
 
     /// Takes everything, waiting for something at most so long; `batch` must be empty and may stay so.
     pub(crate) fn take_all(&self, batch: &mut VecDeque<T>, limit: Option<Duration>) {
+        if self.stays_awake && limit != Some(Duration::ZERO) {
+            self.look_out();
+        }
         let waiting = self.lock();
         let is_empty = |waiting: &mut VecDeque<T>| waiting.is_empty();
         let mut waiting = match limit {
@@ -43,5 +64,16 @@ impl<T> Queue<T> {
             }
         };
         std::mem::swap(&mut *waiting, batch);
+        self.is_filled.store(false, Ordering::Release);
+    }
+
+    /// Waits awake for something to come.
+    fn look_out(&self) {
+        let until = Instant::now() + AWAKE;
+        while !(0..LOOKS).any(|_| {
+            std::hint::spin_loop();
+            self.is_filled.load(Ordering::Acquire)
+        }) && Instant::now() < until
+        {}
     }
 }
