@@ -3,9 +3,10 @@
     python benches/live.py [SECONDS] [ROUNDS]
 
 Both serve 256 MiB from memory over a Unix socket: nbdkit its memory plugin, ftlkit an image in /dev/shm with the page
-scheme and every page written before, with a spare at which collections copy more than a page for each page written, and with one at
-which they copy little. Random 4 KiB reads and writes at queue depths 1 and 32. Each pair is measured back to back, so that
-a machine that drifts drifts for both. Needs fio with its nbd engine, nbdkit and a release build of the module.
+scheme and every page written before; once with a spare at which collections copy more than a page for each page that is
+written, once with one at which they copy little. Random 4 KiB reads and writes at queue depths 1 and 32. Each pair is
+measured back to back, so that a machine that drifts drifts for both. Needs fio with its nbd engine, nbdkit and a
+release build of the module.
 """
 
 from __future__ import annotations
