@@ -12,7 +12,7 @@ use crate::dice::Dice;
 use crate::operation::{Extent, Operation};
 use crate::workload::Space;
 
-/// What of a swarm is on, one bit each in the order of [`FEATURES`].
+/// What of a swarm is on, one bit each, in the order in which replay lines name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Swarm(u16);
 

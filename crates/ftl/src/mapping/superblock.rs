@@ -12,7 +12,7 @@
 //! ```
 //!
 //! ## Source
-//! T 3.2.2, A [9]; Kang 2006.
+//! T 3.2.2, A, reference 9; Kang 2006.
 //!
 //! ## Departures
 //! - Blocks for updates come from a log space shared by all superblocks. When it is used up, a superblock that has none of it takes one

@@ -90,7 +90,7 @@ impl MappingCache {
         }
     }
 
-    /// The cache that [`CMT`] and [`recency::PARAMETERS`] ask for, and what it takes in RAM.
+    /// The cache that [`CMT`] and [`PARAMETERS`](crate::parts::recency::PARAMETERS) ask for, and what it takes in RAM.
     pub fn from_values(layout: &Layout, values: &Values) -> (Self, Ram) {
         let entries = entries(values);
         let per_page = TranslationTable::entries_per_page(layout);
