@@ -41,17 +41,17 @@ impl<S: DemandScheme> DemandPaged<S> {
             let content = only.map(|ppn| media.read_to_move(ppn)).transpose()?.flatten();
             return Ok((content.map(|content| content.data), Vec::new()));
         }
-        let mut copies: Vec<(u32, Ppn)> =
-            (0..).zip(locations).filter_map(|(copy, ppn)| Some((copy, (*ppn)?))).collect();
-        copies.sort_by_key(|&(copy, ppn)| (media.busy(self.space.channel_of(ppn)), copy));
         let mut lost = Vec::new();
-        for (copy, ppn) in copies {
+        loop {
+            let there = (0..).zip(locations).filter_map(|(copy, ppn)| Some((copy, (*ppn)?)));
+            let left = there.filter(|(copy, _)| !lost.contains(copy));
+            let next = left.min_by_key(|&(copy, ppn)| (media.busy(self.space.channel_of(ppn)), copy));
+            let Some((copy, ppn)) = next else { return Ok((None, Vec::new())) };
             match media.read_to_move(ppn)? {
                 Some(content) => return Ok((Some(content.data), lost)),
                 None => lost.push(copy),
             }
         }
-        Ok((None, Vec::new()))
     }
 
     /// Writes all copies of a translation page with these updates and all newer cached entries, on the dies that `place` finds,
