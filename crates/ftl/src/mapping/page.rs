@@ -283,7 +283,7 @@ impl PageMapped for Page {
         media.because(cause, |media| {
             let (moved, result) = up_to_error(&moving, |from| self.move_page(media, die, from));
             let result = result.and_then(|()| self.replace_vanishing(media, die, victim));
-            self.space.finish(media, victim, fails, moved, result)
+            self.space.finish(media, victim, fails, moved.iter().copied(), result)
         })?;
         self.moving = moving;
         Ok(())

@@ -155,8 +155,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         let updated = media.because(Cause::MappingCollection, |media| self.update_translations(media));
         let unmoved = self.take_back_updates();
         let result = result.and(updated).and_then(|()| self.replace_vanishing(media, die, victim));
-        let moved: Vec<Ppn> = moved.iter().copied().filter(|from| !unmoved.contains(from)).collect();
-        self.space.finish(media, victim, fails, &moved, result)?;
+        let moved = moved.iter().copied().filter(|from| !unmoved.contains(from));
+        self.space.finish(media, victim, fails, moved, result)?;
         self.moving = moving;
         Ok(())
     }
@@ -217,7 +217,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         let (moved, result) = up_to_error(&moving, |from| self.move_translation(media, die, from));
-        self.space.finish(media, victim, fails, moved, result)?;
+        self.space.finish(media, victim, fails, moved.iter().copied(), result)?;
         self.moving = moving;
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use super::engine::Task;
+use super::engine::{Request, Task};
 use super::line::Line;
 use super::outbox::{Outbox, Outgoing};
 use super::shared::Shared;
@@ -138,18 +138,18 @@ fn read_requests(connection: &Arc<Connection>, agreed: Agreed, shared: &Shared) 
         match checked {
             Ok(command) => {
                 let data = payload(&mut reader, &header)?;
-                let connection = Arc::clone(connection);
-                let (offset, length, cookie) = (header.offset, header.length, header.cookie);
-                shared.queue.push(Task::serve(
-                    connection,
+                let request = Request {
+                    connection: Arc::clone(connection),
                     agreed,
                     command,
-                    (offset, length),
-                    cookie,
+                    offset: header.offset,
+                    length: header.length,
+                    cookie: header.cookie,
                     data,
                     arrived,
                     weight,
-                ));
+                };
+                shared.queue.push(Task::Serve(Box::new(request)));
             }
             Err(refused) => {
                 io::copy(&mut (&mut reader).take(header.payload_bytes().into()), &mut io::sink())?;

@@ -48,34 +48,15 @@ pub(crate) enum Task {
 /// A client's request, checked.
 #[derive(Debug)]
 pub(crate) struct Request {
-    connection: Arc<Connection>,
-    agreed: Agreed,
-    command: Command,
-    offset: u64,
-    length: u32,
-    cookie: u64,
-    data: Bytes,
-    arrived: Nanos,
-    weight: usize,
-}
-
-impl Task {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the fields of a request, told once by the one thread that makes them"
-    )]
-    pub(crate) fn serve(
-        connection: Arc<Connection>,
-        agreed: Agreed,
-        command: Command,
-        (offset, length): (u64, u32),
-        cookie: u64,
-        data: Bytes,
-        arrived: Nanos,
-        weight: usize,
-    ) -> Self {
-        Self::Serve(Box::new(Request { connection, agreed, command, offset, length, cookie, data, arrived, weight }))
-    }
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) agreed: Agreed,
+    pub(crate) command: Command,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+    pub(crate) cookie: u64,
+    pub(crate) data: Bytes,
+    pub(crate) arrived: Nanos,
+    pub(crate) weight: usize,
 }
 
 /// Why the engine ended.

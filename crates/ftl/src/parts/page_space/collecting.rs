@@ -45,7 +45,7 @@ impl PageSpace {
         media: &mut Media<D>,
         pbn: Pbn,
         fails: bool,
-        moved: &[Ppn],
+        moved: impl IntoIterator<Item = Ppn>,
         result: Result<(), FtlError>,
     ) -> Result<(), FtlError> {
         match result {
@@ -59,8 +59,8 @@ impl PageSpace {
 
     /// A block could not be emptied further than this: what was moved is not needed here any more.
     #[cold]
-    fn put_back(&mut self, pbn: Pbn, moved: &[Ppn], fails: bool) {
-        for &ppn in moved {
+    fn put_back(&mut self, pbn: Pbn, moved: impl IntoIterator<Item = Ppn>, fails: bool) {
+        for ppn in moved {
             self.ledger.invalidate(ppn);
         }
         if fails {
