@@ -50,6 +50,22 @@ pub enum Kind {
     Switch,
 }
 
+/// The parameters of a scheme, from those that its parts declare and its own; there must be `N` of them.
+pub(crate) const fn joined<const N: usize>(lists: &[&[Parameter]]) -> [Parameter; N] {
+    let mut all = [lists[0][0]; N];
+    let (mut count, mut i) = (0, 0);
+    while i < lists.len() {
+        let mut j = 0;
+        while j < lists[i].len() {
+            all[count] = lists[i][j];
+            (count, j) = (count + 1, j + 1);
+        }
+        i += 1;
+    }
+    assert!(count == N, "a scheme says that it has more parameters than it lists");
+    all
+}
+
 /// One declared parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Parameter {

@@ -62,13 +62,14 @@
 
 use flash::Lpn;
 
-use crate::parts::demand::{DemandPaged, GC_THRESHOLD, OWN};
+use crate::parameter::joined;
+use crate::parts::channel_status;
+use crate::parts::demand::{self, DemandPaged, OWN};
 use crate::parts::demand_policy::{DemandScheme, RAM_DELAYS, Ram};
 use crate::parts::mapping_cache::{self, MappingCache};
 use crate::parts::page_mapped::{HOST, PageMapped};
 use crate::parts::page_space::Stream;
 use crate::parts::write_buffer::{self, Locality, Waiting, WriteBuffer};
-use crate::parts::{channel_status, recency, summary, victims};
 use crate::{
     AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Gauge,
     Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
@@ -84,24 +85,13 @@ impl DemandScheme for Map {
         name: "bdb",
         family: "demand-paged",
         source: "B 3-6, tab. 1",
-        parameters: &[
-            write_buffer::PARAMETERS[0],
-            channel_status::PARAMETERS[0],
-            channel_status::PARAMETERS[1],
-            write_buffer::PARAMETERS[1],
-            write_buffer::PARAMETERS[2],
-            RAM_DELAYS[0],
-            RAM_DELAYS[1],
-            mapping_cache::CMT,
-            mapping_cache::BATCH_UPDATE,
-            recency::PARAMETERS[0],
-            recency::PARAMETERS[1],
-            victims::PARAMETERS[0],
-            victims::PARAMETERS[1],
-            victims::PARAMETERS[2],
-            GC_THRESHOLD,
-            summary::PARAMETER,
-        ],
+        parameters: &joined::<16>(&[
+            &write_buffer::PARAMETERS,
+            &channel_status::PARAMETERS,
+            &RAM_DELAYS,
+            &mapping_cache::PARAMETERS,
+            &demand::PARAMETERS,
+        ]),
         header: include_str!("bdb.rs"),
     };
 

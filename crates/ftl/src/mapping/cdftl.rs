@@ -53,13 +53,22 @@
 //! ## Costs
 //! An access costs a mapping read for a miss on both levels, and a write for each changed translation page that leaves the CTP.
 
-use crate::parts::demand::GC_THRESHOLD;
+use crate::parameter::joined;
+use crate::parts::demand;
 use crate::parts::demand_policy::{DemandScheme, Ram};
 use crate::parts::mapping_cache;
 use crate::parts::translation::TranslationTable;
 use crate::parts::two_level_cache::TwoLevelCache;
-use crate::parts::{summary, victims};
 use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
+
+const CMT: Parameter = Parameter { default: "32KiB", ..mapping_cache::CMT };
+const CTP: Parameter = Parameter {
+    name: "ctp",
+    kind: Kind::Bytes { min: 512, max: 1 << 40 },
+    default: "32KiB",
+    meaning: "RAM of the cached translation pages, a flash page each; more serves more neighbours.",
+    source: "ftlkit",
+};
 
 /// Demand-paged mapping with a two-level cache.
 pub struct Cdftl;
@@ -69,21 +78,7 @@ impl DemandScheme for Cdftl {
         name: "cdftl",
         family: "demand-paged",
         source: "T 3.2.3; Qin 2011",
-        parameters: &[
-            Parameter { default: "32KiB", ..mapping_cache::CMT },
-            Parameter {
-                name: "ctp",
-                kind: Kind::Bytes { min: 512, max: 1 << 40 },
-                default: "32KiB",
-                meaning: "RAM of the cached translation pages, a flash page each; more serves more neighbours.",
-                source: "ftlkit",
-            },
-            victims::PARAMETERS[0],
-            victims::PARAMETERS[1],
-            victims::PARAMETERS[2],
-            GC_THRESHOLD,
-            summary::PARAMETER,
-        ],
+        parameters: &joined::<7>(&[&[CMT, CTP], &demand::PARAMETERS]),
         header: include_str!("cdftl.rs"),
     };
 

@@ -58,10 +58,10 @@
 //! An access costs 1 − h mapping reads for the miss, plus a read and a write of a translation page for each dirty eviction;
 //! h follows Che's approximation for plain LRU.
 
-use crate::parts::demand::GC_THRESHOLD;
+use crate::parameter::joined;
+use crate::parts::demand;
 use crate::parts::demand_policy::{DemandScheme, RAM_DELAYS, Ram};
 use crate::parts::mapping_cache::{self, MappingCache};
-use crate::parts::{recency, summary, victims};
 use crate::{AccessDelays, ConfigError, Entry, Layout, Values};
 
 /// Demand-paged page-level mapping.
@@ -72,19 +72,7 @@ impl DemandScheme for Dftl {
         name: "dftl",
         family: "demand-paged",
         source: "R 2-3, T 3.2.3; Gupta 2009",
-        parameters: &[
-            mapping_cache::CMT,
-            mapping_cache::BATCH_UPDATE,
-            recency::PARAMETERS[0],
-            recency::PARAMETERS[1],
-            victims::PARAMETERS[0],
-            victims::PARAMETERS[1],
-            victims::PARAMETERS[2],
-            GC_THRESHOLD,
-            summary::PARAMETER,
-            RAM_DELAYS[0],
-            RAM_DELAYS[1],
-        ],
+        parameters: &joined::<11>(&[&mapping_cache::PARAMETERS, &demand::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("dftl.rs"),
     };
 

@@ -57,6 +57,14 @@ use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogSche
 use crate::parts::log_space::{LogSpace, Slot};
 use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
 
+const K: Parameter = Parameter {
+    name: "k",
+    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+    default: "4",
+    meaning: "Data blocks that a log block may serve; more fills log blocks better, fewer bounds the merge that a request may meet.",
+    source: "Cho 2009",
+};
+
 /// K-associative sector translation.
 pub struct Kast;
 
@@ -65,18 +73,7 @@ impl LogScheme for Kast {
         name: "kast",
         family: "log-buffer",
         source: "A II; Cho 2009",
-        parameters: &[
-            LOG_SPACE,
-            LOG_BLOCKS,
-            SEQUENTIAL,
-            Parameter {
-                name: "k",
-                kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-                default: "4",
-                meaning: "Data blocks that a log block may serve; more fills log blocks better, fewer bounds the merge that a request may meet.",
-                source: "Cho 2009",
-            },
-        ],
+        parameters: &[LOG_SPACE, LOG_BLOCKS, SEQUENTIAL, K],
         header: include_str!("kast.rs"),
     };
 

@@ -53,8 +53,9 @@
 
 use flash::{Lpn, Pbn, Ppn, Role, long_array};
 
+use crate::parameter::joined;
 use crate::parts::page_mapped::{HOST, PageMapped, up_to_error};
-use crate::parts::page_space::{Needs, PageSpace, Stream};
+use crate::parts::page_space::{GC_THRESHOLD, Needs, PageSpace, Stream};
 use crate::parts::prefetch::prefetch;
 use crate::parts::summary::{self, Summaries};
 use crate::parts::trims::Trims;
@@ -65,6 +66,14 @@ use crate::{
 };
 
 const COLLECTED: Stream = 1;
+
+const STREAMS: Parameter = Parameter {
+    name: "streams",
+    kind: Kind::Choice { of: &["separate", "shared"] },
+    default: "separate",
+    meaning: "Whether collected pages get open blocks of their own or share those of host writes.",
+    source: "Van Houdt 2013b",
+};
 
 /// Pure page-level mapping.
 pub struct Page {
@@ -80,26 +89,7 @@ impl Scheme for Page {
         name: "page",
         family: "page",
         source: "W tab. I, R 2 (baseline)",
-        parameters: &[
-            victims::PARAMETERS[0],
-            victims::PARAMETERS[1],
-            victims::PARAMETERS[2],
-            Parameter {
-                name: "gc_threshold",
-                kind: Kind::Integer { min: 1, max: 1 << 20 },
-                default: "1",
-                meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages.",
-                source: "ftlkit",
-            },
-            Parameter {
-                name: "streams",
-                kind: Kind::Choice { of: &["separate", "shared"] },
-                default: "separate",
-                meaning: "Whether collected pages get open blocks of their own or share those of host writes.",
-                source: "Van Houdt 2013b",
-            },
-            summary::PARAMETER,
-        ],
+        parameters: &joined::<6>(&[&victims::PARAMETERS, &[GC_THRESHOLD, STREAMS, summary::PARAMETER]]),
         header: include_str!("page.rs"),
     };
 

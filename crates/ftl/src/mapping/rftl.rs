@@ -58,11 +58,19 @@
 //! ## Costs
 //! As dftl, but each write of a translation page costs n + 1 programs; they run on different channels at once.
 
-use crate::parts::demand::GC_THRESHOLD;
+use crate::parameter::joined;
+use crate::parts::demand;
 use crate::parts::demand_policy::{DemandScheme, Ram};
 use crate::parts::mapping_cache::{self, MappingCache};
-use crate::parts::{recency, summary, victims};
 use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
+
+const REPLICAS: Parameter = Parameter {
+    name: "replicas",
+    kind: Kind::Integer { min: 1, max: 15 },
+    default: "1",
+    meaning: "n: copies of each translation page besides the original; more channels to read from, more programs to write.",
+    source: "R tab. 7 (1 to 3)",
+};
 
 /// Replication-based demand-paged mapping.
 pub struct Rftl;
@@ -72,24 +80,7 @@ impl DemandScheme for Rftl {
         name: "rftl",
         family: "demand-paged",
         source: "R 3",
-        parameters: &[
-            Parameter {
-                name: "replicas",
-                kind: Kind::Integer { min: 1, max: 15 },
-                default: "1",
-                meaning: "n: copies of each translation page besides the original; more channels to read from, more programs to write.",
-                source: "R tab. 7 (1 to 3)",
-            },
-            mapping_cache::CMT,
-            mapping_cache::BATCH_UPDATE,
-            recency::PARAMETERS[0],
-            recency::PARAMETERS[1],
-            victims::PARAMETERS[0],
-            victims::PARAMETERS[1],
-            victims::PARAMETERS[2],
-            GC_THRESHOLD,
-            summary::PARAMETER,
-        ],
+        parameters: &joined::<10>(&[&[REPLICAS], &mapping_cache::PARAMETERS, &demand::PARAMETERS]),
         header: include_str!("rftl.rs"),
     };
 

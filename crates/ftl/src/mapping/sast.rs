@@ -64,18 +64,7 @@ impl LogScheme for Sast {
         name: "sast",
         family: "log-buffer",
         source: "A II; Park 2008",
-        parameters: &[
-            LOG_SPACE,
-            LOG_BLOCKS,
-            GROUP_BLOCKS,
-            Parameter {
-                name: "group_log_blocks",
-                kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-                default: "4",
-                meaning: "K: log blocks that a group may have; more serves bursts, fewer leaves some for the others.",
-                source: "A IV (K = N/2)",
-            },
-        ],
+        parameters: &[LOG_SPACE, LOG_BLOCKS, GROUP_BLOCKS, GROUP_LOG_BLOCKS],
         header: include_str!("sast.rs"),
     };
 
@@ -91,3 +80,11 @@ impl LogScheme for Sast {
         LogSets::new(groups, values.integer("group_log_blocks") as u32, log_blocks)
     }
 }
+
+const GROUP_LOG_BLOCKS: Parameter = Parameter {
+    name: "group_log_blocks",
+    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+    default: "4",
+    meaning: "K: log blocks that a group may have; more serves bursts, fewer leaves some for the others.",
+    source: "A IV (K = N/2)",
+};

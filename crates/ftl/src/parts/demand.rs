@@ -16,15 +16,16 @@
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
+use crate::parameter::joined;
 use crate::parts::demand_policy::{DemandScheme, MapCache};
 use crate::parts::page_mapped::{HOST, PageMapped};
-use crate::parts::page_space::{Needs, PageSpace, Stream};
-use crate::parts::summary::Summaries;
+use crate::parts::page_space::{self, Needs, PageSpace, Stream};
+use crate::parts::summary::{self, Summaries};
 use crate::parts::translation::TranslationTable;
 use crate::parts::trims::Trims;
-use crate::parts::victims::Policy;
+use crate::parts::victims::{self, Policy};
 use crate::{
-    AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
+    AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Label,
     Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
@@ -34,14 +35,11 @@ pub(super) const TRANSLATION: Stream = 2;
 /// The first stream that is a scheme's own.
 pub const OWN: Stream = 3;
 
-/// When a die collects.
-pub const GC_THRESHOLD: Parameter = Parameter {
-    name: "gc_threshold",
-    kind: Kind::Integer { min: 1, max: 1 << 20 },
-    default: "2",
-    meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages.",
-    source: "ftlkit",
-};
+/// When a die collects: translation pages need a block of their own.
+const GC_THRESHOLD: Parameter = Parameter { default: "2", ..page_space::GC_THRESHOLD };
+
+/// The parameters of every demand-paged scheme.
+pub const PARAMETERS: [Parameter; 5] = joined(&[&victims::PARAMETERS, &[GC_THRESHOLD, summary::PARAMETER]]);
 
 /// A slot of a scheme's cache.
 type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;

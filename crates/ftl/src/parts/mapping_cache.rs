@@ -5,10 +5,11 @@
 
 use flash::{Lpn, Ppn, long_array, long_array_of};
 
+use crate::parameter::joined;
 use crate::parts::bits::ones;
 use crate::parts::demand_policy::{MapCache, Ram};
 use crate::parts::prefetch::prefetch;
-use crate::parts::recency::Recency;
+use crate::parts::recency::{self, Recency};
 use crate::parts::translation::TranslationTable;
 use crate::{Kind, Layout, Parameter, Values};
 
@@ -25,13 +26,16 @@ pub const CMT: Parameter = Parameter {
 };
 
 /// Whether a changed entry that leaves takes others along.
-pub const BATCH_UPDATE: Parameter = Parameter {
+const BATCH_UPDATE: Parameter = Parameter {
     name: "batch_update",
     kind: Kind::Choice { of: &["true", "false"] },
     default: "true",
     meaning: "Whether writing a translation page writes all its changed entries in the CMT, not only the one that leaves.",
     source: "Gupta 2009; R 3.2.3",
 };
+
+/// The parameters of this cache.
+pub const PARAMETERS: [Parameter; 4] = joined(&[&[CMT, BATCH_UPDATE], &recency::PARAMETERS]);
 
 /// Entries of the cached mapping table that [`CMT`] asks for.
 pub fn entries(values: &Values) -> usize {
@@ -90,7 +94,7 @@ impl MappingCache {
         }
     }
 
-    /// The cache that [`CMT`] and [`PARAMETERS`](crate::parts::recency::PARAMETERS) ask for, and what it takes in RAM.
+    /// The cache that [`PARAMETERS`] ask for, and what it takes in RAM.
     pub fn from_values(layout: &Layout, values: &Values) -> (Self, Ram) {
         let entries = entries(values);
         let per_page = TranslationTable::entries_per_page(layout);

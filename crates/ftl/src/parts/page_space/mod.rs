@@ -23,10 +23,19 @@ use crate::parts::pool::{FreePool, channels_first};
 use crate::parts::scan::Scanned;
 use crate::parts::summary::Summaries;
 use crate::parts::victims::{Policy, Victims};
-use crate::{ConfigError, Content, Device, FtlError, Label, Layout, Media, Spares};
+use crate::{ConfigError, Content, Device, FtlError, Kind, Label, Layout, Media, Parameter, Spares};
 
 /// Index of a stream of a space.
 pub type Stream = usize;
+
+/// When a die collects.
+pub const GC_THRESHOLD: Parameter = Parameter {
+    name: "gc_threshold",
+    kind: Kind::Integer { min: 1, max: 1 << 20 },
+    default: "1",
+    meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages.",
+    source: "ftlkit",
+};
 
 /// What a scheme asks of its space.
 #[derive(Clone, Copy, Debug)]
