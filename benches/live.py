@@ -5,8 +5,9 @@
 Both serve 256 MiB from memory over a Unix socket: nbdkit its memory plugin, ftlkit an image in /dev/shm with the page
 scheme and every page written before; once with a spare at which collections copy more than a page for each page that is
 written, once with one at which they copy little. Random 4 KiB reads and writes at queue depths 1 and 32. Each pair is
-measured back to back, so that a machine that drifts drifts for both. Needs fio with its nbd engine, nbdkit and a
-release build of the module.
+measured back to back, so that a machine that drifts drifts for both. Then modelled latency: how much later than the
+modelled device would have answered fio has its reads, sockets and fio included. Needs fio with its nbd engine, nbdkit
+and a release build of the module.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ftlkit as fk
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 SIZE = "256M"
 CASES = [("randwrite", 1), ("randwrite", 32), ("randread", 1), ("randread", 32)]
 SPARES = [0.2, 0.5]
+MODELLED_US = [100, 1000, 8000]
 
 
 @contextlib.contextmanager
@@ -47,11 +49,20 @@ def nbdkit(folder: Path) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def ftlkit(folder: Path, ftl: str, spare: float) -> Iterator[str]:
-    """A server of an image in memory."""
-    image = folder / f"{ftl}-{spare}.img"
-    fk.create_image(image, ftl, device={"capacity": SIZE + "iB", "spare": spare})
-    command = [sys.executable, "-m", "ftlkit", "serve", str(image)]
+def made(folder: Path, device: dict[str, str | float], ftl: str = "page") -> Iterator[Path]:
+    """An image in memory for the page scheme."""
+    image = folder / "page.img"
+    fk.create_image(image, ftl, device={"capacity": SIZE + "iB", **device})
+    try:
+        yield image
+    finally:
+        image.unlink()
+
+
+@contextlib.contextmanager
+def served(image: Path, latency: str) -> Iterator[str]:
+    """A server of an image."""
+    command = [sys.executable, "-m", "ftlkit", "serve", str(image), "--latency", latency]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     if server.stderr is None or not server.stderr.readline().startswith("serving"):
         sys.exit("the server did not start")
@@ -65,14 +76,14 @@ def ftlkit(folder: Path, ftl: str, spare: float) -> Iterator[str]:
 JOB = ("--name=job", "--ioengine=nbd", f"--size={SIZE}")
 
 
-def fio(uri: str, rw: str, depth: int, seconds: float) -> float:
-    """Requests a second."""
+def fio(uri: str, rw: str, depth: int, seconds: float) -> dict[str, Any]:
+    """What fio says of its reads, or of its writes."""
     load = (f"--rw={rw}", "--bs=4k", f"--iodepth={depth}", "--time_based", f"--runtime={seconds}", "--norandommap")
-    command = ["fio", *JOB, f"--uri={uri}", *load, "--randseed=5", "--output-format=json"]
+    command = ["fio", *JOB, f"--uri={uri}", *load, "--randseed=5", "--lat_percentiles=1", "--output-format=json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     (job,) = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
-    iops: float = job["write" if "write" in rw else "read"]["iops"]
-    return iops
+    side: dict[str, Any] = job["write" if "write" in rw else "read"]
+    return side
 
 
 def fill(uri: str) -> None:
@@ -84,11 +95,28 @@ def fill(uri: str) -> None:
 def compare(base: str, live: str, spare: float, seconds: float, rounds: int) -> None:
     """Measure all cases in turns and print a row for each."""
     for rw, depth in CASES:
-        pairs = [(fio(base, rw, depth, seconds), fio(live, rw, depth, seconds)) for _ in range(rounds)]
+        pairs = [tuple(fio(uri, rw, depth, seconds)["iops"] for uri in (base, live)) for _ in range(rounds)]
         ratios = sorted(ours / theirs for theirs, ours in pairs)
         mean = [sum(side) / rounds / 1000 for side in zip(*pairs, strict=True)]
         spread = f"{ratios[len(ratios) // 2]:.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
         print(f"| {rw}, depth {depth}, spare {spare} | {mean[0]:.1f} | {mean[1]:.1f} | {spread} |", flush=True)
+
+
+def lateness(folder: Path, seconds: float) -> None:
+    """Measure how late modelled reads are, one at a time, and print a row for each latency."""
+    print("\n| read, depth 1, modelled | reply late, µs: median, 90 %, 99 % | fio: median, 90 %, 99 % |\n|---|---|---|")
+    for modelled_us in MODELLED_US:
+        device: dict[str, str | float] = {"read_latency": f"{modelled_us}us", "transfer_latency": "0us"}
+        with made(folder, device, "page:checkpoint=summaries") as image:
+            with served(image, "none") as live:
+                fill(live)
+            with served(image, "modelled") as live:
+                fio(live, "randread", 1, 1)  # which waits for the modelled recovery
+                of_fio = fio(live, "randread", 1, seconds)["lat_ns"]["percentile"]
+                of_replies = fk.stat(image)["lateness_ns"]
+        replies = ", ".join(f"{of_replies[percentile] / 1000:.0f}" for percentile in ("p50", "p90", "p99"))
+        client = ", ".join(f"{of_fio[f'{percent}.000000'] / 1000 - modelled_us:.0f}" for percent in (50, 90, 99))
+        print(f"| {modelled_us} µs | {replies} | {client} |", flush=True)
 
 
 def main() -> None:
@@ -106,9 +134,10 @@ def main() -> None:
             fill(base)
             print("| case | nbdkit memory, k IOPS | ftlkit page, k IOPS | ratio |\n|---|---|---|---|")
             for spare in SPARES:
-                with ftlkit(folder, "page", spare) as live:
+                with made(folder, {"spare": spare}) as image, served(image, "none") as live:
                     fill(live)
                     compare(base, live, spare, seconds, rounds)
+        lateness(folder, seconds)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,24 @@ def test_mistakes_are_said_in_a_paragraph(call: Callable[..., Result], arguments
     assert part in ended.output
 
 
+def test_a_modelled_device_tells_how_late_its_replies_were(call: Callable[..., Result], tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "page", capacity="16MiB")
+    disk.start("--latency", "modelled", "--metrics", "127.0.0.1:0")
+    assert disk.process is not None
+    assert disk.process.stderr is not None
+    metrics = disk.process.stderr.readline().split()[-1]
+    needs("nbdcopy")
+    (tmp_path / "data").write_bytes(b"ftl" * 100_000)
+    run("nbdcopy", tmp_path / "data", disk.uri)
+    late = fk.stat(disk.image)["lateness_ns"]
+    assert late["count"] > 0
+    assert 0 <= late["p50"] <= late["p99"] <= late["max"]
+    assert "late replies" in call("stat", disk.image).output
+    with urllib.request.urlopen(metrics) as answer:  # noqa: S310 - our own server
+        assert 'ftlkit_reply_lateness_seconds{quantile="0.99"}' in answer.read().decode()
+    disk.stop()
+
+
 def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
     disk = Disk(tmp_path, "page", capacity="16MiB")
     disk.start("--metrics", "127.0.0.1:0", "--record", tmp_path / "served.parquet")
@@ -76,6 +94,7 @@ def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
     found = fk.stat(disk.image)
     assert found["host"]["bytes_written"] >= 3_000_000
     assert found["write_amplification"] == pytest.approx(1.0, abs=0.2)
+    assert found["lateness_ns"] is None
     with urllib.request.urlopen(metrics) as answer:  # noqa: S310 - our own server
         text = answer.read().decode()
     assert 'ftlkit_flash_operations_total{cause="host",op="program"}' in text

@@ -39,7 +39,7 @@ pub use compare::{check_study, run_study};
 pub use control::{Control, Progress};
 pub use device::Device;
 pub use error::{Fault, FtlBug, SimError, Stage};
-pub use metrics::{mapping_hit_ratio, write_amplification};
+pub use metrics::{Latency, mapping_hit_ratio, write_amplification};
 pub use planner::{Abilities, Suspend};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Latencies, Model, Pricing};

@@ -18,21 +18,29 @@ const LONGEST_NS: u64 = 1 << 62;
 const DIGITS: u8 = 3;
 
 /// Response times of one class.
-#[derive(Clone)]
-pub(crate) struct Latency {
+#[derive(Clone, Debug)]
+pub struct Latency {
     histogram: Histogram<u64>,
     sum_ns: u128,
     max_ns: u64,
 }
 
+impl Default for Latency {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Latency {
-    pub(crate) fn new() -> Self {
+    /// No responses yet.
+    pub fn new() -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("constant bounds are valid");
         Self { histogram, sum_ns: 0, max_ns: 0 }
     }
 
+    /// Counts a response; one of more than an hour counts as an hour in percentiles.
     #[inline]
-    pub(crate) fn record(&mut self, response_ns: u64) {
+    pub fn record(&mut self, response_ns: u64) {
         self.histogram.saturating_record(response_ns);
         self.sum_ns += u128::from(response_ns);
         self.max_ns = self.max_ns.max(response_ns);
@@ -48,7 +56,7 @@ impl Latency {
     }
 
     /// Mean, percentiles and maximum; none but the count of an empty class.
-    pub(crate) fn responses(&self) -> Responses {
+    pub fn responses(&self) -> Responses {
         let count = self.histogram.len();
         let known = count > 0;
         let quantile = |q| known.then(|| self.histogram.value_at_quantile(q).min(self.max_ns));

@@ -27,6 +27,8 @@ Image = Annotated[Path, typer.Argument(metavar="IMAGE", help="The flash image.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 POLL_S = 0.2
+# A modelled device that recovers for longer than this is said to.
+SLOW_MOUNT_S = 1.0
 """How often a server is looked at; signals are heard between two looks."""
 
 
@@ -150,6 +152,8 @@ def serve(
         say(f"{path}: {finding}")
     size = units.typed(units.size(device.ready["logical_bytes"]))
     say(f"serving {path} ({device.ready['ftl']}, {size}) at {device.uri}")
+    if device.ready["mount_s"] >= SLOW_MOUNT_S:
+        say(f"the modelled device recovers for {units.duration(device.ready['mount_s'] * 1e9)} before it answers")
     if device.ready["metrics"]:
         say(f"metrics at {device.ready['metrics']}")
     try:
@@ -239,6 +243,10 @@ def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
     yield "wear", units.share(found["wear"])
     yield "bad blocks", units.count(found["bad_blocks"])
     yield "spare blocks", f"{units.count(spares['total'] - spares['used'])} left of {units.count(spares['total'])}"
+    late = found["lateness_ns"]
+    if late is not None:
+        known = f"median {units.duration(late['p50'])}, 99 % {units.duration(late['p99'])}"
+        yield "late replies", f"{known}, at most {units.duration(late['max'])}"
     for operation in found["operations"]:
         yield f"{operation['cause']} {operation['op']}s".replace("_", " "), units.count(operation["count"])
     for name, number in found["notes"]:

@@ -174,7 +174,7 @@ impl Drive {
         self.parts().0.begin(at);
     }
 
-    /// When the request's last operation was done, in the modelled device's time.
+    /// When the request's last operation was done, or the recovery's, in the modelled device's time.
     pub fn now(&self) -> Nanos {
         self.media().now()
     }
@@ -248,8 +248,9 @@ impl Drive {
         self.media().device().chip.chip().store().failure()
     }
 
-    /// Turns the power on again and brings the translation layer back, from its tags. Planned faults stay planned.
-    pub fn restore_power(&mut self) -> Result<(), LiveError> {
+    /// Turns the power on again and brings the translation layer back, from its tags, at a moment of the modelled device's time.
+    /// Planned faults stay planned.
+    pub fn restore_power(&mut self, at: Nanos) -> Result<(), LiveError> {
         self.before = self.life();
         self.earlier = self.served();
         self.counts = HostCounts::default();
@@ -262,6 +263,7 @@ impl Drive {
         device.chip.restore_power(FaultPlan { at: rest });
         let layout = self.description.layout(&device.chip).in_use();
         let mut media = Media::new(device);
+        media.begin(at);
         let recovered = registry::recover(&self.description.ftl, &self.description.settings, &layout, &mut media);
         self.media = Some(media);
         self.ftl = recovered?;

@@ -88,8 +88,8 @@ pub(crate) fn serve(socket: Socket, shared: &Arc<Shared>) {
         return;
     }
     let writer = {
-        let connection = Arc::clone(&connection);
-        std::thread::Builder::new().name("nbd writer".into()).spawn(move || write_replies(&connection))
+        let (connection, shared) = (Arc::clone(&connection), Arc::clone(shared));
+        std::thread::Builder::new().name("nbd writer".into()).spawn(move || write_replies(&connection, &shared))
     };
     if let Ok(writer) = writer {
         // Its end, good or bad, is the end of the client.
@@ -168,12 +168,13 @@ fn payload(reader: &mut impl Read, header: &Header) -> io::Result<Bytes> {
     Ok(data.freeze())
 }
 
-fn write_replies(connection: &Connection) {
+fn write_replies(connection: &Connection, shared: &Shared) {
     super::precise_timers();
     while let Some(mut parcel) = connection.outbox.take() {
         if write_all(&connection.line, parcel.buffers.make_contiguous()).is_err() {
             return connection.close();
         }
+        shared.left(&parcel.due);
         connection.outbox.sent(&parcel);
     }
 }

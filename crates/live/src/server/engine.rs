@@ -245,7 +245,8 @@ impl Engine {
     }
 
     fn restore_power(&mut self) -> Result<(), LiveError> {
-        while let Err(error) = self.drive.restore_power() {
+        self.latest = self.latest.max(self.shared.clock());
+        while let Err(error) = self.drive.restore_power(self.latest) {
             // A planned cut may fall into the recovery itself.
             if self.drive.is_powered() || self.drive.disk_failure().is_some() {
                 return Err(error);

@@ -86,6 +86,8 @@ pub struct Ready {
     pub logical_bytes: u64,
     /// Name of the translation layer.
     pub ftl: String,
+    /// How long the modelled device recovers before it answers, in seconds; zero without modelled latency.
+    pub mount_s: f64,
     /// What was odd about the image.
     pub findings: Vec<String>,
 }
@@ -141,6 +143,7 @@ impl Server {
             metrics: metrics.as_ref().map(|(_, at)| format!("http://{at}/metrics")),
             logical_bytes: drive.len(),
             ftl: drive.description().ftl.clone(),
+            mount_s: drive.now().0 as f64 / 1e9,
             findings: drive.findings().sentences(),
         };
         let engine = Engine::new(drive, Arc::clone(&shared), options.modelled, recorder);

@@ -11,6 +11,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::RangeInclusive;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,8 +25,8 @@ const MOST_BYTES: usize = 8 << 20;
 /// Bytes of replies that are sent by who has them. To copy more into a socket would keep other clients waiting.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// Before a reply's moment the last stretch is waited out awake: waking up takes about as long.
-const AWAKE_BEFORE: Duration = Duration::from_micros(60);
+/// Before a reply's moment the last stretch is waited out awake: as long as waking up has lately taken, within these bounds.
+const AWAKE_BEFORE: RangeInclusive<Duration> = Duration::from_micros(60)..=Duration::from_micros(300);
 
 /// A reply in buffers.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ pub(crate) struct Outgoing {
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
     pub(crate) buffers: VecDeque<Bytes>,
+    /// When they were due, those that were due at a moment.
+    pub(crate) due: Vec<Instant>,
     requests: usize,
     weight: usize,
 }
@@ -49,6 +52,7 @@ impl Parcel {
     fn add(&mut self, outgoing: Outgoing) {
         self.requests += 1;
         self.weight += outgoing.weight;
+        self.due.extend(outgoing.due);
         self.buffers.extend(outgoing.buffers);
     }
 
@@ -102,6 +106,8 @@ struct State {
     /// Whether somebody is sending.
     is_sending: bool,
     numbered: u64,
+    /// How long waking up takes here: what was longest, forgotten bit by bit.
+    waking: Duration,
     requests: usize,
     bytes: usize,
     /// Nothing more will be asked: when all is sent, the writer is done.
@@ -238,9 +244,16 @@ impl Outbox {
     }
 
     fn wait_until<'a>(&'a self, due: Instant, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let left = due.saturating_duration_since(Instant::now());
-        if let Some(asleep) = left.checked_sub(AWAKE_BEFORE).filter(|asleep| !asleep.is_zero()) {
-            return self.filled.wait_timeout(state, asleep).unwrap_or_else(PoisonError::into_inner).0;
+        let now = Instant::now();
+        let awake_before = state.waking.clamp(*AWAKE_BEFORE.start(), *AWAKE_BEFORE.end());
+        let left = due.saturating_duration_since(now);
+        if let Some(asleep) = left.checked_sub(awake_before).filter(|asleep| !asleep.is_zero()) {
+            let (mut state, end) = self.filled.wait_timeout(state, asleep).unwrap_or_else(PoisonError::into_inner);
+            if end.timed_out() {
+                let waking = (now + asleep).elapsed();
+                state.waking = waking.max(state.waking * 7 / 8);
+            }
+            return state;
         }
         drop(state);
         while Instant::now() < due {

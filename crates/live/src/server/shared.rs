@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use ftl::Nanos;
+use sim::{Latency, Responses};
 
 use super::connection::Connection;
 use super::engine::Task;
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) is_dark: AtomicBool,
     started: Instant,
     clients: Mutex<Vec<Arc<Connection>>>,
+    /// How much later replies left than the modelled device would have answered.
+    lateness: Mutex<Latency>,
     /// Held while the power is lost and restored.
     recovery: Mutex<()>,
 }
@@ -42,6 +45,7 @@ impl Shared {
             is_dark: AtomicBool::new(false),
             started: Instant::now(),
             clients: Mutex::default(),
+            lateness: Mutex::default(),
             recovery: Mutex::default(),
         }
     }
@@ -54,6 +58,23 @@ impl Shared {
     /// The moment of the wall clock at a time since the server started.
     pub(crate) fn moment(&self, at: Nanos) -> Instant {
         self.started + std::time::Duration::from_nanos(at.0)
+    }
+
+    /// Replies that were due at these moments have left now.
+    pub(crate) fn left(&self, due: &[Instant]) {
+        if due.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let mut lateness = self.lateness.lock().unwrap_or_else(PoisonError::into_inner);
+        for &due in due {
+            lateness.record(now.saturating_duration_since(due).as_nanos() as u64);
+        }
+    }
+
+    /// How much later replies left than the modelled device would have answered; nothing without modelled latency.
+    pub(crate) fn lateness(&self) -> Responses {
+        self.lateness.lock().unwrap_or_else(PoisonError::into_inner).responses()
     }
 
     fn clients(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {

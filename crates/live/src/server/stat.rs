@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use flash::Flash;
 use ftl::{Cause, Note, Op, Spares};
 use serde::Serialize;
+use sim::Responses;
 
 use super::shared::Shared;
 use crate::drive::{Drive, HostCounts};
@@ -52,6 +53,9 @@ pub struct Stat {
     pub spares: Spares,
     /// Reads that needed correction since the server started.
     pub corrected_reads: u64,
+    /// How much later replies left than the modelled device would have answered, since the server started; none without
+    /// modelled latency.
+    pub lateness_ns: Option<Responses>,
     /// Bytes of RAM that a controller would need for the mapping.
     pub mapping_ram_bytes: u64,
     /// Counts over the device's life.
@@ -106,6 +110,7 @@ impl Stat {
             bad_blocks: chip.geometry().blocks() - counts.len() as u32,
             spares: drive.ftl().spares(),
             corrected_reads: chip.corrected_reads(),
+            lateness_ns: Some(shared.lateness()).filter(|late| late.count > 0),
             mapping_ram_bytes: drive.ftl().footprint().ram_bytes(),
             life: drive.life(),
         }
@@ -163,6 +168,13 @@ impl Stat {
         metric("bad_blocks", "gauge", "Blocks that are bad.", &one(self.bad_blocks.into()));
         let spares = [("total", u64::from(self.spares.total)), ("used", u64::from(self.spares.used))];
         metric("spare_blocks", "gauge", "Blocks that may fail, and that have.", &by_kind(&spares));
+        if let Some(late) = &self.lateness_ns {
+            let quantiles = [("0.5", late.p50), ("0.9", late.p90), ("0.99", late.p99), ("1", late.max)];
+            let seconds =
+                |(quantile, ns): (&str, Option<u64>)| Some((format!("{{quantile=\"{quantile}\"}}"), ns? as f64 / 1e9));
+            let late: Vec<_> = quantiles.into_iter().filter_map(seconds).collect();
+            metric("reply_lateness_seconds", "gauge", "How much later replies left than was modelled.", &late);
+        }
         metric("corrected_reads_total", "counter", "Reads that needed correction.", &one(self.corrected_reads as f64));
         text
     }

@@ -13,17 +13,25 @@ const PROGRAM_MS: u64 = 12;
 
 /// Two dies, each on a channel of its own; transfers take no time.
 fn serve(folder: &Path) -> (std::path::PathBuf, Server) {
-    let ms = |ms: u64| Some(Nanoseconds(ms * 1_000_000));
+    let ms = |ms: u64| Nanoseconds(ms * 1_000_000);
+    let image = create_with(folder, ms(READ_MS), ms(PROGRAM_MS), ms(20));
+    let server = start(&image);
+    (image, server)
+}
+
+fn create_with(folder: &Path, read: Nanoseconds, program: Nanoseconds, erase: Nanoseconds) -> std::path::PathBuf {
     let device = DeviceText {
-        read_latency: ms(READ_MS),
-        program_latency: ms(PROGRAM_MS),
-        erase_latency: ms(20),
+        read_latency: Some(read),
+        program_latency: Some(program),
+        erase_latency: Some(erase),
         transfer_latency: Some(Nanoseconds(0)),
         ..small_device()
     };
-    let image = create_on(folder, "page", &device);
-    let server = Server::start(&ServeOptions { modelled: true, ..options(&image) }).expect("a server");
-    (image, server)
+    create_on(folder, "page", &device)
+}
+
+fn start(image: &Path) -> Server {
+    Server::start(&ServeOptions { modelled: true, ..options(image) }).expect("a server")
 }
 
 /// Times of so many repetitions, shortest first. The machine may be busy, so what is late once proves nothing.
@@ -81,4 +89,25 @@ fn requests_that_wait_for_one_die_wait_for_each_other() {
     };
     assert_close(&both(1), READ_MS);
     assert_close(&both(2), 2 * READ_MS);
+}
+
+#[test]
+fn a_device_that_was_used_answers_when_its_recovery_is_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let microseconds = |us: u64| Nanoseconds(us * 1000);
+    let image = create_with(folder.path(), microseconds(200), microseconds(200), microseconds(200));
+    let new = start(&image);
+    assert!(new.ready().mount_s.abs() < f64::EPSILON, "there is nothing to recover on a new device");
+    let mut client = Client::connect(&image).expect("a connection");
+    assert_eq!(client.write(0, &[7; 4096]), 0);
+    drop(client);
+    new.stop().expect("saved");
+    let begun = Instant::now();
+    let used = start(&image);
+    let mount = Duration::from_secs_f64(used.ready().mount_s);
+    // The tags of about 800 pages a die, one after the other.
+    assert!(mount > Duration::from_millis(100), "{mount:?}");
+    let mut client = Client::connect(&image).expect("a connection");
+    assert_eq!(client.read(0, 4096).expect("a reply"), [7; 4096]);
+    assert!(begun.elapsed() >= mount + Duration::from_micros(200), "{:?}", begun.elapsed());
 }
