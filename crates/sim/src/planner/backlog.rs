@@ -9,6 +9,8 @@ pub(crate) struct Job {
     pub(crate) chain: u32,
     pub(crate) channel: u32,
     pub(crate) after: After,
+    /// Whether it follows another job of its chain, and so is ready when that is done.
+    pub(crate) is_inner: bool,
     /// As it is planned.
     pub(crate) end: u64,
     /// Where its promise is.
@@ -86,14 +88,6 @@ impl Backlog {
         }
     }
 
-    /// Whether a job follows another one of its chain.
-    pub(crate) fn is_inner(&self, job: u64) -> bool {
-        let chain = |number: u64| self.get(number).map(|job| job.chain);
-        let followed =
-            self.get(job).and_then(|job| if let After::Job(followed) = job.after { Some(followed) } else { None });
-        followed.and_then(chain) == chain(job)
-    }
-
     /// The last of the jobs that were planned last that is of a chain and ends at a moment.
     pub(crate) fn of_chain_ending(&self, chain: u32, at: u64) -> Option<u64> {
         let last = self.jobs.iter().rev().take_while(|job| job.chain == chain);
@@ -103,11 +97,15 @@ impl Backlog {
     /// Adds a job, which gets the next number.
     pub(crate) fn push(&mut self, chain: u32, channel: u32, after: After, end: u64, place: u32) {
         let number = self.next();
-        let mut job = Job { chain, channel, after, end, place, is_over: false, follower: 0, sibling: 0 };
+        let (is_inner, is_over, follower, sibling) = (false, false, 0, 0);
+        let mut job = Job { chain, channel, after, is_inner, end, place, is_over, follower, sibling };
         if let After::Job(followed) = after
-            && let Some(followed) = self.get_mut(followed).filter(|followed| followed.channel != channel)
+            && let Some(followed) = self.get_mut(followed)
         {
-            job.sibling = std::mem::replace(&mut followed.follower, number);
+            job.is_inner = followed.chain == chain;
+            if followed.channel != channel {
+                job.sibling = std::mem::replace(&mut followed.follower, number);
+            }
         }
         self.jobs.push_back(job);
         while self.at(channel, 0).is_some_and(|oldest| self.is_over(oldest)) {

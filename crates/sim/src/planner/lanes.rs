@@ -126,8 +126,8 @@ pub(crate) struct Lanes {
     dies: Vec<Queue<Held>>,
     /// Transfers of each channel; empty where a transfer takes no time.
     channels: Vec<Queue<Turn>>,
-    /// No promise is over before this.
-    next_over: u64,
+    /// No promise of a die is over before this.
+    next_over: Vec<u64>,
 }
 
 impl Lanes {
@@ -140,7 +140,7 @@ impl Lanes {
             free: Vec::new(),
             dies: vec![Queue::new(); (channels * dies_per_channel) as usize],
             channels: vec![Queue::new(); channels as usize],
-            next_over: u64::MAX,
+            next_over: vec![u64::MAX; (channels * dies_per_channel) as usize],
         }
     }
 
@@ -149,7 +149,7 @@ impl Lanes {
         self.free.clear();
         self.dies.iter_mut().for_each(Queue::clear);
         self.channels.iter_mut().for_each(Queue::clear);
-        self.next_over = u64::MAX;
+        self.next_over.fill(u64::MAX);
     }
 
     /// The channel of a die.
@@ -288,7 +288,7 @@ impl Lanes {
         let all = &mut self.dies[die as usize];
         let position = all.count(|other| (other.tag.start, other.end) <= (start, end));
         all.insert(position, Held { tag, end, place });
-        self.next_over = self.next_over.min(end);
+        self.ends(die, end);
     }
 
     /// Takes the promises of a channel back that may be moved, do not begin before `at` and are of later jobs than `behind`. They
@@ -316,11 +316,16 @@ impl Lanes {
         let turn = before.spot.transfer;
         *before = item;
         (held.tag, held.end) = (item.tag(), item.spot.end);
-        self.next_over = self.next_over.min(item.spot.end);
         let turns = &mut self.channels[(item.task.die / self.dies_per_channel) as usize];
         if let Some(position) = turn.and_then(|at| turns.list().binary_search_by_key(&at, |turn| turn.at).ok()) {
             turns.remove(position);
         }
+        self.ends(item.task.die, item.spot.end);
+    }
+
+    fn ends(&mut self, die: u32, end: u64) {
+        let next_over = &mut self.next_over[die as usize];
+        *next_over = end.min(*next_over);
     }
 
     /// The position of the one promise that a die is at.
@@ -340,7 +345,7 @@ impl Lanes {
         let held = &mut self.dies[die as usize].list_mut()[position];
         held.end = end;
         self.items[held.place as usize].spot.end = end;
-        self.next_over = self.next_over.min(end);
+        self.ends(die, end);
     }
 
     /// Makes a promise that is under way a fixed part of its operation.
@@ -358,21 +363,19 @@ impl Lanes {
 
     /// Takes out what is over at `now`, die by die in order of start.
     pub(crate) fn take_over(&mut self, now: u64, mut each: impl FnMut(&Item)) {
-        if now < self.next_over {
-            return;
-        }
-        let mut next_over = u64::MAX;
-        for all in &mut self.dies {
+        for die in 0..self.dies.len() {
+            if self.next_over[die] > now {
+                continue;
+            }
+            let all = &mut self.dies[die];
             let over = all.list().iter().take_while(|held| held.end <= now).count();
             for held in &all.list()[..over] {
                 each(&self.items[held.place as usize]);
                 self.free.push(held.place);
             }
             all.use_up(over);
-            next_over = next_over.min(all.list().first().map_or(u64::MAX, |held| held.end));
-        }
-        self.next_over = next_over;
-        for turns in &mut self.channels {
+            self.next_over[die] = all.list().first().map_or(u64::MAX, |held| held.end);
+            let turns = &mut self.channels[die / self.dies_per_channel as usize];
             let is_over = |turn: &&Turn| turn.at.saturating_add(self.transfer_ns) <= now;
             turns.use_up(turns.list().iter().take_while(is_over).count());
         }

@@ -139,7 +139,7 @@ impl Planner {
         }
         let follows = self.backlog.resolve(job.after);
         // Work that was suspended has been ready since it first was, and a collection since it waits for its permission.
-        if let Some(ready) = follows.filter(|_| !item.begun && self.backlog.is_inner(number)) {
+        if let Some(ready) = follows.filter(|_| !item.begun && job.is_inner) {
             self.lanes.set_ready(job.place, ready);
         }
         let spot = self.lanes.fit_again(job.place, follows.unwrap_or(0).max(at));
