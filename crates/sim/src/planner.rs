@@ -5,6 +5,12 @@
 //! *movable* while it has not begun: a read may be put before it, and it is planned again, around everything fixed, in the order in
 //! which it was first planned, each operation after the one that it followed.
 //!
+//! What is planned again is what the read can move: the movable operations of its channel, and those of other channels from the first
+//! one on that follows an operation which has moved. Everything else would be put where it is: it found its place before what was
+//! planned later came, and nothing planned before it has moved. (Nearly: a copy inside a plane frees the channel, a second plane
+//! can join what came later, and what was planned past a read that was ready later may have left room. Other channels notice when a
+//! read of their own passes.)
+//!
 //! ```text
 //! gc_yields   die  |= copy =|= copy =|= copy =|= erase =|      suspend  die  |======= erase =======|
 //!                    ^ a read comes                                            ^ a read comes
@@ -28,7 +34,7 @@
 //!   was moved behind that; a real device would use another free block, or wait. The same holds for a page that is read while its copy
 //!   is under way: it would be read at its old place.
 //! - A backlog of more than [`MOST_MOVABLE`] operations lets nobody pass any more, as a device does that runs out of free
-//!   blocks. It also bounds what a read costs us: time proportional to the backlog.
+//!   blocks. It also bounds what a read costs us: time proportional to the backlog of its channel, if collections stay on theirs.
 //! - The chain of a collection is kept in order, also across dies. A later collection follows an earlier one only through their dies,
 //!   channels and the permission to collect.
 //! - Planes may work at any pages of their blocks; older parts ask for equal page numbers. The first of two programs is done one
@@ -40,14 +46,17 @@
 //!   utilisation as they came to lie.
 
 mod abilities;
+mod backlog;
 mod lanes;
 mod passing;
+mod queue;
 
 use flash::Geometry;
 use ftl::{Cause, Nanos, Op, Span, Task};
 
 use crate::Latencies;
-use crate::planner::lanes::{Item, Lanes, Needs, Spot};
+use crate::planner::backlog::{After, Backlog};
+use crate::planner::lanes::{Item, Lanes, Needs, Spot, Want};
 use crate::timeline::Placed;
 use crate::watch::Watch;
 
@@ -56,29 +65,13 @@ pub use abilities::{Abilities, Suspend};
 /// The most operations that are planned again for a read.
 const MOST_MOVABLE: usize = 4096;
 
-/// An operation that nobody waits for and that is not over.
-#[derive(Clone, Copy)]
-struct Job {
-    id: u64,
-    chain: u32,
-    after: After,
-    end: u64,
-}
-
-/// What an operation follows.
-#[derive(Clone, Copy)]
-enum After {
-    /// A moment.
-    Moment(u64),
-    /// Another job.
-    Job(u64),
-}
-
 /// A permission to collect, and the last collection that had it.
 #[derive(Clone, Copy)]
 struct Permission {
     channel: u32,
     chain: u32,
+    /// The last job of that collection, 0 for none.
+    last: u64,
     /// When that collection ends, as far as it is planned.
     end: u64,
 }
@@ -89,12 +82,9 @@ pub(crate) struct Planner {
     latencies: Latencies,
     blocks_per_plane: u32,
     planes_per_die: u32,
-    dies_per_channel: u32,
     lanes: Lanes,
-    /// In the order in which they were first planned.
-    jobs: Vec<Job>,
+    backlog: Backlog,
     permissions: Vec<Permission>,
-    items: u64,
     die_busy_ns: Vec<u64>,
     /// Until when each die's time is counted: planes side by side count once.
     counted_until: Vec<u64>,
@@ -111,11 +101,9 @@ impl Planner {
             latencies,
             blocks_per_plane: shape.blocks_per_plane,
             planes_per_die: shape.planes_per_die,
-            dies_per_channel: shape.dies_per_channel,
             lanes: Lanes::new(shape.channels, shape.dies_per_channel, latencies.transfer_ns, abilities.multi_plane),
-            jobs: Vec::new(),
+            backlog: Backlog::new(shape.channels),
             permissions: Vec::new(),
-            items: 0,
             die_busy_ns: vec![0; dies],
             counted_until: vec![0; dies],
             channel_busy_ns: vec![0; channels],
@@ -126,7 +114,7 @@ impl Planner {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.lanes.clear();
-        self.jobs.clear();
+        self.backlog.clear();
         self.permissions.clear();
         self.die_busy_ns.fill(0);
         self.counted_until.fill(0);
@@ -147,7 +135,7 @@ impl Planner {
     }
 
     pub(crate) fn channel_free_from(&self, channel: u32, at: u64) -> u64 {
-        self.lanes.first_gap(channel as usize, at)
+        self.lanes.first_gap(channel, at, |_| true)
     }
 
     /// Plans an operation.
@@ -161,22 +149,21 @@ impl Planner {
 
     /// Shows and counts what is over at `now`; nothing begins before it any more.
     pub(crate) fn settle(&mut self, now: u64, mut watch: Option<&mut Watch>) {
-        for die in 0..self.lanes.dies() {
-            let (counted, busy) = (&mut self.counted_until[die as usize], &mut self.die_busy_ns[die as usize]);
-            let moved = &mut self.channel_busy_ns[(die / self.dies_per_channel) as usize];
-            let (idle_at, latencies) = (&mut self.idle_at, &self.latencies);
-            self.lanes.take_over(die, now, |item| {
-                let Spot { start, transfer, end } = item.spot;
-                *busy += end.saturating_sub(start.max(*counted));
-                *counted = end.max(*counted);
-                *moved += if transfer.is_some() { latencies.transfer_ns } else { 0 };
-                *idle_at = end.max(*idle_at);
-                if let Some(watch) = &mut watch {
-                    show(&item, latencies, now, watch);
-                }
-            });
-        }
-        self.jobs.retain(|job| job.end > now);
+        let Self { lanes, backlog, latencies, counted_until, die_busy_ns, channel_busy_ns, idle_at, .. } = self;
+        let dies_per_channel = die_busy_ns.len() / channel_busy_ns.len();
+        lanes.take_over(now, |item| {
+            let (Spot { start, transfer, end }, die) = (item.spot, item.task.die as usize);
+            let counted = &mut counted_until[die];
+            die_busy_ns[die] += end.saturating_sub(start.max(*counted));
+            *counted = end.max(*counted);
+            channel_busy_ns[die / dies_per_channel] += if transfer.is_some() { latencies.transfer_ns } else { 0 };
+            *idle_at = end.max(*idle_at);
+            backlog.close(item.job);
+            if let Some(watch) = &mut watch {
+                show(item, latencies, now, watch);
+            }
+        });
+        backlog.forget(now);
     }
 
     fn moves_later(&self) -> bool {
@@ -196,52 +183,44 @@ impl Planner {
         }
     }
 
-    /// The whole of an operation in a spot.
-    fn item(&mut self, task: Task, ready: u64, spot: Spot, movable: bool) -> Item {
-        self.items += 1;
+    fn want(&self, task: Task, movable: bool) -> Want {
+        Want { die: task.die, op: task.op, plane: self.plane(task), needs: self.needs(task.op), movable }
+    }
+
+    /// Enters the whole of an operation in a spot; returns its place.
+    fn insert(&mut self, task: Task, ready: u64, spot: Spot, job: u64) -> u32 {
         let needs = self.needs(task.op);
         let plane = self.plane(task);
-        let service_ns = needs.before_ns + needs.after_ns + if needs.moves { self.latencies.transfer_ns } else { 0 };
-        let service_ns = Some(service_ns);
-        Item {
-            id: self.items,
-            task,
-            copies: None,
-            plane,
-            ready,
-            needs,
-            spot,
-            movable,
-            whole: true,
-            begun: false,
-            lead_ns: 0,
-            service_ns,
-        }
+        let service_ns = Some(self.latencies.alone_ns(task.op));
+        let (copies, whole, begun, lead_ns) = (None, true, false, 0);
+        self.lanes.insert(Item { job, task, copies, plane, ready, needs, spot, whole, begun, lead_ns, service_ns })
     }
 
     /// An operation that a request waits for: fixed.
     fn promise(&mut self, task: Task, at: u64) -> Spot {
-        let (needs, plane) = (self.needs(task.op), self.plane(task));
-        let spot = self.lanes.fit(task, plane, needs, at, false);
-        let waits = spot.end > at + needs.before_ns + self.latencies.transfer_ns;
-        if task.op == Op::Read && waits && self.moves_later() && self.jobs.len() <= MOST_MOVABLE {
+        let want = self.want(task, false);
+        let spot = self.lanes.fit(&want, at, |_| true);
+        let waits = spot.end > at + self.latencies.alone_ns(task.op);
+        if task.op == Op::Read && waits && self.moves_later() && self.backlog.len() <= MOST_MOVABLE {
             return self.pass(task, at, spot);
         }
-        let item = self.item(task, at, spot, false);
-        self.lanes.insert(item);
+        self.insert(task, at, spot, 0);
         spot
     }
 
     /// An operation that nobody waits for: behind what it follows, and movable.
     fn schedule(&mut self, task: Task, at: u64) -> Spot {
         let after = self.followed(task, at);
-        let ready = self.resolve(after).unwrap_or(at).max(at);
+        let ready = self.backlog.resolve(after).unwrap_or(at).max(at);
         let movable = self.moves_later();
-        let spot = self.lanes.fit(task, self.plane(task), self.needs(task.op), ready, movable);
-        let item = self.item(task, at, spot, movable);
-        self.lanes.insert(item);
+        let spot = self.lanes.fit(&self.want(task, movable), ready, |_| true);
+        let job = if movable { self.backlog.next() } else { 0 };
+        let place = self.insert(task, at, spot, job);
         if movable {
-            self.jobs.push(Job { id: item.id, chain: task.chain, after, end: spot.end });
+            self.backlog.push(task.chain, self.lanes.channel(task.die), after, spot.end, place);
+        }
+        for permission in self.permissions.iter_mut().filter(|permission| permission.chain == task.chain) {
+            permission.last = job;
         }
         self.extend_permission(task.chain, spot.end);
         spot
@@ -250,7 +229,6 @@ impl Planner {
     /// What an operation of a chain follows: the one of the chain that ends when it is ready; for the first of a collection, the
     /// collection whose permission it gets.
     fn followed(&mut self, task: Task, at: u64) -> After {
-        let follows = |job: &&Job| job.end == at;
         let begins = self.permissions.iter().all(|permission| permission.chain != task.chain);
         if let Some(most) = self.abilities.gc_channels
             && begins
@@ -258,29 +236,28 @@ impl Planner {
         {
             return self.permit(task, at, most);
         }
-        let chain = self.jobs.iter().rev().take_while(|job| job.chain == task.chain);
-        chain.into_iter().find(follows).map_or(After::Moment(at), |job| After::Job(job.id))
+        self.backlog.of_chain_ending(task.chain, at).map_or(After::Moment(at), After::Job)
     }
 
     /// Takes a permission to collect: that of the same channel, if it collects already, else one that is free first.
     fn permit(&mut self, task: Task, at: u64, most: u32) -> After {
-        let channel = task.die / self.dies_per_channel;
+        let channel = self.lanes.channel(task.die);
         let same = self.permissions.iter().position(|permission| permission.channel == channel && permission.end > at);
         if let Some(same) = same {
             self.permissions[same].chain = task.chain;
             return After::Moment(at);
         }
         if self.permissions.len() < most as usize {
-            self.permissions.push(Permission { channel, chain: task.chain, end: at });
+            self.permissions.push(Permission { channel, chain: task.chain, last: 0, end: at });
             return After::Moment(at);
         }
         let Some(free) = self.permissions.iter_mut().min_by_key(|permission| permission.end) else {
             return After::Moment(at);
         };
-        let (before, end) = (free.chain, free.end);
-        *free = Permission { channel, chain: task.chain, end };
-        let last = self.jobs.iter().rev().find(|job| job.chain == before);
-        last.filter(|job| job.end == end).map_or(After::Moment(end), |job| After::Job(job.id))
+        let (before, end) = (free.last, free.end);
+        *free = Permission { channel, chain: task.chain, last: 0, end };
+        let is_last = self.backlog.get(before).is_some_and(|job| job.end == end);
+        if is_last { After::Job(before) } else { After::Moment(end) }
     }
 
     fn extend_permission(&mut self, chain: u32, end: u64) {
@@ -289,41 +266,27 @@ impl Planner {
         }
     }
 
-    /// The position of a job; jobs are numbered in the order in which they are planned.
-    fn job(&self, id: u64) -> Option<usize> {
-        self.jobs.binary_search_by_key(&id, |job| job.id).ok()
-    }
-
-    /// When what is followed is done; none if it is over.
-    fn resolve(&self, after: After) -> Option<u64> {
-        match after {
-            After::Moment(moment) => Some(moment),
-            After::Job(id) => self.job(id).map(|position| self.jobs[position].end),
-        }
-    }
-
     /// Makes a read and the program of what it read one operation inside the plane.
     fn copy_back(&mut self, task: Task, at: u64) -> Option<(u64, u64)> {
         if !self.abilities.copy_back || !task.copies {
             return None;
         }
-        let (last, earlier) = self.lanes.die(task.die).split_last()?;
+        let last = self.lanes.last_alone(task.die)?;
         let is_it = last.task.op == Op::Read && last.spot.end == at && last.whole;
-        let same = last.task.die == task.die && last.plane == self.plane(task) && last.task.chain == task.chain;
-        if !is_it || !same || earlier.iter().any(|item| item.spot.end > last.spot.start) {
+        if !is_it || last.plane != self.plane(task) || last.task.chain != task.chain {
             return None;
         }
-        let mut item = self.lanes.remove(task.die, last.id)?;
+        let mut item = *last;
         let Latencies { read_ns, program_ns, .. } = self.latencies;
         item.needs = Needs { before_ns: read_ns + program_ns, moves: false, after_ns: 0 };
         item.spot = Spot { start: item.spot.start, transfer: None, end: item.spot.start + read_ns + program_ns };
         (item.copies, item.whole, item.lead_ns) = (Some(task), false, read_ns);
         item.service_ns = Some(read_ns + program_ns);
-        self.lanes.insert(item);
+        self.lanes.replace_last(item);
         // The program may be done before the read was told to be; time does not go back.
         let end = item.spot.end.max(at);
-        if let Some(position) = self.job(item.id) {
-            self.jobs[position].end = end;
+        if let Some(job) = self.backlog.get_mut(item.job) {
+            job.end = end;
         }
         self.extend_permission(task.chain, end);
         Some((at, end))

@@ -1,20 +1,33 @@
 //! How a read gets past work that nobody waits for: what has not begun is taken back and planned again behind it, what is under
 //! way is suspended, if the device can.
 //!
-//! Nothing is changed unless the read is done earlier for it.
+//! Nothing is changed unless the read is done earlier for it. A read takes room on its die and its channel, so it can move operations of
+//! that channel, and what follows one of them, wherever that is. So the channel's operations are taken back; and those of another
+//! channel that come later in the order of first planning, as soon as one of them follows an operation that has moved. Everything
+//! else would be planned where it lies.
 
-use ftl::{Op, Task};
+use ftl::Task;
 
-use crate::planner::lanes::{Item, Needs, Spot};
+use crate::planner::lanes::{Item, Needs, Spot, Tag};
 use crate::planner::{Abilities, After, Planner};
 
-/// Work under way that can be suspended: the promise as it stands, and when the die would be free.
+/// Work under way that can be suspended.
 struct Halt {
+    /// As it stands.
     item: Item,
+    /// Its position among the promises of its die.
+    position: usize,
     /// When the work stops.
     stops: u64,
     /// When the die can read.
     yields: u64,
+}
+
+/// A channel of which operations were taken back.
+struct Emptied {
+    channel: u32,
+    /// The position of the next of its jobs to be planned again.
+    next: usize,
 }
 
 impl Planner {
@@ -22,116 +35,118 @@ impl Planner {
     pub(super) fn pass(&mut self, task: Task, at: u64, waiting: Spot) -> Spot {
         let Abilities { gc_yields, suspend, .. } = self.abilities;
         // What a read would suspend at once need not begin before it.
-        let mut taken = self.take_back(at, |item| gc_yields || suspend.covers(item.last_task().op));
-        let (needs, plane) = (self.needs(task.op), self.plane(task));
-        let mut spot = self.lanes.fit(task, plane, needs, at, false);
-        let halt = self.halt(task.die, at).and_then(|halt| {
-            self.lanes.shorten(task.die, halt.item.id, halt.yields);
-            let halted = self.lanes.fit(task, plane, needs, at, false);
+        let stays = move |tag: &Tag| tag.job == 0 || tag.start < at || !(gc_yields || suspend.covers(tag.op));
+        let want = self.want(task, false);
+        let mut spot = self.lanes.fit(&want, at, stays);
+        let mut halt = self.halt(task.die, at);
+        if let Some(Halt { item, position, yields, .. }) = halt {
+            self.lanes.set_end(task.die, position, yields);
+            let halted = self.lanes.fit(&want, at, stays);
             if halted.end < spot.end.min(waiting.end) {
                 spot = halted;
-                return Some(halt);
+            } else {
+                self.lanes.set_end(task.die, position, item.spot.end);
+                halt = None;
             }
-            self.lanes.remove(task.die, halt.item.id);
-            self.lanes.insert(halt.item);
-            None
-        });
+        }
         if spot.end >= waiting.end {
-            for item in taken {
-                self.lanes.insert(item);
-            }
-            let item = self.item(task, at, waiting, false);
-            self.lanes.insert(item);
+            self.insert(task, at, waiting, 0);
             return waiting;
         }
-        let item = self.item(task, at, spot, false);
-        self.lanes.insert(item);
         if let Some(halt) = halt {
-            taken.push(self.split(&halt, spot.end));
+            self.split(&halt, at, spot.end);
         }
-        taken.extend(self.take_back(at, |_| true));
-        self.plan_again(taken, at);
+        let emptied = self.empty(self.lanes.channel(task.die), at, 0);
+        self.insert(task, at, spot, 0);
+        self.plan_again(emptied, at);
         spot
     }
 
-    /// Takes back movable promises that do not begin before `at`.
-    fn take_back(&mut self, at: u64, chosen: impl Fn(&Item) -> bool) -> Vec<Item> {
-        let mut taken = Vec::new();
-        for die in 0..self.lanes.dies() {
-            self.lanes.take_back(die, |item| item.movable && item.spot.start >= at && chosen(item), &mut taken);
-        }
-        taken
+    /// Takes the operations of a channel back that come later than a job and do not begin before `at`.
+    fn empty(&mut self, channel: u32, at: u64, behind: u64) -> Emptied {
+        self.lanes.take_back(channel, at, behind);
+        let next = self.backlog.of_channel(channel).partition_point(|&job| job <= behind);
+        Emptied { channel, next }
     }
 
     /// The work that a die is at, if it can be suspended so that the die is free sooner.
     fn halt(&self, die: u32, at: u64) -> Option<Halt> {
-        let mut held = self.lanes.die(die).iter().filter(|item| item.spot.start < at && item.spot.end > at);
-        let item = *held.next().filter(|item| item.movable)?;
-        if held.next().is_some() || !self.abilities.suspend.covers(item.last_task().op) {
+        let position = self.lanes.under_way(die, at)?;
+        let item = *self.lanes.held(die, position);
+        if item.job == 0 || !self.abilities.suspend.covers(item.last_task().op) {
             return None;
         }
         let works_from =
             item.spot.transfer.map_or(item.spot.start, |at| at + self.latencies.transfer_ns) + item.lead_ns;
         let stops = at.max(works_from);
         let yields = stops + self.abilities.suspend_ns;
-        (yields < item.spot.end).then_some(Halt { item, stops, yields })
+        (yields < item.spot.end).then_some(Halt { item, position, stops, yields })
     }
 
-    /// Makes a shortened promise fixed, since it is under way, and returns what is left of it, to be taken up from `from` on.
-    fn split(&mut self, halt: &Halt, from: u64) -> Item {
-        let Halt { item, stops, .. } = *halt;
-        self.items += 1;
-        self.lanes.fix(item.task.die, item.id, self.items);
-        if let Some(position) = self.job(item.id) {
-            self.jobs[position].after = After::Moment(from);
-        }
+    /// Makes a shortened promise fixed, since it is under way. What is left of it becomes the job, as if taken back, to be taken up
+    /// from `from` on.
+    fn split(&mut self, halt: &Halt, at: u64, from: u64) {
+        let Halt { item, position, stops, .. } = *halt;
+        self.lanes.fix(item.task.die, position);
         let left_ns = item.spot.end - stops;
         let service_ns = match (item.copies, item.last_task().op) {
             (Some(_), _) => Some(self.latencies.program_ns),
             (None, _) => item.service_ns,
         };
-        Item {
+        let left = Item {
             task: item.last_task(),
             copies: None,
             needs: Needs { before_ns: self.abilities.resume_ns + left_ns, moves: false, after_ns: 0 },
+            spot: Spot { start: at, ..item.spot },
             whole: false,
             begun: true,
             lead_ns: self.abilities.resume_ns,
             service_ns,
             ..item
+        };
+        let place = self.lanes.keep(left);
+        if let Some(job) = self.backlog.get_mut(item.job) {
+            (job.place, job.after) = (place, After::Moment(from));
         }
     }
 
     /// Plans what was taken back again, in the order of its first planning, not before `at`.
-    fn plan_again(&mut self, taken: Vec<Item>, at: u64) {
-        let mut taken = taken;
-        taken.sort_unstable_by_key(|item| item.id);
-        for position in 0..self.jobs.len() {
-            let job = self.jobs[position];
-            let Ok(found) = taken.binary_search_by_key(&job.id, |item| item.id) else { continue };
-            let mut item = taken[found];
-            let follows = self.resolve(job.after);
-            // Work that was suspended has been ready since it first was, and so has what follows something that is over.
-            if let Some(ready) = follows.filter(|_| !item.begun) {
-                item.ready = ready;
+    fn plan_again(&mut self, emptied: Emptied, at: u64) {
+        let mut emptied = vec![emptied];
+        loop {
+            let next = |of: &Emptied| self.backlog.at(of.channel, of.next);
+            let nexts = emptied.iter_mut().filter_map(|of| next(of).map(|job| (job, of)));
+            let Some((job, of)) = nexts.min_by_key(|(job, _)| *job) else { return };
+            of.next += 1;
+            if !self.move_job(job, at) {
+                continue;
             }
-            let from = follows.unwrap_or(0).max(at);
-            item.spot = self.lanes.fit(item.task, item.plane, item.needs, from, true);
-            self.lanes.insert(item);
-            self.jobs[position].end = item.spot.end;
-            self.extend_permission(job.chain, item.spot.end);
+            let following: Vec<u32> = self.backlog.following(job).collect();
+            for channel in following {
+                if emptied.iter().all(|of| of.channel != channel) {
+                    emptied.push(self.empty(channel, at, job));
+                }
+            }
         }
     }
-}
 
-impl Item {
-    /// What the die works at in the end: of a copy-back, its program.
-    pub(super) fn last_task(&self) -> Task {
-        self.copies.unwrap_or(self.task)
-    }
-
-    /// Whether it may be joined by, and join, others of its kind on other planes.
-    pub(super) fn joins(&self, op: Op) -> bool {
-        self.whole && self.task.op == op
+    /// Plans a job again that was taken back, and says whether it is done at another time.
+    fn move_job(&mut self, number: u64, at: u64) -> bool {
+        let Some(&job) = self.backlog.get(number) else { return false };
+        let item = self.lanes.item(job.place);
+        if item.spot.start < at {
+            return false;
+        }
+        let follows = self.backlog.resolve(job.after);
+        // Work that was suspended has been ready since it first was, and a collection since it waits for its permission.
+        if let Some(ready) = follows.filter(|_| !item.begun && job.is_inner) {
+            self.lanes.set_ready(job.place, ready);
+        }
+        let spot = self.lanes.fit_again(job.place, follows.unwrap_or(0).max(at));
+        if let Some(job) = self.backlog.get_mut(number) {
+            job.end = spot.end;
+        }
+        self.extend_permission(job.chain, spot.end);
+        spot.end != job.end
     }
 }

@@ -392,6 +392,70 @@ fn whatever_moves_promises_to_requests_are_kept_and_no_resource_does_two_things(
     }
 }
 
+/// Collections whose copies go to any die, and requests of several pages, at random; returns the promises of requests.
+fn load(device: &mut Scenario, dies: u64, seed: u64) -> Vec<(u32, &'static str, &'static str, u64, u64)> {
+    let mut draw = dice(seed);
+    let (mut now, mut told) = (0, Vec::new());
+    for chain in 1..=300 {
+        now += draw(4000);
+        device.pricing.begin(Nanos(now));
+        let (die, mut at) = (draw(dies) as u32, now);
+        for _ in 0..draw(4) {
+            let to = if draw(3) == 0 { draw(dies) as u32 } else { die };
+            at = device.copy(chain, block(die, draw(2) as u32, 0), block(to, draw(2) as u32, 1), at).1;
+        }
+        device.collection(chain, ERASE, block(die, 0, 0), at);
+        let mut cursor = now;
+        for _ in 0..=draw(3) {
+            let op = if draw(3) == 0 { PROGRAM } else { READ };
+            let pbn = block(draw(dies) as u32, draw(2) as u32, 2);
+            let (start, end) = device.host(op, pbn, cursor);
+            told.push((pbn.get() / (2 * BLOCKS), op.name(), HOST, start, end));
+            cursor = if draw(2) == 0 { now } else { end };
+        }
+    }
+    told
+}
+
+#[test]
+fn what_moves_takes_along_what_follows_it_on_whatever_channel() {
+    for seed in 0..40 {
+        let (channels, dies_per_channel) = [(1, 2), (2, 1), (2, 2), (4, 1)][seed as usize % 4];
+        let abilities = Abilities {
+            multi_plane: seed / 4 % 2 == 0,
+            suspend: [Suspend::Off, Suspend::Both][seed as usize / 8 % 2],
+            suspend_ns: 20,
+            resume_ns: 30,
+            gc_channels: [None, Some(1)][seed as usize / 16 % 2],
+            gc_yields: true,
+            ..Abilities::default()
+        };
+        let mut device = Scenario::new(channels, dies_per_channel, abilities);
+        let mut told = load(&mut device, u64::from(channels * dies_per_channel), seed);
+        device.timeline();
+        let facts = device.pricing.timeline().expect("recorded");
+        let mut kept: Vec<_> = rows(&facts).into_iter().filter(|row| row.2 == HOST).collect();
+        kept.sort_unstable();
+        told.sort_unstable();
+        assert_eq!(kept, told, "seed {seed}: what requests were told");
+        // A copy is ready when its page has been read, wherever that came to lie. With the read, all before it in the chain moved.
+        let works = |op, i: usize| facts.op[i] == op && facts.cause[i] == COLLECTION;
+        let all = 0..facts.op.len();
+        let reads: Vec<u64> = all.clone().filter(|&i| works("read", i)).map(|i| facts.end_ns[i]).collect();
+        let early = all.clone().find(|&i| works("program", i) && !reads.contains(&facts.ready_ns[i]));
+        assert_eq!(
+            early.map(|i| facts.ready_ns[i]),
+            None,
+            "seed {seed}: a page is programmed that was read at another time"
+        );
+        for (i, row) in rows(&facts).iter().enumerate() {
+            let mut others = rows(&facts).into_iter().skip(i + 1).filter(|other| other.0 == row.0 && other.3 < row.4);
+            let meets = others.find(|other| !abilities.multi_plane || other.1 != row.1);
+            assert_eq!(meets, None, "seed {seed}: on the die together with {row:?}");
+        }
+    }
+}
+
 #[test]
 fn without_need_the_planner_does_what_complete_lists_do() {
     // As many channels may collect as there are: nothing differs from the plain model but that no gap is too short.
