@@ -41,7 +41,12 @@ impl Gaps {
 
     /// The position of the first gap that ends at `end` or later.
     pub(crate) fn first_ending_at(&self, end: u64) -> usize {
-        self.list().partition_point(|gap| gap.1 < end)
+        // Often it is the first, and the processor need not wait for a search to know.
+        if self.list().first().is_some_and(|gap| gap.1 >= end) {
+            0
+        } else {
+            self.list().partition_point(|gap| gap.1 < end)
+        }
     }
 
     /// End of the latest gap, 0 for none.

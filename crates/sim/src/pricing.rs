@@ -254,7 +254,6 @@ impl Pricing {
     }
 
     /// Puts an operation into a gap of its die, if it fits one.
-    #[cold]
     #[inline(never)]
     fn fill_gap(&mut self, op: Op, index: usize, at: u64) -> Option<Place> {
         let (die, gaps) = (&mut self.dies[index], &mut self.gaps[index]);

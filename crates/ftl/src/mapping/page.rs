@@ -54,7 +54,7 @@
 use flash::{Lpn, Pbn, Ppn, Role, long_array};
 
 use crate::parameter::joined;
-use crate::parts::page_mapped::{HOST, PageMapped, up_to_error};
+use crate::parts::page_mapped::{HOST, PageMapped};
 use crate::parts::page_space::{GC_THRESHOLD, Needs, PageSpace, Stream};
 use crate::parts::prefetch::prefetch;
 use crate::parts::summary::{self, Summaries};
@@ -239,6 +239,13 @@ impl PageMapped for Page {
     }
 
     #[inline]
+    fn foresee_move(&self, lpn: Lpn, foresight: Foresight) {
+        if foresight == Foresight::Far {
+            prefetch(&self.map, lpn.index());
+        }
+    }
+
+    #[inline]
     fn moved(&mut self, lpn: Lpn, to: Ppn) {
         self.map[lpn.index()] = Some(to);
     }
@@ -265,13 +272,8 @@ impl PageMapped for Page {
         let cause = if fails { Cause::Relocation } else { Cause::Collection };
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        for &from in &moving {
-            if let Some(lpn) = media.device().peek(from) {
-                prefetch(&self.map, lpn as usize);
-            }
-        }
         media.because(cause, |media| {
-            let (moved, result) = up_to_error(&moving, |from| self.move_page(media, die, from));
+            let (moved, result) = self.move_pages(media, die, &moving);
             let result = result.and_then(|()| self.replace_vanishing(media, die, victim));
             self.space.finish(media, victim, fails, moved.iter().copied(), result)
         })?;

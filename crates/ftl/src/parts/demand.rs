@@ -263,6 +263,9 @@ impl<S: DemandScheme> DemandPaged<S> {
         let mut eviction = Note::CleanEviction;
         while let Some(page) = self.cache.must_write() {
             eviction = Note::DirtyEviction;
+            for foresight in [Foresight::Near, Foresight::Next] {
+                self.foresee_translation(page, foresight);
+            }
             self.write_translation(media, page, &[], Self::next_translation_die)?;
         }
         media.note(eviction);
@@ -286,8 +289,24 @@ impl<S: DemandScheme> DemandPaged<S> {
     #[inline]
     pub(super) fn prefetch_change(&self, lpn: Lpn) {
         match self.cache.find(lpn) {
-            Some(slot) => self.cache.prefetch_change(slot),
+            Some(slot) => self.cache.prefetch_change(lpn, slot),
             None => self.table.prefetch(lpn),
+        }
+    }
+
+    /// Asks for what writing a translation page touches: where it lies, and its entries that are newer than flash.
+    #[inline]
+    pub(super) fn foresee_translation(&self, page: u32, foresight: Foresight) {
+        match foresight {
+            Foresight::Far => {
+                self.cache.prefetch_newer_of(page);
+                self.table.locations(page).iter().flatten().for_each(|&ppn| self.space.prefetch(ppn));
+            }
+            Foresight::Near => self.cache.newer_of(page).for_each(|lpn| {
+                self.cache.prefetch_slot(lpn);
+                self.table.prefetch(lpn);
+            }),
+            Foresight::Next => self.cache.newer_of(page).for_each(|lpn| self.prefetch_change(lpn)),
         }
     }
 

@@ -14,8 +14,9 @@ use crate::parts::demand::{COLLECTED, DemandPaged, TRANSLATION};
 use crate::parts::demand_policy::{DemandScheme, MapCache};
 use crate::parts::page_mapped::{PageMapped, up_to_error};
 use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::prefetch::announce;
 use crate::parts::trims::Trims;
-use crate::{Cause, Content, Device, FtlError, Label, Media, Note};
+use crate::{Cause, Content, Device, Foresight, FtlError, Label, Media, Note};
 
 impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     #[inline]
@@ -39,6 +40,15 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
         (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.entry(lpn) == Some(ppn))
+    }
+
+    #[inline]
+    fn foresee_move(&self, lpn: Lpn, foresight: Foresight) {
+        match foresight {
+            Foresight::Far => self.cache.prefetch_slot(lpn),
+            Foresight::Near => self.prefetch_change(lpn),
+            Foresight::Next => {}
+        }
     }
 
     #[inline]
@@ -147,10 +157,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        let lpns = || moving.iter().filter_map(|&from| media.device().peek(from)).map(Lpn::new);
-        lpns().for_each(|lpn| self.cache.prefetch_slot(lpn));
-        lpns().for_each(|lpn| self.prefetch_change(lpn));
-        let (moved, result) = up_to_error(&moving, |from| self.move_page(media, die, from));
+        let (moved, result) = self.move_pages(media, die, &moving);
         // What was moved is mapped there even if something failed on the way; unless its translation page could not be written.
         let updated = media.because(Cause::MappingCollection, |media| self.update_translations(media));
         let unmoved = self.take_back_updates();
@@ -165,7 +172,9 @@ impl<S: DemandScheme> DemandPaged<S> {
     fn update_translations<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         let mut updates = std::mem::take(&mut self.updates);
         updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
-        let written = updates.chunk_by(|a, b| a.0 == b.0).try_for_each(|group| {
+        let groups: Vec<_> = updates.chunk_by(|a, b| a.0 == b.0).collect();
+        let written = groups.iter().enumerate().try_for_each(|(at, group)| {
+            announce(&groups, at, |group, foresight| self.foresee_translation(group[0].0, foresight));
             self.write_translation(media, group[0].0, group, |scheme, _, channels| scheme.die_for_translation(channels))
         });
         if written.is_ok() {
@@ -216,7 +225,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        let (moved, result) = up_to_error(&moving, |from| self.move_translation(media, die, from));
+        let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(media, die, from));
         self.space.finish(media, victim, fails, moved.iter().copied(), result)?;
         self.moving = moving;
         Ok(())

@@ -84,6 +84,9 @@ pub trait MapCache {
     /// Whether a page's entry is cached and newer than flash.
     fn is_newer(&self, lpn: Lpn) -> bool;
 
+    /// The cached entries of a translation page that are newer than flash, in order.
+    fn newer_of(&self, translation_page: u32) -> impl Iterator<Item = Lpn>;
+
     /// Whether a whole translation page is cached, so that it need not be read to be written.
     fn holds_page(&self, _translation_page: u32) -> bool {
         false
@@ -92,11 +95,14 @@ pub trait MapCache {
     /// Hands out the entries of a translation page that are newer than flash, in order, which thereby become clean.
     fn clean(&mut self, translation_page: u32, write: impl FnMut(Lpn, Option<Ppn>));
 
+    /// Asks for the memory that tells which entries of a translation page are newer than flash.
+    fn prefetch_newer_of(&self, _translation_page: u32) {}
+
     /// Asks for the memory that finding an entry touches.
     fn prefetch_slot(&self, _lpn: Lpn) {}
 
     /// Asks for the memory that changing an entry touches.
-    fn prefetch_change(&self, _slot: Self::Slot) {}
+    fn prefetch_change(&self, _lpn: Lpn, _slot: Self::Slot) {}
 
     /// Asks for the memory that using an entry touches.
     fn prefetch_use(&self, _slot: Self::Slot) {}

@@ -31,10 +31,11 @@ impl Ledger {
         self.bits[ppn.index() / 64] >> (ppn.index() % 64) & 1 == 1
     }
 
-    /// Asks for the memory that invalidating a page touches.
+    /// Asks for the memory that invalidating a page of a known block touches.
     #[inline]
-    pub fn prefetch(&self, ppn: Ppn) {
+    pub fn prefetch(&self, ppn: Ppn, pbn: Pbn) {
         prefetch(&self.bits, ppn.index() / 64);
+        prefetch(&self.counts, pbn.index());
     }
 
     /// Valid pages of a block.

@@ -1,13 +1,10 @@
 //! Mapping entries in RAM: which are cached, which of them are newer than flash, and which leaves next.
-//!
-//! Which entries are dirty is a bitmap over logical pages, so that all of one translation page are neighbours there and can be
-//! written back at once, without following links from one to the next.
 
 use flash::{Lpn, Ppn, long_array, long_array_of};
 
 use crate::parameter::joined;
-use crate::parts::bits::ones;
 use crate::parts::demand_policy::{MapCache, Ram};
+use crate::parts::newer_entries::NewerEntries;
 use crate::parts::prefetch::prefetch;
 use crate::parts::recency::{self, Recency};
 use crate::parts::translation::TranslationTable;
@@ -64,10 +61,8 @@ pub struct MappingCache {
     capacity: usize,
     slot_of: Vec<Option<std::num::NonZeroU32>>,
     recency: Recency,
-    /// A bit for each logical page whose cached entry is newer than flash.
-    dirty: Vec<u64>,
-    /// Words of `dirty` for a translation page.
-    dirty_words: usize,
+    newer: NewerEntries,
+    entries_per_page: u32,
     /// Whether all changed entries of a translation page are written together.
     batches: bool,
 }
@@ -88,8 +83,8 @@ impl MappingCache {
             capacity,
             slot_of: long_array(None, logical_pages as usize),
             recency: recency(capacity),
-            dirty: long_array(0, (logical_pages.div_ceil(entries_per_page) * entries_per_page / 64) as usize),
-            dirty_words: entries_per_page as usize / 64,
+            newer: NewerEntries::none(logical_pages, entries_per_page),
+            entries_per_page,
             batches,
         }
     }
@@ -130,11 +125,7 @@ impl MappingCache {
 
     /// The translation page of an entry.
     fn page_of(&self, lpn: Lpn) -> u32 {
-        lpn.index() as u32 / (64 * self.dirty_words as u32)
-    }
-
-    fn is_dirty(&self, lpn: Lpn) -> bool {
-        self.dirty[lpn.index() / 64] >> (lpn.index() % 64) & 1 == 1
+        lpn.get() / self.entries_per_page
     }
 }
 
@@ -160,7 +151,7 @@ impl MapCache for MappingCache {
     fn must_write(&mut self) -> Option<u32> {
         let victim = self.recency.victim()?;
         let lpn = self.lpn(Slot(victim));
-        self.is_dirty(lpn).then(|| self.page_of(lpn))
+        self.newer.contains(lpn).then(|| self.page_of(lpn))
     }
 
     fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Slot {
@@ -171,7 +162,7 @@ impl MapCache for MappingCache {
         } else {
             let slot = self.recency.victim().unwrap_or(0);
             let left = std::mem::replace(&mut self.entries[slot as usize], Entry { lpn, ppn });
-            debug_assert!(!self.is_dirty(left.lpn), "a dirty entry would be lost");
+            debug_assert!(!self.newer.contains(left.lpn), "a dirty entry would be lost");
             self.slot_of[left.lpn.index()] = None;
             self.recency.leave(slot);
             slot
@@ -191,34 +182,40 @@ impl MapCache for MappingCache {
     fn set(&mut self, slot: Slot, ppn: Option<Ppn>) {
         let entry = &mut self.entries[slot.0 as usize];
         entry.ppn = ppn;
-        self.dirty[entry.lpn.index() / 64] |= 1 << (entry.lpn.index() % 64);
+        self.newer.insert(entry.lpn);
     }
 
     fn is_newer(&self, lpn: Lpn) -> bool {
-        self.is_dirty(lpn)
+        self.newer.contains(lpn)
+    }
+
+    fn newer_of(&self, translation_page: u32) -> impl Iterator<Item = Lpn> {
+        self.newer.of_page(translation_page)
     }
 
     fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
         if !self.batches {
             if let Some(victim) = self.recency.victim().map(Slot)
                 && self.page_of(self.lpn(victim)) == translation_page
-                && self.is_dirty(self.lpn(victim))
+                && self.newer.contains(self.lpn(victim))
             {
                 let lpn = self.lpn(victim);
                 write(lpn, self.ppn(victim));
-                self.dirty[lpn.index() / 64] &= !(1 << (lpn.index() % 64));
+                self.newer.remove(lpn);
             }
             return;
         }
-        let first = translation_page as usize * self.dirty_words;
-        let lpns = || ones(&self.dirty[first..first + self.dirty_words]).map(|bit| Lpn::at(first * 64 + bit));
-        lpns().filter_map(|lpn| self.find(lpn)).for_each(|slot| self.prefetch_entry(slot));
-        for lpn in lpns() {
+        for lpn in self.newer.of_page(translation_page) {
             if let Some(slot) = self.find(lpn) {
                 write(lpn, self.ppn(slot));
             }
         }
-        self.dirty[first..first + self.dirty_words].fill(0);
+        self.newer.remove_page(translation_page);
+    }
+
+    #[inline]
+    fn prefetch_newer_of(&self, translation_page: u32) {
+        self.newer.prefetch_page(translation_page);
     }
 
     #[inline]
@@ -227,8 +224,9 @@ impl MapCache for MappingCache {
     }
 
     #[inline]
-    fn prefetch_change(&self, slot: Slot) {
+    fn prefetch_change(&self, lpn: Lpn, slot: Slot) {
         self.prefetch_entry(slot);
+        self.newer.prefetch(lpn);
     }
 
     #[inline]

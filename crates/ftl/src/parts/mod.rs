@@ -21,6 +21,7 @@ pub mod log_space;
 pub mod mapping_cache;
 pub mod merge;
 pub mod merge_counts;
+pub mod newer_entries;
 pub mod page_mapped;
 pub mod page_space;
 pub mod page_table;

@@ -7,8 +7,9 @@
 use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::prefetch::announce;
 use crate::parts::trims::Trims;
-use crate::{Content, Device, FtlError, Label, Layout, Media, Note, RecoverError};
+use crate::{Content, Device, Foresight, FtlError, Label, Layout, Media, Note, RecoverError};
 
 /// The stream of what the host writes.
 pub const HOST: Stream = 0;
@@ -31,6 +32,9 @@ pub trait PageMapped {
 
     /// The LPN whose page this is, found in the map, for a page that cannot be read and so does not tell.
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn>;
+
+    /// Tells of a data page that will be moved, so that the scheme can ask for the memory that it will touch.
+    fn foresee_move(&self, lpn: Lpn, foresight: Foresight);
 
     /// A data page was moved: changes the map.
     fn moved(&mut self, lpn: Lpn, to: Ppn);
@@ -135,6 +139,24 @@ pub trait PageMapped {
         }
     }
 
+    /// Moves pages off a die up to the first error; returns the pages moved, and how it ended.
+    #[inline]
+    fn move_pages<'a, D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        pages: &'a [Ppn],
+    ) -> (&'a [Ppn], Result<(), FtlError>) {
+        up_to_error(pages, |at, from| {
+            announce(pages, at, |&from, foresight| {
+                if let Some(lpn) = media.device().peek(from) {
+                    self.foresee_move(Lpn::new(lpn), foresight);
+                }
+            });
+            self.move_page(media, die, from)
+        })
+    }
+
     /// Moves a data page or a trim page off a die. One that cannot be read becomes a lost page.
     #[inline]
     fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
@@ -221,11 +243,14 @@ pub trait PageMapped {
     }
 }
 
-/// Does something for each page up to the first error; returns the pages done, and how it ended.
+/// Does something for each page, given its position too, up to the first error; returns the pages done, and how it ended.
 #[inline]
-pub fn up_to_error(pages: &[Ppn], mut each: impl FnMut(Ppn) -> Result<(), FtlError>) -> (&[Ppn], Result<(), FtlError>) {
+pub fn up_to_error(
+    pages: &[Ppn],
+    mut each: impl FnMut(usize, Ppn) -> Result<(), FtlError>,
+) -> (&[Ppn], Result<(), FtlError>) {
     for (done, &ppn) in pages.iter().enumerate() {
-        if let Err(error) = each(ppn) {
+        if let Err(error) = each(done, ppn) {
             return (&pages[..done], Err(error));
         }
     }

@@ -4,14 +4,14 @@
 //! leaves the CMT falls into its translation page if that is cached. So what an entry says stands, in this order, in the CMT,
 //! in its cached translation page, on flash. Both levels are plain LRU.
 //!
-//! Which entries are newer than flash is one bitmap for both levels.
+//! Which entries are newer than flash is known for both levels together.
 
 use std::collections::BTreeMap;
 
 use flash::{Lpn, Ppn, long_array};
 
-use crate::parts::bits::ones;
 use crate::parts::demand_policy::MapCache;
+use crate::parts::newer_entries::NewerEntries;
 use crate::parts::recency::Recency;
 use crate::parts::translation::TranslationTable;
 
@@ -48,7 +48,7 @@ pub struct TwoLevelCache {
     page_capacity: usize,
     page_recency: Recency,
     page_of: BTreeMap<u32, u32>,
-    dirty: Vec<u64>,
+    newer: NewerEntries,
     entries_per_page: u32,
 }
 
@@ -68,7 +68,7 @@ impl TwoLevelCache {
             page_capacity,
             page_recency: Recency::segmented(page_capacity, 0),
             page_of: BTreeMap::new(),
-            dirty: long_array(0, (translation_pages * entries_per_page / 64) as usize),
+            newer: NewerEntries::none(logical_pages, entries_per_page),
             entries_per_page,
         }
     }
@@ -79,13 +79,6 @@ impl TwoLevelCache {
 
     fn place(&self, lpn: Lpn) -> (u32, u32) {
         (lpn.get() / self.entries_per_page, lpn.get() % self.entries_per_page)
-    }
-
-    /// Entries of a translation page that are newer than flash.
-    fn newer_of(&self, page: u32) -> impl Iterator<Item = Lpn> + '_ {
-        let words = self.entries_per_page as usize / 64;
-        let first = page as usize * words;
-        ones(&self.dirty[first..first + words]).map(move |bit| Lpn::at(first * 64 + bit))
     }
 
     /// The cached translation page that leaves when another one comes, if one has to.
@@ -216,11 +209,15 @@ impl MapCache for TwoLevelCache {
                 Lpn::new(page.number * self.entries_per_page + offset)
             }
         };
-        self.dirty[lpn.index() / 64] |= 1 << (lpn.index() % 64);
+        self.newer.insert(lpn);
     }
 
     fn is_newer(&self, lpn: Lpn) -> bool {
-        self.dirty[lpn.index() / 64] >> (lpn.index() % 64) & 1 == 1
+        self.newer.contains(lpn)
+    }
+
+    fn newer_of(&self, translation_page: u32) -> impl Iterator<Item = Lpn> {
+        self.newer.of_page(translation_page)
     }
 
     fn holds_page(&self, translation_page: u32) -> bool {
@@ -228,8 +225,7 @@ impl MapCache for TwoLevelCache {
     }
 
     fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
-        let newer: Vec<_> = self.newer_of(translation_page).collect();
-        for lpn in newer {
+        for lpn in self.newer.of_page(translation_page) {
             if let Some(slot) = self.find(lpn) {
                 let ppn = self.ppn(slot);
                 write(lpn, ppn);
@@ -240,8 +236,8 @@ impl MapCache for TwoLevelCache {
                     self.pages[cached as usize].content[offset as usize] = ppn;
                 }
             }
-            self.dirty[lpn.index() / 64] &= !(1 << (lpn.index() % 64));
         }
+        self.newer.remove_page(translation_page);
     }
 }
 

@@ -153,6 +153,12 @@ impl Victims {
         }
     }
 
+    /// Asks for the memory that a page of a block becoming invalid touches.
+    #[inline]
+    pub fn prefetch(&self, pbn: Pbn) {
+        self.lists.prefetch(pbn.get());
+    }
+
     /// A page of a block has become invalid, which leaves `valid_pages` there. Open blocks are ignored.
     #[inline]
     pub fn page_invalidated(&mut self, pbn: Pbn, valid_pages: u32) {

@@ -239,7 +239,9 @@ impl PageSpace {
     /// Asks for the memory that releasing a page touches.
     #[inline]
     pub fn prefetch(&self, ppn: Ppn) {
-        self.ledger.prefetch(ppn);
+        let pbn = self.geometry.block_of(ppn);
+        self.ledger.prefetch(ppn, pbn);
+        self.victims.prefetch(pbn);
     }
 
     /// A page's content is superseded.
