@@ -28,10 +28,10 @@ use crate::dice::derive;
 use crate::failure::{Failure, Fault, Place};
 use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
+use crate::outcome::Outcome;
 use crate::recorder::{Recorder, Step, Tape};
 use crate::session::Session;
 use crate::sieve::Sieve;
-use crate::suite::Outcome;
 use crate::workload::{Pattern, Workload};
 
 /// How many second cuts are tried.

@@ -13,8 +13,8 @@ use crate::case::Case;
 use crate::failure::Fault;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
+use crate::outcome::Outcome;
 use crate::recorder::{CutDevice, Recorder, Tape};
-use crate::suite::Outcome;
 use crate::variants::Settings;
 
 type CutFtl = Box<dyn Ftl<CutDevice>>;

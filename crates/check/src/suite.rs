@@ -11,7 +11,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ftl::{ConfigError, Layout, Media, Op, Tally, Timed, Untimed};
+use ftl::{ConfigError, Layout, Media, Timed, Untimed};
 
 use crate::case::Case;
 use crate::dice::derive;
@@ -20,25 +20,8 @@ use crate::failure::{Failure, Fault, Place};
 use crate::faults;
 use crate::host::{CheckedFtl, Host};
 use crate::operation::{Extent, Operation};
+use crate::outcome::Outcome;
 use crate::session::create;
-
-/// What a passed case amounts to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// Hash of every flash operation of one run.
-    pub event_hash: u64,
-    /// Operations by cause, and events, of one run.
-    pub tally: Tally,
-    /// Host pages written in one run.
-    pub pages_written: u64,
-}
-
-impl Outcome {
-    /// Flash operations of one run.
-    pub fn flash_operations(&self) -> u64 {
-        Op::ALL.iter().map(|&op| self.tally.total(op)).sum()
-    }
-}
 
 /// Runs a case of a registered scheme, or of the canary; with the power cuts that it names, if it names any.
 pub fn run_case(case: &Case) -> Result<Outcome, Failure> {

@@ -32,9 +32,9 @@ use crate::frail::{Frail, FrailDevice, Hit, Hits};
 use crate::operation::{Extent, Operation};
 use crate::oracle::{Stamp, page_of};
 use crate::ordeal::{Endured, Ordeal};
+use crate::outcome::Outcome;
 use crate::session::{create, recover};
 use crate::strike::{self, Strike};
-use crate::suite::Outcome;
 
 /// Runs a case on flash that fails; `Err` has the strikes that took effect in its replay line.
 pub fn endure(case: &Case, ordeal: &Ordeal) -> Result<Endured, Failure> {

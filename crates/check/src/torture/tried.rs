@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::case::Case;
 use crate::explorer::Explored;
 use crate::ordeal::Endured;
+use crate::outcome::Outcome;
 use crate::strike::Strike;
-use crate::suite::Outcome;
 
 /// Sums over trials that passed; operations of first runs only, where a trial runs twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
