@@ -6,8 +6,8 @@ Both serve 256 MiB from memory over a Unix socket: nbdkit its memory plugin, ftl
 scheme and every page written before; once with a spare at which collections copy more than a page for each page that is
 written, once with one at which they copy little. Random 4 KiB reads and writes at queue depths 1 and 32. Each pair is
 measured back to back, so that a machine that drifts drifts for both. Then modelled latency: how much later than the
-modelled device would have answered fio has its reads, sockets and fio included. Needs fio with its nbd engine, nbdkit
-and a release build of the module.
+modelled device would have answered replies leave, and fio has its reads, sockets and fio included. Needs fio with its
+nbd engine, nbdkit and a release build of the module.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def nbdkit(folder: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def made(folder: Path, device: dict[str, str | float], ftl: str = "page") -> Iterator[Path]:
-    """An image in memory for the page scheme."""
+    """An image in memory."""
     image = folder / "page.img"
     fk.create_image(image, ftl, device={"capacity": SIZE + "iB", **device})
     try:

@@ -38,7 +38,7 @@ impl Latency {
         Self { histogram, sum_ns: 0, max_ns: 0 }
     }
 
-    /// Counts a response; one of more than an hour counts as an hour in percentiles.
+    /// Counts a response.
     #[inline]
     pub fn record(&mut self, response_ns: u64) {
         self.histogram.saturating_record(response_ns);

@@ -27,9 +27,10 @@ Image = Annotated[Path, typer.Argument(metavar="IMAGE", help="The flash image.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 POLL_S = 0.2
-# A modelled device that recovers for longer than this is said to.
-SLOW_MOUNT_S = 1.0
 """How often a server is looked at; signals are heard between two looks."""
+
+SLOW_MOUNT_S = 1.0
+"""How long a modelled device must recover before that is worth a line."""
 
 
 @image.command()
