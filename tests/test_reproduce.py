@@ -65,6 +65,7 @@ paper = "Nothing."
 
 [[claims]]
 id = "C1"
+kind = "measured"
 text = "BAST does not depend on groups."
 source = "a test"
 measure = { kind = "spread", sweep = "n", metric = "flash_time_s", of = "BAST" }
@@ -75,10 +76,12 @@ unit = "%"
 
 [[claims]]
 id = "C2"
+kind = "measured"
 text = "SAST takes no time."
 source = "a test"
 measure = { kind = "change_at_best", sweep = "n", metric = "flash_time_s", of = "SAST", against = "BAST" }
 paper = "-100 %"
+effect = "lower"
 reproduced = [-1, -0.999]
 partly = [-1, -0.998]
 unit = "%"
@@ -122,7 +125,15 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
     done = reproduce.reproduce(reproduce.load(study))
     done.page(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    for words in ("Groups", "BAST does not depend", "not reproduced", "Time passes.", "1 reproduced", "<svg", "None."):
+    for words in (
+        "Groups",
+        "BAST does not depend",
+        "not reproduced",
+        "Time passes.",
+        "measured: 1 reproduced",
+        "<svg",
+        "None.",
+    ):
         assert words in text, words
     page = Loads()
     page.feed(text)
@@ -141,6 +152,28 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         ('axis = "s"\n', "", "axis is missing in the figureplan time"),
         ('sweep = "n"\nx = "group', 'sweep = "m"\nx = "group', "the sweeps are n"),
         ("[[sweeps]]", "[[sweeps]", "Expected"),
+        ('kind = "measured"', 'kind = "mesured"', "there are measured, calibrated, identity"),
+        ('kind = "measured"\n', "", "kind is missing in the claim C1"),
+        ('kind = "measured"', 'kind = "identity"', "a claim of the kind identity needs the bounds holds"),
+        ("partly = [0, 1]", "partly = [0, 1]\nholds = [0, 0]", "the kind measured has no bounds holds"),
+        ("partly = [0, 1]", "partly = [0.5, 1]", "partly = [0.5, 1]: must enclose reproduced = [0, 0]"),
+        ("partly = [0, 1]", "partly = [1, 0]", "partly = [1, 0]: must be the lowest and the highest value"),
+        ("partly = [0, 1]", "partly = [0, 1]\nseeds = 0", "seeds = 0: must be 1 or more"),
+        ('of = "BAST" }', 'of = "BAST", key = "n" }', "key is no key of the measure spread"),
+        (', against = "BAST"', "", "the measure change_at_best lacks the key against"),
+        ('of = "BAST" }', 'of = "BAST", each = ["size"] }', "no run has the key size of each"),
+        ('effect = "lower"\n', "", "takes one of lower, higher, similar"),
+        ('paper = "0 %"', 'paper = "0 %"\neffect = "similar"', "the measure spread takes none"),
+        (
+            "reproduced = [-1, -0.999]\npartly = [-1, -0.998]",
+            "reproduced = [-1, 0]\npartly = [-1, 1]",
+            "must leave out 0",
+        ),
+        (
+            'requests = 4000, addresses = "wrap" }]',
+            'requests = 4000, addresses = "wrap" }, { preset = "fin2", requests = 500, addresses = "wrap" }]',
+            "over the workloads fin1, fin2 hides",
+        ),
     ],
 )
 def test_a_wrong_study_is_refused_in_words(study: Path, tmp_path: Path, before: str, after: str, message: str) -> None:
@@ -203,6 +236,7 @@ paper = "Nothing."
 
 [[claims]]
 id = "C1"
+kind = "measured"
 text = "By the model a lookup takes half of 250 µs, half of 450 µs and half of 0.1 µs twice."
 source = "a test"
 measure = { kind = "value", sweep = "both", metric = "lookup_us", of = "model" }
@@ -211,6 +245,7 @@ partly = [350.0, 350.2]
 
 [[claims]]
 id = "C2"
+kind = "measured"
 text = "All mapping reads end."
 source = "a test"
 measure = { kind = "share_within", sweep = "both", metric = "mapping_read", us = 1e9, of = "dftl" }
@@ -292,6 +327,127 @@ def test_every_study_file_is_whole_and_explains_what_differs(path: Path) -> None
     assert plan.name == path.stem
     assert plan.claims
     assert plan.figures
-    for claim in plan.claims:
-        bounds = claim.reproduced or claim.partly
-        assert claim.partly[0] <= bounds[0] <= bounds[1] <= claim.partly[1], claim.id
+
+
+CLAIM = """
+[[claims]]
+id = "{id}"
+kind = "{kind}"
+text = "A sentence."
+source = "a test"
+measure = {{ sweep = "n", metric = "flash_time_s", {measure} }}
+paper = "a number"
+"""
+
+
+def claim(kind: str, measure: str, bounds: str, name: str = "C") -> str:
+    """A claim of the test study; bounds are further lines."""
+    return CLAIM.format(id=name, kind=kind, measure=measure) + bounds + "\n"
+
+
+def made(value: float, n: int = 1, variant: str = "SAST", workload: str = "fin1", seed: int = 0) -> reproduce.Point:
+    """A run of a model that gave this, in place of a simulation's."""
+    return reproduce.Point("n", workload, variant, {"n": n}, None, {"flash_time_s": value}, seed)
+
+
+def judged(study: Path, text: str, points: list[reproduce.Point]) -> reproduce.Judgement:
+    """What becomes of one claim over runs with known numbers."""
+    study.write_text(STUDY.partition("[[claims]]")[0] + text, encoding="utf-8")
+    (only,) = reproduce.load(study).claims
+    return reproduce.judge(only, points)
+
+
+def test_only_measured_claims_count_as_reproduced(study: Path) -> None:
+    texts = [
+        claim("measured", 'kind = "value", of = "SAST"', "reproduced = [1, 1]\npartly = [1, 1]", "M"),
+        claim("calibrated", 'kind = "value", of = "SAST"', "holds = [1, 1]", "C"),
+        claim("identity", 'kind = "value", of = "SAST"', "holds = [1, 1]", "I"),
+        claim("identity", 'kind = "value", of = "SAST"', "holds = [2, 2]", "J"),
+    ]
+    judgements = [judged(study, text, [made(1.0)]) for text in texts]
+    assert [each.verdict for each in judgements] == ["reproduced", "holds", "holds", "fails"]
+    assert reproduce.counted(judgements) == (
+        "measured: 1 reproduced, 0 partly reproduced, 0 not reproduced; "
+        "calibrated: 1 holds, 0 does not hold; identity: 1 holds, 1 does not hold"
+    )
+
+
+def test_a_mean_does_not_hide_what_a_workload_gives(study: Path) -> None:
+    # On the first 12 % longer, on the second half as long: the mean of both is a gain.
+    points = [
+        made(1.12),
+        made(1.0, variant="BAST"),
+        made(0.5, workload="fin2"),
+        made(1.0, variant="BAST", workload="fin2"),
+    ]
+    measure = 'kind = "change", of = "SAST", against = "BAST", each = ["workload"]'
+    bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-1, -0.01]\npartly = [-1, 0]'
+    found = judged(study, claim("measured", measure, bounds), points)
+    assert [(row.label, row.verdict) for row in found.rows] == [("fin1", "not"), ("fin2", "reproduced")]
+    assert found.verdict == "not"
+    assert found.text == "fin1: +12.0 %; fin2: -50.0 %"
+
+
+def test_a_mean_over_a_key_shows_what_it_is_taken_of(study: Path) -> None:
+    points = [made(1.0, 1), made(3.0, 2)]
+    (row,) = judged(study, claim("measured", 'kind = "value", of = "SAST"', "partly = [2, 2]"), points).rows
+    assert (row.value, row.text) == (2.0, "2 [n 1: 1, n 2: 3]")
+
+
+def test_all_seeds_must_lie_within_bounds(study: Path) -> None:
+    bounds = 'seeds = 3\nunit = "%"\nreproduced = [0.1, 0.3]\npartly = [0.0, 1.0]'
+    text = claim("measured", 'kind = "value", of = "SAST"', bounds)
+    inside = judged(study, text, [made(0.1, seed=0), made(0.3, seed=1), made(0.2, seed=2)])
+    assert inside.verdict == "reproduced"
+    assert inside.text == "+20.0 % (+10.0 % to +30.0 %, 3 seeds)"
+    assert judged(study, text, [made(0.1, seed=0), made(0.33, seed=1), made(0.17, seed=2)]).verdict == "partly"
+    assert judged(study, text, [made(0.1, seed=0), made(-0.1, seed=1), made(0.6, seed=2)]).verdict == "not"
+
+
+def test_only_what_a_claim_asks_for_is_run_with_further_seeds(study: Path) -> None:
+    text = claim("measured", 'kind = "spread", of = "SAST"', "seeds = 2\npartly = [0, 9]")
+    study.write_text(STUDY.partition("[[claims]]")[0] + text, encoding="utf-8")
+    done = reproduce.reproduce(reproduce.load(study))
+    assert [(point.variant, point.seed) for point in done.points] == [
+        ("SAST", 0), ("SAST", 0), ("BAST", 0), ("BAST", 0), ("SAST", 1), ("SAST", 1),
+    ]  # fmt: skip
+    first, second = (done.points[each].value("flash_time_s") for each in (0, 4))
+    assert first != second
+    assert len(done.judgements[0].rows[0].values) == 2
+
+
+def test_an_order_is_judged_by_its_weakest_step(study: Path) -> None:
+    measure = 'kind = "order", rising = ["A", "B", "C"]'
+    text = claim("measured", measure, "reproduced = [0, 9]\npartly = [-0.1, 9]")
+    rising = [made(1.0, variant="A"), made(1.0, variant="B"), made(2.0, variant="C")]
+    assert judged(study, text, rising).verdict == "reproduced"
+    falling = [made(1.0, variant="A"), made(2.0, variant="B"), made(1.0, variant="C")]
+    found = judged(study, text, falling)
+    assert (found.value, found.verdict) == (-0.5, "not")
+    with pytest.raises(fk.UserError, match="must not go below 0"):
+        judged(study, claim("measured", measure, "reproduced = [-0.1, 9]\npartly = [-0.1, 9]"), rising)
+
+
+def test_the_best_of_several_is_compared_with_the_best_of_the_others(study: Path) -> None:
+    measure = 'kind = "change_at_best", of = "A", against = ["B", "C"]'
+    bounds = 'effect = "lower"\nreproduced = [-1, -0.01]\npartly = [-1, 0]'
+    points = [made(2.0, 1, "A"), made(1.0, 2, "A"), made(1.5, 1, "B"), made(0.8, 2, "C")]
+    found = judged(study, claim("measured", measure, bounds), points)
+    assert found.value == pytest.approx(0.25)
+    assert found.verdict == "not"
+
+
+def test_an_optimum_at_the_edge_of_a_sweep_is_no_optimum(study: Path) -> None:
+    best = claim("measured", 'kind = "best", of = "SAST", key = "n"', "reproduced = [4, 4]\npartly = [4, 8]")
+    assert judged(study, best, [made(3.0, 2), made(1.0, 4), made(2.0, 8)]).verdict == "reproduced"
+    at_edge = judged(study, best, [made(1.0, 4), made(2.0, 8)])
+    assert (at_edge.verdict, at_edge.text) == ("partly", "4; the sweep's edge")
+    rise = claim(
+        "measured", 'kind = "rise_at_edges", of = "SAST", key = "n"', "reproduced = [0.01, 9]\npartly = [0, 9]"
+    )
+    inside = judged(study, rise, [made(3.0, 2), made(1.0, 4), made(2.0, 8)])
+    assert (inside.value, inside.verdict) == (1.0, "reproduced")
+    falling = judged(study, rise, [made(3.0, 2), made(2.0, 4), made(1.0, 8)])
+    assert (falling.value, falling.verdict) == (-0.5, "not")
+    with pytest.raises(fk.UserError, match="must leave out 0"):
+        judged(study, rise.replace("[0.01, 9]", "[0, 9]"), [])

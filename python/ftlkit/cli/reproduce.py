@@ -29,10 +29,13 @@ def reproduce(
     check_writable([target])
     done = reproductions.reproduce(plan, threads=threads, watch=lambda: watcher(ERR))
     table = Table(box=None, pad_edge=False)
-    for column in ("claim", "paper", "ours", "verdict"):
+    for column in ("claim", "kind", "paper", "ours", "verdict"):
         table.add_column(column)
     for each in done.judgements:
-        table.add_row(each.claim.id, each.claim.paper, each.text, each.verdict)
+        for row in each.rows:
+            name = f"{each.claim.id}: {row.label}" if row.label else each.claim.id
+            table.add_row(name, each.claim.kind, each.claim.paper, row.text, row.verdict)
     OUT.print(table)
+    say(reproductions.counted(done.judgements))
     done.page(target)
     say(f"wrote {target}")

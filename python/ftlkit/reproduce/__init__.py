@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit.reproduce.judge import Judgement, judge
+from ftlkit.reproduce.judge import Judgement, counted, judge
 from ftlkit.reproduce.plan import Plan, find, load
 from ftlkit.reproduce.runs import Point, run_sweeps
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ftlkit.progress import Watcher
 
-__all__ = ["Judgement", "Plan", "Point", "Reproduction", "find", "load", "reproduce"]
+__all__ = ["Judgement", "Plan", "Point", "Reproduction", "counted", "find", "judge", "load", "reproduce"]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ WIDTH, HEIGHT = 300, 190
 
 def draw(plan: FigurePlan, points: Sequence[Point]) -> list[tuple[str, Markup]]:
     """A figure's panels, one a workload (for gauges over time: one a run), each with its title."""
-    mine = [point for point in points if point.matches(plan.sweep, plan.only)]
+    mine = [point for point in points if point.seed == 0 and point.matches(plan.sweep, plan.only)]
     if plan.kind not in _KINDS or not mine:
         wrong = f"no kind {plan.kind}; there are {', '.join(_KINDS)}" if mine else "no run matches"
         raise UserError(f"figure {plan.id}: {wrong}.")

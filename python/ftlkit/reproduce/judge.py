@@ -1,19 +1,55 @@
-"""Claims against runs: a measure gives one number, bounds turn it into a verdict."""
+"""Claims against runs: a measure gives a number for each row and seed, bounds turn them into a verdict."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ftlkit._native import UserError
-from ftlkit.reproduce.runs import distribution
+from ftlkit.reproduce.measures import MEASURES, at_edge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from ftlkit.document import Json
-    from ftlkit.reproduce.plan import Claim
+    from ftlkit.reproduce.claims import Claim
     from ftlkit.reproduce.runs import Point
+
+VERDICTS = {
+    "reproduced": "reproduced",
+    "partly": "partly reproduced",
+    "not": "not reproduced",
+    "holds": "holds",
+    "fails": "does not hold",
+}
+"""Verdicts and how a page says them: three for measured claims, then two for calibrated ones and identities."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one row of a claim gave."""
+
+    label: str
+    """The values of the keys that the claim is judged by apart; empty if there are none."""
+    values: list[float]
+    """One number a seed."""
+    verdict: str
+    unit: str
+    parts: dict[str, float] = field(default_factory=dict)
+    """What went into a mean, by workload and keys: with the first seed."""
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The number, its interval over the seeds, and what went into it, as a reader wants them."""
+        mean, low, high = (_shown(each, self.unit) for each in (self.value, min(self.values), max(self.values)))
+        interval = f" ({low} to {high}, {len(self.values)} seeds)" if len(self.values) > 1 else ""
+        parts = ", ".join(f"{label}: {_shown(value, self.unit)}" for label, value in self.parts.items())
+        return mean + interval + (f" [{parts}]" if parts else "") + (f"; {self.note}" if self.note else "")
+
+    @property
+    def value(self) -> float:
+        """The mean over the seeds."""
+        return sum(self.values) / len(self.values)
 
 
 @dataclass(frozen=True)
@@ -21,95 +57,98 @@ class Judgement:
     """What became of a claim."""
 
     claim: Claim
-    value: float
-    verdict: str
-    """`reproduced`, `partly` or `not`."""
+    rows: list[Row]
+
+    @property
+    def verdict(self) -> str:
+        """The worst of its rows': `reproduced`, `partly` or `not` if it is measured, else `holds` or `fails`."""
+        return max((row.verdict for row in self.rows), key=list(VERDICTS).index)
+
+    @property
+    def value(self) -> float:
+        """The number of a claim that has one row."""
+        (row,) = self.rows
+        return row.value
 
     @property
     def text(self) -> str:
-        """The value as a reader wants it."""
-        return f"{100 * self.value:+.1f} %" if self.claim.unit == "%" else f"{self.value:.3g} {self.claim.unit}".strip()
+        """All rows in a line."""
+        return "; ".join(f"{row.label}: {row.text}" if row.label else row.text for row in self.rows)
+
+
+def _shown(value: float, unit: str) -> str:
+    return f"{100 * value:+.1f} %" if unit == "%" else f"{value:.3g} {unit}".strip()
+
+
+def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
+    """How many claims of each kind came out how, by kind and the page's word; kinds without a claim are left out."""
+    of_kind: dict[str, dict[str, int]] = {}
+    for kind in dict.fromkeys(each.claim.kind for each in judgements):
+        found = Counter(each.verdict for each in judgements if each.claim.kind == kind)
+        possible = [word for word in VERDICTS if (word in ("holds", "fails")) != (kind == "measured")]
+        of_kind[kind] = {VERDICTS[word]: found[word] for word in possible}
+    return of_kind
+
+
+def counted(judgements: Sequence[Judgement]) -> str:
+    """The counts as a line: each kind by itself."""
+    kinds = [
+        f"{kind}: {', '.join(f'{count} {word}' for word, count in found.items())}"
+        for kind, found in counts(judgements).items()
+    ]
+    return "; ".join(kinds)
 
 
 def judge(claim: Claim, points: Sequence[Point]) -> Judgement:
-    """Measure a claim."""
-    kind = claim.measure.get("kind")
-    if kind not in MEASURES:
-        raise UserError(f"claim {claim.id}: no measure {kind}; there are {', '.join(MEASURES)}.")
+    """Measure a claim, row by row and seed by seed."""
     mine = [point for point in points if point.matches(claim.measure["sweep"], claim.measure.get("only", {}))]
-    if not mine:
-        raise UserError(f"claim {claim.id}: no run matches its measure.")
-    value = MEASURES[kind](claim.measure, mine)
-    for verdict, bounds in (("reproduced", claim.reproduced), ("partly", claim.partly)):
-        if bounds and bounds[0] <= value <= bounds[1]:
-            return Judgement(claim, value, verdict)
-    return Judgement(claim, value, "not")
+    rows: dict[str, list[Point]] = {}
+    for point in mine:
+        rows.setdefault(_label(claim, point, claim.rows), []).append(point)
+    if not rows:
+        raise claim.wrong("no run matches its measure")
+    return Judgement(claim, [_row(claim, label, found) for label, found in rows.items()])
 
 
-def _of(points: Sequence[Point], variant: str) -> list[Point]:
-    found = [point for point in points if point.variant == variant]
-    if not found:
-        raise UserError(f"no run is called {variant}; there are {', '.join(sorted({p.variant for p in points}))}.")
-    return found
+def _label(claim: Claim, point: Point, keys: Sequence[str]) -> str:
+    named = point.keys | {"workload": point.workload}
+    unknown = [key for key in keys if key not in named]
+    if unknown:
+        raise claim.wrong(f"no run has the key {unknown[0]} of each; there are {', '.join(named)}")
+    return ", ".join(str(named[key]) if key == "workload" else f"{key} {named[key]}" for key in keys)
 
 
-def _change_at_best(measure: Json, points: Sequence[Point]) -> float:
-    """The lowest value of `of` over the lowest of `against`, less 1: below 0 is a gain."""
-    of, against = (
-        min(point.value(measure["metric"]) for point in _of(points, measure[key])) for key in ("of", "against")
+def _row(claim: Claim, label: str, points: Sequence[Point]) -> Row:
+    workloads = list(dict.fromkeys(point.workload for point in points))
+    if len(workloads) > 1:
+        raise claim.wrong(
+            f"a number over the workloads {', '.join(workloads)} hides what each gives; "
+            "name one of them in only, or judge them apart with each = ['workload']"
+        )
+    measure = MEASURES[claim.measure["kind"]]
+    by_seed = [[point for point in points if point.seed == seed] for seed in range(claim.seeds)]
+    values = [measure.number(claim.measure, found) for found in by_seed]
+    parts: dict[str, list[Point]] = {}
+    for point in by_seed[0] if measure.averages else []:
+        parts.setdefault(_label(claim, point, list(point.keys)), []).append(point)
+    verdict, note = _verdict(claim, values), ""
+    if claim.measure["kind"] == "best" and any(
+        at_edge(claim.measure, *each) for each in zip(by_seed, values, strict=True)
+    ):
+        verdict, note = ("partly" if verdict == "reproduced" else verdict), "the sweep's edge"
+    shown = {name: measure.number(claim.measure, found) for name, found in parts.items()} if len(parts) > 1 else {}
+    return Row(label, values, verdict, claim.unit, shown, note)
+
+
+def _verdict(claim: Claim, values: Sequence[float]) -> str:
+    """The first bounds that hold the lowest and the highest of the numbers."""
+    measured = claim.kind == "measured"
+    bounds_of = (
+        {"reproduced": claim.reproduced, "partly": claim.partly, "not": None}
+        if measured
+        else {"holds": claim.holds, "fails": None}
     )
-    return of / against - 1
-
-
-def _change(measure: Json, points: Sequence[Point]) -> float:
-    """The mean of `of` over that of `against`, less 1."""
-    of, against = ([point.value(measure["metric"]) for point in _of(points, measure[key])] for key in ("of", "against"))
-    return (sum(of) / len(of)) / (sum(against) / len(against)) - 1
-
-
-def _value(measure: Json, points: Sequence[Point]) -> float:
-    """The mean of `of`."""
-    values = [point.value(measure["metric"]) for point in _of(points, measure["of"])]
-    return sum(values) / len(values)
-
-
-def _share_within(measure: Json, points: Sequence[Point]) -> float:
-    """The mean share of flash operations of a class (`metric`) that are done within `us` microseconds."""
-    shares = [
-        max((share for ns, share in distribution(point, measure["metric"]) if ns <= 1e3 * measure["us"]), default=0.0)
-        for point in _of(points, measure["of"])
-    ]
-    return sum(shares) / len(shares)
-
-
-def _spread(measure: Json, points: Sequence[Point]) -> float:
-    """The highest value of a variant over its lowest, less 1."""
-    values = [point.value(measure["metric"]) for point in _of(points, measure["of"])]
-    return max(values) / min(values) - 1
-
-
-def _best(measure: Json, points: Sequence[Point]) -> float:
-    """The value of a key at which a variant is lowest."""
-    best = min(_of(points, measure["of"]), key=lambda point: point.value(measure["metric"]))
-    return float(best.keys[measure["key"]])
-
-
-def _loss_inside(measure: Json, points: Sequence[Point]) -> float:
-    """How much worse than the best of all the best inside the paper's intervals (`inside`, key → bounds) is."""
-    inside = [
-        point for point in points
-        if all(low <= point.keys[key] <= high for key, (low, high) in measure["inside"].items())
-    ]  # fmt: skip
-    best_inside, best = (min(point.value(measure["metric"]) for point in each) for each in (inside, points))
-    return best_inside / best - 1
-
-
-MEASURES: dict[str, Callable[[Json, Sequence[Point]], float]] = {
-    "change_at_best": _change_at_best,
-    "change": _change,
-    "value": _value,
-    "share_within": _share_within,
-    "spread": _spread,
-    "best": _best,
-    "loss_inside": _loss_inside,
-}
+    for verdict, bounds in bounds_of.items():
+        if bounds is None or (bounds and bounds[0] <= min(values) and max(values) <= bounds[1]):
+            return verdict
+    raise AssertionError

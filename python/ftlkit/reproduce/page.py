@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from ftlkit import __version__, units
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import style, template
+from ftlkit.reproduce.claims import KINDS
 from ftlkit.reproduce.figures import draw
+from ftlkit.reproduce.judge import VERDICTS, counts
 
 if TYPE_CHECKING:
     from ftlkit.reproduce import Reproduction
-
-WORDS = {"reproduced": "reproduced", "partly": "partly reproduced", "not": "not reproduced"}
 
 
 def page(reproduction: Reproduction) -> str:
@@ -22,8 +22,9 @@ def page(reproduction: Reproduction) -> str:
         plan=plan,
         version=__version__,
         judgements=reproduction.judgements,
-        words=WORDS,
-        counts={word: sum(each.verdict == key for each in reproduction.judgements) for key, word in WORDS.items()},
+        words=VERDICTS,
+        kinds=KINDS,
+        counts=counts(reproduction.judgements),
         figures=[(figure, draw(figure, points)) for figure in plan.figures],
         runs=sum(point.results is not None for point in points),
         wall=units.duration(1e9 * sum(point.run["wall_s"] for point in points if point.results)),

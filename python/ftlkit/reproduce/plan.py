@@ -8,11 +8,12 @@ from __future__ import annotations
 import importlib
 import itertools
 import sys
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlkit._native import UserError
+from ftlkit.reproduce.claims import Claim
 
 if TYPE_CHECKING:
     from ftlkit.document import Json
@@ -78,26 +79,6 @@ class FigurePlan:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper, how to measure it, and when it counts as reproduced."""
-
-    id: str
-    text: str
-    source: str
-    measure: Json
-    paper: str
-    """The paper's figure, as text."""
-    partly: list[float]
-    """Bounds for *partly*, around those for *reproduced*."""
-    reproduced: list[float] = field(default_factory=list)
-    """Lowest and highest value that count as reproduced; none for a claim too vague for more than *partly*."""
-    unit: str = ""
-    """`%` shows the value in percent."""
-    why: str = ""
-    """What explains a difference, shown where there is one."""
-
-
-@dataclass(frozen=True)
 class Plan:
     """A whole reproduction."""
 
@@ -147,6 +128,8 @@ def load(path: Path) -> Plan:
         parts[key] = [_made(kind, each, path) for each in table.get(key, [])]
     plan = _made(Plan, table | parts, path)
     _check_references(plan, path)
+    for claim in plan.claims:
+        claim.check()
     return plan
 
 
@@ -173,8 +156,8 @@ def _made(kind: type[T], table: Json, path: Path) -> T:
     try:
         return kind(**table)
     except TypeError:
-        optional = {"x", "y", "only", "unit", "why", "ftl", "model", "reproduced"}
-        missing = next(key for key in known if key not in table and key not in optional)
+        needed = [key for key, each in known.items() if each.default is MISSING and each.default_factory is MISSING]
+        missing = next(key for key in needed if key not in table)
         name = table.get("id", table.get("label", path.name))
         raise UserError(f"{path}: {missing} is missing in the {kind.__name__.lower()} {name}.") from None
 

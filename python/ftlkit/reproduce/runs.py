@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import copy
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import api, models
 from ftlkit._native import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ftlkit.document import ClassLatency, Json, Run
     from ftlkit.progress import Watcher
+    from ftlkit.reproduce.claims import Claim
     from ftlkit.reproduce.plan import Plan, Sweep, Variant
 
 
@@ -30,6 +31,8 @@ class Point:
     """None for a model's."""
     model: dict[str, float] = field(default_factory=dict)
     """What a model gave, by metric."""
+    seed: int = 0
+    """How far the study's seed it is run with is above the one in the file."""
 
     @property
     def run(self) -> Run:
@@ -142,47 +145,85 @@ METRICS: dict[str, Callable[[Run], float]] = {
 
 
 def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | None) -> list[Point]:
-    """Run all sweeps: a study with a watcher of its own for each workload, so that its runs share the threads."""
+    """Run all sweeps: a study with a watcher of its own for each workload, so that its runs share the threads.
+
+    With the seeds after the first only what a claim asks for is run.
+    """
     points = []
-    for sweep, workload in [(each, workload) for each in plan.sweeps for workload in each.workloads]:
-        points += _evaluated(sweep, workload)
-        if any(variant.ftl for variant in sweep.variants):
-            for _, group in itertools.groupby(sweep.points(), of_study):
-                points += _run(plan, sweep, workload, list(group), threads, watch() if watch else None)
+    seeds = range(max((claim.seeds for claim in plan.claims), default=1))
+    for seed, sweep in itertools.product(seeds, plan.sweeps):
+        for workload in sweep.workloads:
+            asked = [each for each in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(each, plan.claims)]
+            points += _evaluated(sweep, asked)
+            for _, group in itertools.groupby(asked, lambda each: of_study(each.keys)):
+                points += _run(plan, sweep, workload, list(group), threads, watch)
     return points
 
 
-def _evaluated(sweep: Sweep, workload: Json) -> list[Point]:
-    """The values of a sweep's models."""
+def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
+    """The points of a sweep's workload before they are run; those that agree in the study's keys lie together."""
+    name = str(workload.get("label") or workload.get("preset") or workload.get("trace") or sweep.id)
     return [
-        Point(sweep.id, _name(sweep, workload), variant.label, keys, None, models.evaluate(**variant.model | taken))
-        for variant in sweep.variants
-        if variant.model
-        for keys in sweep.points()
-        for taken in [_taken(variant, keys)]
+        Point(sweep.id, name, variant.label, keys, None, seed=seed)
+        for _, group in itertools.groupby(sweep.points(), of_study)
+        for variant, keys in itertools.product(sweep.variants, list(group))
+    ]
+
+
+def _is_asked_for(point: Point, claims: Sequence[Claim]) -> bool:
+    """Whether a claim takes its number with this seed, too."""
+    for claim in claims:
+        variants = [claim.measure[key] for key in ("of", "against", "rising") if key in claim.measure]
+        named = {name for each in variants for name in (each if isinstance(each, list) else [each])}
+        of_mine = point.matches(claim.measure["sweep"], claim.measure.get("only", {}))
+        if point.seed < claim.seeds and of_mine and (not named or point.variant in named):
+            return True
+    return False
+
+
+def _evaluated(sweep: Sweep, asked: Sequence[Point]) -> list[Point]:
+    """The values of a sweep's models."""
+    models_of = {variant.label: variant for variant in sweep.variants if variant.model}
+    return [
+        replace(
+            point, model=models.evaluate(**models_of[point.variant].model | _taken(models_of[point.variant], point))
+        )
+        for point in asked
+        if point.variant in models_of
     ]
 
 
 def _run(
-    plan: Plan, sweep: Sweep, workload: Json, points: list[Json], threads: int | None, watcher: Watcher | None
+    plan: Plan,
+    sweep: Sweep,
+    workload: Json,
+    asked: Sequence[Point],
+    threads: int | None,
+    watch: Callable[[], Watcher] | None,
 ) -> list[Point]:
     """The runs of a sweep's translation layers at points that agree in what they ask of the study."""
-    asked: dict[str, tuple[Variant, Json]] = {}
-    entries = []
-    for variant, keys in itertools.product([each for each in sweep.variants if each.ftl], points):
-        label = ", ".join([variant.label, *(f"{key} {value}" for key, value in keys.items())])
-        asked[label] = (variant, keys)
-        taken = {key: str(value) for key, value in _taken(variant, keys).items()}
-        entries.append(variant.ftl | taken | {"label": label})
+    layers = {variant.label: variant for variant in sweep.variants if variant.ftl}
+    by_label = {_run_label(point): point for point in asked if point.variant in layers}
+    if not by_label:
+        return []
     study = copy.deepcopy(plan.study)
-    for key, value in of_study(points[0]).items():
+    for key, value in of_study(asked[0].keys).items():
         table, _, name = key.partition(".")
         study.setdefault(table, {})[name] = value
+    study["seed"] = study.get("seed", 1) + asked[0].seed
     study["workload"] = study.get("workload", {}) | {key: value for key, value in workload.items() if key != "label"}
-    study["ftl"] = entries
-    runs = api.run_study(study, threads=threads, watcher=watcher).document["runs"]
-    asked_of = [(*asked[run["label"]], run) for run in runs]
-    return [Point(sweep.id, _name(sweep, workload), variant.label, keys, run) for variant, keys, run in asked_of]
+    study["ftl"] = [
+        layers[point.variant].ftl
+        | {key: str(value) for key, value in _taken(layers[point.variant], point).items()}
+        | {"label": label}
+        for label, point in by_label.items()
+    ]
+    runs = api.run_study(study, threads=threads, watcher=watch() if watch else None).document["runs"]
+    return [replace(by_label[run["label"]], results=run) for run in runs]
+
+
+def _run_label(point: Point) -> str:
+    return ", ".join([point.variant, *(f"{key} {value}" for key, value in point.keys.items())])
 
 
 def of_study(keys: Json) -> Json:
@@ -190,9 +231,5 @@ def of_study(keys: Json) -> Json:
     return {key: value for key, value in keys.items() if "." in key}
 
 
-def _taken(variant: Variant, keys: Json) -> Json:
-    return {key: value for key, value in keys.items() if key in variant.takes}
-
-
-def _name(sweep: Sweep, workload: Json) -> str:
-    return str(workload.get("label") or workload.get("preset") or workload.get("trace") or sweep.id)
+def _taken(variant: Variant, point: Point) -> Json:
+    return {key: value for key, value in point.keys.items() if key in variant.takes}

@@ -1,0 +1,114 @@
+"""Claims of a study file: what each says, how it is measured, and which bounds would judge nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+from ftlkit.reproduce.measures import MEASURES
+
+if TYPE_CHECKING:
+    from ftlkit.document import Json
+
+KINDS = {
+    "measured": "a run decides it, and it can fail",
+    "calibrated": "the study was fitted to the paper's number",
+    "identity": "it follows from how the metric is counted",
+}
+"""Kinds of claims. Only a measured one can be reproduced: of the others the page says whether they hold."""
+
+EFFECTS = ("lower", "higher", "similar")
+"""What a claim about a difference says: below 0 is *lower*."""
+
+COMMON = ("kind", "sweep", "only", "each")
+"""Keys that every measure may have."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, how to measure it, and when it counts as reproduced."""
+
+    id: str
+    kind: str
+    """`measured`, `calibrated` or `identity`."""
+    text: str
+    source: str
+    measure: Json
+    paper: str
+    """The paper's figure, as text."""
+    partly: list[float] = field(default_factory=list)
+    """Bounds for *partly*, around those for *reproduced*; of a measured claim."""
+    reproduced: list[float] = field(default_factory=list)
+    """Lowest and highest value that count as reproduced; none for a claim too vague for more than *partly*."""
+    holds: list[float] = field(default_factory=list)
+    """Lowest and highest value with which a calibrated claim or an identity holds."""
+    effect: str = ""
+    """`lower`, `higher` or `similar`: what is said of a change. The first two exclude 0 from *reproduced*."""
+    seeds: int = 1
+    """Runs with as many seeds, from the study's on: the lowest and the highest number must both lie within bounds."""
+    unit: str = ""
+    """`%` shows the value in percent."""
+    why: str = ""
+    """What explains a difference, shown where there is one."""
+    command: str = ""
+    """The experiment that could have refuted `why`: a command to run it."""
+
+    @property
+    def rows(self) -> list[str]:
+        """Keys by which it is judged apart: one number for each of their combinations."""
+        return list(self.measure.get("each", []))
+
+    def check(self) -> None:
+        """Refuse keys that are unknown or contradict each other, and bounds that cannot fail."""
+        if self.kind not in KINDS:
+            raise self.wrong(f"no kind {self.kind}; there are {', '.join(KINDS)}")
+        if self.seeds < 1:
+            raise self.wrong(f"seeds = {self.seeds}: must be 1 or more")
+        self._check_measure()
+        self._check_bounds()
+        self._check_effect()
+
+    def wrong(self, what: str) -> UserError:
+        """An error that names the claim."""
+        return UserError(f"claim {self.id}: {what}.")
+
+    def _check_measure(self) -> None:
+        kind = self.measure.get("kind")
+        if kind not in MEASURES:
+            raise self.wrong(f"no measure {kind}; there are {', '.join(MEASURES)}")
+        known = [*COMMON, *MEASURES[kind].keys, *MEASURES[kind].optional]
+        unknown = [key for key in self.measure if key not in known]
+        if unknown:
+            raise self.wrong(f"{unknown[0]} is no key of the measure {kind}; they are {', '.join(known)}")
+        missing = [key for key in ("sweep", *MEASURES[kind].keys) if key not in self.measure]
+        if missing:
+            raise self.wrong(f"the measure {kind} lacks the key {missing[0]}")
+
+    def _check_bounds(self) -> None:
+        needed, refused = ("partly", ["holds"]) if self.kind == "measured" else ("holds", ["reproduced", "partly"])
+        if not getattr(self, needed):
+            raise self.wrong(f"a claim of the kind {self.kind} needs the bounds {needed}")
+        for name in refused:
+            if getattr(self, name):
+                raise self.wrong(f"a claim of the kind {self.kind} has no bounds {name}: its bounds are {needed}")
+        for name in ("reproduced", "partly", "holds"):
+            bounds = getattr(self, name)
+            if bounds and not (len(bounds) == 2 and bounds[0] <= bounds[1]):
+                raise self.wrong(f"{name} = {bounds}: must be the lowest and the highest value")
+        if self.reproduced and not self.partly[0] <= self.reproduced[0] <= self.reproduced[1] <= self.partly[1]:
+            raise self.wrong(f"partly = {self.partly}: must enclose reproduced = {self.reproduced}")
+
+    def _check_effect(self) -> None:
+        measure = MEASURES[self.measure["kind"]]
+        if self.effect not in (EFFECTS if measure.is_change else ("",)):
+            raise self.wrong(
+                f"effect = {self.effect!r}: the measure {self.measure['kind']} takes "
+                + (f"one of {', '.join(EFFECTS)}" if measure.is_change else "none")
+            )
+        for bounds in (self.reproduced, self.holds):
+            above = measure.above_zero or self.effect == "higher"
+            if bounds and ((self.effect == "lower" and bounds[1] >= 0) or (above and bounds[0] <= 0)):
+                raise self.wrong(f"the bounds {bounds} must leave out 0, which is no difference at all")
+            if bounds and measure.from_zero and bounds[0] < 0:
+                raise self.wrong(f"the bounds {bounds} must not go below 0, where the order is another")

@@ -1,0 +1,142 @@
+"""What a claim is measured by: each measure makes one number of runs."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+from ftlkit.reproduce.runs import distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ftlkit.document import Json
+    from ftlkit.reproduce.runs import Point
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure: its function, the keys that it needs and takes, and what 0 means in its number."""
+
+    number: Callable[[Json, Sequence[Point]], float]
+    keys: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    averages: bool = False
+    """Whether it takes means over runs, so that one run may hide another: each is shown beside the mean."""
+    is_change: bool = False
+    """Whether it is a difference, 0 where there is none, of which a claim says which sign it has."""
+    above_zero: bool = False
+    """Whether what it asks for is absent at 0 and below."""
+    from_zero: bool = False
+    """Whether what it asks for is absent below 0."""
+
+
+def _of(points: Sequence[Point], variants: str | list[str]) -> list[Point]:
+    """The runs of a variant or of several."""
+    found: list[Point] = []
+    for variant in variants if isinstance(variants, list) else [variants]:
+        mine = [point for point in points if point.variant == variant]
+        if not mine:
+            raise UserError(f"no run is called {variant}; there are {', '.join(sorted({p.variant for p in points}))}.")
+        found += mine
+    return found
+
+
+def _lowest(measure: Json, points: Sequence[Point]) -> float:
+    return min(point.value(measure["metric"]) for point in points)
+
+
+def _over(value: float, base: float) -> float:
+    """How far a value is above another, as a share of it."""
+    if base == 0:
+        raise UserError("a share of 0 has no meaning: the runs that it is compared with give 0.")
+    return value / base - 1
+
+
+def _change_at_best(measure: Json, points: Sequence[Point]) -> float:
+    """The lowest value of `of` over the lowest of `against` (one variant or several), less 1."""
+    return _over(*(_lowest(measure, _of(points, measure[key])) for key in ("of", "against")))
+
+
+def _change(measure: Json, points: Sequence[Point]) -> float:
+    """The mean of `of` over that of `against`, less 1."""
+    return _over(*(_value(measure | {"of": measure[key]}, points) for key in ("of", "against")))
+
+
+def _value(measure: Json, points: Sequence[Point]) -> float:
+    """The mean of `of`."""
+    values = [point.value(measure["metric"]) for point in _of(points, measure["of"])]
+    return sum(values) / len(values)
+
+
+def _share_within(measure: Json, points: Sequence[Point]) -> float:
+    """The mean share of flash operations of a class (`metric`) that are done within `us` microseconds."""
+    shares = [
+        max((share for ns, share in distribution(point, measure["metric"]) if ns <= 1e3 * measure["us"]), default=0.0)
+        for point in _of(points, measure["of"])
+    ]
+    return sum(shares) / len(shares)
+
+
+def _order(measure: Json, points: Sequence[Point]) -> float:
+    """The smallest rise from one variant of `rising` to the next, as a share; below 0 where the order is another.
+
+    With `us` it is the share of operations done within that time that must rise.
+    """
+    number = _share_within if "us" in measure else _value
+    values = [number(measure | {"of": variant}, points) for variant in measure["rising"]]
+    return min(_over(after, before) for before, after in itertools.pairwise(values))
+
+
+def _spread(measure: Json, points: Sequence[Point]) -> float:
+    """The highest value of a variant over its lowest, less 1."""
+    values = [point.value(measure["metric"]) for point in _of(points, measure["of"])]
+    return _over(max(values), min(values))
+
+
+def _best(measure: Json, points: Sequence[Point]) -> float:
+    """The value of a key at which a variant is lowest."""
+    best = min(_of(points, measure["of"]), key=lambda point: point.value(measure["metric"]))
+    return float(best.keys[measure["key"]])
+
+
+def _loss_inside(measure: Json, points: Sequence[Point]) -> float:
+    """How much worse than the best of all the best inside the paper's intervals (`inside`, key → bounds) is."""
+    inside = [
+        point for point in points
+        if all(low <= point.keys[key] <= high for key, (low, high) in measure["inside"].items())
+    ]  # fmt: skip
+    if not inside:
+        raise UserError(f"no run lies inside {measure['inside']}.")
+    return _over(_lowest(measure, inside), _lowest(measure, points))
+
+
+def _rise_at_edges(measure: Json, points: Sequence[Point]) -> float:
+    """How much the better edge of the sweep of `key` is above the best between: above 0 if the best is no edge."""
+    mine = _of(points, measure["of"])
+    edges = [pick(point.keys[measure["key"]] for point in mine) for pick in (min, max)]
+    between = [point for point in mine if point.keys[measure["key"]] not in edges]
+    if not between:
+        raise UserError(f"the sweep of {measure['key']} has nothing between its edges {edges}.")
+    return _over(_lowest(measure, [point for point in mine if point not in between]), _lowest(measure, between))
+
+
+MEASURES: dict[str, Measure] = {
+    "change_at_best": Measure(_change_at_best, ("metric", "of", "against"), is_change=True),
+    "change": Measure(_change, ("metric", "of", "against"), averages=True, is_change=True),
+    "value": Measure(_value, ("metric", "of"), averages=True),
+    "share_within": Measure(_share_within, ("metric", "of", "us"), averages=True),
+    "order": Measure(_order, ("metric", "rising"), ("us",), averages=True, from_zero=True),
+    "spread": Measure(_spread, ("metric", "of")),
+    "best": Measure(_best, ("metric", "of", "key")),
+    "loss_inside": Measure(_loss_inside, ("metric", "inside")),
+    "rise_at_edges": Measure(_rise_at_edges, ("metric", "of", "key"), above_zero=True),
+}
+
+
+def at_edge(measure: Json, points: Sequence[Point], best: float) -> bool:
+    """Whether an optimum is the first or the last value that was tried, so that a better one may lie beyond."""
+    tried = [point.keys[measure["key"]] for point in _of(points, measure["of"])]
+    return len(set(tried)) > 1 and best in (min(tried), max(tried))
