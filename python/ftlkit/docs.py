@@ -1,7 +1,7 @@
-"""Writes the reference pages of the schemes from the stories in their sources: `python -m ftlkit.docs docs`.
+"""Writes the reference pages that are made and never edited: `python -m ftlkit.docs docs`.
 
-The pages are made, never edited: what a scheme does is said once, at the head of its source file, where its author
-keeps it true.
+One page a scheme, from the story at the head of its source file, where its author keeps it true; and the page of all
+columns, from the table of metrics and the frames.
 """
 
 from __future__ import annotations
@@ -11,10 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit import api, units
-from ftlkit.outputs import replacing
+from ftlkit.frames import FRAMES
+from ftlkit.metrics import METRICS, PARTS
+from ftlkit.outputs import write as write_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+
     from ftlkit.document import Json
+    from ftlkit.metrics import Metric
 
 
 def write(folder: Path) -> list[Path]:
@@ -24,9 +31,9 @@ def write(folder: Path) -> list[Path]:
     schemes = api.schemes()
     pages = {place / f"{scheme['name']}.md": page(scheme) for scheme in schemes}
     pages[place / "index.md"] = index(schemes)
+    pages[folder / "columns.md"] = columns()
     for path, text in pages.items():
-        with replacing(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_file(path, text.encode())
     return list(pages)
 
 
@@ -66,6 +73,68 @@ def index(schemes: list[Json]) -> str:
     """The page that lists them."""
     rows = [f"| [{each['name']}]({each['name']}.md) | {each['family']} | {_cell(each['source'])} |" for each in schemes]
     return "\n".join(["# Translation layers", "", "| name | family | source |", "|---|---|---|", *rows, ""])
+
+
+_COLUMNS_HEAD = """\
+# Every column
+
+The columns of the frames that results are read as, and of the files that `--csv`, `--parquet` and `--series` write.
+In Python, `results.runs` is a Polars frame with one row a run, and `results.series`, `results.operations` and so on are
+the others; `results.save(path, frame="series")` writes one of them. Times are virtual nanoseconds unless the name says
+otherwise, sizes are bytes, shares go from 0 to 1. What does not exist is null: the mean response time of no read, the
+hit ratio of a scheme without a mapping cache.
+
+*From* names the key of a run in the JSON results (`--json`), part by part; a column with several is computed from
+these. *Better* says which way is better where one is.
+"""
+
+
+def columns() -> str:
+    """The page of all columns and metrics."""
+    found = METRICS.values()
+    parts = [_COLUMNS_HEAD, "## `runs`: one row a run", "", *_metrics(each for each in found if each.is_column)]
+    for name, frame in FRAMES.items():
+        if name != "runs":
+            parts += [
+                "",
+                f"## `{name}`",
+                "",
+                f"One row {frame.row}.",
+                "",
+                "| column | type | meaning |",
+                "|---|---|---|",
+            ]
+            parts += [
+                f"| `{key}` | {_type(kind)} | {_cell(meaning)} |" for key, (kind, meaning) in frame.columns.items()
+            ]
+    parts += [
+        "",
+        "## Metrics for reproductions",
+        "",
+        "[Reproductions](reproduce.md) may use every number above, and these:",
+        "",
+    ]
+    parts += _metrics(each for each in found if not each.is_column)
+    parts += ["", "## What else the JSON holds", "", "| key of a run | where it is shown |", "|---|---|"]
+    parts += [f"| `{key}` | {_cell(where)} |" for key, where in PARTS.items()]
+    return "\n".join([*parts, ""])
+
+
+def _metrics(found: Iterable[Metric]) -> list[str]:
+    head = ["| column | type | unit | meaning | better | from |", "|---|---|---|---|---|---|"]
+    return head + [
+        f"| `{each.name}` | {_type(each.type)} | {each.unit} | {_cell(each.meaning)} | {each.better} "
+        f"| {_keys(each.source)} |"
+        for each in found
+    ]
+
+
+def _type(kind: pl.DataType) -> str:
+    return {"String": "text", "Int64": "whole number", "Float64": "number", "Boolean": "true, false"}[str(kind)]
+
+
+def _keys(source: str) -> str:
+    return ", ".join(f"`{key}`" for key in source.split(", "))
 
 
 def _cell(text: str) -> str:

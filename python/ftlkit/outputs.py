@@ -1,12 +1,15 @@
-"""Output files: refused before the work when they cannot be written, and never left half-written.
+"""Output files: refused before the work when they cannot or must not be written, and never left half-written.
 
 A file is written beside its place under a temporary name and renamed when it is whole. The temporary name keeps the
-suffix, since some writers choose their format by it.
+suffix, since some writers choose their format by it. Only a regular file, or none, is replaced, and never one that was
+read.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+import sys
 import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,34 +20,81 @@ from ftlkit._native import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+STANDARD_OUTPUT = Path("-")
 
-def check_writable(paths: Iterable[Path | None]) -> None:
-    """Refuse, before any work, paths that could not be written after it, or that would overwrite each other."""
-    seen: set[Path] = set()
+_KINDS = (
+    (stat.S_ISDIR, "it is a folder"),
+    (stat.S_ISCHR, "it is a device, not a regular file"),
+    (stat.S_ISBLK, "it is a device, not a regular file"),
+    (stat.S_ISFIFO, "it is a pipe, not a regular file"),
+    (stat.S_ISSOCK, "it is a socket, not a regular file"),
+)
+
+
+def check_writable(paths: Iterable[Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
+    """Refuse, before any work, paths that could not be written after it, that are read, or that are given twice.
+
+    Whether two paths are one file is told by the file, not by its name. `-` is standard output.
+    """
+    read = [Path(path) for path in inputs if path is not None]
+    seen: list[Path] = []
     for path in paths:
         if path is None:
             continue
-        place = path.resolve()
-        if place in seen:
+        if any(_is_same(path, other) for other in seen):
             raise UserError(f"{path} was given for two outputs: give each its own name.")
-        seen.add(place)
-        reason = _obstacle(path)
-        if reason:
-            raise UserError(f"cannot write {path}: {reason}. Choose another path.")
+        seen.append(path)
+        if path != STANDARD_OUTPUT:
+            check_one(path, read)
+
+
+def check_one(path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse one path that could not or must not be written."""
+    for each in inputs:
+        if _is_same(path, each):
+            other = "" if str(each) == str(path) else f" ({each})"
+            raise UserError(f"{path} is read here{other}: an output would overwrite it. Choose another path.")
+    reason = _obstacle(path)
+    if reason:
+        raise UserError(f"cannot write {path}: {reason}. Choose another path.")
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two paths are one file, whatever links lead to it; or would be, where there is none yet."""
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):
+        return _place(path) == _place(other)
+
+
+def _place(path: Path) -> Path:
+    """Where a path leads to; links are followed, since what they lead to is to be replaced and not they."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path.absolute()
 
 
 def _obstacle(path: Path) -> str | None:
-    folder = path.parent
-    if path.is_dir():
-        return "it is a folder"
+    """What stands against writing to a path."""
+    place = _place(path)
+    folder = place.parent
     if not folder.is_dir():
-        return f"{folder} is not a folder" if folder.exists() else f"the folder {folder} does not exist"
+        return f"{path.parent} is not a folder" if folder.exists() else f"the folder {path.parent} does not exist"
+    try:
+        mode = place.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    except OSError as error:
+        return str(error.strerror)
+    if mode is not None and not stat.S_ISREG(mode):
+        return next((words for is_kind, words in _KINDS if is_kind(mode)), "it is not a regular file")
     try:
         # A trial file also sees read-only file systems and full disks, which permission bits do not tell.
-        _temporary(path).unlink()
+        _temporary(place).unlink()
     except OSError as error:
         return f"{folder} takes no new file ({error.strerror})"
-    if path.exists() and not os.access(path, os.W_OK):
+    if mode is not None and not os.access(place, os.W_OK):
         return "the file there is read-only"
     return None
 
@@ -56,16 +106,21 @@ def _temporary(path: Path) -> Path:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes `path` when the block succeeds and vanishes when it fails."""
+def replacing(path: Path, inputs: Iterable[str | Path | None] = ()) -> Iterator[Path]:
+    """Yield a temporary path that becomes `path` when the block succeeds and vanishes when it fails.
+
+    Refuses what `check_writable` refuses: it may not have been asked, or long ago.
+    """
+    check_writable([path], inputs)
+    place = _place(path)
     try:
-        temporary = _temporary(path)
+        temporary = _temporary(place)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}. Choose another path.") from None
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        temporary.chmod(_mode(place))
+        temporary.replace(place)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}. Free some space or choose another path.") from error
     finally:
@@ -73,7 +128,21 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
-def _umask() -> int:
+def write(path: Path, data: bytes, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Write a whole file; `-` is standard output."""
+    if path == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+        return
+    with replacing(path, inputs) as temporary:
+        temporary.write_bytes(data)
+
+
+def _mode(place: Path) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
+    with suppress(OSError):
+        return stat.S_IMODE(place.stat().st_mode)
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return 0o666 & ~mask

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from ftlkit import units
 from ftlkit.report import facts, figures, tables
 from ftlkit.report.palette import CAUSES, styles
-from ftlkit.report.verdict import cause_name, verdict
+from ftlkit.report.verdict import cause_name
 
 if TYPE_CHECKING:
     from ftlkit.results import Results
@@ -31,9 +31,11 @@ def page(results: Results) -> str:
     return template("page.html.j2").render(
         title=document["study"].get("name") or f"Translation layers on {document['workload']['name']}",
         document=document,
-        verdict=verdict(results),
+        verdict=results.verdict,
         results=tables.runs(results),
         operations=tables.operations(results),
+        responses=tables.responses(results),
+        response_columns=tables.RESPONSES,
         footprints=tables.footprints(results),
         classes=tables.classes(results),
         class_columns=tables.CLASS_COLUMNS,
@@ -48,6 +50,11 @@ def page(results: Results) -> str:
         vega=drawing_script(),
         units=units,
     )
+
+
+def fragment(results: Results) -> str:
+    """The verdict and the table of results, for a notebook's cell; no style, no script."""
+    return template("fragment.html.j2").render(verdict=results.verdict, results=tables.runs(results))
 
 
 def template(name: str) -> jinja2.Template:

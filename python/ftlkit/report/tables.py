@@ -2,126 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import units
+from ftlkit.metrics import COLUMNS, HIGHER, METRICS, TAIL, Metric
 from ftlkit.report.verdict import cause_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit.document import Json, Run
     from ftlkit.results import Results
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column of the results: its heading, its explanation, and how a run fills it."""
-
-    name: str
-    meaning: str
-    value: Callable[[Run], float | None]
-    text: Callable[[float | None], str]
-    best: Callable[..., float] | None = min
-    """Which value of the column is marked as the best: the smallest, the largest, or none."""
+def columns(found: list[Run]) -> list[Metric]:
+    """The metrics of the results table that say something about these runs."""
+    return [metric for metric in COLUMNS.values() if metric.heading and _is_shown(metric, found)]
 
 
-def _merges(run: Run) -> float:
-    merges = run["merges"]
-    return merges["switch"] + merges["partial"] + merges["full"]
-
-
-def _mean(run: Run) -> float | None:
-    return run["response_ns"]["all"]["mean"]
-
-
-def _p99(run: Run) -> float | None:
-    return run["response_ns"]["all"]["p99"]
-
-
-def _ram(run: Run) -> float:
-    return run["footprint"]["ram_bytes"]
-
-
-COLUMNS: tuple[Column, ...] = (
-    Column("mean response", "mean response time of all reads and writes", _mean, units.duration),
-    Column("p99 response", "99 % of reads and writes took this long or less", _p99, units.duration),
-    Column("IOPS", "reads and writes a second of simulated time", lambda run: run["iops"], units.rate, max),
-    Column(
-        "write amp.",
-        "flash pages programmed for each page written",
-        lambda run: run["write_amplification"],
-        units.plain,
-    ),
-    Column("erases", "blocks erased", lambda run: run["erases"]["total"], units.count),
-    Column("σ of erases", "standard deviation of erases over blocks", lambda run: run["erases"]["std"], units.plain),
-    Column("RAM", "RAM that the mapping takes", _ram, units.size),
-    Column(
-        "hit ratio",
-        "share of mapping lookups answered from RAM",
-        lambda run: run["mapping_hit_ratio"],
-        units.share,
-        max,
-    ),
-    Column("merges", "merges of log with data blocks: switch, partial and full", _merges, units.count, None),
-)
-
-WEAR: tuple[Column, ...] = (
-    Column(
-        "spares left",
-        "blocks that may still fail before writes are refused",
-        lambda run: run["spares"]["left"],
-        units.count,
-        max,
-    ),
-    Column(
-        "pages written",
-        "pages that the host wrote, until the device wore out where it did",
-        lambda run: run["host_pages_written"],
-        units.count,
-        max,
-    ),
-)
-"""Shown where a block has failed."""
-
-
-def columns(found: list[Run]) -> tuple[Column, ...]:
-    """The columns that say something about these runs."""
-    return COLUMNS + WEAR if any(run["spares"]["grown_bad_blocks"] for run in found) else COLUMNS
+def _is_shown(metric: Metric, found: list[Run]) -> bool:
+    return not metric.when or any((METRICS[metric.when].value(run) or 0) > 0 for run in found)
 
 
 def runs(results: Results) -> Json:
     """The results table: columns, and for each run a label and its cells."""
     found = results.document["runs"]
     shown = columns(found)
-    best = {column.name: _best(column, found) for column in shown}
+    best = {metric.name: _best(metric, found) for metric in shown}
     rows = []
     for run in found:
-        cells = [_cell(column, run, best[column.name]) for column in shown]
+        cells = [_cell(metric, run, best[metric.name]) for metric in shown]
         rows.append({"label": run["label"], "cells": cells})
     return {"columns": shown, "rows": rows}
 
 
-def _best(column: Column, found: list[Run]) -> str | None:
+def _best(metric: Metric, found: list[Run]) -> str | None:
     """The best value as it is shown: values that look alike are equally good, and where all do, none is best."""
-    values = [value for run in found if (value := column.value(run)) is not None]
-    if column.best is None or len({column.text(value) for value in values}) < 2:
+    values = [value for run in found if (value := metric.value(run)) is not None]
+    if not metric.better or len({metric.text(value) for value in values}) < 2:
         return None
-    return column.text(column.best(values))
+    return metric.text(max(values) if metric.better == HIGHER else min(values))
 
 
-def _cell(column: Column, run: Run, best: str | None) -> Json:
-    value = column.value(run)
-    cell: dict[str, Any] = {"text": column.text(value), "sort": "" if value is None else repr(value)}
+def _cell(metric: Metric, run: Run, best: str | None) -> Json:
+    value = metric.value(run)
+    cell: dict[str, Any] = {"text": metric.text(value), "sort": "" if value is None else repr(value)}
     cell["best"] = best is not None and cell["text"] == best
     merges = run["merges"]
     cell["detail"] = (
         f"{merges['switch']:,} switch, {merges['partial']:,} partial, {merges['full']:,} full"
-        if column.name == "merges" and value
+        if metric.name == "merges" and value
         else ""
     )
     return cell
+
+
+RESPONSES = {"mean": "mean"} | {key: heading for key, _, heading in TAIL}
+"""Figures of response times, as in the results, with their headings."""
+
+KINDS = {"all": "all", "read": "reads", "write": "writes"}
+"""Kinds of requests, as in the results, with their names in words."""
+
+
+def responses(results: Results) -> list[Json]:
+    """Response times: one row a run and kind of requests (all, reads, writes) that it served; cells as `RESPONSES`."""
+    rows = []
+    for run in results.document["runs"]:
+        for kind, name in KINDS.items():
+            served: Json = dict(run["response_ns"].get(kind) or {})
+            if served.get("count"):
+                cells = [units.duration(served.get(key)) for key in RESPONSES]
+                rows.append({"label": run["label"], "kind": name, "cells": cells})
+    return rows
 
 
 def operations(results: Results) -> list[Json]:

@@ -29,6 +29,11 @@ class Verdict:
     costs: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
 
+    def __str__(self) -> str:
+        parts = (("Why", self.reasons), ("Cost", self.costs), ("Read with care", self.cautions))
+        bullets = [f"{heading}\n" + "\n".join(f"- {each}" for each in found) for heading, found in parts if found]
+        return units.typed("\n\n".join([self.headline, *bullets]))
+
 
 def verdict(results: Results) -> Verdict:
     """Draw the verdict from the numbers."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ftlkit.outputs import write
 from ftlkit.reproduce.judge import Judgement, counted, judge
 from ftlkit.reproduce.plan import Plan, find, load
 from ftlkit.reproduce.runs import Point, run_sweeps
@@ -33,11 +34,9 @@ class Reproduction:
 
     def page(self, path: Path) -> None:
         """Write the page, one self-contained HTML file."""
-        from ftlkit.outputs import replacing  # noqa: PLC0415 - with the drawing libraries, which take a second to load
-        from ftlkit.reproduce.page import page  # noqa: PLC0415
+        from ftlkit.reproduce.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
-        with replacing(path) as temporary:
-            temporary.write_text(page(self), encoding="utf-8")
+        write(path, page(self).encode())
 
 
 def reproduce(plan: Plan, *, threads: int | None = None, watch: Callable[[], Watcher] | None = None) -> Reproduction:

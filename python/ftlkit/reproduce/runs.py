@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit import api, models
 from ftlkit._native import UserError
+from ftlkit.metrics import METRICS
+from ftlkit.metrics.derived import latencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ftlkit.document import ClassLatency, Json, Run
+    from ftlkit.document import Json, Run
     from ftlkit.progress import Watcher
     from ftlkit.reproduce.claims import Claim
     from ftlkit.reproduce.plan import Plan, Sweep, Variant
@@ -42,18 +44,18 @@ class Point:
         return self.results
 
     def value(self, metric: str) -> float:
-        """A metric by name; `gauges.NAME` and `notes.NAME` are the run's own."""
+        """A metric by name, 0 where the run has none; `gauges.NAME` and `notes.NAME` are the run's own."""
         if self.results is None:
             if metric not in self.model:
                 raise UserError(f"no metric {metric} of the model {self.variant}; there are {', '.join(self.model)}.")
             return self.model[metric]
-        if metric in METRICS:
-            return METRICS[metric](self.run)
+        if metric in NUMBERS:
+            return float(METRICS[metric].value(self.run) or 0.0)
         group, _, name = metric.partition(".")
         table: Any = self.run.get(group) if group in ("gauges", "notes") else None
         if table is None or name not in table:
             own = [f"gauges.{each}" for each in self.run["gauges"]]
-            raise UserError(f"no metric {metric} of {self.variant}; there are {', '.join([*METRICS, *own])}.")
+            raise UserError(f"no metric {metric} of {self.variant}; there are {', '.join([*NUMBERS, *own])}.")
         return float(table[name])
 
     def matches(self, sweep: str, only: Json) -> bool:
@@ -63,28 +65,8 @@ class Point:
         return self.sweep == sweep and all(value in values for value, values in wanted)
 
 
-def _time_ns(run: Run, cause: str | None = None) -> float:
-    return sum(
-        each["time_ns"]
-        for each in run["operations"]
-        if each["cause"] != "precondition" and cause in (None, each["cause"])
-    )
-
-
-def _merge_cost_ms(run: Run) -> float:
-    return _time_ns(run, "merge") / 1e6 / max(run["notes"]["log_victims"], 1)
-
-
-def _count(run: Run, cause: str, op: str) -> float:
-    return sum(each["count"] for each in run["operations"] if (each["cause"], each["op"]) == (cause, op))
-
-
-def latencies(run: Run, name: str) -> ClassLatency:
-    """Latencies of a class of flash operations."""
-    found = [each for each in run["classes"] or [] if each["name"] == name]
-    if not found:
-        raise UserError(f"{run['label']}: there are no latencies of {name}; set run.classes = true in the study.")
-    return found[0]
+NUMBERS = tuple(name for name, metric in METRICS.items() if metric.type.is_numeric())
+"""The metrics that figures and claims can be made of."""
 
 
 def distribution(point: Point, name: str) -> list[tuple[float, float]]:
@@ -95,53 +77,6 @@ def distribution(point: Point, name: str) -> list[tuple[float, float]]:
     found = latencies(point.run, name)
     service = found["service_ns"]["mean"] or 0.0
     return [(waiting + service, share) for waiting, share in found["waiting_cdf"]]
-
-
-def _latency_us(run: Run, name: str) -> float:
-    """Mean of a flash operation of a class, from when it is ready until it is done."""
-    found = latencies(run, name)
-    return ((found["waiting_ns"]["mean"] or 0.0) + (found["service_ns"]["mean"] or 0.0)) / 1e3
-
-
-def _lookup_us(run: Run) -> float:
-    """Mean time that a lookup in the map takes. Copies are written side by side, so they count as one."""
-    reads, writes = _count(run, "mapping", "read"), _count(run, "mapping", "program")
-    copies = int(run["parameters"].get("replicas", 0)) + 1
-    time = reads * _latency_us(run, "mapping_read") + writes / copies * _latency_us(run, "mapping_write")
-    return time / max(run["notes"]["mapping_hits"] + run["notes"]["mapping_misses"], 1)
-
-
-def _collected(run: Run, cause: str) -> float:
-    return _count(run, cause, "read") + _count(run, cause, "program")
-
-
-def _sequential_share(run: Run) -> float:
-    """Of the pages that a detector sorted, those that it found sequential."""
-    sequential, random = (run["notes"][f"{each}_pages"] for each in ("sequential", "random"))
-    return sequential / max(sequential + random, 1.0)
-
-
-METRICS: dict[str, Callable[[Run], float]] = {
-    "flash_time_s": lambda run: _time_ns(run) / 1e9,
-    "merges": lambda run: run["notes"]["log_victims"],
-    "merge_cost_ms": _merge_cost_ms,
-    "mean_response_us": lambda run: (run["response_ns"]["all"]["mean"] or 0.0) / 1e3,
-    "mean_read_response_us": lambda run: (run["response_ns"]["read"]["mean"] or 0.0) / 1e3,
-    "mean_write_response_us": lambda run: (run["response_ns"]["write"]["mean"] or 0.0) / 1e3,
-    "moved_pages": lambda run: _count(run, "collection", "program"),
-    "collection_operations": lambda run: _collected(run, "collection") + _collected(run, "mapping_collection"),
-    "sequential_share": _sequential_share,
-    "write_amplification": lambda run: run["write_amplification"] or 0.0,
-    "erases": lambda run: run["erases"]["total"],
-    "mapping_hit_ratio": lambda run: run["mapping_hit_ratio"] or 0.0,
-    "mapping_miss_ratio": lambda run: 1.0 - (run["mapping_hit_ratio"] or 0.0),
-    "mapping_read_us": lambda run: _latency_us(run, "mapping_read"),
-    "mapping_write_us": lambda run: _latency_us(run, "mapping_write"),
-    "mapping_writes": lambda run: _count(run, "mapping", "program"),
-    "lookup_us": _lookup_us,
-    "iops": lambda run: run["iops"] or 0.0,
-}
-"""Numbers of a run. `flash_time_s` is the time of all flash operations but those that prepared the device."""
 
 
 def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | None) -> list[Point]:

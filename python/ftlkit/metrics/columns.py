@@ -1,0 +1,257 @@
+"""The columns of `Results.runs`, a metric each."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from ftlkit.metrics import derived
+from ftlkit.metrics.metric import HIGHER, LOWER, Metric
+
+_TEXT, _WHOLE, _REAL, _SWITCH = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
+
+TAIL = (
+    ("p50", "median", "median"),
+    ("p90", "90th percentile", "p90"),
+    ("p99", "99th percentile", "p99"),
+    ("p99_9", "99.9th percentile", "p99.9"),
+    ("p99_99", "99.99th percentile", "p99.99"),
+    ("max", "longest", "longest"),
+)
+"""Figures of response times beside their mean: key, meaning, heading."""
+
+
+def _responses(kind: str, of: str) -> list[Metric]:
+    """The response times of reads or of writes."""
+    null = f"null without {of}"
+    source = f"response_ns.{kind}"
+    mean = Metric(
+        f"{kind}_mean_ns",
+        f"mean response time of {of}; {null}",
+        "ns",
+        _REAL,
+        f"{source}.mean",
+        LOWER,
+        compute=derived.percentile(kind, "mean"),
+    )
+    rest = [
+        Metric(
+            f"{kind}_{key}_ns",
+            f"{meaning} of the response time of {of}; {null}",
+            "ns",
+            _WHOLE,
+            f"{source}.{key}",
+            LOWER,
+            compute=derived.percentile(kind, key),
+        )
+        for key, meaning, _ in TAIL
+    ]
+    return [mean, *rest]
+
+
+_WHO = (
+    Metric("label", "what the run is called in tables and charts", "", _TEXT, "label"),
+    Metric("ftl", "translation layer", "", _TEXT, "ftl"),
+    Metric("family", "how it maps: page, block, log-buffer, demand-paged", "", _TEXT, "family"),
+    Metric("parameters", "its parameters, as key=value", "", _TEXT, "parameters", compute=derived.parameters),
+)
+_TIMES = (
+    Metric("requests", "requests served, of any kind", "requests", _WHOLE, "requests", compute=derived.requests),
+    Metric("simulated_ns", "from the first arrival to the last completion", "ns", _WHOLE, "simulated_ns"),
+    Metric(
+        "response_mean_ns",
+        "mean response time of all reads and writes",
+        "ns",
+        _REAL,
+        "response_ns.all.mean",
+        LOWER,
+        "mean response",
+        "mean",
+    ),
+    *(
+        Metric(
+            f"response_{key}_ns",
+            f"{meaning} of the response time of all reads and writes",
+            "ns",
+            _WHOLE,
+            f"response_ns.all.{key}",
+            LOWER,
+            "p99 response" if key == "p99" else "",
+            heading if key == "p99" else "",
+        )
+        for key, meaning, heading in TAIL
+    ),
+    *_responses("read", "reads"),
+    *_responses("write", "writes"),
+    Metric("iops", "reads and writes served a second of simulated time", "1/s", _REAL, "iops", HIGHER, "IOPS"),
+    Metric(
+        "throughput_bytes_per_s",
+        "bytes read and written a second of simulated time",
+        "B/s",
+        _REAL,
+        "throughput_bytes_per_s",
+        HIGHER,
+    ),
+    Metric(
+        "flash_time_per_request_ns",
+        "time of all flash operations, those that prepared the device left out, for each read or "
+        "write served; does not depend on queues",
+        "ns",
+        _REAL,
+        "operations, requests",
+        LOWER,
+        compute=derived.flash_time_per_request_ns,
+    ),
+)
+_WORK = (
+    Metric("host_pages_read", "pages that the host read", "pages", _WHOLE, "host_pages_read"),
+    Metric(
+        "host_pages_written",
+        "pages that the host wrote, until the device wore out where it did",
+        "pages",
+        _WHOLE,
+        "host_pages_written",
+        HIGHER,
+        "pages written",
+        when="grown_bad_blocks",
+    ),
+    Metric(
+        "write_amplification",
+        "flash pages programmed for each page that the host wrote; null without writes",
+        "",
+        _REAL,
+        "write_amplification",
+        LOWER,
+        "write amp.",
+        "WA",
+    ),
+    Metric(
+        "pages_read",
+        "flash pages read, for any cause",
+        "pages",
+        _WHOLE,
+        "operations",
+        LOWER,
+        compute=derived.operations("read"),
+    ),
+    Metric(
+        "pages_programmed",
+        "flash pages programmed, for any cause",
+        "pages",
+        _WHOLE,
+        "operations",
+        LOWER,
+        compute=derived.operations("program"),
+    ),
+    Metric(
+        "controller_ns", "time of requests on the controller's RAM and registers, summed", "ns", _WHOLE, "controller_ns"
+    ),
+)
+_WEAR = (
+    Metric("erases", "blocks erased", "erases", _WHOLE, "erases.total", LOWER, "erases"),
+    Metric("erases_mean", "mean erase count of a block", "", _REAL, "erases.mean", LOWER),
+    Metric(
+        "erases_std",
+        "standard deviation of the blocks' erase counts",
+        "",
+        _REAL,
+        "erases.std",
+        LOWER,
+        "σ of erases",
+        "σ erases",
+    ),
+    Metric("erases_min", "lowest erase count of a block", "erases", _WHOLE, "erases.min"),
+    Metric("erases_max", "highest erase count of a block", "erases", _WHOLE, "erases.max", LOWER),
+    Metric("spare_blocks", "blocks that could fail when the device was new", "blocks", _WHOLE, "spares.total"),
+    Metric(
+        "spare_blocks_left",
+        "blocks that may still fail before writes are refused",
+        "blocks",
+        _WHOLE,
+        "spares.left",
+        HIGHER,
+        "spares left",
+        when="grown_bad_blocks",
+    ),
+    Metric(
+        "grown_bad_blocks",
+        "blocks that failed and were marked bad",
+        "blocks",
+        _WHOLE,
+        "spares.grown_bad_blocks",
+        LOWER,
+    ),
+    Metric(
+        "end_of_life_request",
+        "the request that was refused because the device had worn out; null where it lasted",
+        "requests",
+        _WHOLE,
+        "end_of_life.request",
+        HIGHER,
+        "worn out at",
+        when="end_of_life_request",
+    ),
+)
+_MAPPING = (
+    Metric("ram_bytes", "RAM that the mapping takes", "B", _WHOLE, "footprint.ram_bytes", LOWER, "RAM"),
+    Metric("flash_bytes", "flash that the mapping takes", "B", _WHOLE, "footprint.flash_bytes", LOWER),
+    Metric(
+        "mapping_hit_ratio",
+        "share of mapping lookups answered from RAM; null where the whole map is in RAM",
+        "share",
+        _REAL,
+        "mapping_hit_ratio",
+        HIGHER,
+        "hit ratio",
+        "hits",
+    ),
+    Metric(
+        "merges",
+        "merges of log with data blocks: switch, partial and full",
+        "merges",
+        _WHOLE,
+        "merges",
+        heading="merges",
+        compute=derived.merges,
+    ),
+    Metric("merges_switch", "switch merges", "merges", _WHOLE, "merges.switch"),
+    Metric("merges_partial", "partial merges", "merges", _WHOLE, "merges.partial"),
+    Metric("merges_full", "full merges", "merges", _WHOLE, "merges.full", LOWER),
+)
+_RUN = (
+    Metric(
+        "dies_busy",
+        "mean share of time that a die was busy; with serial pricing, that the device was",
+        "share",
+        _REAL,
+        "utilisation.dies",
+    ),
+    Metric(
+        "channels_busy",
+        "mean share of time that a channel was busy; null with serial pricing",
+        "share",
+        _REAL,
+        "utilisation.channels",
+    ),
+    Metric(
+        "verified",
+        "true when an oracle checked every read; null when it was not asked to",
+        "",
+        _SWITCH,
+        "verified",
+    ),
+    Metric(
+        "mount_reads",
+        "pages read to mount the device after a power cut; null for runs that were not verified",
+        "pages",
+        _WHOLE,
+        "mount.reads",
+        LOWER,
+    ),
+    Metric("mount_time_ns", "how long that took, in simulated time", "ns", _WHOLE, "mount.time_ns", LOWER),
+    Metric("event_hash", "hash of all flash operations: the same run gives the same hash", "", _TEXT, "event_hash"),
+    Metric("wall_s", "seconds that the run took here", "s", _REAL, "wall_s"),
+    Metric("measured_wall_s", "of these, seconds that the measured part took", "s", _REAL, "measured_wall_s"),
+)
+
+ROWS = (*_WHO, *_TIMES, *_WORK, *_WEAR, *_MAPPING, *_RUN)
+"""The columns in their order."""

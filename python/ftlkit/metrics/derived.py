@@ -1,0 +1,116 @@
+"""Numbers of a run that its saved results do not hold as they stand, but from which they follow.
+
+Each function takes the run as saved and returns a number, or null where there is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ftlkit.document import ClassLatency, Run
+
+
+def parameters(run: Run) -> str:
+    """The translation layer's parameters as `key=value`, by spaces."""
+    return " ".join(f"{key}={value}" for key, value in run["parameters"].items())
+
+
+def requests(run: Run) -> int:
+    """Requests of all kinds."""
+    return sum(run["requests"].values())
+
+
+def percentile(kind: str, name: str) -> Callable[[Run], float | None]:
+    """A figure of the response times of reads or writes; null without any, and in results saved before it was kept."""
+
+    def found(run: Run) -> float | None:
+        served = run["response_ns"].get(kind)
+        value: float | None = served.get(name) if served and served["count"] else None  # type: ignore[assignment] # a key by name
+        return value
+
+    return found
+
+
+def operations(op: str) -> Callable[[Run], int]:
+    """Flash operations of a kind, whatever their cause."""
+    return lambda run: sum(each["count"] for each in run["operations"] if each["op"] == op)
+
+
+def caused(run: Run, cause: str, op: str) -> int:
+    """Flash operations of a kind that were done for a cause."""
+    return sum(each["count"] for each in run["operations"] if (each["cause"], each["op"]) == (cause, op))
+
+
+def time_by_cause(run: Run) -> dict[str, int]:
+    """Flash time by cause, in nanoseconds, without that of preparing the device."""
+    times: dict[str, int] = {}
+    for each in run["operations"]:
+        if each["cause"] != "precondition":
+            times[each["cause"]] = times.get(each["cause"], 0) + each["time_ns"]
+    return times
+
+
+def flash_time_ns(run: Run) -> int:
+    """Flash time of all causes but preparation."""
+    return sum(time_by_cause(run).values())
+
+
+def flash_time_per_request_ns(run: Run) -> float | None:
+    """Flash time of all causes, a read or write that was served."""
+    served = run["requests"]["read"] + run["requests"]["write"]
+    return flash_time_ns(run) / served if served else None
+
+
+def merges(run: Run) -> int:
+    """Merges of all kinds."""
+    found = run["merges"]
+    return found["switch"] + found["partial"] + found["full"]
+
+
+def merge_cost_ms(run: Run) -> float:
+    """Flash time of merges for each log block that left the log, in milliseconds."""
+    return time_by_cause(run).get("merge", 0) / 1e6 / max(run["notes"]["log_victims"], 1)
+
+
+def sequential_share(run: Run) -> float:
+    """Of the pages that a detector sorted, those that it found sequential."""
+    sequential, random = (run["notes"][f"{each}_pages"] for each in ("sequential", "random"))
+    return sequential / max(sequential + random, 1.0)
+
+
+def latencies(run: Run, name: str) -> ClassLatency:
+    """Latencies of a class of flash operations."""
+    found = [each for each in run["classes"] or [] if each["name"] == name]
+    if not found:
+        raise UserError(f"{run['label']}: there are no latencies of {name}; set run.classes = true in the study.")
+    return found[0]
+
+
+def latency_us(run: Run, name: str) -> float:
+    """Mean of a flash operation of a class, from when it is ready until it is done, in microseconds."""
+    found = latencies(run, name)
+    return ((found["waiting_ns"]["mean"] or 0.0) + (found["service_ns"]["mean"] or 0.0)) / 1e3
+
+
+def lookup_us(run: Run) -> float:
+    """Mean time of a lookup in the map in microseconds. Copies are written side by side, so they count as one."""
+    reads, writes = caused(run, "mapping", "read"), caused(run, "mapping", "program")
+    copies = int(run["parameters"].get("replicas", 0)) + 1
+    time = reads * latency_us(run, "mapping_read") + writes / copies * latency_us(run, "mapping_write")
+    return time / max(run["notes"]["mapping_hits"] + run["notes"]["mapping_misses"], 1)
+
+
+def collection_operations(run: Run) -> int:
+    """Pages read and programmed by collections, those of the map included."""
+    causes = ("collection", "mapping_collection")
+    return sum(caused(run, cause, op) for cause in causes for op in ("read", "program"))
+
+
+def microseconds(kind: str) -> Callable[[Run], float]:
+    """Mean response of a kind of requests in microseconds; 0 without any."""
+    return lambda run: (run["response_ns"][kind]["mean"] or 0.0) / 1e3

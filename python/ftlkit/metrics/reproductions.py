@@ -1,0 +1,113 @@
+"""Metrics that reproductions of papers measure besides the columns of `Results.runs`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ftlkit.metrics import derived
+from ftlkit.metrics.metric import LOWER, Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ftlkit.document import Run
+
+
+def _of_reproductions(
+    name: str, meaning: str, unit: str, source: str, compute: Callable[[Run], float], better: str = LOWER
+) -> Metric:
+    return Metric(name, meaning, unit, pl.Float64(), source, better, compute=compute, is_column=False)
+
+
+ROWS = (
+    _of_reproductions(
+        "flash_time_s",
+        "time of all flash operations, those that prepared the device left out",
+        "s",
+        "operations",
+        lambda run: derived.flash_time_ns(run) / 1e9,
+    ),
+    _of_reproductions(
+        "log_victims",
+        "log blocks that left the log",
+        "blocks",
+        "notes",
+        lambda run: run["notes"]["log_victims"],
+    ),
+    _of_reproductions(
+        "merge_cost_ms",
+        "flash time of merges for each log block that left",
+        "ms",
+        "operations, notes",
+        derived.merge_cost_ms,
+    ),
+    *(
+        _of_reproductions(
+            f"mean_{word}response_us",
+            f"mean response time of {of}; 0 without any",
+            "µs",
+            f"response_ns.{kind}.mean",
+            derived.microseconds(kind),
+        )
+        for word, kind, of in (
+            ("", "all", "reads and writes"),
+            ("read_", "read", "reads"),
+            ("write_", "write", "writes"),
+        )
+    ),
+    _of_reproductions(
+        "moved_pages",
+        "pages programmed by collections of data",
+        "pages",
+        "operations",
+        lambda run: derived.caused(run, "collection", "program"),
+    ),
+    _of_reproductions(
+        "collection_operations",
+        "pages read and programmed by collections, those of the map included",
+        "pages",
+        "operations",
+        derived.collection_operations,
+    ),
+    _of_reproductions(
+        "sequential_share",
+        "of the pages that the detector of bdb sorted, those that it found sequential",
+        "share",
+        "notes",
+        derived.sequential_share,
+        "",
+    ),
+    _of_reproductions(
+        "mapping_miss_ratio",
+        "share of mapping lookups that were not answered from RAM",
+        "share",
+        "mapping_hit_ratio",
+        lambda run: 1.0 - (run["mapping_hit_ratio"] or 0.0),
+    ),
+    *(
+        _of_reproductions(
+            f"mapping_{op}_us",
+            f"mean time of a flash {op} of the map, waiting included; needs `run.classes`",
+            "µs",
+            "classes",
+            lambda run, op=op: derived.latency_us(run, f"mapping_{op}"),  # type: ignore[misc] # the loop's op
+        )
+        for op in ("read", "write")
+    ),
+    _of_reproductions(
+        "mapping_writes",
+        "translation pages programmed for the host",
+        "pages",
+        "operations",
+        lambda run: derived.caused(run, "mapping", "program"),
+    ),
+    _of_reproductions(
+        "lookup_us",
+        "mean time of a lookup in the map, where copies written side by side count as one; needs `run.classes`",
+        "µs",
+        "operations, classes, notes",
+        derived.lookup_us,
+    ),
+)

@@ -1,0 +1,34 @@
+"""Names that a user gave, looked up among those that there are, with the nearest one where there is none."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, TypeVar
+
+from ftlkit._native import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+T = TypeVar("T")
+
+
+def hint(name: str, names: Iterable[str]) -> str:
+    """A question for the name that was probably meant, after a space; nothing where none is near."""
+    near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def known(name: str, table: Mapping[str, T], what: str) -> T:
+    """What a table holds under a name; a `UserError` that lists the names where it holds nothing."""
+    if name not in table:
+        raise UserError(f"there is no {what} {name}.{hint(name, table)} There are {', '.join(table)}.")
+    return table[name]
+
+
+def refuse_unknown(given: Iterable[str], names: Iterable[str], what: str) -> None:
+    """Raise a `UserError` for the first name that is none of those that there are."""
+    there = list(names)
+    for name in given:
+        if name not in there:
+            raise UserError(f"{name} is no {what}.{hint(name, there)} There are {', '.join(there)}.")

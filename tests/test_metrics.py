@@ -1,0 +1,135 @@
+"""The table of metrics against what the simulator writes, and against everything that is made from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import ftlkit as fk
+from ftlkit import docs
+from ftlkit.frames import FRAMES
+from ftlkit.metrics import COLUMNS, METRICS, PARTS
+from ftlkit.report import tables
+
+if TYPE_CHECKING:
+    from ftlkit.document import Run
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+ELSEWHERE = {"merge_cost_ms": "fast", "mapping_read_us": "dftl", "mapping_write_us": "dftl", "lookup_us": "dftl"}
+"""Metrics that only a scheme of a kind has, and one of that kind."""
+
+
+@pytest.fixture(scope="module")
+def full() -> fk.Results:
+    """A run that holds everything that results can hold."""
+    return fk.compare(
+        "fin1", "page,fast,dftl", requests=1_000, precondition="fill", verify=True, classes=True, timeline="0ms..1ms"
+    )
+
+
+def keys(node: Any, prefix: str = "") -> list[str]:  # noqa: ANN401 - JSON
+    """The dotted keys of all that is no table."""
+    if not isinstance(node, dict):
+        return [prefix]
+    return [key for name, value in node.items() for key in keys(value, f"{prefix}.{name}" if prefix else name)]
+
+
+def stands_for(source: str, key: str) -> bool:
+    return key == source or key.startswith(f"{source}.")
+
+
+def sources() -> list[str]:
+    return [source for metric in METRICS.values() for source in metric.source.split(", ")]
+
+
+def test_every_number_of_the_simulator_is_a_metric_or_a_named_part(full: fk.Results) -> None:
+    known = [*sources(), *PARTS]
+    for run in full.document["runs"]:
+        unknown = [key for key in keys(run) if not any(stands_for(source, key) for source in known)]
+        assert unknown == [], "name it in ftlkit/metrics.py: as a metric, or as a part with the place where it is shown"
+
+
+def test_every_source_is_something_that_the_simulator_writes(full: fk.Results) -> None:
+    there = [key for run in full.document["runs"] for key in keys(run)]
+    for source in [*sources(), *PARTS]:
+        # A device that did not wear out has no end of life, and its request no number.
+        assert any(stands_for(source, key) or stands_for(key, source) for key in there), source
+
+
+def test_values_have_the_type_and_the_unit_that_the_table_says(full: fk.Results) -> None:
+    kinds: dict[str, tuple[type, ...]] = {
+        "String": (str,),
+        "Int64": (int,),
+        "Float64": (int, float),
+        "Boolean": (bool,),
+    }
+    for run in full.document["runs"]:
+        for metric in METRICS.values():
+            if metric.name in ELSEWHERE and run["ftl"] != ELSEWHERE[metric.name]:
+                continue
+            value = metric.value(run)
+            assert value is None or isinstance(value, kinds[str(metric.type)]), metric.name
+            if metric.unit == "share" and value is not None:
+                assert 0 <= float(str(value)) <= 1, metric.name
+
+
+def test_times_and_sizes_carry_their_unit_in_the_name() -> None:
+    for metric in METRICS.values():
+        if metric.unit in ("ns", "µs", "ms", "s"):
+            assert metric.name.endswith(f"_{metric.unit.replace('µ', 'u')}"), metric.name
+        if metric.unit == "B":
+            assert metric.name.endswith("_bytes"), metric.name
+
+
+def test_the_frame_the_files_and_the_table_of_results_are_made_of_it(full: fk.Results, tmp_path: Path) -> None:
+    full.save(tmp_path / "r.csv")
+    assert full.runs.columns == pl.read_csv(tmp_path / "r.csv").columns == list(COLUMNS) == list(fk.RUN_COLUMNS)
+    assert full.runs.schema == pl.Schema({name: metric.type for name, metric in COLUMNS.items()})
+    shown = [metric.heading for metric in tables.runs(full)["columns"]]
+    assert shown[:4] == ["mean response", "p99 response", "IOPS", "write amp."]
+    assert set(shown) <= {metric.heading for metric in COLUMNS.values()}
+
+
+def test_reads_and_writes_have_their_own_tails(full: fk.Results) -> None:
+    row = full.runs.row(0, named=True)
+    run: Run = full.document["runs"][0]
+    for kind in ("read", "write"):
+        for key in ("p50", "p90", "p99", "p99_9", "p99_99", "max"):
+            assert row[f"{kind}_{key}_ns"] == run["response_ns"][kind][key]
+    cells = {(each["label"], each["kind"]): each["cells"] for each in tables.responses(full)}
+    assert len(cells) == 3 * 3
+    assert len(cells["page", "reads"]) == len(tables.RESPONSES) == 7
+
+
+def test_frames_have_the_columns_that_are_documented(full: fk.Results) -> None:
+    for name, frame in FRAMES.items():
+        made = full.frame(name)
+        assert made.columns[: len(frame.columns)] == list(frame.columns), name
+        assert made.height > 0, name
+        for column, (kind, _) in frame.columns.items():
+            assert made.schema[column] == kind, (name, column)
+        if name != "series":
+            assert len(made.columns) == len(frame.columns), name
+        assert getattr(full, name).equals(made)
+
+
+def test_frames_of_no_run_have_their_columns() -> None:
+    empty = fk.Results({"runs": []})  # type: ignore[typeddict-item] # only the runs are looked at
+    for name, frame in FRAMES.items():
+        assert empty.frame(name).columns == list(frame.columns)
+
+
+def test_any_frame_can_be_saved(full: fk.Results, tmp_path: Path) -> None:
+    full.save(tmp_path / "s.parquet", frame="series")
+    assert pl.read_parquet(tmp_path / "s.parquet").equals(full.series)
+    with pytest.raises(fk.UserError, match=r"no frame serie\. Did you mean series\?"):
+        full.save(tmp_path / "t.csv", frame="serie")
+    assert not (tmp_path / "t.csv").exists()
+
+
+def test_the_page_of_all_columns_is_made_of_it() -> None:
+    assert (DOCS / "columns.md").read_text(encoding="utf-8") == docs.columns(), "make docs writes it anew"
