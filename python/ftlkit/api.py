@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from ftlkit import _native, study
+from ftlkit._native import UserError
 from ftlkit.engine import Interrupted, watched
-from ftlkit.outputs import check_writable
+from ftlkit.outputs import replacing
 from ftlkit.progress import Silent, Watcher
 from ftlkit.results import Results
 
@@ -112,11 +113,12 @@ def trace_convert(
     source: str | Path, target: str | Path, *, watcher: Watcher | None = None, **options: Unpack[study.TraceOptions]
 ) -> Json:
     """Convert a trace to Parquet, which reads fastest, or to CSV, as `target` is named; returns what was done."""
-    check_writable([Path(target)])
+    _check_suffix(target, ".parquet", ".csv")
     text = json.dumps(options)
-    done: Json = json.loads(
-        watched(lambda control: _native.trace_convert(str(source), str(target), text, control), watcher or Silent())
-    )
+    with replacing(Path(target), [source]) as whole:
+        done: Json = json.loads(
+            watched(lambda control: _native.trace_convert(str(source), str(whole), text, control), watcher or Silent())
+        )
     return done
 
 
@@ -132,11 +134,17 @@ def trace_generate(
 
     `spec` is a workload preset's name, a study file, or a `generator` table; `requests` and `seed` override its own.
     """
-    check_writable([Path(target)])
+    _check_suffix(target, ".parquet")
     table, own_seed = study.generator(spec)
     text = json.dumps(table if requests is None else table | {"requests": requests})
     chosen = next((each for each in (seed, own_seed) if each is not None), 1)
-    done: Json = json.loads(
-        watched(lambda control: _native.trace_generate(text, chosen, str(target), control), watcher or Silent())
-    )
+    with replacing(Path(target), [spec] if isinstance(spec, (str, Path)) else []) as whole:
+        done: Json = json.loads(
+            watched(lambda control: _native.trace_generate(text, chosen, str(whole), control), watcher or Silent())
+        )
     return done
+
+
+def _check_suffix(target: str | Path, *suffixes: str) -> None:
+    if Path(target).suffix.lower() not in suffixes:
+        raise UserError(f"cannot tell what to write: {target} must end in {' or '.join(suffixes)}.")

@@ -11,13 +11,15 @@ import typer
 from ftlkit import api, results, study
 from ftlkit._native import UserError
 from ftlkit.cli import options
-from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
+from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
 from ftlkit.cli.show import show
 from ftlkit.engine import Interrupted
-from ftlkit.outputs import check_writable
+from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit.progress import watcher
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ftlkit.document import Json
     from ftlkit.results import Results
 
@@ -30,20 +32,34 @@ class Outputs:
     json: Path | None
     csv: Path | None
     parquet: Path | None
+    series: Path | None
     timeline: Path | None
 
-    def check(self) -> None:
-        """Refuse unwritable ones before the work."""
-        check_writable([self.report, self.json, self.csv, self.parquet, self.timeline])
-        for option, path in (("json", self.json), ("csv", self.csv), ("parquet", self.parquet)):
-            if path is not None and path.suffix.lower() != f".{option}":
-                raise UserError(f"--{option} {path}: the name must end in .{option}.")
+    def check(self, inputs: list[str | Path | None]) -> None:
+        """Refuse, before the work, those that cannot be written or that are read."""
+        check_writable([self.report, self.json, self.csv, self.parquet, self.series, self.timeline], inputs)
+        for option, suffixes, path in (
+            ("json", (".json",), self.json),
+            ("csv", (".csv",), self.csv),
+            ("parquet", (".parquet",), self.parquet),
+            ("series", (".csv", ".parquet"), self.series),
+        ):
+            if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() not in suffixes:
+                raise UserError(f"--{option} {path}: the name must end in {' or '.join(suffixes)}.")
+        for option, path in (("report", self.report), ("parquet", self.parquet), ("timeline", self.timeline)):
+            if path == STANDARD_OUTPUT:
+                raise UserError(
+                    f"--{option} -: only --json, --csv and --series write to standard output. Give the name of a file."
+                )
 
     def write(self, found: Results) -> None:
         """Write them, the complete results first."""
-        for path in (self.json, self.csv, self.parquet):
-            if path is not None:
-                found.save(path)
+        tables = ((self.json, ".json", "runs"), (self.csv, ".csv", "runs"), (self.parquet, ".parquet", "runs"))
+        for path, suffix, frame in (*tables, (self.series, "", "series")):
+            if path == STANDARD_OUTPUT:
+                write(path, found.written(suffix or ".csv", found.frame(frame)))
+            elif path is not None:
+                found.save(path, frame=frame)
                 say(f"wrote {path}")
         if self.report is not None:
             found.report(self.report)
@@ -52,6 +68,11 @@ class Outputs:
             found.draw_timeline(self.timeline)
             say(f"wrote {self.timeline}")
 
+    @property
+    def screen(self) -> Console:
+        """Where the results are shown."""
+        return screen(self.json, self.csv, self.series)
+
 
 def run(
     path: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study; docs/study.md lists its keys.")],
@@ -59,14 +80,15 @@ def run(
     json: options.JsonFile = None,
     csv: options.CsvFile = None,
     parquet: options.ParquetFile = None,
+    series: options.SeriesFile = None,
     timeline: options.Timeline = None,
     timeline_window: options.TimelineWindow = None,
     threads: options.Threads = None,
 ) -> None:
     """Run a study file: one device, one workload, any number of translation layers."""
-    outputs = Outputs(report, json, csv, parquet, timeline)
-    outputs.check()
+    outputs = Outputs(report, json, csv, parquet, series, timeline)
     document = study.load(path)
+    outputs.check([path, document.get("workload", {}).get("trace")])
     _set_window(document, outputs, timeline_window)
     _run(document, outputs, threads)
 
@@ -104,12 +126,12 @@ def compare(
     json: options.JsonFile = None,
     csv: options.CsvFile = None,
     parquet: options.ParquetFile = None,
+    series: options.SeriesFile = None,
     timeline: options.Timeline = None,
     timeline_window: options.TimelineWindow = None,
 ) -> None:
     """Run several translation layers over a trace or a preset and compare them."""
-    outputs = Outputs(report, json, csv, parquet, timeline)
-    outputs.check()
+    outputs = Outputs(report, json, csv, parquet, series, timeline)
     chosen: study.Options = options.given(
         capacity=capacity,
         settings=setting,
@@ -133,6 +155,7 @@ def compare(
         title=title,
     )
     document = study.build(workload, ftl, device, chosen)
+    outputs.check([document["workload"].get("trace")])
     _set_window(document, outputs, timeline_window)
     _run(document, outputs, threads)
 
@@ -144,7 +167,7 @@ def report(
     ),
 ) -> None:
     """Draw a report from saved results, without a new run."""
-    check_writable([out])
+    check_writable([out], [path])
     results.load(path).report(out)
     say(f"wrote {out}")
 
@@ -164,8 +187,8 @@ def _run(document: Json, outputs: Outputs, threads: int | None) -> None:
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.labels:
             raise
-        show(stop.finished, OUT)
+        show(stop.finished, outputs.screen)
         outputs.write(stop.finished)
         raise typer.Exit(INTERRUPTED) from None
-    show(found, OUT)
+    show(found, outputs.screen)
     outputs.write(found)

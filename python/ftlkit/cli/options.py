@@ -22,14 +22,35 @@ Report = Annotated[
     typer.Option("--report", metavar="FILE.html", help="Write a self-contained report.", rich_help_panel=_OUT),
 ]
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE.json", help="Save the complete results.", rich_help_panel=_OUT)
+    Path | None,
+    typer.Option(
+        "--json",
+        metavar="FILE.json",
+        help="Save the complete results; - is standard output.",
+        rich_help_panel=_OUT,
+    ),
 ]
 CsvFile = Annotated[
-    Path | None, typer.Option("--csv", metavar="FILE.csv", help="Save one row a run as CSV.", rich_help_panel=_OUT)
+    Path | None,
+    typer.Option(
+        "--csv",
+        metavar="FILE.csv",
+        help="Save one row a run as CSV; - is standard output.",
+        rich_help_panel=_OUT,
+    ),
 ]
 ParquetFile = Annotated[
     Path | None,
     typer.Option("--parquet", metavar="FILE.parquet", help="Save one row a run as Parquet.", rich_help_panel=_OUT),
+]
+SeriesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--series",
+        metavar="FILE",
+        help="Save the time series, one row a run and point, as .csv or .parquet; - is standard output.",
+        rich_help_panel=_OUT,
+    ),
 ]
 
 Format = Annotated[

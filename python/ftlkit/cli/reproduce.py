@@ -26,7 +26,7 @@ def reproduce(
     path = reproductions.find(name)
     plan = reproductions.load(path)
     target = out or Path(f"{plan.name}.html")
-    check_writable([target])
+    check_writable([target], [path, *plan.traces()])
     done = reproductions.reproduce(plan, threads=threads, watch=lambda: watcher(ERR))
     table = Table(box=None, pad_edge=False)
     for column in ("claim", "kind", "paper", "ours", "verdict"):

@@ -6,7 +6,7 @@ says how to report it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -14,6 +14,10 @@ from typer.core import TyperGroup
 
 from ftlkit._native import FtlBug, UserError
 from ftlkit.engine import Interrupted
+from ftlkit.outputs import STANDARD_OUTPUT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OUT = Console()
 ERR = Console(stderr=True)
@@ -49,6 +53,11 @@ class Shell(TyperGroup):
             if type(error).__name__ != "PanicException":
                 raise
             _end(f"Bug: the simulator panicked: {error}. {REPORT_IT}", BUG)
+
+
+def screen(*outputs: Path | None) -> Console:
+    """Where a command shows what came of it: standard output, unless a file was asked for there."""
+    return ERR if STANDARD_OUTPUT in outputs else OUT
 
 
 def _end(message: str, code: int) -> None:

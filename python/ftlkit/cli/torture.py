@@ -13,13 +13,15 @@ from rich.text import Text
 from ftlkit import checking, units
 from ftlkit._native import UserError
 from ftlkit.cli import options
-from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, say
+from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, say, screen
 from ftlkit.engine import Interrupted
-from ftlkit.outputs import check_writable, replacing
+from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit.progress import watcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.console import Console
 
     from ftlkit.checking import SchemeReport, TortureReport
 
@@ -68,15 +70,19 @@ def torture(
         if stop.finished is None:
             raise
         report = stop.finished
-    _show(report)
+    _show(report, screen(json))
     if json is not None:
-        with replacing(json) as temporary:
-            temporary.write_text(jsonlib.dumps(report, indent=2) + "\n", encoding="utf-8")
-        say(f"wrote {json}")
+        _save(json, report)
     if any(scheme["findings"] for scheme in report["schemes"]):
         raise typer.Exit(FOUND)
     if report["cancelled"]:
         raise typer.Exit(INTERRUPTED)
+
+
+def _save(path: Path, report: TortureReport) -> None:
+    write(path, (jsonlib.dumps(report, indent=2) + "\n").encode())
+    if path != STANDARD_OUTPUT:
+        say(f"wrote {path}")
 
 
 def _replay(line: str, *, shrink: bool) -> None:
@@ -88,27 +94,30 @@ def _replay(line: str, *, shrink: bool) -> None:
     raise typer.Exit(FOUND)
 
 
-def _print(text: str) -> None:
+def _print(text: str, console: Console = OUT) -> None:
     """Print as it is: a replay line that were wrapped could not be pasted."""
-    OUT.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _show(report: TortureReport) -> None:
-    for table in _tables(report["schemes"], OUT.width):
-        OUT.print(table)
+def _show(report: TortureReport, console: Console) -> None:
+    for table in _tables(report["schemes"], console.width):
+        console.print(table)
     findings = [finding for scheme in report["schemes"] for finding in scheme["findings"]]
     took = units.duration(report["elapsed_s"] * 1e9)
     how = f"{took}, seed {report['asked']['seed']}{', swarm' if report['asked']['swarm'] else ''}"
     if report["cancelled"]:
         how += ", stopped before its time"
     found = f"{len(findings)} found" if findings else "nothing found"
-    _print(f"{found} ({how})")
+    _print(f"{found} ({how})", console)
     for finding in findings:
-        _print("")
-        _print(finding["message"])
-        _print(f"ftlkit torture --replay '{finding['replay']}'")
+        _print("", console)
+        _print(finding["message"], console)
+        _print(f"ftlkit torture --replay '{finding['replay']}'", console)
         if not finding["reproduced"]:
-            _print("Run again at once, this line did not fail: what the scheme does depends on more than its case.")
+            _print(
+                "Run again at once, this line did not fail: what the scheme does depends on more than its case.",
+                console,
+            )
 
 
 def _tables(schemes: list[SchemeReport], width: int) -> Iterator[Table]:

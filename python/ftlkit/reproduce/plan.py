@@ -92,6 +92,12 @@ class Plan:
     claims: list[Claim]
     assumptions: list[str]
 
+    def traces(self) -> list[str]:
+        """The trace files that it reads."""
+        shared = self.study.get("workload", {})
+        tables = [shared, *(workload for sweep in self.sweeps for workload in sweep.workloads)]
+        return [table["trace"] for table in tables if "trace" in table]
+
 
 FOLDERS = (Path("studies"), Path(__file__).parents[3] / "studies")
 """Where names are looked up: here, and beside the sources of an installation in place."""
