@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from typer.main import get_command
 
 import ftlkit as fk
 from ftlkit import study
+from ftlkit.cli import app
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -158,3 +162,48 @@ def test_settings_of_sections_are_read_as_toml_would(setting: str, value: object
     built = study.build("fin1", "page", None, {"settings": [setting]})
     assert built[section][key] == value
     assert json.loads(json.dumps(built)) == built
+
+
+MISSPELLED = [
+    (lambda: fk.compare("fin1", ["page"], precondiiton="steady"), "precondiiton", "precondition"),  # type: ignore[call-arg]
+    (lambda: fk.run(workload="fin1", request=3), "request", "requests"),  # type: ignore[call-arg]
+    (lambda: fk.trace_info("fin1", fromat="msr"), "fromat", "format"),  # type: ignore[call-arg]
+    (lambda: fk.trace_convert("a.csv", "b.csv", skipbad=True), "skipbad", "skip_bad"),  # type: ignore[call-arg]
+]
+
+
+@pytest.mark.parametrize(("call", "wrong", "right"), MISSPELLED, ids=lambda each: each if isinstance(each, str) else "")
+def test_a_misspelled_option_is_refused_with_the_near_name(call: Callable[[], object], wrong: str, right: str) -> None:
+    with pytest.raises(fk.UserError, match=rf"^{wrong} is no option of \w+\. Did you mean {right}\?"):
+        call()
+
+
+def test_signatures_name_every_option() -> None:
+    for function in (fk.run, fk.compare):
+        assert {"precondition", "queue_depth", "format", "requests", "verify"} <= set(signature(function).parameters)
+    for each in (fk.run, fk.compare, fk.trace_info, fk.trace_convert, fk.trace_generate, fk.torture, fk.serve):
+        kinds = {parameter.kind for parameter in signature(each).parameters.values()}
+        assert not kinds & {Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL}, each.__name__
+
+
+def test_the_options_are_those_of_the_command() -> None:
+    """What the command line offers, Python offers under the same name, and the other way round."""
+    click = get_command(app).commands["compare"]  # type: ignore[attr-defined] # a group
+    outputs = {"report", "json", "csv", "parquet", "series", "timeline", "timeline_window", "ftl", "workload"}
+    offered = {each.name for each in click.params} - outputs - {"help"}
+    named = {"format_": "format", "setting": "settings"}
+    python = set(signature(fk.compare).parameters) - {"workload", "ftls", "watcher", "timeline"}
+    assert {named.get(name, name) for name in offered} == python
+
+
+def test_a_notebook_shows_the_verdict_and_the_table(results: fk.Results) -> None:
+    shown = results._repr_html_()
+    assert shown.count("<tr>") == 1 + len(results.labels)
+    assert "answers fastest" in shown
+    assert "<script" not in shown
+
+
+def test_the_verdict_is_text_and_parts(results: fk.Results) -> None:
+    assert str(results.verdict).startswith(results.verdict.headline.replace("\N{NO-BREAK SPACE}", " "))
+    for sentence in (*results.verdict.reasons, *results.verdict.costs, *results.verdict.cautions):
+        assert sentence.replace("\N{NO-BREAK SPACE}", " ") in str(results.verdict)

@@ -18,6 +18,7 @@ from ftlkit.engine import Interrupted, watched
 from ftlkit.outputs import replacing
 from ftlkit.progress import Silent, Watcher
 from ftlkit.results import Results
+from ftlkit.signatures import takes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ftlkit.document import Json
 
 
+@takes(study.Options)
 def run(
     *,
     workload: study.WorkloadChoice,
@@ -42,6 +44,7 @@ def run(
     return compare(workload, [ftl], device=device, watcher=watcher, **options)
 
 
+@takes(study.Options)
 def compare(
     workload: study.WorkloadChoice,
     ftls: study.FtlChoice | Iterable[study.FtlChoice] = "page,block,fast,dftl",
@@ -100,6 +103,7 @@ def workloads() -> list[Json]:
     return found
 
 
+@takes(study.TraceOptions)
 def trace_info(
     workload: study.WorkloadChoice, *, watcher: Watcher | None = None, **options: Unpack[study.TraceOptions]
 ) -> Json:
@@ -109,8 +113,9 @@ def trace_info(
     return found
 
 
+@takes(study.ReadingOptions)
 def trace_convert(
-    source: str | Path, target: str | Path, *, watcher: Watcher | None = None, **options: Unpack[study.TraceOptions]
+    source: str | Path, target: str | Path, *, watcher: Watcher | None = None, **options: Unpack[study.ReadingOptions]
 ) -> Json:
     """Convert a trace to Parquet, which reads fastest, or to CSV, as `target` is named; returns what was done."""
     _check_suffix(target, ".parquet", ".csv")

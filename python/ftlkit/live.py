@@ -9,13 +9,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import _native, study
+from ftlkit.outputs import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
     from types import TracebackType
 
     from typing_extensions import Self
@@ -111,16 +112,29 @@ class Device:
         self.stop()
 
 
-def serve(path: str | Path, **options: object) -> Device:
+def serve(  # noqa: PLR0913 - as many as there are options
+    path: str | Path,
+    *,
+    socket: str | Path | None = None,
+    listen: str | None = None,
+    latency: str = "none",
+    fault: str | Path | None = None,
+    record: str | Path | None = None,
+    metrics: str | None = None,
+    tls: str | Path | None = None,
+    clients: int | None = None,
+    accept_damage: bool = False,
+) -> Device:
     """Serve an image as a block device over NBD, in threads of its own.
 
-    Options: `socket` or `listen` (by default a Unix socket beside the image), `latency` (`"none"` or `"modelled"`),
-    `fault` (a script), `record` (a Parquet file), `metrics` (an address), `tls` (a folder of certificates), `clients`,
-    `accept_damage`.
+    `socket` or `listen`, an address with a port, say where (by default a Unix socket beside the image); `latency` is
+    `"none"` or `"modelled"`; `fault` is a script of faults; `record` a Parquet file that keeps the requests served;
+    `metrics` an address for Prometheus; `tls` a folder of certificates; `clients` how many there may be at once.
+    `accept_damage` serves what is left of a damaged image. Raises `UserError` when the input is at fault.
     """
-    given = {key: value for key, value in options.items() if value is not None}
-    return Device({"image": str(path), **{key: _plain(value) for key, value in given.items()}})
-
-
-def _plain(value: object) -> object:
-    return value if isinstance(value, (str, int, float, bool)) else str(value)
+    given: dict[str, Any] = {"latency": latency, "listen": listen, "metrics": metrics, "clients": clients}
+    paths = {"socket": socket, "fault": fault, "record": record, "tls": tls}
+    given |= {key: None if value is None else str(value) for key, value in paths.items()}
+    check_writable([None if record is None else Path(record)], [path, fault])
+    options = {key: value for key, value in given.items() if value is not None}
+    return Device({"image": str(path), "accept_damage": accept_damage, **options})

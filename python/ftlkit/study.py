@@ -25,19 +25,13 @@ if TYPE_CHECKING:
     DeviceChoice = str | Mapping[str, object]
 
 
-class TraceOptions(TypedDict, total=False):
-    """How a workload is read or generated."""
+class ReadingOptions(TypedDict, total=False):
+    """How a trace file is read."""
 
-    seed: int
-    """Every random choice derives from it."""
-    requests: int
-    """Take so many requests of a trace, or generate so many."""
     format: str
     """The trace's format instead of the one guessed from its content."""
     time_unit: str
     """Unit of the trace's time stamps where it is not the format's own: `ns`, `us`, `ms`, `s`."""
-    trace_device: str
-    """Which device of a trace of several, or `stacked`: each gets its own address range."""
     time_backwards: str
     """What to do when the trace's time runs backwards: `refuse`, `clamp` or `sort:N`."""
     skip_bad: bool
@@ -46,6 +40,17 @@ class TraceOptions(TypedDict, total=False):
     """Which action of a blkparse trace is a request: one letter."""
     align_offset: int | str
     """Bytes added to every address, for example 512 or `512B`."""
+
+
+class TraceOptions(ReadingOptions, total=False):
+    """How a workload is read or generated."""
+
+    trace_device: str
+    """Which device of a trace of several, or `stacked`: each gets its own address range."""
+    seed: int
+    """Every random choice derives from it."""
+    requests: int
+    """Take so many requests of a trace, or generate so many."""
 
 
 class Options(TraceOptions, total=False):

@@ -73,7 +73,7 @@ def convert(
     align_offset: options.AlignOffset = None,
 ) -> None:
     """Convert a trace of any format to Parquet, which reads fastest, or to CSV."""
-    chosen: study.TraceOptions = options.given(
+    chosen: study.ReadingOptions = options.given(
         format=format_,
         time_unit=time_unit,
         time_backwards=time_backwards,
