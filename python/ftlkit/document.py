@@ -140,6 +140,17 @@ class Mount(TypedDict):
     time_ns: int
 
 
+class Load(TypedDict):
+    """What an open loop asked for, and what the device could bear."""
+
+    offered_iops: float | None
+    sustainable_iops: float | None
+    utilisation_max: float | None
+    outlasts_arrivals_ns: int
+    backlog_grows: bool
+    is_overloaded: bool
+
+
 class Run(TypedDict):
     """One translation layer on the workload."""
 
@@ -176,6 +187,9 @@ class Run(TypedDict):
     series: Series
     precondition: Precondition | None
     mount: Mount | None
+    load: NotRequired[Load | None]
+    waiting_ns: NotRequired[dict[str, float] | None]
+    service_ns: NotRequired[dict[str, float] | None]
 
 
 class Workload(TypedDict):

@@ -30,9 +30,8 @@ def show(results: Results, console: Console) -> None:
         _section(console, "Response times", _chosen(responses(results), "kind", [*RESPONSES], _RESPONSES, RESPONSES))
     found = results.verdict
     console.print(units.typed(found.headline), highlight=False, markup=False)
-    for heading, sentences in (("Why", found.reasons), ("Cost", found.costs), ("Read with care", found.cautions)):
-        if sentences:
-            console.print(Text(heading, style="bold"))
+    for heading, sentences in found.parts:
+        console.print(Text(heading, style="bold"))
         console.print(_bullets(sentences))
     if latencies := classes(results):
         names = {name: name for name in CLASS_COLUMNS}

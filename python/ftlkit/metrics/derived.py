@@ -66,6 +66,15 @@ def flash_time_per_request_ns(run: Run) -> float | None:
     return flash_time_ns(run) / served if served else None
 
 
+def waiting(run: Run) -> dict[tuple[str, str], float]:
+    """Mean nanoseconds a request by part of its response time; empty where that was not measured.
+
+    Parts are (`waiting`, the cause of what was waited for) and (`service`, the cause of the request's own operations).
+    """
+    parts = (("waiting", run.get("waiting_ns")), ("service", run.get("service_ns")))
+    return {(kind, cause): time for kind, times in parts for cause, time in (times or {}).items()}
+
+
 def merges(run: Run) -> int:
     """Merges of all kinds."""
     found = run["merges"]

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from ftlkit import units
 from ftlkit.report import facts, figures, tables
 from ftlkit.report.palette import CAUSES, styles
-from ftlkit.report.verdict import cause_name
+from ftlkit.report.work import cause_name
 
 if TYPE_CHECKING:
     from ftlkit.results import Results

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit import units
 from ftlkit.metrics import COLUMNS, HIGHER, METRICS, TAIL, Metric
-from ftlkit.report.verdict import cause_name
+from ftlkit.report.work import cause_name
 
 if TYPE_CHECKING:
     from ftlkit.document import Json, Run

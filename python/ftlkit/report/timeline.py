@@ -20,7 +20,7 @@ from ftlkit.charts import DURATION, AnyChart, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.report.palette import CAUSES
-from ftlkit.report.verdict import cause_name
+from ftlkit.report.work import cause_name
 
 if TYPE_CHECKING:
     from ftlkit.document import Document, Json, Run, Timeline

@@ -1,16 +1,21 @@
 """The verdict: what the numbers say, in sentences. Who leads, by how much, why, at what cost, with what cautions.
 
-Every sentence is computed from saved results; none states what a scheme "usually" does. The reason for a difference is
-read off the counts: the cause on which a run spent most flash time beyond the leader's.
+Every sentence is computed from saved results; none states what a scheme "usually" does. A reason is what was measured
+request by request (`why.py`); where it was not measured there is none. Sentences that name a saving are tested by
+making it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ftlkit import units
-from ftlkit.report.cautions import cautions
+from ftlkit.metrics import METRICS
+from ftlkit.report.cautions import cautions, names
+from ftlkit.report.load import bearable, is_overloaded, offered
+from ftlkit.report.why import reasons
+from ftlkit.report.work import cache, work
 
 if TYPE_CHECKING:
     from ftlkit.document import Run
@@ -26,32 +31,48 @@ class Verdict:
 
     headline: str
     reasons: list[str] = field(default_factory=list)
+    work: list[str] = field(default_factory=list)
     costs: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
 
+    @property
+    def parts(self) -> list[tuple[str, list[str]]]:
+        """What follows the headline: headings with their sentences, those without any left out."""
+        found = (
+            ("Why", self.reasons),
+            ("Flash work", self.work),
+            ("Cost", self.costs),
+            ("Read with care", self.cautions),
+        )
+        return [(heading, sentences) for heading, sentences in found if sentences]
+
     def __str__(self) -> str:
-        parts = (("Why", self.reasons), ("Cost", self.costs), ("Read with care", self.cautions))
-        bullets = [f"{heading}\n" + "\n".join(f"- {each}" for each in found) for heading, found in parts if found]
+        bullets = [f"{heading}\n" + "\n".join(f"- {each}" for each in found) for heading, found in self.parts]
         return units.typed("\n\n".join([self.headline, *bullets]))
 
 
 def verdict(results: Results) -> Verdict:
     """Draw the verdict from the numbers."""
-    runs = ranked(results)
-    if results.labels and not runs:
+    there = [run for run in results.document["runs"] if run["response_ns"]["all"]["count"]]
+    if results.labels and not there:
         return Verdict("No read or write was replayed, so there are no response times to compare.")
-    if not runs:
+    if not there:
         return Verdict("No run finished, so there is nothing to compare.", cautions=cautions(results))
-    if len(runs) == 1:
-        return Verdict(_alone(runs[0]), _reasons(runs), [_ram_alone(runs[0]), *_mounts(runs)], cautions(results))
+    behind = _by_load([run for run in there if is_overloaded(results.document, run)])
+    ahead = sorted((run for run in there if run not in behind), key=mean)
+    runs = [*ahead, *behind]
     return Verdict(
-        _headline(runs), _reasons(runs), [*_costs(runs), *_mounts(runs), *_otherwise(runs)], cautions(results)
+        _headline(ahead, behind),
+        reasons(ahead),
+        [work(run) for run in runs],
+        [
+            *(_costs(runs, ahead) if len(runs) > 1 else [_ram_alone(runs[0])]),
+            *_mounts(runs),
+            *_otherwise(ahead),
+            *_caches(runs),
+        ],
+        cautions(results),
     )
-
-
-def ranked(results: Results) -> list[Run]:
-    """The runs that answered any read or write, the shortest mean response first."""
-    return sorted((run for run in results.document["runs"] if run["response_ns"]["all"]["count"]), key=mean)
 
 
 def mean(run: Run) -> float:
@@ -59,8 +80,41 @@ def mean(run: Run) -> float:
     return run["response_ns"]["all"]["mean"] or 0.0
 
 
+def _by_load(runs: list[Run]) -> list[Run]:
+    """Runs that did not keep up, those that can bear most first; without that figure, least flash time first."""
+    if all(bearable(run) for run in runs):
+        return sorted(runs, key=lambda run: -(bearable(run) or 0.0))
+    return sorted(runs, key=_flash_time)
+
+
+def _flash_time(run: Run) -> float:
+    value: float | None = METRICS["flash_time_per_request_ns"].value(run)
+    return value or 0.0
+
+
 def _p99(run: Run) -> float:
     return run["response_ns"]["all"]["p99"] or 0
+
+
+def _headline(ahead: list[Run], behind: list[Run]) -> str:
+    """Who leads: by response times among those that keep up with the arrivals, by what they bear among the others."""
+    sentences = [_leader(ahead)] if len(ahead) > 1 else [_alone(run) for run in ahead]
+    if behind:
+        sentences.append(_left_behind(ahead, behind))
+    return " ".join(sentences)
+
+
+def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
+    asked = offered(behind[0])
+    arriving = f" of {units.rate(asked)} requests a second" if asked else ""
+    verb = "does" if len(behind) == 1 else "do"
+    who = f"{names(behind)} {verb} not keep" if ahead else "No translation layer keeps"
+    start = f"{who} up with the arrivals{arriving}"
+    if not all(bearable(run) for run in behind):
+        times = ", ".join(f"{run['label']} {units.duration(_flash_time(run))}" for run in behind)
+        return f"{start}. Flash time for each request, which does not depend on the queue: {times}."
+    loads = [f"{run['label']} {units.rate(bearable(run))}" for run in (*ahead, *behind) if bearable(run)]
+    return f"{start}. Requests a second that each can bear: {', '.join(loads)}."
 
 
 def _alone(run: Run) -> str:
@@ -68,7 +122,7 @@ def _alone(run: Run) -> str:
     return f"{run['label']} answers in {usual} on average, and 99 % of requests in {rare} or less."
 
 
-def _headline(runs: list[Run]) -> str:
+def _leader(runs: list[Run]) -> str:
     first, second, last = runs[0], runs[1], runs[-1]
     lead = mean(second) / mean(first) if mean(first) else 1.0
     fastest = units.duration(mean(first))
@@ -98,101 +152,6 @@ def _tail(runs: list[Run]) -> str:
     )
 
 
-def _reasons(runs: list[Run]) -> list[str]:
-    """Why: the leader's own flash work, then for each other run the cause on which it spends most beyond the leader."""
-    first = runs[0]
-    return [_own_work(first), *(_excess(run, first) for run in runs[1:])]
-
-
-def _own_work(run: Run) -> str:
-    times = _time_by_cause(run)
-    total = sum(times.values())
-    if not total:
-        return f"{run['label']} did no flash operation."
-    text = f"{run['label']} spends {units.share(times.get('host', 0) / total)} of its flash time on host pages"
-    rest = {cause: time for cause, time in times.items() if cause != "host"}
-    largest = max(rest, key=lambda cause: rest[cause], default=None)
-    if largest is None or rest[largest] < 0.01 * total:
-        return f"{text}: there is hardly any overhead to save."
-    return f"{text}; {units.share(rest[largest] / total)} goes to {_described(run, largest)}."
-
-
-def _excess(run: Run, leader: Run) -> str:
-    times, base = _time_by_cause(run), _time_by_cause(leader)
-    beyond = {cause: time - base.get(cause, 0) for cause, time in times.items()}
-    cause = max(beyond, key=lambda key: beyond[key], default=None)
-    total = sum(times.values())
-    if cause is None or beyond[cause] <= 0.01 * total:
-        if mean(run) < CLOSE * mean(leader):
-            return f"{run['label']} does about the same flash work as {leader['label']}."
-        return (
-            f"{run['label']} does no more flash work than {leader['label']}; it loses by waiting: its busiest dies and "
-            "channels overlap less."
-        )
-    return f"{run['label']} spends {units.share(times[cause] / total)} of its flash time on {_described(run, cause)}."
-
-
-def _time_by_cause(run: Run) -> dict[str, int]:
-    times: dict[str, int] = {}
-    for operation in run["operations"]:
-        if operation["cause"] != "precondition":
-            times[operation["cause"]] = times.get(operation["cause"], 0) + operation["time_ns"]
-    return times
-
-
-_NAMES = {
-    "host": "host pages",
-    "read_modify_write": "pages written in part",
-    "mapping": "mapping pages",
-    "mapping_collection": "mapping pages of moved data",
-    "collection": "garbage collection",
-    "merge": "merges",
-    "relocation": "emptying blocks that fail",
-    "recovery": "recovery after power cuts",
-    "checkpoint": "summaries for recovery",
-}
-
-
-def cause_name(cause: str) -> str:
-    """What a cause is, in words."""
-    return _NAMES.get(cause, cause.replace("_", " "))
-
-
-def _described(run: Run, cause: str) -> str:
-    """A cause in words, with its counts, and how long one piece of it takes."""
-    counts = {each["op"]: each["count"] for each in run["operations"] if each["cause"] == cause}
-    parts = [_pages(run, cause, counts)]
-    pieces = _pieces(run, cause, counts)
-    if pieces:
-        each = units.duration(_time_by_cause(run)[cause] / pieces[0])
-        parts.append(f"{units.count(pieces[0])} {pieces[1]} of {each}")
-    ratio = run["mapping_hit_ratio"]
-    if cause == "mapping" and ratio is not None:
-        parts.append(f"hit ratio {units.share(ratio)}")
-    known = [part for part in parts if part]
-    return f"{cause_name(cause)} ({', '.join(known)})" if known else cause_name(cause)
-
-
-def _pages(run: Run, cause: str, counts: dict[str, int]) -> str:
-    """The pages that a cause reads or programs, whichever are more."""
-    read, programmed, written = counts.get("read", 0), counts.get("program", 0), run["host_pages_written"]
-    if written and programmed and 2 * programmed >= read:
-        verb = "copied" if cause in ("merge", "collection") else "programmed"
-        return f"{units.digits(programmed / written)} pages {verb} for each page that the host writes"
-    served = run["requests"]["read"] + run["requests"]["write"]
-    return f"{units.digits(read / served)} pages read for each request" if read and served else ""
-
-
-def _pieces(run: Run, cause: str, counts: dict[str, int]) -> tuple[int, str] | None:
-    """How often the work that a cause stands for was done; a request that meets one waits for it."""
-    merges = run["merges"]["partial"] + run["merges"]["full"]
-    if cause == "merge" and merges:
-        return merges, "merges"
-    if cause in ("collection", "mapping_collection") and counts.get("erase"):
-        return counts["erase"], "collections"
-    return None
-
-
 def _ram(run: Run) -> int:
     return run["footprint"]["ram_bytes"]
 
@@ -201,23 +160,30 @@ def _ram_alone(run: Run) -> str:
     return f"Its mapping takes {units.size(_ram(run))} of RAM."
 
 
-def _costs(runs: list[Run]) -> list[str]:
+def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
     """What the lead costs in RAM, and who gets how near with less."""
     first = runs[0]
     cheaper = [run for run in runs[1:] if _ram(run) < _ram(first)]
     if not cheaper:
         return [f"{first['label']} takes no more RAM than the others: {units.size(_ram(first))} for its mapping."]
-    nearest = min(cheaper, key=mean)
+    nearest = cheaper[0]
+    share = units.share(_ram(nearest) / _ram(first))
     text = (
-        f"{first['label']} pays with {units.size(_ram(first))} of RAM for its mapping; {nearest['label']} needs "
-        f"{units.size(_ram(nearest))} ({units.share(_ram(nearest) / _ram(first))} of it) at "
-        f"{units.factor(mean(nearest) / mean(first))} the mean response."
+        f"{first['label']} takes {units.size(_ram(first))} of RAM for its mapping; {nearest['label']} takes "
+        f"{units.size(_ram(nearest))} ({share} of it){_beside(nearest, first, ahead)}."
     )
     leanest = min(runs, key=_ram)
     if leanest is not nearest:
-        times = units.factor(mean(leanest) / mean(first))
-        text += f" The leanest is {leanest['label']} with {units.size(_ram(leanest))}, at {times}."
+        text += f" {leanest['label']} takes least: {units.size(_ram(leanest))}{_beside(leanest, first, ahead)}."
     return [text]
+
+
+def _beside(run: Run, first: Run, ahead: list[Run]) -> str:
+    """How a run does beside the first: by mean response where both kept up, else by the load that they can bear."""
+    if run in ahead and mean(first):
+        return f" at {units.factor(mean(run) / mean(first))} the mean response"
+    mine, best = bearable(run), bearable(first)
+    return f" and can bear {units.share(mine / best)} of the load" if mine and best else ""
 
 
 def _mounts(runs: list[Run]) -> list[str]:
@@ -230,39 +196,30 @@ def _mounts(runs: list[Run]) -> list[str]:
     return [f"Mounting after a power cut takes {', '.join(times)}."] if times else []
 
 
-_CRITERIA: tuple[tuple[str, Any, Any], ...] = (
-    ("write amplification", lambda run: run["write_amplification"], units.plain),
-    ("erases", lambda run: run["erases"]["total"], units.count),
-    ("evenness of wear (σ of erase counts)", lambda run: run["erases"]["std"], units.plain),
-    ("longest response", lambda run: run["response_ns"]["all"]["max"], units.duration),
-)
+_CRITERIA = {
+    "write_amplification": "write amplification",
+    "erases": "erases",
+    "erases_std": "evenness of wear (σ of erase counts)",
+    "response_max_ns": "the longest response",
+    "flash_time_per_request_ns": "flash time for each request",
+}
+"""Metrics by which another run may lead, with their names in a sentence; lower is better for each."""
 
 
 def _otherwise(runs: list[Run]) -> list[str]:
     """What would change the ranking: criteria on which another run leads."""
-    first = runs[0]
     found = []
-    for name, value, text in _CRITERIA:
-        known = [run for run in runs if value(run) is not None]
-        if first not in known:
+    for name, words in _CRITERIA.items():
+        metric = METRICS[name]
+        known = [run for run in runs if metric.value(run) is not None]
+        if not known or known[0] is not runs[0]:
             continue
-        best = min(known, key=value)
-        if value(best) * CLOSE < value(first):
-            found.append(f"{name} ({best['label']}: {text(value(best))} against {text(value(first))})")
-    sentences = [f"The ranking would change if what counts were {' or '.join(found)}."] if found else []
-    sentences += [sentence for run in runs if (sentence := _cache_sentence(run))]
-    return sentences
+        best = min(known, key=metric.value)
+        if metric.value(best) * CLOSE < metric.value(runs[0]):
+            beside = f"{metric.text(metric.value(best))} against {metric.text(metric.value(runs[0]))}"
+            found.append(f"{words} ({best['label']}: {beside})")
+    return [f"Another would lead if what counts were {' or '.join(found)}."] if found else []
 
 
-def _cache_sentence(run: Run) -> str | None:
-    """What a larger mapping cache could save at most, where misses cost a tenth of the flash time or more."""
-    times = _time_by_cause(run)
-    total, ratio = sum(times.values()), run["mapping_hit_ratio"]
-    cost = times.get("mapping", 0) / total if total else 0.0
-    if ratio is None or cost < 0.1:
-        return None
-    missed, spent = units.share(1 - ratio), units.share(cost)
-    return (
-        f"{run['label']} misses its mapping cache on {missed} of lookups, which costs {spent} of its flash time: "
-        "more RAM for the cache can save at most that."
-    )
+def _caches(runs: list[Run]) -> list[str]:
+    return [sentence for run in runs if (sentence := cache(run))]

@@ -1,0 +1,55 @@
+"""Which runs kept up with the arrivals, and what load each can bear.
+
+In an open loop that asks for more than a device can do, queues grow as long as the trace lasts. Response times then
+tell the length of the trace, so such runs are compared by what does not depend on the queue.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ftlkit.document import Document, Run
+
+GROWTH = 3.0
+"""A mean response of the last fifth this many times the first fifth's is growth, not noise."""
+
+BACKLOG = 1.02
+"""A run that ends this much after the last arrival has a queue left over. Growth without one is a device filling up."""
+
+
+def is_overloaded(document: Document, run: Run) -> bool:
+    """Whether a run fell behind the arrivals: as the simulator says, or as its series shows in older results."""
+    if document["study"].get("host", {}).get("loop", "open") != "open":
+        return False
+    load = run.get("load")
+    if load is not None:
+        return load["is_overloaded"]
+    return grows(run) and run["simulated_ns"] > BACKLOG * document["workload"]["duration_ns"]
+
+
+def bearable(run: Run) -> float | None:
+    """Requests a second that a run's device can bear under its translation layer; null where that was not measured."""
+    load = run.get("load")
+    return load["sustainable_iops"] if load else None
+
+
+def offered(run: Run) -> float | None:
+    """Requests a second that the workload asks for; null where that was not measured."""
+    load = run.get("load")
+    return load["offered_iops"] if load else None
+
+
+def grows(run: Run) -> bool:
+    """Whether the sampled mean response of a run grows steadily."""
+    parts = fifths(run["series"]["mean_response_ns"])
+    steady = all(after > before for before, after in pairwise(parts))
+    return bool(parts) and steady and parts[-1] > GROWTH * parts[0]
+
+
+def fifths(samples: list[float | None]) -> list[float]:
+    """The means of five equal stretches of a series; none of a series too short to tell."""
+    values = [value for value in samples if value is not None]
+    fifth = len(values) // 5
+    return [sum(values[i * fifth : (i + 1) * fifth]) / fifth for i in range(5)] if fifth >= 2 else []

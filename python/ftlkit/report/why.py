@@ -1,0 +1,62 @@
+"""Why a run answers as it does: what its requests waited for and were served for, as measured request by request.
+
+Nothing is said where that was not measured, as in results of older versions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit import units
+from ftlkit.metrics.derived import waiting
+from ftlkit.report.work import cause_name
+
+if TYPE_CHECKING:
+    from ftlkit.document import Run
+
+LARGE = 0.1
+"""A part below this share of a difference is left out of the sentence."""
+
+NAMED = 2
+"""Parts that a sentence names at most; the others are in the table."""
+
+
+def reasons(runs: list[Run]) -> list[str]:
+    """A sentence about the first run's own mean response, and one about each other's distance from it."""
+    if not runs or any(not waiting(run) for run in runs):
+        return []
+    first = runs[0]
+    return [_own(first), *(sentence for run in runs[1:] if (sentence := _distance(run, first)))]
+
+
+def _own(run: Run) -> str:
+    mean = run["response_ns"]["all"]["mean"] or 0.0
+    parts = _largest(waiting(run), mean)
+    return f"A request to {run['label']} takes {units.duration(mean)} on average{_of_which(parts)}."
+
+
+def _distance(run: Run, first: Run) -> str | None:
+    """The parts of a mean response by which a run is slower than the first; nothing for one that is not."""
+    beyond = (run["response_ns"]["all"]["mean"] or 0.0) - (first["response_ns"]["all"]["mean"] or 0.0)
+    if beyond <= 0:
+        return None
+    base = waiting(first)
+    more = {part: time - base.get(part, 0.0) for part, time in waiting(run).items()}
+    parts = _of_which(_largest(more, beyond))
+    return f"{run['label']} takes {units.duration(beyond)} longer than {first['label']}{parts}."
+
+
+def _largest(parts: dict[tuple[str, str], float], whole: float) -> list[tuple[tuple[str, str], float]]:
+    """The largest parts, as far as they are worth a word."""
+    found = sorted(parts.items(), key=lambda each: -each[1])[:NAMED]
+    return [(part, time) for part, time in found if time >= LARGE * whole > 0]
+
+
+def _of_which(parts: list[tuple[tuple[str, str], float]]) -> str:
+    texts = [f"{units.duration(time)} {_words(*part)}" for part, time in parts]
+    return f": {' and '.join(texts)}" if texts else ""
+
+
+def _words(kind: str, cause: str) -> str:
+    """What a part of a response is."""
+    return f"waiting behind {cause_name(cause)}" if kind == "waiting" else f"its own {cause_name(cause)}"

@@ -1,0 +1,113 @@
+"""Sentences of the verdict that say what would happen, each held against the run in which it happens.
+
+Workloads are look-alikes of each family, a uniform one, and real traces where they are there; open loop and closed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ftlkit as fk
+from conftest import traces
+from ftlkit.metrics.derived import flash_time_ns, time_by_cause
+from ftlkit.report.load import fifths, is_overloaded
+from ftlkit.report.work import cache
+
+PRESETS = ("fin1", "fin2", "exchange", "web_0", "hm_0", "prxy_0", "iozone-4", "pctrace")
+UNIFORM = {
+    "generator": {
+        "requests": 8_000,
+        "span": "128MiB",
+        "write_share": 0.7,
+        "sizes": "4KiB",
+        "arrivals": {"poisson": {"mean_gap": "5ms"}},
+    }
+}
+STACKED = {"trace_device": "stacked", "addresses": "dense"}
+TRACES: dict[str, dict[str, Any]] = {
+    "cloudPhysicsIO.vscsi": {"addresses": "dense"},
+    "financial1_first10k.ssdsim.ascii": STACKED,
+    "tpcc-small.trace": STACKED | {"format": "mqsim"},
+    "wsrch-small.trace": STACKED | {"format": "mqsim"},
+    "disksim-valid-ascii.trace": STACKED,
+}
+WORKLOADS = [*PRESETS, "uniform", *TRACES]
+WHOLE = "64MiB"
+"""A mapping cache that holds every entry of these devices."""
+
+
+def chosen(name: str) -> dict[str, Any]:
+    """A workload with the options that it needs; a small device, so that collections happen."""
+    if name == "uniform":
+        return {"workload": UNIFORM, "device": {"capacity": "128MiB"}}
+    if name in PRESETS:
+        return {"workload": name, "requests": 8_000, "addresses": "dense", "device": {"capacity": "auto"}}
+    folder = traces()
+    if folder is None:
+        pytest.skip("no folder of real traces: set FTLKIT_TRACES")
+    return {"workload": folder / name, "requests": 8_000, "device": {"capacity": "auto"}} | TRACES[name]
+
+
+@pytest.mark.parametrize("loop", ["open", "closed"])
+@pytest.mark.parametrize("precondition", ["fill", "steady"])
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_cache_of_the_whole_map_saves_at_least_what_is_said(name: str, precondition: str, loop: str) -> None:
+    ftls = [f"{ftl}{cmt}" for ftl in ("dftl", "cdftl", "rftl") for cmt in ("", f":cmt={WHOLE}")]
+    found = fk.compare(ftls=ftls, precondition=precondition, loop=loop, **chosen(name)).document["runs"]
+    for run, whole in zip(found[::2], found[1::2], strict=True):
+        assert whole["mapping_hit_ratio"] == pytest.approx(1, abs=1e-3)
+        assert cache(whole) is None
+        saved = 1 - flash_time_ns(whole) / flash_time_ns(run)
+        times = time_by_cause(run)
+        said = (times.get("mapping", 0) + times.get("mapping_collection", 0)) / flash_time_ns(run)
+        assert saved >= said - 0.01, run["label"]
+        assert (cache(run) is not None) == (said >= 0.1), run["label"]
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_steady_device_is_nearer_to_what_lasts(name: str) -> None:
+    """The advice given where write amplification rose while measuring on a device that was only filled."""
+    asked = chosen(name)
+    found = {mode: fk.compare(ftls="page,dftl,fast", precondition=mode, **asked) for mode in ("fill", "steady")}
+    rise = {
+        mode: [
+            parts[-1] / parts[0] if (parts := fifths(run["series"]["write_amplification"])) else 1.0
+            for run in results.document["runs"]
+        ]
+        for mode, results in found.items()
+    }
+    told = [caution for caution in found["fill"].verdict.cautions if "rose during the run" in caution]
+    for label, filled, steady in zip(found["fill"].labels, rise["fill"], rise["steady"], strict=True):
+        if told and f"{label} from" in told[0]:
+            assert steady < filled, label
+
+
+@pytest.mark.parametrize("name", ["fin1", "web_0", "uniform"])
+def test_a_steady_device_collects(name: str) -> None:
+    """The advice given where nothing was erased."""
+    fresh = fk.compare(ftls="page,dftl", precondition="none", **chosen(name))
+    assert any("No block was erased under page" in caution for caution in fresh.verdict.cautions)
+    steady = fk.compare(ftls="page,dftl", precondition="steady", **chosen(name))
+    assert not any("No block was erased" in caution for caution in steady.verdict.cautions)
+    assert all(run["erases"]["total"] > 0 for run in steady.document["runs"])
+
+
+def test_a_lower_load_and_a_closed_loop_end_an_overload() -> None:
+    def behind(**options: Any) -> list[str]:  # noqa: ANN401 - any option
+        found = fk.compare(ftls="page,fast", precondition="fill", **chosen("uniform"), **options)
+        return [run["label"] for run in found.document["runs"] if is_overloaded(found.document, run)]
+
+    assert behind(speedup=100.0) != []
+    assert behind(speedup=0.5) == []
+    assert behind(loop="closed") == []
+
+
+def test_requests_that_arrive_at_once_need_a_closed_loop() -> None:
+    asked = chosen("iozone-4") | {"ftls": "page,fast", "precondition": "fill"}
+    found = fk.compare(**asked)
+    assert found.document["workload"]["duration_ns"] == 0
+    told = [caution for caution in found.verdict.cautions if "arrive" in caution]
+    assert told == ["All requests arrive at once, so response times tell how many there are. Use a closed loop."]
+    assert not any("arrive" in caution for caution in fk.compare(**asked, loop="closed").verdict.cautions)
