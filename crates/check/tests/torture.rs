@@ -127,18 +127,15 @@ fn what_cannot_be_tortured_is_refused_in_words() {
     assert!(refused(on("1x1x1x1x4x512")).contains("raise device.spare"));
 }
 
-/// Cases that once failed.
-///
-/// - Of two dies with random victims one lost its last free block to a failed erase, and then chose victims for whose pages there
-///   was no room, until the device was read-only with spares left and empty blocks at hand.
-/// - The power was cut while a failing log block was copied. Recovery gave the block with the fewer pages up and erased it, but
-///   went on looking for pages there, if it came later on the device.
-/// - A rewrite found no block in place of a failing one, so the write was refused. The half-filled block stayed; when the page
-///   was trimmed and the power cut, what had been refused came up.
+/// Cases that once failed: a story, then the line that replays it.
 #[test]
 fn what_was_mended_stays_mended() {
-    for line in include_str!("mended.txt").lines() {
+    let lines: Vec<_> = include_str!("mended.txt").lines().collect();
+    for pair in lines.chunks(2) {
+        let &[story, line] = pair else { panic!("a story without its line: {pair:?}") };
+        assert!(story.starts_with("# ") && story.len() > 30, "what went wrong stands above the line: {story}");
         let case: Case = line.parse().expect("a replay line");
+        assert!(story[2..].starts_with(&case.scheme), "the story names the scheme: {story}");
         run_case(&case).unwrap_or_else(|failure| panic!("{failure}"));
     }
 }

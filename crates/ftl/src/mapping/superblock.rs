@@ -239,7 +239,7 @@ impl Superblock {
     /// Moves the valid pages of a block to another one of its superblock, and erases it.
     fn collect<D: Device>(&mut self, media: &mut Media<D>, victim: Pbn) -> Result<(), FtlError> {
         media.note(Note::Collection);
-        for from in self.blocks.valid_in(victim) {
+        for from in self.blocks.begin_emptying(victim) {
             let (label, content) = self.table.lift(media, from)?;
             let to = self.place_moved(media, victim, label, &content)?;
             self.table.landed(label, from, to);

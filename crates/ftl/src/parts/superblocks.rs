@@ -266,8 +266,10 @@ impl Superblocks {
         self.ledger.invalidate(ppn);
     }
 
-    /// The valid pages of a block, in order.
-    pub fn valid_in(&self, pbn: Pbn) -> Vec<Ppn> {
+    /// A block is about to be emptied: it takes no more pages, lest what leaves it lands in it again. Returns its valid pages
+    /// in order.
+    pub fn begin_emptying(&mut self, pbn: Pbn) -> Vec<Ppn> {
+        self.close(pbn);
         let mut pages = Vec::new();
         self.ledger.list_valid(pbn, &mut pages);
         pages
@@ -281,6 +283,7 @@ impl Superblocks {
 
     /// A block holds nothing valid any more: erases it, or marks it bad if it fails.
     pub fn reclaim<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+        debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is erased with valid pages in it");
         self.remove(pbn);
         if self.failing.contains(&pbn) {
             self.failing.retain(|&block| block != pbn);
@@ -353,3 +356,6 @@ impl Superblocks {
         BrokenInvariant::unless(over.is_none(), bounds, || format!("a superblock has too many blocks: {over:?}"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,7 +49,11 @@ impl PageSpace {
         result: Result<(), FtlError>,
     ) -> Result<(), FtlError> {
         match result {
-            Ok(()) => self.reclaim(media, pbn, fails),
+            Ok(()) => {
+                let is_empty = || moved.into_iter().count() == self.ledger.valid_pages(pbn) as usize;
+                debug_assert!(is_empty(), "{pbn} is erased with valid pages in it");
+                self.reclaim(media, pbn, fails)
+            }
             Err(error) => {
                 self.put_back(pbn, moved, fails);
                 Err(error)

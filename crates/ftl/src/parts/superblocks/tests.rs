@@ -1,0 +1,95 @@
+//! Superblocks against a model: where the newest copy of each page must lie.
+
+use std::collections::BTreeMap;
+
+use flash::{Flash, Lpn, Role};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::*;
+use crate::mapping::testing::{TestDevice, device, layout};
+
+const PAGES: u32 = 4;
+const LOGICAL_PAGES: u32 = 24;
+
+/// A device, its superblocks, and where each logical page lies.
+struct Model {
+    media: Media<TestDevice>,
+    blocks: Superblocks,
+    at: BTreeMap<u32, Ppn>,
+}
+
+impl Model {
+    fn new(physical: u32, size: u32, most_extra: u32, extra_limit: u32) -> Self {
+        let layout = layout(physical, PAGES, LOGICAL_PAGES);
+        let spares = Superblocks::require(&layout, "superblock", extra_limit).expect("room");
+        let blocks = Superblocks::new(&layout, size, most_extra, extra_limit, spares);
+        Self { media: device(physical, PAGES), blocks, at: BTreeMap::new() }
+    }
+
+    fn put(&mut self, superblock: u32, stream: Stream, lpn: u32) -> Ppn {
+        let page = (Label::new(lpn, Role::Data), &Content::New(()));
+        let to = self.blocks.program(&mut self.media, superblock, stream, page).expect("room").expect("nothing fails");
+        if let Some(old) = self.at.insert(lpn, to) {
+            self.blocks.release(old);
+        }
+        to
+    }
+
+    fn write(&mut self, lpn: u32) {
+        let superblock = self.blocks.of(Lbn::new(lpn / PAGES));
+        while let Step::Collect(victim) = self.blocks.prepare(superblock).expect("there is always a victim") {
+            let owner = self.blocks.owner(victim);
+            for from in self.blocks.begin_emptying(victim) {
+                let moved = self.media.device().peek(from).expect("a valid page is programmed");
+                self.put(owner, Stream::Cold, moved);
+            }
+            self.blocks.reclaim(&mut self.media, victim).expect("erased");
+        }
+        self.put(superblock, Stream::Hot, lpn);
+        self.blocks.written(superblock);
+    }
+
+    fn holds(&self) {
+        self.blocks.check(&self.media, "free", "bounds").expect("invariants");
+        assert_eq!(self.blocks.valid_pages(), self.at.len() as u64);
+        for (&lpn, &ppn) in &self.at {
+            assert!(self.blocks.is_valid(ppn) && self.media.device().peek(ppn) == Some(lpn), "{}", Lpn::new(lpn));
+            let pbn = self.blocks.geometry.block_of(ppn);
+            assert_eq!(self.blocks.owner(pbn), self.blocks.of(Lbn::new(lpn / PAGES)), "{pbn}");
+        }
+    }
+}
+
+#[test]
+fn pages_stay_in_their_superblock_and_room_never_runs_out() {
+    for (size, most_extra, extra_limit) in [(1, 1, 1), (1, 2, 3), (2, 1, 2), (3, 2, 2), (4, 1, 1), (6, 3, 3)] {
+        let mut model = Model::new(LOGICAL_PAGES / PAGES + extra_limit + 1, size, most_extra, extra_limit);
+        let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(size));
+        for lpn in 0..LOGICAL_PAGES {
+            model.write(lpn);
+        }
+        for step in 0..2_000 {
+            // Half of the pages are hot, so that blocks end up without valid pages and with all.
+            let range = if step % 4 == 0 { LOGICAL_PAGES } else { LOGICAL_PAGES / 2 };
+            model.write((dice.next_u64() % u64::from(range)) as u32);
+            if step % 16 == 0 {
+                model.holds();
+            }
+        }
+        model.holds();
+        assert!(model.blocks.extra() <= extra_limit, "{} extra blocks", model.blocks.extra());
+    }
+}
+
+#[test]
+fn what_leaves_a_block_does_not_land_in_it_again() {
+    let mut model = Model::new(10, 1, 2, 3);
+    let open = model.put(0, Stream::Cold, 0);
+    let victim = model.blocks.geometry.block_of(open);
+    assert_eq!(model.blocks.begin_emptying(victim), [open]);
+    let to = model.put(0, Stream::Cold, 0);
+    assert_ne!(model.blocks.geometry.block_of(to), victim);
+    model.blocks.reclaim(&mut model.media, victim).expect("erased");
+    model.holds();
+}
