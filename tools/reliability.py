@@ -28,8 +28,28 @@ def trials(scheme: SchemeReport) -> str:
     return " + ".join(number(kind) for kind in kinds)
 
 
+def of(tried: int, among: int) -> str:
+    """How many, of how many."""
+    return f"{number(tried)} of {number(among)}"
+
+
+def pairs(scheme: SchemeReport) -> str:
+    """Pairs of choices tried, of those that the scheme does not refuse."""
+    covered = scheme["covered"]
+    return of(covered["pairs"], covered["pairs_of"] - covered["pairs_refused"])
+
+
+def triples(scheme: SchemeReport) -> str:
+    """Triples of choices tried, of all."""
+    return of(scheme["covered"]["triples"], scheme["covered"]["triples_of"])
+
+
 ROWS: tuple[tuple[str, Callable[[SchemeReport], str]], ...] = (
     ("trials, by kind", trials),
+    ("different combinations of choices", lambda scheme: number(scheme["covered"]["combinations"])),
+    ("pairs of choices tried", pairs),
+    ("triples of choices tried", triples),
+    ("states reached", lambda scheme: of(scheme["states"], scheme["states_of"])),
     ("host requests", lambda scheme: number(scheme["requests"])),
     ("flash operations", lambda scheme: number(scheme["flash_operations"])),
     ("cut points, each in four tears", lambda scheme: number(scheme["cut_points"])),

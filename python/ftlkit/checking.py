@@ -59,6 +59,17 @@ class Finding(TypedDict):
     reproduced: bool
 
 
+class Covered(TypedDict):
+    """Combinations of choices (settings, device, workload, faults) that trials have been, summed over their kinds."""
+
+    combinations: int
+    pairs: int
+    pairs_refused: int
+    pairs_of: int
+    triples: int
+    triples_of: int
+
+
 class SchemeReport(TypedDict):
     """What was tried on one translation layer, over the trials that it passed."""
 
@@ -77,6 +88,9 @@ class SchemeReport(TypedDict):
     grown_bad_blocks: int
     read_only: int
     lost_pages: int
+    covered: Covered
+    states: int
+    states_of: int
     findings: list[Finding]
 
 

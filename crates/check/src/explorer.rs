@@ -32,11 +32,14 @@ use crate::outcome::Outcome;
 use crate::recorder::{Recorder, Step, Tape};
 use crate::session::Session;
 use crate::sieve::Sieve;
+use crate::states::{States, Stretch};
 use crate::workload::{Pattern, Workload};
 
-/// How many second cuts are tried.
+/// How many cuts are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
+    /// One of so many cuts of the workload; 1 for all.
+    pub first: u32,
     /// One of so many second cuts during recovery; 1 for all, 0 for none.
     pub during_recovery: u32,
     /// One of so many second cuts while the host goes on after recovery; 1 for all, 0 for none.
@@ -48,7 +51,7 @@ pub struct Effort {
 pub struct Explored {
     /// Host requests of the workload.
     pub requests: u64,
-    /// Programs and erases of the workload, at each of which the power was cut in four ways.
+    /// Programs and erases of the workload, at each of which the power was cut in four ways, or in a sample of these.
     pub cut_points: u64,
     /// Power cuts that came alone.
     pub single_cuts: u64,
@@ -60,6 +63,8 @@ pub struct Explored {
     pub recoveries: u64,
     /// Flash operations over all runs.
     pub flash_operations: u64,
+    /// What the scheme went through.
+    pub states: States,
 }
 
 /// Tries every cut of a case, whatever cuts it names itself; the first that breaks a promise is the failure.
@@ -117,7 +122,8 @@ impl<'a> Explorer<'a> {
 
     fn explore(mut self) -> Result<(Explored, Outcome), Fault> {
         let case = self.case;
-        let tape = Tape::new(self.sieve(), 1);
+        let first = self.effort(0).first;
+        let tape = Tape::new(self.sieve(), first);
         let chip = case.device.chip(ENDURANCE).map_err(Fault::ImpossibleCase)?;
         let mut session = Session::format(case, &self.layout, chip, &tape)?;
         for operation in case.prefill_operations() {
@@ -130,7 +136,7 @@ impl<'a> Explorer<'a> {
             self.trail.place.set(place);
             session.begin(operation)?;
             for (at, step) in tape.take() {
-                self.cut_at(at, &step, session.allowed(), 1)?;
+                self.cut_at(at, &step, session.allowed(), first)?;
             }
             self.trail.place.set(place);
             session.acknowledge()?;
@@ -140,7 +146,7 @@ impl<'a> Explorer<'a> {
         let end = tape.counted();
         self.explored.cut_points = u64::from(end);
         self.cut_at_the_end(&session, end)?;
-        self.count_operations(&session);
+        self.count(&session, Stretch::Fresh);
         match self.choice {
             Choice::These(cuts) if !self.reached => {
                 let cuts = cut::list(cuts);
@@ -181,6 +187,7 @@ impl<'a> Explorer<'a> {
 
     fn life(&mut self, depth: usize, flash: Faulty<Stamp>, allowed: &Allowed) -> Result<(), Fault> {
         let effort = self.effort(depth);
+        self.explored.states.found(depth, &flash);
         let tape = Tape::new(self.sieve(), effort.during_recovery);
         self.at("recovery");
         let recorder = Recorder::onto(flash, Some(tape.clone()));
@@ -210,7 +217,7 @@ impl<'a> Explorer<'a> {
         tape.try_one_in(0);
         self.refill(&mut session, depth)?;
         self.explored.recoveries += 1;
-        self.count_operations(&session);
+        self.count(&session, if depth == 1 { Stretch::AfterCut } else { Stretch::AfterSecondCut });
         Ok(())
     }
 
@@ -251,12 +258,12 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// How many cuts are to be tried on top of so many.
+    /// How many cuts are to be tried, on top of so many.
     fn effort(&self, depth: usize) -> Effort {
         match self.choice {
-            Choice::All(effort) if depth == 1 => effort,
-            Choice::All(_) => Effort { during_recovery: 0, after_recovery: 0 },
-            Choice::These(_) => Effort { during_recovery: 1, after_recovery: 1 },
+            Choice::All(effort) if depth <= 1 => effort,
+            Choice::All(_) => Effort { first: 0, during_recovery: 0, after_recovery: 0 },
+            Choice::These(_) => Effort { first: 1, during_recovery: 1, after_recovery: 1 },
         }
     }
 
@@ -270,8 +277,10 @@ impl<'a> Explorer<'a> {
         self.trail.place.set(place);
     }
 
-    fn count_operations(&mut self, session: &Session) {
-        self.explored.flash_operations += session.outcome().flash_operations();
+    fn count(&mut self, session: &Session, stretch: Stretch) {
+        let outcome = session.outcome();
+        self.explored.flash_operations += outcome.flash_operations();
+        self.explored.states.lived(stretch, &outcome.tally);
     }
 }
 

@@ -3,6 +3,7 @@
 use flash::FaultPlan;
 use ftl::Op;
 
+use crate::states::States;
 use crate::strike::Strike;
 
 /// What a run on failing flash amounts to.
@@ -26,6 +27,8 @@ pub struct Endured {
     pub pages_written: u64,
     /// Flash operations over the whole run.
     pub flash_operations: u64,
+    /// What the scheme went through since the power last came on.
+    pub states: States,
     /// What the flash was asked for, if that was to be recorded.
     pub operations: Vec<Op>,
 }

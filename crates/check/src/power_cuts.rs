@@ -29,9 +29,9 @@ const REQUESTS: u32 = 200;
 /// Requests of a case that tries a setting.
 const REQUESTS_OF_SETTINGS: u32 = 40;
 
-const SAMPLE: Effort = Effort { during_recovery: 30, after_recovery: 60 };
-const RARE: Effort = Effort { during_recovery: 200, after_recovery: 400 };
-const THOROUGH: Effort = Effort { during_recovery: 1, after_recovery: 30 };
+const SAMPLE: Effort = Effort { first: 1, during_recovery: 30, after_recovery: 60 };
+const RARE: Effort = Effort { first: 1, during_recovery: 200, after_recovery: 400 };
+const THOROUGH: Effort = Effort { first: 1, during_recovery: 1, after_recovery: 30 };
 
 /// A device, and how thoroughly it is tried.
 struct Ground {
@@ -121,5 +121,6 @@ impl AddAssign for Explored {
         self.tears.iter_mut().zip(other.tears).for_each(|(all, more)| *all += more);
         self.recoveries += other.recoveries;
         self.flash_operations += other.flash_operations;
+        self.states |= other.states;
     }
 }

@@ -17,7 +17,7 @@ use crate::workload::Workload;
 /// The smallest case that it finds for a failure of any kind.
 pub fn smallest(failure: Failure) -> Failure {
     // A shorter script has other operations to cut the power at, so all are tried.
-    let effort = Effort { during_recovery: u32::from(failure.case.cuts.len() > 1), after_recovery: 20 };
+    let effort = Effort { first: 1, during_recovery: u32::from(failure.case.cuts.len() > 1), after_recovery: 20 };
     if failure.case.cuts.is_empty() {
         shrink(failure, |case| run_case(case).map(|_| ()))
     } else {

@@ -4,7 +4,7 @@
 //! A workload that does a little of everything rarely does much of anything: with trims and flushes in every case, a bug
 //! that needs a hundred writes without either never shows. So each swarm draws which operations occur, which sizes requests have
 //! and where they go; what is left out is left out for the whole case. Writes are always on, since without them nothing
-//! can go wrong. In replay lines a swarm names what is on: `swarm:write+trim+block+hot`.
+//! can go wrong. What is drawn is the torture's affair. In replay lines a swarm names what is on: `swarm:write+trim+block+hot`.
 
 use std::fmt;
 
@@ -30,19 +30,21 @@ fn features() -> impl Iterator<Item = &'static str> {
 }
 
 impl Swarm {
-    /// Draws what is on: each feature with even chances.
-    pub(crate) fn drawn(dice: &mut Dice) -> Self {
-        let mut on = 1 << WRITE;
-        for feature in 1..FIRST_PLACE + PLACES.len() {
-            on |= u16::from(dice.percent(50)) << feature;
-        }
-        let mut swarm = Self(on);
-        for (first, group) in [(FIRST_SIZE, SIZES.len()), (FIRST_PLACE, PLACES.len())] {
-            if swarm.among(first, group).is_empty() {
-                swarm.0 |= 1 << (first + dice.below(group as u32) as usize);
-            }
-        }
-        swarm
+    /// What may be on or off: everything but writing.
+    pub(crate) fn features() -> impl Iterator<Item = &'static str> {
+        features().skip(1)
+    }
+
+    /// The swarm in which of [`features`](Self::features) these are on; none if it has no size or no place.
+    pub(crate) fn with(on: impl IntoIterator<Item = bool>) -> Option<Self> {
+        let bits = std::iter::once(true).chain(on).enumerate();
+        Some(Self(bits.fold(0, |all, (feature, on)| all | u16::from(on) << feature))).filter(|swarm| swarm.is_whole())
+    }
+
+    fn is_whole(self) -> bool {
+        self.0 & 1 << WRITE != 0
+            && !self.among(FIRST_SIZE, SIZES.len()).is_empty()
+            && !self.among(FIRST_PLACE, PLACES.len()).is_empty()
     }
 
     /// What is on of a group, as places in it.
@@ -72,10 +74,7 @@ impl Swarm {
                 None => return Err(advice(text)),
             }
         }
-        let is_whole = swarm.0 & 1 << WRITE != 0
-            && !swarm.among(FIRST_SIZE, SIZES.len()).is_empty()
-            && !swarm.among(FIRST_PLACE, PLACES.len()).is_empty();
-        if is_whole { Ok(swarm) } else { Err(advice(text)) }
+        if swarm.is_whole() { Ok(swarm) } else { Err(advice(text)) }
     }
 }
 
@@ -149,12 +148,17 @@ fn pick(dice: &mut Dice, among: &[usize]) -> usize {
 mod tests {
     use super::*;
 
+    /// Each feature with even chances.
+    fn drawn() -> impl Iterator<Item = Swarm> {
+        let mut dice = Dice::named(7, "swarms");
+        std::iter::repeat_with(move || Swarm::with(Swarm::features().map(|_| dice.percent(50)).collect::<Vec<_>>()))
+            .flatten()
+    }
+
     #[test]
     fn every_swarm_reads_back_and_does_only_what_is_on() {
-        let mut dice = Dice::named(7, "swarms");
         let space = Space { logical_pages: 23, pages_per_block: 4 };
-        for _ in 0..200 {
-            let swarm = Swarm::drawn(&mut dice);
+        for swarm in drawn().take(200) {
             let text = swarm.to_string();
             assert_eq!(Swarm::parse(text.strip_prefix("swarm:").expect("its name")), Ok(swarm), "{text}");
             for operation in swarm.operations(space, 3).take(100) {
@@ -173,8 +177,7 @@ mod tests {
 
     #[test]
     fn swarms_differ_and_wrong_ones_are_refused_in_words() {
-        let mut dice = Dice::named(7, "swarms");
-        let mut texts: Vec<_> = (0..100).map(|_| Swarm::drawn(&mut dice).to_string()).collect();
+        let mut texts: Vec<_> = drawn().take(100).map(|swarm| swarm.to_string()).collect();
         texts.sort();
         texts.dedup();
         assert!(texts.len() > 90, "{}", texts.len());

@@ -7,16 +7,15 @@
 //!             └─ combined ─────── power cuts while blocks fail
 //! ```
 //!
-//! A *trial* is a case of one scheme and one kind, and is drawn when it is run, from the seed and from its name alone (scheme, kind
-//! and number). Which trials are run depends on how much time there is; what a trial does depends on nothing. In *swarm* mode
-//! each trial turns a random part of the host's operations and of the faults off (`swarm.rs`).
+//! A *trial* is a case of one scheme and one kind. It is drawn from the seed, its number and the trials of the same scheme and
+//! kind before it: the draw favours combinations of settings, devices, workloads and faults that have not been tried together
+//! (`coverage.rs`). Which trials are run depends on how much time there is; what a trial does does not. In *swarm* mode each
+//! trial leaves out a part of the host's operations, sizes and places (`swarm.rs`).
 //!
 //! The next trial is of the scheme that has had the least time, and of its kind that has had the least. A scheme that broke a
 //! promise is set aside: what it would do next shows the same fault again, and the others get its time.
 //!
 //! It knows no clock and no threads: whoever runs it says how long each trial took, and may run several at once.
-
-use std::sync::Arc;
 
 use ftl::{Parameter, Values, registry};
 use serde::Serialize;
@@ -29,9 +28,14 @@ use crate::session::create;
 use crate::suite::run_case;
 use crate::variants::Settings;
 
+mod choices;
+mod coverage;
 mod draw;
 mod tried;
 
+use coverage::Coverage;
+pub use coverage::Covered;
+use draw::Drawn;
 pub use tried::{Faults, Tears, Tried};
 
 /// Pages of the largest device: what a trial costs grows with their square.
@@ -111,7 +115,7 @@ struct Subject {
     parameters: &'static [Parameter],
 }
 
-/// What all trials share.
+/// What all trials are drawn from.
 #[derive(Debug)]
 struct Grounds {
     subjects: Vec<Subject>,
@@ -123,10 +127,10 @@ struct Grounds {
 /// Something to be tried, which says by itself what it does.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    grounds: Arc<Grounds>,
     subject: usize,
     kind: Kind,
-    number: u64,
+    /// None if the scheme refuses every device: then the trial amounts to nothing.
+    drawn: Option<Drawn>,
 }
 
 /// A broken promise.
@@ -156,6 +160,12 @@ pub struct SchemeReport {
     /// What they amount to.
     #[serde(flatten)]
     pub tried: Tried,
+    /// Which combinations of choices its trials have been, all kinds together.
+    pub covered: Covered,
+    /// States that it went through (`states.rs`).
+    pub states: u64,
+    /// States that are conceivable with the events that it has had.
+    pub states_of: u64,
     /// Promises that it broke; at most one a thread, since it is set aside then.
     pub findings: Vec<Finding>,
     /// Nanoseconds by kind, from which turns are given.
@@ -163,10 +173,27 @@ pub struct SchemeReport {
     spent_ns: [u64; 4],
 }
 
+/// What has been tried of a scheme, by kind.
+#[derive(Debug)]
+struct Coverages([Coverage; 4]);
+
+impl Coverages {
+    fn of(grounds: &Grounds, subject: &Subject) -> Self {
+        Self(Kind::ALL.map(|kind| Coverage::of(choices::questions(grounds, subject, kind))))
+    }
+
+    fn covered(&self) -> Covered {
+        let mut all = Covered::default();
+        self.0.iter().for_each(|coverage| all += coverage.covered());
+        all
+    }
+}
+
 /// Shares out trials and collects what becomes of them.
 #[derive(Debug)]
 pub struct Torture {
-    grounds: Arc<Grounds>,
+    grounds: Grounds,
+    coverages: Vec<Coverages>,
     reports: Vec<SchemeReport>,
 }
 
@@ -184,9 +211,11 @@ impl Torture {
         for subject in &subjects {
             check_place(subject, &options.devices)?;
         }
-        let reports = subjects.iter().map(SchemeReport::of).collect();
         let (devices, seed, swarm) = (options.devices, options.seed, options.swarm);
-        Ok(Self { grounds: Arc::new(Grounds { subjects, devices, seed, swarm }), reports })
+        let grounds = Grounds { subjects, devices, seed, swarm };
+        let coverages = grounds.subjects.iter().map(|subject| Coverages::of(&grounds, subject)).collect();
+        let reports = grounds.subjects.iter().map(SchemeReport::of).collect();
+        Ok(Self { grounds, coverages, reports })
     }
 
     /// The next trial; none when every scheme has been set aside.
@@ -202,7 +231,10 @@ impl Torture {
         *trials += 1;
         // A turn counts from when it is given, so that several threads do not all take the same.
         report.spent_ns[kind as usize] += 1;
-        Some(Trial { grounds: Arc::clone(&self.grounds), subject, kind, number })
+        let coverages = &mut self.coverages[subject];
+        let drawn = Drawn::next(&self.grounds, subject, kind, number, &mut coverages.0[kind as usize]);
+        report.covered = coverages.covered();
+        Some(Trial { subject, kind, drawn })
     }
 
     /// Records what became of a trial, and how long it took.
@@ -211,7 +243,11 @@ impl Torture {
         report.spent_ns[trial.kind as usize] += spent_ns;
         report.busy_s += spent_ns as f64 / 1e9;
         match result {
-            Ok(tried) => report.tried += tried,
+            Ok(tried) => {
+                report.tried += tried;
+                let states = report.tried.states;
+                (report.states, report.states_of) = (states.reached(), states.conceivable());
+            }
             Err(finding) => report.findings.push(finding),
         }
     }
@@ -230,6 +266,9 @@ impl SchemeReport {
             busy_s: 0.0,
             trials: Trials::default(),
             tried: Tried::default(),
+            covered: Covered::default(),
+            states: 0,
+            states_of: 0,
             findings: Vec::new(),
             spent_ns: [0; 4],
         }
@@ -239,7 +278,8 @@ impl SchemeReport {
 impl Trial {
     /// Runs it.
     pub fn run(&self) -> Result<Tried, Finding> {
-        draw::run(self).map_err(|failure| Finding::of(self.kind, &failure))
+        let Some(drawn) = self.drawn.clone() else { return Ok(Tried::default()) };
+        drawn.run().map_err(|failure| Finding::of(self.kind, &failure))
     }
 }
 

@@ -161,4 +161,12 @@ def _figures(scheme: SchemeReport) -> Iterator[tuple[str, int]]:
     yield "corrected reads", scheme["faults"]["corrected_reads"]
     yield "grown bad blocks", scheme["grown_bad_blocks"]
     yield "runs that ended read-only", scheme["read_only"]
+    covered = scheme["covered"]
+    yield "different combinations", covered["combinations"]
+    yield "pairs of choices tried", covered["pairs"]
+    yield "of pairs not refused", covered["pairs_of"] - covered["pairs_refused"]
+    yield "triples of choices tried", covered["triples"]
+    yield "of all triples", covered["triples_of"]
+    yield "states reached", scheme["states"]
+    yield "of conceivable states", scheme["states_of"]
     yield "findings", len(scheme["findings"])

@@ -34,6 +34,7 @@ use crate::oracle::{Stamp, page_of};
 use crate::ordeal::{Endured, Ordeal};
 use crate::outcome::Outcome;
 use crate::session::{create, recover};
+use crate::states::Stretch;
 use crate::strike::{self, Strike};
 
 /// Runs a case on flash that fails; `Err` has the strikes that took effect in its replay line.
@@ -162,6 +163,7 @@ impl<'a> Trial<'a> {
         let media = self.door();
         let outcome =
             Outcome { event_hash: media.event_hash(), tally: *media.tally(), pages_written: self.pages_written };
+        self.endured.states.lived(Stretch::FailingFlash, &outcome.tally);
         self.endured.strikes = self.trail.strikes();
         self.endured.operations = self.media.map(|media| media.into_device().chip.take_record()).unwrap_or_default();
         Ok((self.endured, outcome))

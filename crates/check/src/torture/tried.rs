@@ -9,6 +9,7 @@ use crate::case::Case;
 use crate::explorer::Explored;
 use crate::ordeal::Endured;
 use crate::outcome::Outcome;
+use crate::states::{States, Stretch};
 use crate::strike::Strike;
 
 /// Sums over trials that passed; operations of first runs only, where a trial runs twice.
@@ -20,7 +21,7 @@ pub struct Tried {
     pub pages_written: u64,
     /// Flash operations.
     pub flash_operations: u64,
-    /// Programs and erases of workloads at each of which the power was cut in all four tears.
+    /// Programs and erases of workloads at each of which the power was cut in all four tears, or in a sample of these.
     pub cut_points: u64,
     /// Power cuts by how far the operation got.
     pub cuts: Tears,
@@ -36,6 +37,9 @@ pub struct Tried {
     pub read_only: u64,
     /// Logical pages that decayed and were reported as errors.
     pub lost_pages: u64,
+    /// What the schemes went through.
+    #[serde(skip)]
+    pub states: States,
 }
 
 /// Power cuts by how far the operation got.
@@ -66,7 +70,10 @@ pub struct Faults {
 
 impl Tried {
     pub(super) fn of_case(case: &Case, outcome: &Outcome) -> Self {
+        let mut states = States::default();
+        states.lived(Stretch::Fresh, &outcome.tally);
         Self {
+            states,
             requests: u64::from(case.requests),
             pages_written: outcome.pages_written,
             flash_operations: outcome.flash_operations(),
@@ -83,6 +90,7 @@ impl Tried {
             cuts: Tears { before, unseen, torn, after },
             second_cuts: explored.second_cuts,
             recoveries: explored.recoveries,
+            states: explored.states,
             ..Self::default()
         }
     }
@@ -96,6 +104,7 @@ impl Tried {
             grown_bad_blocks: endured.grown_bad_blocks,
             read_only: u64::from(endured.read_only),
             lost_pages: endured.lost,
+            states: endured.states,
             ..Self::default()
         };
         endured.strikes.iter().for_each(|strike| *tried.count_of(*strike) += 1);
@@ -154,5 +163,6 @@ impl AddAssign for Tried {
         self.grown_bad_blocks += other.grown_bad_blocks;
         self.read_only += other.read_only;
         self.lost_pages += other.lost_pages;
+        self.states |= other.states;
     }
 }

@@ -1,0 +1,230 @@
+//! The questions of a trial, and the trial that some answers to them make.
+//!
+//! Every setting of the scheme, the device's counts and order, the workload, what lies on the device before, how often it is
+//! looked at, and the faults: each is a question with a few choices (`coverage.rs`). What is left, such as the number of
+//! blocks within a class, is drawn at random.
+
+use std::fmt::Display;
+
+use flash::ProgramOrder;
+
+use super::coverage::{Answers, Question};
+use super::{Grounds, Kind, Subject};
+use crate::case::{Case, Prefill};
+use crate::device::DeviceSpec;
+use crate::dice::Dice;
+use crate::explorer::Effort;
+use crate::failing_flash::Rates;
+use crate::geometries;
+use crate::session::create;
+use crate::swarm::Swarm;
+use crate::variants::{Settings, values};
+use crate::workload::{Pattern, Workload};
+
+const CHANNELS: [u32; 3] = [1, 2, 3];
+const DIES: [u32; 2] = [1, 2];
+const PLANES: [u32; 2] = [1, 2];
+const PAGES: [u32; 6] = [1, 2, 3, 4, 5, 8];
+const ORDERS: [ProgramOrder; 3] = [ProgramOrder::Ascending, ProgramOrder::Strict, ProgramOrder::Any];
+const PREFILLS: [Prefill; 2] = [Prefill::Empty, Prefill::Full];
+const READBACK: [u32; 3] = [0, 1, 7];
+const CHECK: [u32; 3] = [4, 8, 32];
+
+/// Blocks of a device: the least of a class, and how many more at most.
+const BLOCKS: [(u32, u32); 3] = [(6, 5), (11, 10), (21, 25)];
+/// A power cut is tried at many operations, so the device has to be small.
+const BLOCKS_OF_CUTS: [(u32, u32); 2] = [(6, 5), (11, 7)];
+
+/// One of so many fails; 0 for none.
+const PROGRAMS: [u32; 5] = [0, 10, 50, 300, 1000];
+const ERASES: [u32; 4] = [0, 10, 50, 200];
+const READS: [u32; 3] = [0, 100, 400];
+const CORRECTED: [u32; 3] = [0, 20, 100];
+const CUTS: [u32; 4] = [0, 60, 200, 800];
+
+/// One of so many cuts is tried: of the workload, during recovery, after it.
+const FIRST_CUTS: [u32; 2] = [1, 10];
+const DURING_RECOVERY: [u32; 2] = [10, 50];
+const AFTER_RECOVERY: [u32; 2] = [30, 200];
+
+/// What of a trial is not in its case.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) effort: Effort,
+    pub(super) rates: Rates,
+    /// A single fault instead of the rates.
+    pub(super) is_single: bool,
+    pub(super) is_limited: bool,
+}
+
+/// What is asked for each trial of a scheme and a kind.
+pub(super) fn questions(grounds: &Grounds, subject: &Subject, kind: Kind) -> Vec<Question> {
+    let mut all = Vec::new();
+    for parameter in subject.parameters.iter().filter(|parameter| !subject.settings.contains_key(parameter.name)) {
+        let name = format!("set.{}", parameter.name);
+        all.push(Question { name, choices: values(parameter), has_default: true });
+    }
+    let mut ask = |name: &str, choices: Vec<String>| {
+        all.push(Question { name: name.to_owned(), choices, has_default: false });
+    };
+    if grounds.devices.is_empty() {
+        ask("channels", texts(&CHANNELS));
+        ask("dies", texts(&DIES));
+        ask("planes", texts(&PLANES));
+        ask("blocks", if kind == Kind::PowerCuts { texts(&["few", "some"]) } else { texts(&["few", "some", "many"]) });
+        ask("pages", texts(&PAGES));
+        ask("order", texts(&["ascending", "strict", "any"]));
+        ask("bad", texts(&["no", "some"]));
+    } else {
+        ask("device", texts(&grounds.devices));
+    }
+    ask("filled", texts(&["whole", "part"]));
+    ask("prefill", texts(&["empty", "full"]));
+    ask("readback", texts(&READBACK));
+    ask("check", texts(&CHECK));
+    if grounds.swarm {
+        Swarm::features().for_each(|feature| ask(feature, texts(&["off", "on"])));
+    } else {
+        ask("workload", Pattern::ALL.iter().map(|(_, name)| (*name).to_owned()).collect());
+    }
+    match kind {
+        Kind::Conformance => {}
+        Kind::PowerCuts => {
+            ask("first cuts", texts(&FIRST_CUTS));
+            ask("cuts during recovery", texts(&DURING_RECOVERY));
+            ask("cuts after recovery", texts(&AFTER_RECOVERY));
+        }
+        Kind::FailingFlash | Kind::Combined => {
+            ask("spares", texts(&["none", "one", "several"]));
+            ask("failed programs", texts(&PROGRAMS));
+            ask("failed erases", texts(&ERASES));
+            ask("endurance", texts(&["unlimited", "limited"]));
+            if kind == Kind::Combined {
+                ask("cuts", texts(&CUTS));
+            } else {
+                ask("failed reads", texts(&READS));
+                ask("corrected reads", texts(&CORRECTED));
+                ask("faults", texts(&["many", "one"]));
+            }
+        }
+    }
+    all
+}
+
+fn texts<T: Display>(choices: &[T]) -> Vec<String> {
+    choices.iter().map(ToString::to_string).collect()
+}
+
+/// Answers, looked up by the name of the question.
+struct Sheet<'a> {
+    questions: &'a [Question],
+    answers: &'a Answers,
+}
+
+impl Sheet<'_> {
+    /// The number of the choice; 0 where this is not asked.
+    fn number(&self, name: &str) -> usize {
+        let at = self.questions.iter().position(|question| question.name == name);
+        at.map_or(0, |at| self.answers[at])
+    }
+
+    fn of<T: Copy>(&self, name: &str, choices: &[T]) -> T {
+        choices[self.number(name)]
+    }
+
+    fn settings(&self, fixed: &Settings) -> Settings {
+        let mut settings = fixed.clone();
+        for (question, &answer) in self.questions.iter().zip(self.answers).filter(|&(_, &answer)| answer > 0) {
+            if let Some(name) = question.name.strip_prefix("set.") {
+                settings.insert(name.to_owned(), question.choices[answer].clone());
+            }
+        }
+        settings
+    }
+
+    fn device(&self, grounds: &Grounds, kind: Kind, dice: &mut Dice) -> DeviceSpec {
+        if let Some(device) = grounds.devices.get(self.number("device")) {
+            return device.clone();
+        }
+        let (channels, dies, planes) =
+            (self.of("channels", &CHANNELS), self.of("dies", &DIES), self.of("planes", &PLANES));
+        let rows = channels * dies * planes;
+        let sizes: &[_] = if kind == Kind::PowerCuts { &BLOCKS_OF_CUTS } else { &BLOCKS };
+        let (least, more) = self.of("blocks", sizes);
+        let blocks = (least + dice.below(more)).div_ceil(rows).max(3);
+        let device = DeviceSpec::new(channels, dies, planes, blocks, self.of("pages", &PAGES));
+        let bad = if self.number("bad") == 0 { 0 } else { dice.up_to(3) };
+        let mut bad_blocks: Vec<_> = (0..bad).map(|_| dice.below(rows * blocks)).collect();
+        bad_blocks.sort_unstable();
+        bad_blocks.dedup();
+        device.ordered(self.of("order", &ORDERS)).with_bad(bad_blocks)
+    }
+
+    fn workload(&self, grounds: &Grounds) -> Option<Workload> {
+        if !grounds.swarm {
+            return Some(Workload::Generated(Pattern::ALL[self.number("workload")].0));
+        }
+        let on: Vec<_> = Swarm::features().map(|feature| self.number(feature) == 1).collect();
+        Swarm::with(on).map(Workload::Swarm)
+    }
+
+    fn plan(&self, case: &Case) -> Plan {
+        let first = self.of("first cuts", &FIRST_CUTS);
+        let is_small = case.logical_pages <= 20 && case.requests <= 50;
+        let effort = Effort {
+            first,
+            // All second cuts where that is cheap.
+            during_recovery: if is_small { 1 } else { self.of("cuts during recovery", &DURING_RECOVERY) },
+            after_recovery: self.of("cuts after recovery", &AFTER_RECOVERY),
+        };
+        let rates = Rates {
+            program: self.of("failed programs", &PROGRAMS),
+            erase: self.of("failed erases", &ERASES),
+            read: self.of("failed reads", &READS),
+            corrected: self.of("corrected reads", &CORRECTED),
+            cut: self.of("cuts", &CUTS),
+        };
+        Plan { effort, rates, is_single: self.number("faults") == 1, is_limited: self.number("endurance") == 1 }
+    }
+}
+
+/// The trial that these answers make; none if the scheme refuses its device.
+pub(super) fn trial(
+    grounds: &Grounds,
+    subject: &Subject,
+    kind: Kind,
+    (questions, answers): (&[Question], &Answers),
+    dice: &mut Dice,
+) -> Option<(Case, Plan)> {
+    let sheet = Sheet { questions, answers };
+    let (settings, device) = (sheet.settings(&subject.settings), sheet.device(grounds, kind, dice));
+    let workload = sheet.workload(grounds)?;
+    let capacity = geometries::largest_capacity(&device, |layout| create(&subject.scheme, &settings, layout))?;
+    let spares = match sheet.number("spares") {
+        2 => 1 + dice.up_to(4),
+        few => few as u32,
+    };
+    let eighths = if sheet.number("filled") == 0 { 8 } else { dice.up_to(7) };
+    let logical_pages = (capacity.saturating_sub(spares * device.shape.pages_per_block) * eighths / 8).max(1);
+    let requests = match kind {
+        Kind::Conformance => dice.below(500) + 100,
+        Kind::PowerCuts => dice.below(80) + 20,
+        Kind::FailingFlash | Kind::Combined => dice.below(250) + 50,
+    };
+    let case = Case {
+        scheme: subject.scheme.clone(),
+        settings,
+        device,
+        logical_pages,
+        seed: u64::from(dice.below(u32::MAX)),
+        workload,
+        requests,
+        prefill: sheet.of("prefill", &PREFILLS),
+        readback_every: sheet.of("readback", &READBACK),
+        check_every: sheet.of("check", &CHECK),
+        cuts: Vec::new(),
+        faults: Vec::new(),
+    };
+    let plan = sheet.plan(&case);
+    Some((case, plan))
+}
