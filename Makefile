@@ -1,4 +1,4 @@
-# Needs Rust (stable), Python 3.10 or newer with venv, and make; everything else goes into .venv.
+# Needs Rust 1.90 or newer, Python 3.10 or newer with venv, and make; everything else goes into .venv.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
-from ftlkit import _native, study
+from ftlkit import _native, sources, study
 from ftlkit._native import UserError
 from ftlkit.engine import Interrupted, watched
 from ftlkit.outputs import replacing
@@ -82,13 +82,18 @@ def check_study(source: str | Path | Mapping[str, object], *, watcher: Watcher |
 
 
 def _document(source: str | Path | Mapping[str, object]) -> Json:
-    return study.load(Path(source)) if isinstance(source, (str, Path)) else dict(source)
+    found = study.load(Path(source)) if isinstance(source, (str, Path)) else dict(source)
+    study.refuse_percentages(found)
+    return found
 
 
 def schemes() -> list[Json]:
-    """All translation layers: name, family, source, parameters with ranges and defaults, and the story of each."""
+    """All translation layers: name, family, idea, source, parameters with ranges and defaults, and the story of each.
+
+    `sources` are the full titles of what the source and the story cite by letter or by name and year.
+    """
     found: list[Json] = json.loads(_native.schemes())
-    return found
+    return [scheme | sources.described(scheme) for scheme in found]
 
 
 def devices() -> list[Json]:

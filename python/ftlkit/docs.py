@@ -41,7 +41,10 @@ def page(scheme: Json) -> str:
     """One scheme's page: its story, whose first line is the title, and its parameters."""
     title, _, story = scheme["story"].strip().partition("\n")
     facts = f"Family: {scheme['family']}. Source: {scheme['source']}."
-    return "\n".join([title, "", facts, story, "", "## Parameters", "", *parameters(scheme), ""])
+    cited = [f"- {source}" for source in scheme["sources"]]
+    return "\n".join(
+        [title, "", facts, story, "", "## Parameters", "", *parameters(scheme), "", "## Cited", "", *cited, ""]
+    )
 
 
 def parameters(scheme: Json) -> list[str]:
@@ -71,8 +74,8 @@ def allowed(parameter: Json) -> str:
 
 def index(schemes: list[Json]) -> str:
     """The page that lists them."""
-    rows = [f"| [{each['name']}]({each['name']}.md) | {each['family']} | {_cell(each['source'])} |" for each in schemes]
-    return "\n".join(["# Translation layers", "", "| name | family | source |", "|---|---|---|", *rows, ""])
+    rows = [f"| [{each['name']}]({each['name']}.md) | {each['family']} | {_cell(each['idea'])} |" for each in schemes]
+    return "\n".join(["# Translation layers", "", "| name | family | idea |", "|---|---|---|", *rows, ""])
 
 
 _COLUMNS_HEAD = """\

@@ -6,7 +6,6 @@ name the key and the limit. Thus a key spelled wrong is refused there with the s
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ftlkit._native import UserError, parse_study_toml, workload_presets
+from ftlkit.words import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -81,6 +81,12 @@ class Options(TraceOptions, total=False):
     settings: Sequence[str]
     """`SCHEME.KEY=VALUE` or `SECTION.KEY=VALUE`, as after `--set`."""
 
+
+FORMATS = (
+    "msr", "spc", "systor17", "alibaba", "tencent", "fiu", "etw", "vscsi", "blkparse", "fio", "disksim", "ssdsim",
+    "mqsim", "libcachesim-csv", "csv", "parquet",
+)  # fmt: skip
+"""Names of the formats of traces; a test holds them against those that the simulator reads."""
 
 SECTIONS = ("device", "workload", "host", "run")
 
@@ -203,10 +209,9 @@ def source(choice: WorkloadChoice) -> Json:
         return {"preset": choice}
     if there:
         return {"trace": choice}
-    near = difflib.get_close_matches(choice, names, n=1, cutoff=0.6)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    meant = hint(choice, names)
     raise UserError(
-        f"{choice}: no such file, and no workload preset of that name.{hint} The presets are {', '.join(names)}."
+        f"{choice}: no such file, and no workload preset of that name.{meant} The presets are {', '.join(names)}."
     )
 
 
@@ -263,6 +268,18 @@ def _refuse_twice(settings: Sequence[str]) -> None:
     for place in places:
         if places.count(place) > 1:
             raise UserError(f"--set {place} was given twice: which value is meant? Give it once.")
+
+
+def refuse_percentages(document: Mapping[str, Any]) -> None:
+    """Raise a `UserError` where a section of a study says `10%`: the simulator reads 0.1."""
+    for section in SECTIONS:
+        for key, value in (document.get(section) or {}).items():
+            if isinstance(value, str) and (found := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value)):
+                share = f"{float(found[1]) / 100:g}" if found[1].count(".") < 2 else "0.1"
+                raise UserError(
+                    f"{section}.{key} = {value}: percentages are not read. A share is a number from 0 to 1: "
+                    f"write {share}; a size has a unit, such as 8GiB."
+                )
 
 
 def _number(text: str) -> object:

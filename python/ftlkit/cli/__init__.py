@@ -13,29 +13,28 @@ import typer
 
 from ftlkit._native import __version__
 from ftlkit.cli import catalogue, compare, live, reproduce, torture, trace
-from ftlkit.cli.shell import OUT, Shell
+from ftlkit.cli.shell import OUT, Command, Shell
 
 app = typer.Typer(
     cls=Shell,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    add_completion=False,
     help="Compare flash translation layers.",
 )
 app.add_typer(trace.app, name="trace")
-app.command("run")(compare.run)
-app.command("compare")(compare.compare)
-app.command("report")(compare.report)
-app.command("reproduce")(reproduce.reproduce)
-app.command("torture")(torture.torture)
-app.command("schemes")(catalogue.schemes)
-app.command("devices")(catalogue.devices)
-app.command("workloads")(catalogue.workloads)
+app.command("run", cls=Command)(compare.run)
+app.command("compare", cls=Command)(compare.compare)
+app.command("report", cls=Command)(compare.report)
+app.command("reproduce", cls=Command)(reproduce.reproduce)
+app.command("torture", cls=Command)(torture.torture)
+app.command("schemes", cls=Command)(catalogue.schemes)
+app.command("devices", cls=Command)(catalogue.devices)
+app.command("workloads", cls=Command)(catalogue.workloads)
 app.add_typer(live.image, name="image")
-app.command("serve")(live.serve)
-app.command("stat")(live.stat)
-app.command("fault")(live.fault)
+app.command("serve", cls=Command)(live.serve)
+app.command("stat", cls=Command)(live.stat)
+app.command("fault", cls=Command)(live.fault)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

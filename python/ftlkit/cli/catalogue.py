@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,31 +10,35 @@ from rich.table import Table
 from rich.text import Text
 
 from ftlkit import api, units
-from ftlkit._native import UserError
 from ftlkit.cli.shell import OUT
+from ftlkit.words import known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ftlkit.document import Json
 
-Name = Annotated[str | None, typer.Argument(help="Show this one in full.")]
+Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one in full.")]
 
 
 def schemes(name: Name = None) -> None:
     """List the translation layers, or show one: parameters, defaults, ranges, sources and how it works."""
     found = api.schemes()
     if name is None:
-        _list((each["name"], f"{each['family']}; {each['source']}") for each in found)
+        _list((each["name"], each["family"], each["idea"]) for each in found)
+        OUT.print("\n`ftlkit schemes NAME` shows one in full.", markup=False, highlight=False)
         return
     scheme = _pick("translation layer", name, found)
-    _heading(scheme["name"], f"{scheme['family']}. {scheme['source']}")
+    _heading(scheme["name"], f"{scheme['idea']} ({scheme['family']})\nSource: {scheme['source']}")
     for parameter in scheme["parameters"]:
         OUT.print(Text.assemble((parameter["name"], "bold"), f" = {parameter['default']}   {_range(parameter)}"))
         OUT.print(Padding(Text(parameter["meaning"]), (0, 0, 0, 4)))
         OUT.print(Padding(Text(f"Default: {parameter['source']}", style="dim"), (0, 0, 0, 4)))
     OUT.print()
     OUT.print(scheme["story"], markup=False, highlight=False, soft_wrap=True)
+    OUT.print(Text("\nCited", style="bold"))
+    for source in scheme["sources"]:
+        OUT.print(Padding(Text(source), (0, 0, 0, 4)))
 
 
 def devices(name: Name = None) -> None:
@@ -67,12 +70,7 @@ def _range(parameter: Json) -> str:
 
 
 def _pick(what: str, name: str, found: list[Json]) -> Json:
-    names = [each["name"] for each in found]
-    if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise UserError(f"there is no {what} {name}.{hint} There are {', '.join(names)}.")
-    return found[names.index(name)]
+    return known(name, {each["name"]: each for each in found}, what)
 
 
 def _heading(name: str, text: str) -> None:
@@ -81,12 +79,12 @@ def _heading(name: str, text: str) -> None:
     OUT.print()
 
 
-def _list(rows: Iterable[tuple[str, str]]) -> None:
+def _list(rows: Iterable[tuple[str, ...]]) -> None:
+    """Rows of a name, perhaps a word that does not wrap, and a text that does."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="bold")
-    table.add_column()
-    for name, text in rows:
-        table.add_row(Text(name), Text(text))
+    for name, *texts in rows:
+        table.add_row(Text(name), *(Text(text, no_wrap=text is not texts[-1]) for text in texts))
     OUT.print(table)
 
 

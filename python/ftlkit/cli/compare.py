@@ -97,9 +97,7 @@ def compare(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
     ],
-    ftl: Annotated[
-        str, typer.Option(help="Translation layers, by commas; dftl:cmt=32KiB sets a parameter of one.")
-    ] = "page,block,fast,dftl",
+    ftl: options.Ftls = "page,block,fast,dftl",
     device: options.Device = None,
     capacity: options.Capacity = None,
     setting: options.Setting = None,

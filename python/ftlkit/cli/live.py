@@ -14,14 +14,14 @@ from rich.text import Text
 from ftlkit import live, study, units
 from ftlkit._native import UserError
 from ftlkit.cli import options
-from ftlkit.cli.shell import OUT, USER_ERROR, say
+from ftlkit.cli.shell import OUT, USER_ERROR, Command, Group, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ftlkit.document import Json
 
-image = typer.Typer(help="Make, describe and check flash images.", no_args_is_help=True)
+image = typer.Typer(cls=Group, help="Make, describe and check flash images.", no_args_is_help=True)
 
 Image = Annotated[Path, typer.Argument(metavar="IMAGE", help="The flash image.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
@@ -33,13 +33,15 @@ SLOW_MOUNT_S = 1.0
 """How long a modelled device must recover before that is worth a line."""
 
 
-@image.command()
+@image.command(cls=Command)
 def create(
     path: Image,
-    ftl: Annotated[str, typer.Option(help="The translation layer; dftl:cmt=32KiB sets a parameter of it.")] = "page",
+    ftl: Annotated[
+        str, typer.Option(metavar="NAME", help="The translation layer; dftl:cmt=32KiB sets a parameter of it.")
+    ] = "page",
     device: options.Device = None,
     capacity: Annotated[
-        str | None, typer.Option(help="Logical size, for example 1GiB; the preset's without it.")
+        str | None, typer.Option(metavar="SIZE", help="Logical size, for example 1GiB; the preset's without it.")
     ] = None,
     setting: options.Setting = None,
     seed: options.Seed = None,
@@ -51,7 +53,7 @@ def create(
     say(f"serve it: ftlkit serve {path}")
 
 
-@image.command()
+@image.command(cls=Command)
 def info(path: Image, as_json: AsJson = False) -> None:
     """Say what an image is; may be asked while it is served."""
     found = live.image_info(path)
@@ -80,7 +82,7 @@ def info(path: Image, as_json: AsJson = False) -> None:
     )
 
 
-@image.command()
+@image.command(cls=Command)
 def check(path: Image, as_json: AsJson = False) -> None:
     """Check every byte of an image that nobody serves, and recover it on a copy in memory.
 
@@ -111,7 +113,11 @@ def serve(
         str | None, typer.Option(metavar="ADDRESS:PORT", help="Listen on TCP instead, for example 127.0.0.1:10809.")
     ] = None,
     latency: Annotated[
-        str, typer.Option(help="none: as fast as it goes; modelled: each reply when the modelled device would answer.")
+        str,
+        typer.Option(
+            metavar="none|modelled",
+            help="none: as fast as it goes; modelled: each reply when the modelled device would answer.",
+        ),
     ] = "none",
     fault: Annotated[
         Path | None, typer.Option(metavar="SCRIPT.toml", help="Faults at certain flash operations.")
@@ -128,7 +134,7 @@ def serve(
             metavar="FOLDER", help="Serve over TLS alone, with server-cert.pem and server-key.pem of this folder."
         ),
     ] = None,
-    clients: Annotated[int | None, typer.Option(help="Clients at once; 16 without it.")] = None,
+    clients: Annotated[int | None, typer.Option(metavar="N", help="Clients at once; 16 without it.")] = None,
     accept_damage: Annotated[
         bool, typer.Option("--accept-damage", help="Serve what is left of a damaged image.")
     ] = False,
@@ -181,10 +187,13 @@ def fault(
         str,
         typer.Argument(metavar="FAULT", help="cut, restore, program_fails, erase_fails, read_fails or read_corrected."),
     ],
-    after: Annotated[int, typer.Option(min=0, help="Flash operations before it.")] = 0,
+    after: Annotated[int, typer.Option(min=0, metavar="N", help="Flash operations before it.")] = 0,
     tear: Annotated[
         str | None,
-        typer.Option(help="Of a cut: how far the operation gets that it meets: before, unseen, torn, after."),
+        typer.Option(
+            metavar="before|unseen|torn|after",
+            help="Of a cut: how far the operation gets that it meets: before, unseen, torn, after.",
+        ),
     ] = None,
     stay_off: Annotated[bool, typer.Option("--stay-off", help="Of a cut: until restore gives the power back.")] = False,
 ) -> None:

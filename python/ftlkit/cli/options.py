@@ -6,9 +6,15 @@ Their values are checked by the simulator, which knows the ranges.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from ftlkit import api
+from ftlkit.study import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 _OUT = "Outputs"
 _TRACE = "Workload"
@@ -16,6 +22,22 @@ _DEVICE = "Device and run"
 
 WINDOW = "0ms..10ms"
 """The window that is drawn when none is given: some thousand operations on most devices."""
+
+
+def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Completes the last of some names by commas, for shells."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names() if name.startswith(last)]
+
+    return complete
+
+
+def names_of(catalogue: Callable[[], list[dict[str, Any]]]) -> Callable[[], list[str]]:
+    """The names in a catalogue, asked for when they are needed."""
+    return lambda: [each["name"] for each in catalogue()]
+
 
 Report = Annotated[
     Path | None,
@@ -56,21 +78,34 @@ SeriesFile = Annotated[
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", help="The trace's format, instead of the one guessed from its content.", rich_help_panel=_TRACE
+        "--format",
+        metavar="NAME",
+        help=f"The trace's format, instead of the one guessed from its content: {', '.join(FORMATS)}.",
+        autocompletion=completing(lambda: FORMATS),
+        rich_help_panel=_TRACE,
     ),
 ]
 TimeUnit = Annotated[
     str | None,
-    typer.Option(help="Unit of the trace's times, where not the format's own: ns, us, ms, s.", rich_help_panel=_TRACE),
+    typer.Option(
+        metavar="ns|us|ms|s",
+        help="Unit of the trace's times, where not the format's own: ns, us, ms, s.",
+        rich_help_panel=_TRACE,
+    ),
 ]
 TraceDevice = Annotated[
     str | None,
     typer.Option(
-        help="Which of the trace's devices, or stacked: each gets its own address range.", rich_help_panel=_TRACE
+        metavar="NAME|stacked",
+        help="Which of the trace's devices, or stacked: each gets its own address range.",
+        rich_help_panel=_TRACE,
     ),
 ]
 TimeBackwards = Annotated[
-    str | None, typer.Option(help="When time goes backwards: refuse, clamp or sort:N.", rich_help_panel=_TRACE)
+    str | None,
+    typer.Option(
+        metavar="refuse|clamp|sort:N", help="When time goes backwards: refuse, clamp or sort:N.", rich_help_panel=_TRACE
+    ),
 ]
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave out malformed records, and count them.", rich_help_panel=_TRACE)
@@ -78,26 +113,44 @@ SkipBad = Annotated[
 BlkparseAction = Annotated[
     str | None,
     typer.Option(
-        "--blkparse-action", "--action", help="Which blkparse action is a request: one letter.", rich_help_panel=_TRACE
+        "--blkparse-action",
+        "--action",
+        metavar="LETTER",
+        help="Which blkparse action is a request: one letter.",
+        rich_help_panel=_TRACE,
     ),
 ]
 AlignOffset = Annotated[
-    str | None, typer.Option(help="Bytes to add to every address, for example 512B.", rich_help_panel=_TRACE)
+    str | None,
+    typer.Option(metavar="SIZE", help="Bytes to add to every address, for example 512B.", rich_help_panel=_TRACE),
 ]
 Requests = Annotated[
-    int | None, typer.Option(help="Take so many requests of a trace, or generate so many.", rich_help_panel=_TRACE)
+    int | None,
+    typer.Option(metavar="N", help="Take so many requests of a trace, or generate so many.", rich_help_panel=_TRACE),
 ]
 Addresses = Annotated[
-    str | None, typer.Option(help="Addresses beyond the device: refuse, dense or wrap.", rich_help_panel=_TRACE)
+    str | None,
+    typer.Option(
+        metavar="refuse|dense|wrap", help="Addresses beyond the device: refuse, dense or wrap.", rich_help_panel=_TRACE
+    ),
 ]
-Speedup = Annotated[float | None, typer.Option(help="Let arrivals come so many times faster.", rich_help_panel=_TRACE)]
+Speedup = Annotated[
+    float | None, typer.Option(metavar="FACTOR", help="Let arrivals come so many times faster.", rich_help_panel=_TRACE)
+]
 
 Device = Annotated[
-    str | None, typer.Option(help="Device preset; `ftlkit devices` lists them.", rich_help_panel=_DEVICE)
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=completing(names_of(api.devices)),
+        help="Device preset; `ftlkit devices` lists them.",
+        rich_help_panel=_DEVICE,
+    ),
 ]
 Capacity = Annotated[
     str | None,
     typer.Option(
+        metavar="SIZE|auto",
         help="Logical size, for example 8GiB, or auto: the workload's span (the default without --device).",
         rich_help_panel=_DEVICE,
     ),
@@ -105,17 +158,26 @@ Capacity = Annotated[
 Loop = Annotated[
     str | None,
     typer.Option(
-        help="open: requests arrive at the trace's times; closed: when another is done.", rich_help_panel=_DEVICE
+        metavar="open|closed",
+        help="open: requests arrive at the trace's times; closed: when another is done.",
+        rich_help_panel=_DEVICE,
     ),
 ]
 QueueDepth = Annotated[
-    int | None, typer.Option(help="Requests under way at once in a closed loop.", rich_help_panel=_DEVICE)
+    int | None, typer.Option(metavar="N", help="Requests under way at once in a closed loop.", rich_help_panel=_DEVICE)
 ]
 Precondition = Annotated[
-    str | None, typer.Option(help="Prepare the device before measuring: none, fill or steady.", rich_help_panel=_DEVICE)
+    str | None,
+    typer.Option(
+        metavar="none|fill|steady",
+        help="Prepare the device before measuring: none, fill or steady.",
+        rich_help_panel=_DEVICE,
+    ),
 ]
-Samples = Annotated[int | None, typer.Option(help="Points of the time series.", rich_help_panel=_DEVICE)]
-Seed = Annotated[int | None, typer.Option(help="Every random choice derives from it.", rich_help_panel=_DEVICE)]
+Samples = Annotated[int | None, typer.Option(metavar="N", help="Points of the time series.", rich_help_panel=_DEVICE)]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", help="Every random choice derives from it.", rich_help_panel=_DEVICE)
+]
 Verify = Annotated[bool, typer.Option("--verify", help="Check every read against an oracle.", rich_help_panel=_DEVICE)]
 Classes = Annotated[
     bool,
@@ -138,7 +200,8 @@ TimelineWindow = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=1, help="Runs at once; results do not depend on it.", rich_help_panel=_DEVICE)
+    int | None,
+    typer.Option(min=1, metavar="N", help="Runs at once; results do not depend on it.", rich_help_panel=_DEVICE),
 ]
 Setting = Annotated[
     list[str] | None,
@@ -149,7 +212,16 @@ Setting = Annotated[
         rich_help_panel=_DEVICE,
     ),
 ]
-Title = Annotated[str | None, typer.Option(help="Title of the report.", rich_help_panel=_OUT)]
+Ftls = Annotated[
+    str,
+    typer.Option(
+        "--ftl",
+        metavar="NAMES",
+        help="Translation layers, by commas; dftl:cmt=32KiB sets a parameter of one; `ftlkit schemes` lists them.",
+        autocompletion=completing(names_of(api.schemes)),
+    ),
+]
+Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the report.", rich_help_panel=_OUT)]
 
 
 def given(**values: Any) -> Any:  # noqa: ANN401 - becomes the options of whichever function takes them

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ftlkit._native import FtlBug, UserError
 from ftlkit.engine import Interrupted
@@ -33,7 +33,29 @@ REPORT_IT = (
 )
 
 
-class Shell(TyperGroup):
+class _Plain:
+    """Help that names what an option takes (`metavar`), and no types of the language."""
+
+    def get_params(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
+        """The parameters, flags and arguments without a type."""
+        found = super().get_params(ctx)  # type: ignore[misc] # of the command that this is mixed into
+        for each in found:
+            if isinstance(each, TyperArgument):
+                each.display_type_rich = lambda ctx: None  # type: ignore[method-assign] # noqa: ARG005 - as declared
+            elif isinstance(each, TyperOption) and each.is_flag and each.metavar is None:
+                each.metavar = ""
+        return found
+
+
+class Command(_Plain, TyperCommand):
+    """A subcommand."""
+
+
+class Group(_Plain, TyperGroup):
+    """A command of subcommands."""
+
+
+class Shell(Group):
     """The root command: runs a subcommand and turns exceptions into messages and exit codes."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer

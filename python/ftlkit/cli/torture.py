@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 def torture(
     ftl: Annotated[
         str | None,
-        typer.Option(help="Translation layers, by commas, or all (the default); dftl:cmt=1KiB keeps a setting."),
+        typer.Option(
+            metavar="NAMES", help="Translation layers, by commas, or all (the default); dftl:cmt=1KiB keeps a setting."
+        ),
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="How long; 5 by default.")] = None,
+    minutes: Annotated[float | None, typer.Option(metavar="N", help="How long; 5 by default.")] = None,
     seed: options.Seed = None,
     geometry: Annotated[
         list[str] | None,
@@ -44,7 +46,9 @@ def torture(
     swarm: Annotated[
         bool, typer.Option("--swarm", help="Leave a random part of operations and faults out of each trial.")
     ] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="Trials at once; one a core by default.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Trials at once; one a core by default.")
+    ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE.json", help="Save what was tried and found.")] = None,
     replay: Annotated[
         str | None, typer.Option(metavar="LINE", help="Run the case of a replay line again, and nothing else.")

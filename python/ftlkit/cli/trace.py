@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ftlkit import api, study, units
 from ftlkit.cli import options
-from ftlkit.cli.shell import ERR, OUT, say
+from ftlkit.cli.shell import ERR, OUT, Command, Group, say
 from ftlkit.progress import watcher
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from ftlkit.document import Json
 
-app = typer.Typer(help="Look into traces, convert and generate them.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Look into traces, convert and generate them.", no_args_is_help=True)
 
 DEVICES_SHOWN = 12
 """Rows of the table of devices; a trace may have thousands, and --json holds them all."""
 
 
-@app.command()
+@app.command(cls=Command)
 def info(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
@@ -61,7 +61,7 @@ def info(
         _show(found)
 
 
-@app.command()
+@app.command(cls=Command)
 def convert(
     source: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; the name ends in .parquet or .csv.")],
@@ -86,7 +86,7 @@ def convert(
     say(f"wrote {out}")
 
 
-@app.command()
+@app.command(cls=Command)
 def generate(
     spec: Annotated[
         str,
@@ -130,8 +130,12 @@ def _percent(value: float | None) -> str:
     return units.share(None if value is None else value / 100)
 
 
-def _kb(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f} KB"
+def _size(kib: float | None) -> str:
+    return units.size(None if kib is None else kib * 1024)
+
+
+def _span(profile: Json) -> str:
+    return units.size(round(profile["span_gb"] * 1e9))
 
 
 def _lines(profile: Json, gaps: Json | None) -> Iterator[tuple[str, str]]:
@@ -142,11 +146,11 @@ def _lines(profile: Json, gaps: Json | None) -> Iterator[tuple[str, str]]:
         "sequential",
         f"{_percent(profile['sequential_percent'])}; writes {_percent(profile['sequential_write_percent'])}",
     )
-    sizes = [_kb(profile[key]) for key in ("mean_size_kb", "mean_read_size_kb", "mean_write_size_kb")]
+    sizes = [_size(profile[key]) for key in ("mean_size_kb", "mean_read_size_kb", "mean_write_size_kb")]
     yield "mean size", f"{sizes[0]} (reads {sizes[1]}, writes {sizes[2]})"
     if profile["sizes"]:
         classes = [_percent(profile["sizes"][f"{key}_percent"]) for key in ("small", "medium", "large")]
-        yield "sizes", f"{classes[0]} up to 4 KB, {classes[1]} below 16 KB, {classes[2]} larger"
+        yield "sizes", f"{classes[0]} up to 4 KiB, {classes[1]} below 16 KiB, {classes[2]} larger"
     if gaps:
         yield "gaps", f"mean {_ms(profile['mean_gap_ms'])}, median {_ms(gaps['p50_ms'])}, p99 {_ms(gaps['p99_ms'])}"
     yield "duration", f"{profile['duration_s']:,.1f} s"
@@ -155,7 +159,7 @@ def _lines(profile: Json, gaps: Json | None) -> Iterator[tuple[str, str]]:
     pages = f"{units.count(footprint['read_pages'])} read, {units.count(footprint['written_pages'])} written"
     yield "footprint", f"{touched} in pages of 4 KiB ({pages})"
     yield "overwrites", f"each written page {units.plain(profile['overwrite_factor'])} times"
-    yield "span", f"{profile['span_gb']:,.2f} GB"
+    yield "span", _span(profile)
     if profile["alignment"]:
         yield "alignment", _alignment(profile["alignment"])
 
@@ -176,8 +180,8 @@ def _devices(devices: list[Json]) -> None:
     columns: tuple[tuple[str, Callable[[Json], str]], ...] = (
         ("requests", lambda each: units.count(each["requests"])),
         ("writes", lambda each: _percent(each["write_percent"])),
-        ("mean size", lambda each: _kb(each["mean_size_kb"])),
-        ("span", lambda each: f"{each['span_gb']:,.2f} GB"),
+        ("mean size", lambda each: _size(each["mean_size_kb"])),
+        ("span", _span),
     )
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("device")

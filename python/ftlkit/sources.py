@@ -1,0 +1,135 @@
+"""The papers and books that schemes cite: short names, as they stand in sources and stories, with full titles.
+
+Five documents are cited by a letter and a place in them, such as "A III.C"; all others by name and year.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ftlkit.document import Json
+
+LETTERS = {
+    "A": (
+        "A-SAST paper",
+        ("D. Koo and D. Shin, Adaptive Log Block Mapping Scheme for Log Buffer-based FTL (Flash Translation Layer)"),
+    ),
+    "B": (
+        "BDB FTL paper",
+        (
+            "H. Zhou, J. Jiang, T. Liu and X. Han, BDB FTL: Design and Implementation of a Buffer-Detector "
+            "Based Flash Translation Layer"
+        ),
+    ),
+    "R": (
+        "RFTL paper",
+        (
+            "R. Mativenga, J.-Y. Paik, Y. Kim, J. Lee and T.-S. Chung, RFTL: improving performance of "
+            "selective caching-based page-level FTL through replication, 2018"
+        ),
+    ),
+    "T": (
+        "Wang's thesis",
+        (
+            "C. Wang, Flash Memory Management with Cooperation, Adaptation and Assistance, PhD thesis, "
+            "National University of Singapore, 2013"
+        ),
+    ),
+    "W": (
+        "WAFTL paper",
+        (
+            "Q. Wei, B. Gong, S. Pathak, B. Veeravalli, L. Zeng and K. Okada, WAFTL: A Workload Adaptive "
+            "Flash Translation Layer with Data Partition, MSST 2011"
+        ),
+    ),
+}
+"""Documents cited by a letter: what they are called in a sentence, and their title."""
+
+TITLES = {
+    "Cho 2009": (
+        "H. Cho, D. Shin and Y. I. Eom, KAST: K-associative sector translation for NAND flash memory in "
+        "real-time systems, DATE 2009"
+    ),
+    "Gupta 2009": (
+        "A. Gupta, Y. Kim and B. Urgaonkar, DFTL: a flash translation layer employing demand-based "
+        "selective caching of page-level address mappings, ASPLOS 2009"
+    ),
+    "Hu 2009": (
+        "X.-Y. Hu, E. Eleftheriou, R. Haas, I. Iliadis and R. Pletka, Write amplification analysis in "
+        "flash-based solid state drives, SYSTOR 2009"
+    ),
+    "Kang 2006": (
+        "J.-U. Kang, H. Jo, J.-S. Kim and J. Lee, A superblock-based flash translation layer for NAND "
+        "flash memory, EMSOFT 2006"
+    ),
+    "Kim 2002": (
+        "J. Kim, J. M. Kim, S. H. Noh, S. L. Min and Y. Cho, A space-efficient flash translation layer "
+        "for CompactFlash systems, IEEE Transactions on Consumer Electronics 48, 2002"
+    ),
+    "Lee 2007": (
+        "S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park and H.-J. Song, A log buffer-based flash "
+        "translation layer using fully-associative sector translation, ACM Transactions on Embedded "
+        "Computing Systems 6, 2007"
+    ),
+    "Lee 2008": (
+        "S. Lee, D. Shin, Y.-J. Kim and J. Kim, LAST: locality-aware sector translation for NAND flash "
+        "memory-based storage systems, SIGOPS Operating Systems Review 42, 2008"
+    ),
+    "Lim 2010": "S.-P. Lim, S.-W. Lee and B. Moon, FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
+    "Park 2008": (
+        "C. Park, W. Cheon, J. Kang, K. Roh, W. Cho and J.-S. Kim, A reconfigurable FTL (flash "
+        "translation layer) architecture for NAND flash-based applications, ACM Transactions on Embedded "
+        "Computing Systems 7, 2008"
+    ),
+    "Qin 2011": (
+        "Z. Qin, Y. Wang, D. Liu and Z. Shao, A two-level caching mechanism for demand-based page-level "
+        "address mapping in NAND flash memory storage systems, RTAS 2011"
+    ),
+    "Rosenblum 1992": (
+        "M. Rosenblum and J. K. Ousterhout, The design and implementation of a log-structured file "
+        "system, ACM Transactions on Computer Systems 10, 1992"
+    ),
+    "Van Houdt 2013": (
+        "B. Van Houdt, A mean field model for a class of garbage collection algorithms in flash-based "
+        "solid state drives, SIGMETRICS 2013"
+    ),
+    "Van Houdt 2013b": (
+        "B. Van Houdt, Performance of garbage collection algorithms for flash-based solid state drives "
+        "with hot/cold data, Performance Evaluation 70, 2013"
+    ),
+}
+"""Documents cited by name and year."""
+
+_PLACED = re.compile(r"(?<![\w-])([ABRTW])(?= (?:[IVX]+\b|[0-9]|tab\.|fig|eq\.|reference))")
+_CITED = re.compile(r"\b(?:Van )?[A-Z][a-z]+ (?:19|20)[0-9]{2}b?\b")
+_SOURCE_LETTERS = re.compile(r"(?<![\w-])([BRTW])\b")
+
+
+def spelled(source: str) -> str:
+    """A source with its letters spelled out: `A III` is *A-SAST paper III*; what was chosen here says so."""
+    if source == "ftlkit":
+        return "chosen for ftlkit"
+    return _PLACED.sub(lambda found: LETTERS[found[1]][0], source)
+
+
+def cited(text: str) -> list[str]:
+    """What a text cites, each as its short name with its title."""
+    letters = {found[1] for found in _PLACED.finditer(text)} | {found[1] for found in _SOURCE_LETTERS.finditer(text)}
+    names = {found[0] for found in _CITED.finditer(text)}
+    placed = [f"{letter}: {LETTERS[letter][1]}" for letter in LETTERS if letter in letters]
+    return placed + [f"{name}: {TITLES[name]}" for name in TITLES if name in names]
+
+
+def described(scheme: Json) -> Json:
+    """What a scheme's entry says besides: the idea in a line, its sources spelled out, the titles of what it cites."""
+    parameters = [each | {"source": spelled(each["source"])} for each in scheme["parameters"]]
+    text = "\n".join([scheme["source"], scheme["story"], *(each["source"] for each in scheme["parameters"])])
+    title = scheme["story"].strip().partition("\n")[0]
+    return {
+        "idea": title.partition(": ")[2],
+        "source": spelled(scheme["source"]),
+        "parameters": parameters,
+        "sources": cited(text),
+    }

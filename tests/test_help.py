@@ -1,0 +1,112 @@
+"""Help and catalogues: they name what an option takes and where a scheme comes from, in the reader's words."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.main import get_command
+
+import ftlkit as fk
+from ftlkit.cli import app
+from ftlkit.sources import LETTERS, TITLES
+from ftlkit.study import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from typer.testing import Result
+
+
+def commands(command: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - click's own
+    """The names of all commands, with those of their groups."""
+    yield names
+    for name, each in getattr(command, "commands", {}).items():
+        yield from commands(each, (*names, name))
+
+
+COMMANDS = list(commands(get_command(app)))
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_help_names_what_is_meant_and_no_types(names: tuple[str, ...], call: Callable[..., Result]) -> None:
+    text = call(*names, "--help").stdout
+    assert not re.findall(r"<[a-z ]+>", text)
+
+
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_help_fits_sixty_columns(names: tuple[str, ...], call: Callable[..., Result], monkeypatch: Any) -> None:  # noqa: ANN401
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(len(line) for line in call(*names, "--help").stdout.splitlines()) <= 60
+
+
+def test_the_formats_in_help_are_those_that_are_read(msr: Path) -> None:
+    with pytest.raises(fk.UserError) as caught:
+        fk.trace_info(msr, format="tape")
+    there = set(re.findall(r"`([a-z0-9-]+)`", str(caught.value))) - {"tape", "generated"}
+    assert set(FORMATS) == there
+
+
+def test_completion_can_be_installed_and_knows_names(call: Callable[..., Result]) -> None:
+    assert "--install-completion" in call("--help").stdout
+    command = Path(sys.executable).with_name("ftlkit")
+    line = "ftlkit compare fin1 --ftl page,df"
+    asked = {"_FTLKIT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "4"}
+    done = subprocess.run([command], env=os.environ | asked, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["page,dftl"]
+
+
+def test_schemes_are_listed_with_family_and_idea(call: Callable[..., Result]) -> None:
+    listed = {line.split()[0]: line for line in call("schemes").stdout.splitlines() if line.strip()}
+    for scheme in fk.schemes():
+        assert scheme["family"] in listed[scheme["name"]]
+        assert scheme["idea"] in listed[scheme["name"]]
+
+
+def test_sources_are_spelled_out(call: Callable[..., Result]) -> None:
+    letter = re.compile(r"(?<![\w-])[ABRTW](?= (?:[IVX]+\b|[0-9]|tab|fig|eq))")
+    for scheme in fk.schemes():
+        assert scheme["idea"]
+        assert scheme["sources"], scheme["name"]
+        for source in (scheme["source"], *(parameter["source"] for parameter in scheme["parameters"])):
+            assert not letter.search(source), source
+            assert source != "ftlkit"
+    shown = " ".join(call("schemes", "dftl").stdout.split())
+    for title in (
+        "DFTL: a flash translation layer employing demand-based selective caching",
+        "RFTL: improving performance",
+    ):
+        assert title in shown
+
+
+def test_every_name_and_year_that_a_scheme_cites_has_its_title() -> None:
+    for scheme in fk.schemes():
+        text = "\n".join([scheme["story"], scheme["source"], *(each["source"] for each in scheme["parameters"])])
+        for name in re.findall(r"\b(?:Van )?[A-Z][a-z]+ (?:19|20)[0-9]{2}b?\b", text):
+            assert name in TITLES, f"{scheme['name']} cites {name}"
+    assert all(title for _, title in LETTERS.values())
+
+
+@pytest.mark.parametrize("given", ["device.spare=10%", "device.bad_blocks=0.5 %", "workload.speedup=200%"])
+def test_a_percentage_is_answered_in_our_words(given: str, call: Callable[..., Result]) -> None:
+    result = call("compare", "fin1", "--set", given)
+    assert result.exit_code == 2
+    share = f"{float(given.partition('=')[2].strip(' %')) / 100:g}"
+    assert f"percentages are not read. A share is a number from 0 to 1: write {share};" in result.stderr
+    assert "f64" not in result.stderr
+
+
+def test_a_percentage_in_a_table_too() -> None:
+    with pytest.raises(fk.UserError, match=r"device\.spare = 7%: percentages are not read"):
+        fk.run(workload="fin1", device={"spare": "7%"})
+
+
+def test_sizes_have_one_kind_of_unit(call: Callable[..., Result], msr: Path) -> None:
+    for shown in (call("trace", "info", msr).stdout, call("compare", msr, "--ftl", "page").stdout):
+        assert "KiB" in shown
+        assert not re.findall(r"[0-9] [kKMG]B\b", shown)
