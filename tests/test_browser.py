@@ -1,0 +1,182 @@
+"""Report, timeline and reproduction in a real browser: drawn, quiet, without a network, for mouse and keyboard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import browser
+import ftlkit as fk
+import sample
+from ftlkit import reproduce
+from test_reproduce import STUDY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from browser import Browser
+
+PAGES = ("report", "timeline", "reproduction")
+NASTY = "</title></script><script>window.broken = true</script><b>\"'&"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser for all tests."""
+    reason = browser.missing()
+    if reason:
+        pytest.skip(reason)
+    opened = browser.Browser()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The three kinds of pages, of small real runs; and a report whose every name tries to break out."""
+    folder = tmp_path_factory.mktemp("pages")
+    made = {name: folder / f"{name}.html" for name in (*PAGES, "nasty")}
+    found = fk.compare(
+        "fin1", requests=3_000, addresses="dense", precondition="fill", classes=True, timeline="0ms..5ms", title="Four"
+    )
+    found.report(made["report"])
+    found.draw_timeline(made["timeline"])
+    (folder / "tiny.toml").write_text(STUDY, encoding="utf-8")
+    reproduce.reproduce(reproduce.load(folder / "tiny.toml")).page(made["reproduction"])
+    document = sample.document()
+    document["study"]["name"] = document["workload"]["name"] = document["device"]["preset"] = NASTY
+    document["workload"]["facts"] = [NASTY]
+    for place, run in enumerate(document["runs"]):
+        run["label"] = run["ftl"] = f"{place} {NASTY}"
+        run["parameters"] = {NASTY: NASTY}
+    fk.Results(document).report(made["nasty"])
+    return made
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_quiet_fits_and_is_accessible(
+    name: str, scheme: str, width: int, chromium: Browser, pages: dict[str, Path]
+) -> None:
+    chromium.open(pages[name], width=width, scheme=scheme)
+    assert chromium.console == []
+    assert chromium.asked == []
+    assert chromium.run("return document.documentElement.scrollWidth") <= width
+    if (scheme, width) in (("light", 1280), ("dark", 400)):
+        assert chromium.violations() == []
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("name", ["report", "timeline"])
+def test_every_chart_is_drawn_alive_inside_its_place(
+    name: str, width: int, chromium: Browser, pages: dict[str, Path]
+) -> None:
+    chromium.open(pages[name], width=width)
+    drawn = chromium.run(
+        "return [...document.querySelectorAll('.plot')].map((plot) => {"
+        "  const [svg, inside] = [plot.querySelector('svg'), plot.getBoundingClientRect()];"
+        "  const own = svg.getBoundingClientRect();"
+        "  return [plot.matches('.live'), own.width, own.right - inside.right,"
+        "    svg.querySelectorAll('.role-mark path').length];"
+        "})"
+    )
+    assert len(drawn) >= 4
+    for alive, wide, beyond, marks in drawn:
+        assert alive
+        assert wide > 200
+        assert beyond < 2
+        assert marks > 0
+
+
+def test_without_scripts_the_still_pictures_are_there(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        chromium.driver.get(pages["report"].as_uri())
+        plots = chromium.driver.find_elements(By.CSS_SELECTOR, ".plot svg")
+        assert len(plots) >= 7
+        assert all(plot.size["width"] > 200 for plot in plots)
+        assert "answers fastest" in chromium.driver.find_element(By.ID, "verdict").text
+    finally:
+        chromium.command("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def shown(chromium: Browser) -> list[str]:
+    """The runs of the sortable table from top to bottom."""
+    return chromium.texts("table.sortable tbody th")
+
+
+def test_the_table_is_sorted_by_mouse_and_by_keyboard(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["report"])
+    keys = "return [...document.querySelectorAll('table.sortable tbody tr')].map((row) => +row.cells[1].dataset.sort)"
+    heading = chromium.driver.find_element(By.CSS_SELECTOR, "table.sortable thead th:nth-child(2) button")
+    assert heading.text == "mean response"
+    heading.click()
+    times = chromium.run(keys)
+    assert times == sorted(times)
+    assert heading.find_element(By.XPATH, "..").get_attribute("aria-sort") == "ascending"
+    heading.click()
+    assert chromium.run(keys) == sorted(times, reverse=True)
+    # By keyboard: Tab goes on to the next heading, Enter sorts by it and Space turns it round.
+    heading.send_keys(Keys.TAB)
+    focused = chromium.driver.switch_to.active_element
+    assert focused.text == "p99 response"
+    outline = chromium.run("return getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none", "who uses the keyboard must see where they are"
+    focused.send_keys(Keys.ENTER)
+    assert focused.find_element(By.XPATH, "..").get_attribute("aria-sort") == "ascending"
+    first = shown(chromium)
+    focused.send_keys(Keys.SPACE)
+    assert focused.find_element(By.XPATH, "..").get_attribute("aria-sort") == "descending"
+    assert shown(chromium) == first[::-1]
+
+
+def test_runs_without_a_value_stay_last(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["report"])
+    headings = chromium.driver.find_elements(By.CSS_SELECTOR, "table.sortable thead th button")
+    ratio = next(each for each in headings if each.text == "hit ratio")
+    for _ in range(2):
+        ratio.click()
+        assert shown(chromium)[0] == "dftl"
+
+
+def test_a_chart_answers_a_choice(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["report"])
+    marks = "return document.querySelector('#response-cdf .role-mark path').getAttribute('d')"
+    before = chromium.run(marks)
+    chromium.driver.find_element(By.CSS_SELECTOR, "#response-cdf input[value=write]").click()
+    chromium.wait(f"return (() => {{ {marks} }})() !== {before!r}")
+
+
+def test_names_stay_text(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["nasty"])
+    assert chromium.run("return window.broken === undefined")
+    assert chromium.driver.title == NASTY
+    assert chromium.driver.find_element(By.TAG_NAME, "h1").text == NASTY
+    assert shown(chromium) == [f"{place} {NASTY}" for place in range(4)]
+    assert (chromium.console, chromium.asked) == ([], [])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_paper_shows_everything(name: str, chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages[name], scheme="dark")
+    printed = chromium.paper()
+    assert printed.startswith(b"%PDF")
+    closed = chromium.run("return [...document.querySelectorAll('details')].filter((each) => !each.open).length")
+    assert closed == 0, "paper cannot be opened"
+    chromium.prefer("dark", media="print")
+    ink, paper = chromium.run(
+        "const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]"
+    )
+    assert sum(levels(paper)) > 600, "light paper, whatever the screen shows"
+    assert sum(levels(ink)) < 300, "dark ink on it"
+
+
+def levels(colour: str) -> list[int]:
+    """Red, green and blue of a computed colour; transparent is paper."""
+    numbers = colour.partition("(")[2].rstrip(")").split(",")
+    return [255] * 3 if len(numbers) == 4 and float(numbers[3]) == 0 else [int(number) for number in numbers[:3]]
