@@ -110,3 +110,13 @@ def test_sizes_have_one_kind_of_unit(call: Callable[..., Result], msr: Path) -> 
     for shown in (call("trace", "info", msr).stdout, call("compare", msr, "--ftl", "page").stdout):
         assert "KiB" in shown
         assert not re.findall(r"[0-9] [kKMG]B\b", shown)
+
+
+@pytest.mark.parametrize("kind", ["devices", "workloads"])
+def test_presets_are_shown_whole_on_sixty_columns(kind: str, call: Callable[..., Result], monkeypatch: Any) -> None:  # noqa: ANN401
+    monkeypatch.setenv("COLUMNS", "60")
+    for preset in fk.devices() if kind == "devices" else fk.workloads():
+        text = call(kind, preset["name"]).stdout
+        assert max(len(line) for line in text.splitlines()) <= 60
+        assert "…" not in text
+        assert not re.findall(r"[0-9]ns\b|True|False|\{", text), "values have a unit, and are written as in TOML"

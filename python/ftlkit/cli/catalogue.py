@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -56,7 +57,8 @@ def workloads(name: Name = None) -> None:
     if name is None:
         _list((each["name"], each["description"]) for each in found)
         return
-    _keys(_pick("workload preset", name, found))
+    preset = _pick("workload preset", name, found)
+    _keys(preset.pop("generator") | preset)
 
 
 def _range(parameter: Json) -> str:
@@ -91,10 +93,30 @@ def _list(rows: Iterable[tuple[str, ...]]) -> None:
 def _keys(entry: Json) -> None:
     _heading(entry["name"], entry["description"])
     table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for key, value in _flat(entry):
         if key not in ("name", "description"):
-            table.add_row(Text(key), Text(str(value)))
+            table.add_row(Text(key), Text(units.typed(_value(key, value))))
     OUT.print(table)
+
+
+_SIZES = ("page_size", "span", "unit", "extent", "start", "size", "capacity")
+
+
+def _value(key: str, value: Any) -> str:  # noqa: ANN401 - any value of a table
+    """A value with its unit, where the table has a bare number of bytes or of nanoseconds."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and key.rpartition(".")[2] in _SIZES:
+        return units.size(value)
+    if isinstance(value, str) and re.fullmatch(r"[0-9]+ns", value):
+        return units.duration(int(value.removesuffix("ns")))
+    if isinstance(value, list):
+        return "; ".join(_value(key, each) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_value(name, each)}" for name, each in value.items())
+    return str(value)
 
 
 def _flat(entry: Json, prefix: str = "") -> Iterable[tuple[str, Any]]:
