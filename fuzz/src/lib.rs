@@ -84,10 +84,10 @@ pub fn talk(bytes: &[u8]) {
     let security = if choice & 2 != 0 { Security::TlsRequired } else { Security::Plain };
     let mut heard = Vec::new();
     let Ok(no_zeroes) = nbd::greet(&mut said, &mut heard) else { return };
-    let mut outcome = nbd::negotiate(&mut said, &mut heard, &export, security, no_zeroes);
+    let mut outcome = nbd::negotiate(&mut said, &mut heard, &export, security, no_zeroes, &mut || Ok(()));
     if matches!(outcome, Ok(Outcome::StartTls)) {
         assert_eq!(security, Security::TlsRequired, "TLS without certificates");
-        outcome = nbd::negotiate(&mut said, &mut heard, &export, Security::Encrypted, no_zeroes);
+        outcome = nbd::negotiate(&mut said, &mut heard, &export, Security::Encrypted, no_zeroes, &mut || Ok(()));
     }
     assert!(heard.len() < 1 << 20, "{} bytes of answers", heard.len());
     let Ok(Outcome::Transmission(agreed)) = outcome else { return };

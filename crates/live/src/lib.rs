@@ -17,11 +17,11 @@ mod server;
 mod text;
 
 pub use device::{LiveChip, LiveDevice, Prices};
-pub use drive::{Drive, DriveError, DriveOptions, HostCounts, Piece};
+pub use drive::{Asked, Drive, DriveError, DriveOptions, HostCounts, Piece};
 pub use error::LiveError;
 pub use image::{CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, check, info};
 pub use server::{
-    Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, Ready, ServeOptions, Server, Stat, Summary,
-    TearName, call, control_path,
+    Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, Limits, Ready, ServeOptions, Server, Stat,
+    Summary, TearName, call, control_path,
 };
 pub use text::{CreateText, LatencyText, ServeText};

@@ -10,7 +10,7 @@ use sim::study::DeviceText;
 
 use crate::LiveError;
 use crate::image::{Description, Image};
-use crate::server::{Address, DEFAULT_CLIENTS, FailureName, ServeOptions, TearName};
+use crate::server::{Address, DEFAULT_CLIENTS, FailureName, Limits, ServeOptions, TearName};
 
 /// The most clients at once: beyond, memory for their requests is no longer a server's to promise.
 const MAX_CLIENTS: usize = 1024;
@@ -75,6 +75,12 @@ pub struct ServeText {
     /// Whether to serve what is left of a damaged image.
     #[serde(default)]
     pub accept_damage: bool,
+    /// Whether to serve it for reading alone, and leave it as it is.
+    #[serde(default)]
+    pub read_only: bool,
+    /// Whether other hosts may be let in without TLS, and keys be used that everybody can read.
+    #[serde(default)]
+    pub insecure: bool,
 }
 
 /// How long replies take.
@@ -99,6 +105,12 @@ impl ServeText {
             (Some(path), None) => Address::Unix(path),
             (None, None) => Address::Unix(beside(&self.image, ".sock")),
         };
+        if address.is_remote() && self.tls.is_none() && !self.insecure {
+            return Err(LiveError::user(format!(
+                "--listen {address} lets other hosts in, and without TLS whoever connects can read and write everything: serve over TLS \
+                 (--tls FOLDER), listen on 127.0.0.1, or say --insecure if that is what you want"
+            )));
+        }
         let clients = self.clients.unwrap_or(DEFAULT_CLIENTS);
         if clients == 0 || clients > MAX_CLIENTS {
             return Err(LiveError::user(format!(
@@ -113,7 +125,10 @@ impl ServeText {
             metrics: self.metrics.as_deref().map(|at| tcp("--metrics", at)).transpose()?,
             tls: self.tls,
             clients,
+            limits: Limits::default(),
             accept_damage: self.accept_damage,
+            read_only: self.read_only,
+            insecure: self.insecure,
             image: self.image,
         })
     }
@@ -226,9 +241,16 @@ mod tests {
         assert_eq!(serve(r#"{"image":"a/b.img"}"#).expect("valid").address, Address::Unix("a/b.img.sock".into()));
         let tcp = serve(r#"{"image":"b","listen":"127.0.0.1:0","latency":"modelled"}"#).expect("valid");
         assert_eq!((tcp.address, tcp.modelled), (Address::Tcp(([127, 0, 0, 1], 0).into()), true));
+        for text in
+            [r#"{"image":"b","listen":"0.0.0.0:1","insecure":true}"#, r#"{"image":"b","listen":"0.0.0.0:1","tls":"t"}"#]
+        {
+            assert!(serve(text).is_ok(), "{text}");
+        }
         for (text, part) in [
             (r#"{"image":"b","listen":"here"}"#, "127.0.0.1:10809"),
             (r#"{"image":"b","listen":"[::1]:1","socket":"s"}"#, "one of them"),
+            (r#"{"image":"b","listen":"0.0.0.0:1"}"#, "--insecure"),
+            (r#"{"image":"b","listen":"[::]:1"}"#, "--tls"),
             (r#"{"image":"b","clients":0}"#, "from 1 to"),
             (r#"{"image":"b","fault":"/nowhere"}"#, "/nowhere"),
         ] {

@@ -28,6 +28,19 @@ pub struct HostCounts {
     pub pages_written: u64,
 }
 
+/// What a request asks for, as it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A read.
+    Read,
+    /// A write, or zeros that become one.
+    Write,
+    /// A trim, or zeros that become one.
+    Trim,
+    /// Something that is counted elsewhere or not at all.
+    Other,
+}
+
 impl Add for HostCounts {
     type Output = Self;
 
@@ -45,6 +58,16 @@ impl Add for HostCounts {
 }
 
 impl Drive {
+    /// A request begins. It may be served in several pieces; what these move is counted with them.
+    pub fn count(&mut self, asked: Asked) {
+        match asked {
+            Asked::Read => self.counts.reads += 1,
+            Asked::Write => self.counts.writes += 1,
+            Asked::Trim => self.counts.trims += 1,
+            Asked::Other => {}
+        }
+    }
+
     /// Counts over the device's life, up to now.
     pub fn life(&self) -> Counters {
         let mut life = self.before.clone();

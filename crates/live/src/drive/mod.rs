@@ -8,21 +8,21 @@
 //! last write or zeros. So zeroing that may leave holes is a trim and a flush of the translation layer, and other zeroing
 //! writes zeros.
 //!
-//! **What reads as zeros** is known cautiously: after a start, every page of which a tag exists may hold data. A read that
-//! finds nothing corrects that.
+//! **What reads as zeros** is known cautiously: whenever the power has come on, every page of which a tag exists may hold data,
+//! for a trim may be forgotten. A read that finds nothing corrects that.
 
 mod counts;
+mod power;
 mod requests;
 
 use bytes::Bytes;
 use flash::{FaultPlan, Flash, FlashError, Pbn};
-use ftl::{Ftl, FtlError, Media, Nanos, registry};
+use ftl::{Ftl, FtlError, Media, Nanos};
 
-use crate::LiveError;
-use crate::device::{LiveDevice, SwitchedOn, switch_on};
-use crate::image::{Counters, Description, Findings, Image};
+use crate::device::LiveDevice;
+use crate::image::{Counters, Description, Findings};
 
-pub use counts::HostCounts;
+pub use counts::{Asked, HostCounts};
 pub use requests::Piece;
 
 /// Why the device did not do as it was asked.
@@ -67,7 +67,8 @@ pub struct Drive {
     description: Description,
     /// None only while the power is being restored.
     media: Option<Media<LiveDevice>>,
-    ftl: Box<dyn Ftl<LiveDevice>>,
+    /// None only while it is brought back.
+    ftl: Option<Box<dyn Ftl<LiveDevice>>>,
     page_bytes: usize,
     /// A bit for each logical page: whether it may hold data.
     may_hold: Vec<u64>,
@@ -85,40 +86,6 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Switches an image on and brings its translation layer back, from its tags.
-    pub fn start(image: Image, options: DriveOptions) -> Result<Self, LiveError> {
-        let SwitchedOn { device, description, geometry, findings, is_new } =
-            switch_on(image, options.accept_damage, options.plan.clone(), options.modelled)?;
-        let store = device.chip.chip().store();
-        let before = store.counters().clone();
-        let mut may_hold = vec![0_u64; (description.logical_pages as usize).div_ceil(64)];
-        for lpn in store.logical_numbers().filter(|&lpn| lpn < description.logical_pages) {
-            may_hold[lpn as usize / 64] |= 1 << (lpn % 64);
-        }
-        let layout = description.layout(&device.chip);
-        let mut media = Media::new(device);
-        let ftl = if is_new {
-            registry::create(&description.ftl, &description.settings, &layout)?
-        } else {
-            registry::recover(&description.ftl, &description.settings, &layout.in_use(), &mut media)?
-        };
-        let page_bytes = geometry.page_size_bytes() as usize;
-        Ok(Self {
-            description,
-            media: Some(media),
-            ftl,
-            page_bytes,
-            may_hold,
-            zeros: vec![0; page_bytes].into(),
-            counts: HostCounts::default(),
-            earlier: HostCounts::default(),
-            before,
-            plan: options.plan,
-            operations_before: 0,
-            findings,
-        })
-    }
-
     /// What the image is.
     pub fn description(&self) -> &Description {
         &self.description
@@ -161,12 +128,14 @@ impl Drive {
 
     /// The translation layer, to look at.
     pub fn ftl(&self) -> &dyn Ftl<LiveDevice> {
-        &*self.ftl
+        self.ftl.as_deref().unwrap_or_else(|| unreachable!("a drive that could not be recovered is not used"))
     }
 
     fn parts(&mut self) -> (&mut Media<LiveDevice>, &mut dyn Ftl<LiveDevice>) {
-        let media = self.media.as_mut();
-        (media.unwrap_or_else(|| unreachable!("the device is always behind a door between requests")), &mut *self.ftl)
+        match (&mut self.media, &mut self.ftl) {
+            (Some(media), Some(ftl)) => (media, &mut **ftl),
+            _ => unreachable!("the device is always behind a door between requests"),
+        }
     }
 
     /// A request begins.
@@ -209,8 +178,16 @@ impl Drive {
         self.parts().0.device_mut().chip.chip_mut().store_mut().settle()
     }
 
-    /// Offers idle time; returns whether anything was done with it.
+    /// Whether the image is only read: what happens to the device happens in memory, and nothing outlives it.
+    pub fn is_read_only(&self) -> bool {
+        self.media().device().chip.chip().store().is_read_only()
+    }
+
+    /// Offers idle time; returns whether anything was done with it. On an image that is only read nothing is worth doing.
     pub fn idle(&mut self, budget: Nanos) -> Result<bool, DriveError> {
+        if self.is_read_only() {
+            return Ok(false);
+        }
         let (media, ftl) = self.parts();
         let before = media.event_hash();
         ftl.idle(media, budget)?;
@@ -246,28 +223,6 @@ impl Drive {
     /// Why the disk under the image can keep nothing more, if that is so.
     pub fn disk_failure(&self) -> Option<&str> {
         self.media().device().chip.chip().store().failure()
-    }
-
-    /// Turns the power on again and brings the translation layer back, from its tags, at a moment of the modelled device's time.
-    /// Planned faults stay planned.
-    pub fn restore_power(&mut self, at: Nanos) -> Result<(), LiveError> {
-        self.before = self.life();
-        self.earlier = self.served();
-        self.counts = HostCounts::default();
-        let media =
-            self.media.take().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"));
-        let mut device = media.into_device();
-        self.operations_before += device.chip.operation();
-        let before = self.operations_before;
-        let rest = self.plan.at.range(before..).map(|(&at, &fault)| (at - before, fault)).collect();
-        device.chip.restore_power(FaultPlan { at: rest });
-        let layout = self.description.layout(&device.chip).in_use();
-        let mut media = Media::new(device);
-        media.begin(at);
-        let recovered = registry::recover(&self.description.ftl, &self.description.settings, &layout, &mut media);
-        self.media = Some(media);
-        self.ftl = recovered?;
-        Ok(())
     }
 
     /// Erases of each good block.

@@ -9,7 +9,6 @@ use super::{Drive, DriveError};
 impl Drive {
     /// Reads bytes that lie on the device: pieces in order, an empty one for a whole page of nothing.
     pub fn read(&mut self, offset: u64, length: u32) -> Result<Vec<Piece>, DriveError> {
-        self.counts.reads += 1;
         self.counts.bytes_read += u64::from(length);
         let span = self.span(offset, length);
         if span.pages == 0 {
@@ -33,7 +32,6 @@ impl Drive {
     /// Writes bytes that lie on the device.
     pub fn write(&mut self, offset: u64, data: &Bytes) -> Result<(), DriveError> {
         let span = self.span(offset, data.len() as u32);
-        self.counts.writes += 1;
         self.counts.bytes_written += data.len() as u64;
         self.counts.pages_written += u64::from(span.pages);
         if span.pages == 0 {
@@ -58,7 +56,6 @@ impl Drive {
 
     /// Forgets pages that lie whole in the range; the rest of the range stays as it is.
     pub fn trim(&mut self, offset: u64, length: u32) -> Result<(), DriveError> {
-        self.counts.trims += 1;
         let (first, pages) = self.whole_pages(offset, length);
         self.trim_pages(first, pages)
     }
@@ -78,7 +75,6 @@ impl Drive {
         if after > 0 {
             self.write(end, &self.zeros_of(after))?;
         }
-        self.counts.trims += 1;
         self.trim_pages(first, pages)?;
         let (media, ftl) = self.parts();
         Ok(ftl.flush(media)?)
@@ -90,9 +86,9 @@ impl Drive {
         let end = offset + u64::from(length);
         let mut at = offset;
         while at < end {
-            let page = at / self.page_bytes as u64;
-            let until = ((page + 1) * self.page_bytes as u64).min(end);
-            let is_hole = !self.may_hold(page as u32);
+            let page = (at / self.page_bytes as u64) as u32;
+            let is_hole = !self.may_hold(page);
+            let until = (u64::from(self.run_end(page)) * self.page_bytes as u64).min(end);
             let bytes = (until - at) as u32;
             let count = runs.len();
             match runs.last_mut() {
@@ -165,6 +161,20 @@ impl Drive {
 
     fn may_hold(&self, lpn: u32) -> bool {
         self.may_hold[lpn as usize / 64] >> (lpn % 64) & 1 == 1
+    }
+
+    /// The first page behind this one that is not as it is; a word of pages at a time.
+    fn run_end(&self, page: u32) -> u32 {
+        let holds = self.may_hold(page);
+        let mut at = page;
+        while let Some(&word) = self.may_hold.get(at as usize / 64) {
+            let others = if holds { !word } else { word } >> (at % 64);
+            if others != 0 {
+                return at + others.trailing_zeros();
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        at
     }
 
     fn mark(&mut self, first: u32, pages: u32, may_hold: bool) {

@@ -4,7 +4,6 @@
 //! nothing else can be found. What may change (wear, counts, content) lies elsewhere.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -131,7 +130,7 @@ pub(crate) struct Found {
 }
 
 /// Writes both copies.
-pub(crate) fn write(file: &File, description: &Description) -> Result<(), LiveError> {
+pub(crate) fn write(file: &impl FileExt, description: &Description) -> Result<(), LiveError> {
     let text = serde_json::to_vec(description)
         .map_err(|error| LiveError::Bug(format!("a header cannot be written as JSON: {error}")))?;
     if text.len() + FIXED_BYTES > HEADER_BYTES as usize {
@@ -153,7 +152,7 @@ pub(crate) fn write(file: &File, description: &Description) -> Result<(), LiveEr
 }
 
 /// Reads the first copy that can be believed.
-pub(crate) fn read(file: &File) -> Result<Found, LiveError> {
+pub(crate) fn read(file: &impl FileExt) -> Result<Found, LiveError> {
     let [first, second] = [0, 1].map(|copy| read_copy(file, copy));
     match (first, second) {
         (Ok(description), second) => {
@@ -166,7 +165,7 @@ pub(crate) fn read(file: &File) -> Result<Found, LiveError> {
     }
 }
 
-fn read_copy(file: &File, copy: u64) -> Result<Description, String> {
+fn read_copy(file: &impl FileExt, copy: u64) -> Result<Description, String> {
     let mut bytes = vec![0; HEADER_BYTES as usize];
     let length = read_up_to(file, &mut bytes, copy * HEADER_BYTES).map_err(|error| error.to_string())?;
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -190,7 +189,7 @@ fn read_copy(file: &File, copy: u64) -> Result<Description, String> {
 }
 
 /// Reads until the buffer is full or the file ends; returns how much.
-pub(crate) fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(crate) fn read_up_to(file: &impl FileExt, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut length = 0;
     while length < buffer.len() {
         match file.read_at(&mut buffer[length..], offset + length as u64) {

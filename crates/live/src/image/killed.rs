@@ -45,7 +45,7 @@ fn create(path: &Path, ftl: &str, settings: &BTreeMap<String, String>) {
 }
 
 fn start(path: &Path) -> Drive {
-    Drive::start(Image::open(path).expect("an image"), DriveOptions::default()).expect("a drive")
+    Drive::start(Image::open(path, false).expect("an image"), DriveOptions::default()).expect("a drive")
 }
 
 /// A page's content: its number and how often it was written, all over.

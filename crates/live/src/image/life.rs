@@ -5,7 +5,6 @@
 //! more data than it had to.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -43,7 +42,7 @@ pub(crate) struct LifeSlots {
 
 impl LifeSlots {
     /// Reads the newer slot that can be believed. Without any, a life that promises nothing.
-    pub(crate) fn read(file: &File, offset: u64) -> (Self, Option<Life>) {
+    pub(crate) fn read(file: &impl FileExt, offset: u64) -> (Self, Option<Life>) {
         let newest = (0..2).filter_map(|slot| read_slot(file, offset + slot * LIFE_BYTES)).max_by_key(|found| found.0);
         match newest {
             Some((generation, life)) => (Self { offset, generation }, Some(life)),
@@ -52,7 +51,7 @@ impl LifeSlots {
     }
 
     /// Writes the slot whose turn it is. Counts that do not fit are left out: they are worth less than the rest.
-    pub(crate) fn write(&mut self, file: &File, life: &Life) -> io::Result<()> {
+    pub(crate) fn write(&mut self, file: &impl FileExt, life: &Life) -> io::Result<()> {
         let mut text = serde_json::to_vec(life)?;
         if text.len() + FIXED_BYTES > LIFE_BYTES as usize {
             text = serde_json::to_vec(&Life { counters: Counters::new(), ..life.clone() })?;
@@ -72,7 +71,7 @@ fn checksum(generation: u64, text: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&generation.to_le_bytes()), text)
 }
 
-fn read_slot(file: &File, offset: u64) -> Option<(u64, Life)> {
+fn read_slot(file: &impl FileExt, offset: u64) -> Option<(u64, Life)> {
     let mut bytes = vec![0; LIFE_BYTES as usize];
     let length = read_up_to(file, &mut bytes, offset).ok()?;
     let fixed = bytes.get(..FIXED_BYTES).filter(|fixed| length >= FIXED_BYTES && fixed[..4] == MAGIC)?;

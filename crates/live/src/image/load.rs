@@ -4,12 +4,13 @@
 //! asks for an erase), and a finding in words. A damaged slot is more than that: whose page it was is lost, so what is older may
 //! come to light in its place. Those are counted, and whoever serves the image must ask for it.
 
-use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 use flash::{Geometry, Role, UsedBlock};
 
 use super::blocks::{Block, Condition, ENTRY_BYTES};
+use super::file::ImageFile;
 use super::header::read_up_to;
 use super::life::LifeSlots;
 use super::oob::{Body, SLOT_BYTES, Slot, decode};
@@ -78,7 +79,7 @@ pub(crate) enum Purpose {
 }
 
 /// Reads everything but data, and of these what the purpose asks for.
-pub(crate) fn load(file: File, geometry: &Geometry, purpose: Purpose) -> io::Result<Loaded> {
+pub(crate) fn load(file: ImageFile, geometry: &Geometry, purpose: Purpose) -> io::Result<Loaded> {
     let places = Places::of(geometry);
     let mut findings = Findings::default();
     let (life_slots, life) = LifeSlots::read(&file, places.life);
@@ -142,7 +143,12 @@ struct Slots {
     to_check: Vec<(usize, usize, bool)>,
 }
 
-fn read_blocks(file: &File, places: &Places, geometry: &Geometry, findings: &mut Findings) -> io::Result<Vec<Block>> {
+fn read_blocks(
+    file: &impl FileExt,
+    places: &Places,
+    geometry: &Geometry,
+    findings: &mut Findings,
+) -> io::Result<Vec<Block>> {
     let mut bytes = vec![0; geometry.blocks() as usize * ENTRY_BYTES];
     read_up_to(file, &mut bytes, places.blocks)?;
     let entries: Vec<_> = bytes.chunks_exact(ENTRY_BYTES).map(Block::decode).collect();

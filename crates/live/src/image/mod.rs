@@ -3,6 +3,7 @@
 //! Made once for one geometry and one translation layer, then served any number of times. A lock keeps two servers off one image.
 
 mod blocks;
+mod file;
 mod header;
 #[cfg(test)]
 mod killed;
@@ -14,13 +15,14 @@ mod report;
 mod store;
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use flash::{Chip, Geometry, Lean};
 use ftl::{Timed, Untimed, registry};
 
 use blocks::{Block, Condition};
+use file::ImageFile;
 use places::Places;
 
 pub use header::Description;
@@ -42,7 +44,9 @@ pub struct Image {
     pub description: Description,
     /// Its checked shape.
     pub geometry: Geometry,
-    file: File,
+    file: ImageFile,
+    /// Bytes that the file lacks at its end; zero for a whole one.
+    missing_bytes: u64,
     damage: Option<String>,
 }
 
@@ -58,7 +62,9 @@ impl Image {
         let description = Description::new(device, ftl, settings)?;
         let geometry = description.checked_geometry()?;
         registry::create::<Timed<Chip<Lean>, Untimed>>(ftl, settings, &device.layout())?;
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(|error| {
+        // What a disk holds is its owner's affair.
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
+        let file = file.map_err(|error| {
             if error.kind() == std::io::ErrorKind::AlreadyExists {
                 return LiveError::user(format!("{} exists; remove it or name another file", path.display()));
             }
@@ -74,9 +80,10 @@ impl Image {
         made.map(|()| description)
     }
 
-    /// Opens and locks an image for serving.
-    pub fn open(path: &Path) -> Result<Self, LiveError> {
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| cannot_open(path, &error))?;
+    /// Opens and locks an image for serving, perhaps only to be read: then it stays as it is.
+    pub fn open(path: &Path, is_read_only: bool) -> Result<Self, LiveError> {
+        let file = OpenOptions::new().read(true).write(!is_read_only).open(path);
+        let file = file.map_err(|error| cannot_open(path, &error))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -92,19 +99,23 @@ impl Image {
             .description
             .checked_geometry()
             .map_err(|error| LiveError::user(format!("{}: {error}", path.display())))?;
-        Ok(Self { path: path.to_owned(), description: found.description, geometry, file, damage: found.damage })
-    }
-
-    /// Bytes that the file lacks at its end; zero for a whole one.
-    pub fn missing_bytes(&self) -> Result<u64, LiveError> {
-        let length = self.file.metadata().map_err(|error| LiveError::file("look at", &self.path, &error))?.len();
-        Ok(Places::of(&self.geometry).end.saturating_sub(length))
+        let end = Places::of(&geometry).end;
+        let length = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?.len();
+        let file = if is_read_only { ImageFile::read_only(file, end) } else { ImageFile::writable(file) };
+        Ok(Self {
+            path: path.to_owned(),
+            description: found.description,
+            geometry,
+            file,
+            missing_bytes: end.saturating_sub(length),
+            damage: found.damage,
+        })
     }
 
     /// Reads everything that a chip needs. A truncated image is refused, or made whole again with zeros, which no page takes for
     /// its data. One with damaged slots is refused, or served as it is.
     pub(crate) fn load(self, accept_damage: bool) -> Result<(Loaded, Description, Geometry), LiveError> {
-        let missing = self.missing_bytes()?;
+        let missing = self.missing_bytes;
         if missing > 0 && !accept_damage {
             return Err(LiveError::user(format!(
                 "{path} is truncated: its last {missing} bytes are missing. Restore it from a copy; or serve what is left with \
@@ -114,7 +125,7 @@ impl Image {
         }
         if missing > 0 {
             self.file
-                .set_len(Places::of(&self.geometry).end)
+                .extend(Places::of(&self.geometry).end)
                 .map_err(|error| LiveError::file("extend", &self.path, &error))?;
         }
         let mut loaded = load(self.file, &self.geometry, Purpose::Serve)

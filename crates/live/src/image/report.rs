@@ -11,6 +11,7 @@ use flash::{Blank, Chip, Frail, Full, Geometry, Lpn, Spoilt, Store};
 use ftl::{Media, Request, Timed, Untimed, registry};
 use serde::Serialize;
 
+use super::file::ImageFile;
 use super::header::{self, Description};
 use super::life::{Counters, LifeSlots};
 use super::load::{Loaded, Purpose, load};
@@ -109,7 +110,8 @@ pub fn check(path: &Path) -> Result<CheckReport, LiveError> {
     if missing > 0 {
         report.problems.push(format!("the file is truncated: its last {missing} bytes are missing"));
     }
-    let loaded = load(file, &geometry, Purpose::Check).map_err(|error| LiveError::file("read", path, &error))?;
+    let loaded = load(ImageFile::writable(file), &geometry, Purpose::Check)
+        .map_err(|error| LiveError::file("read", path, &error))?;
     report.problems.extend(loaded.findings.sentences());
     report.count(&loaded);
     report.recover(loaded, &found.description, geometry);

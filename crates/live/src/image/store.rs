@@ -16,7 +16,6 @@
 //! **A disk that fails** ends the store: the first error is kept, and the chip behaves as one without power. Recovery from
 //! there is what translation layers are for. A read that fails loses a page, as on flash.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -26,6 +25,7 @@ use bytes::Bytes;
 use flash::{Frail, Role, Spoilt, Store, Tag};
 
 use super::blocks::{Block, Condition};
+use super::file::ImageFile;
 use super::life::{Counters, Life, LifeSlots};
 use super::oob::{Body, SLOT_BYTES, Slot, decode, encode};
 use super::places::Places;
@@ -89,7 +89,7 @@ impl Pages {
 
 /// Pages in a file.
 pub struct FileStore {
-    pub(super) file: File,
+    pub(super) file: ImageFile,
     pub(super) places: Places,
     pub(super) page_bytes: usize,
     pub(super) pages: Pages,
@@ -170,6 +170,11 @@ impl FileStore {
             let result = self.life_slots.write(&self.file, &self.life).and_then(|()| self.file.sync_data());
             self.keep_failure(result);
         }
+    }
+
+    /// Whether the image is only read: nothing that happens reaches it.
+    pub fn is_read_only(&self) -> bool {
+        self.file.is_read_only()
     }
 
     /// Counts over the device's life, up to the last sync.

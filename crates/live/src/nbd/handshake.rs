@@ -45,6 +45,7 @@ mod answer {
     pub(super) const INVALID: u32 = ERROR + 3;
     pub(super) const TLS_REQUIRED: u32 = ERROR + 5;
     pub(super) const UNKNOWN: u32 = ERROR + 6;
+    pub(super) const SHUTDOWN: u32 = ERROR + 7;
     pub(super) const TOO_BIG: u32 = ERROR + 9;
 }
 
@@ -76,6 +77,15 @@ pub struct Agreed {
     pub base_allocation: bool,
 }
 
+/// Why a client that asks rightly is not served. It is told so, and may ask again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A rule of this server.
+    Policy(String),
+    /// The server or the device is shut down.
+    ShutDown(String),
+}
+
 /// How a negotiation went on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -92,6 +102,8 @@ pub enum Ended {
     Left,
     /// The client said something that cannot be answered.
     Confused(&'static str),
+    /// The client is not served, and asked in a way in which it cannot be told.
+    Refused(Refusal),
     /// The line broke.
     Broken(io::Error),
 }
@@ -116,15 +128,17 @@ pub fn greet(reader: &mut impl Read, writer: &mut impl Write) -> Result<bool, En
     Ok(flags & u32::from(NO_ZEROES) != 0)
 }
 
-/// Answers options until the client picks the export, switches to TLS, or leaves.
+/// Answers options until the client picks the export, switches to TLS, or leaves. `admit` is asked when the client wants to go on to
+/// requests.
 pub fn negotiate(
     reader: &mut impl Read,
     writer: &mut impl Write,
     export: &Export,
     security: Security,
     no_zeroes: bool,
+    admit: &mut dyn FnMut() -> Result<(), Refusal>,
 ) -> Result<Outcome, Ended> {
-    let mut session = Session { export, security, no_zeroes, agreed: Agreed::default() };
+    let mut session = Session { export, security, no_zeroes, agreed: Agreed::default(), admit };
     for _ in 0..MAX_OPTIONS {
         if read_u64(reader)? != OPTION_MAGIC {
             return Err(Ended::Confused("it sent no option where one was due"));
@@ -153,6 +167,7 @@ struct Session<'a> {
     security: Security,
     no_zeroes: bool,
     agreed: Agreed,
+    admit: &'a mut dyn FnMut() -> Result<(), Refusal>,
 }
 
 impl Session<'_> {
@@ -185,10 +200,12 @@ impl Session<'_> {
         Ok(None)
     }
 
-    fn export_name(&self, writer: &mut impl Write, name: &[u8]) -> Result<Option<Outcome>, Ended> {
+    fn export_name(&mut self, writer: &mut impl Write, name: &[u8]) -> Result<Option<Outcome>, Ended> {
         if !name.is_empty() {
             return Err(Ended::Confused("it asked for an export that does not exist; there is one, without a name"));
         }
+        // This option knows no reply but the export.
+        (self.admit)().map_err(Ended::Refused)?;
         let mut reply = Vec::with_capacity(134);
         reply.extend(self.export.bytes.to_be_bytes());
         reply.extend(self.export.flags().to_be_bytes());
@@ -222,13 +239,23 @@ impl Session<'_> {
         Ok(Some(Outcome::StartTls))
     }
 
-    fn info(&self, writer: &mut impl Write, option: u32, data: &[u8]) -> Result<Option<Outcome>, Ended> {
+    fn info(&mut self, writer: &mut impl Write, option: u32, data: &[u8]) -> Result<Option<Outcome>, Ended> {
         let Some((name, wanted)) = parse_info(data) else {
             send(writer, option, answer::INVALID, b"the lengths do not add up")?;
             return Ok(None);
         };
         if !name.is_empty() {
             send(writer, option, answer::UNKNOWN, b"there is one export, without a name")?;
+            return Ok(None);
+        }
+        if option == option::GO
+            && let Err(refusal) = (self.admit)()
+        {
+            let (code, why) = match refusal {
+                Refusal::Policy(why) => (answer::POLICY, why),
+                Refusal::ShutDown(why) => (answer::SHUTDOWN, why),
+            };
+            send(writer, option, code, why.as_bytes())?;
             return Ok(None);
         }
         let mut item = Vec::with_capacity(14);
@@ -338,6 +365,14 @@ mod tests {
     type Answer = (u32, u32, Vec<u8>);
 
     fn asked(options: &[(u32, &[u8])], security: Security) -> (Result<Outcome, Ended>, Vec<Answer>) {
+        asked_where(options, security, &mut || Ok(()))
+    }
+
+    fn asked_where(
+        options: &[(u32, &[u8])],
+        security: Security,
+        admit: &mut dyn FnMut() -> Result<(), Refusal>,
+    ) -> (Result<Outcome, Ended>, Vec<Answer>) {
         let mut said = Vec::new();
         for (option, data) in options {
             said.extend(OPTION_MAGIC.to_be_bytes());
@@ -346,7 +381,7 @@ mod tests {
             said.extend(*data);
         }
         let mut heard = Vec::new();
-        let outcome = negotiate(&mut &said[..], &mut heard, &export(), security, true);
+        let outcome = negotiate(&mut &said[..], &mut heard, &export(), security, true, admit);
         (outcome, replies(&heard))
     }
 
@@ -417,9 +452,30 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_is_not_served_is_told_why_and_may_ask_again() {
+        let mut asked = 0;
+        let mut admit = || {
+            asked += 1;
+            match asked {
+                1 => Err(Refusal::Policy("full".into())),
+                2 => Err(Refusal::ShutDown("dark".into())),
+                _ => Ok(()),
+            }
+        };
+        let options = [(7, &go()[..]), (6, &go()), (7, &go()), (7, &go())];
+        let (outcome, replies) = asked_where(&options, Security::Plain, &mut admit);
+        assert!(matches!(outcome, Ok(Outcome::Transmission(_))));
+        let refused: Vec<_> = replies.iter().filter(|(_, kind, _)| kind >> 31 == 1).collect();
+        assert_eq!(*refused[0], (7, answer::POLICY, b"full".to_vec()));
+        assert_eq!(*refused[1], (7, answer::SHUTDOWN, b"dark".to_vec()));
+        let (outcome, _) = asked_where(&[(1, b"")], Security::Plain, &mut || Err(Refusal::Policy("full".into())));
+        assert!(matches!(outcome, Err(Ended::Refused(Refusal::Policy(_)))));
+    }
+
+    #[test]
     fn nonsense_ends_the_talk() {
         let mut heard = Vec::new();
-        let outcome = negotiate(&mut &[7_u8; 64][..], &mut heard, &export(), Security::Plain, true);
+        let outcome = negotiate(&mut &[7_u8; 64][..], &mut heard, &export(), Security::Plain, true, &mut || Ok(()));
         assert!(matches!(outcome, Err(Ended::Confused(_))) && heard.is_empty());
         let endless: Vec<(u32, &[u8])> = (0..300).map(|_| (99, &b""[..])).collect();
         assert!(matches!(asked(&endless, Security::Plain).0, Err(Ended::Confused(_))));

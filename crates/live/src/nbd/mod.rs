@@ -10,7 +10,7 @@ mod handshake;
 mod reply;
 mod request;
 
-pub use handshake::{Agreed, Ended, Outcome, Security, greet, negotiate};
+pub use handshake::{Agreed, Ended, Outcome, Refusal, Security, greet, negotiate};
 pub use reply::{Errno, Extent, Reply, encode};
 pub use request::{Command, Header, Refused, check};
 

@@ -85,10 +85,13 @@ pub struct Refused {
 }
 
 impl Header {
+    /// Bytes of a request without its payload.
+    pub const BYTES: usize = 28;
+
     /// Reads a request; none when the client has left between two. A wrong magic number is an error of kind *invalid data*, as
     /// nobody knows where the next request would begin.
     pub fn read(reader: &mut impl Read) -> io::Result<Option<Self>> {
-        let mut bytes = [0; 28];
+        let mut bytes = [0; Self::BYTES];
         let mut length = 0;
         while length < bytes.len() {
             match reader.read(&mut bytes[length..]) {
@@ -102,7 +105,7 @@ impl Header {
         Self::parse(&bytes).map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    fn parse(bytes: &[u8; 28]) -> Option<Self> {
+    fn parse(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         let half = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         let word = |at: usize| u32::from(half(at)) << 16 | u32::from(half(at + 2));
         let double = |at: usize| u64::from(word(at)) << 32 | u64::from(word(at + 4));

@@ -1,12 +1,10 @@
 //! The socket beside the image: a line of JSON asks, a line of JSON answers.
 //!
-//! It is how `ftlkit stat` and `ftlkit fault` reach a server. Callers are served one after the other, each for a short while.
+//! It is how `ftlkit stat` and `ftlkit fault` reach a server. Each caller has a thread of its own and a short while.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
@@ -15,10 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::Task;
 use super::shared::Shared;
+use super::socket::Socket;
 use crate::LiveError;
 
-/// How long a caller may take.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the engine may take: a recovery of a large image takes seconds.
 const ENGINE_PATIENCE: Duration = Duration::from_secs(120);
 /// The longest request.
@@ -142,33 +139,27 @@ pub fn control_path(image: &Path) -> PathBuf {
     name.into()
 }
 
-/// Answers callers until the server stops.
-pub(crate) fn answer_callers(listener: &UnixListener, shared: &Arc<Shared>) {
-    for caller in listener.incoming() {
-        if shared.is_stopping.load(Ordering::SeqCst) {
-            return;
-        }
-        if let Ok(caller) = caller {
-            // A caller that hangs up or says nonsense has no further effect.
-            let _ = answer(&caller, shared);
-        }
-    }
+/// Answers a caller.
+pub(crate) fn answer(socket: &Socket, shared: &Shared) {
+    // A caller that hangs up or says nonsense has no further effect.
+    let _ = converse(socket, shared);
 }
 
-fn answer(caller: &UnixStream, shared: &Shared) -> std::io::Result<()> {
-    caller.set_read_timeout(Some(PATIENCE))?;
-    caller.set_write_timeout(Some(PATIENCE))?;
+fn converse(mut socket: &Socket, shared: &Shared) -> io::Result<()> {
+    socket.read_within(Some(shared.limits.caller));
     let mut line = String::new();
-    BufReader::new(caller.take(MOST_BYTES)).read_line(&mut line)?;
+    BufReader::new(socket.take(MOST_BYTES)).read_line(&mut line)?;
+    socket.read_within(None);
     let reply = match serde_json::from_str(&line) {
         Ok(request) => ask(shared, request),
         Err(error) => refusal(&LiveError::user(format!("the server does not understand the request: {error}"))),
     };
-    (&mut &*caller).write_all(format!("{reply}\n").as_bytes())
+    socket.write_within(Some(shared.limits.caller));
+    socket.write_all(format!("{reply}\n").as_bytes())
 }
 
 /// Asks the engine.
-pub(crate) fn ask(shared: &Shared, request: ControlRequest) -> String {
+fn ask(shared: &Shared, request: ControlRequest) -> String {
     let (sender, receiver) = sync_channel(1);
     shared.queue.push(Task::Control(request, sender));
     receiver.recv_timeout(ENGINE_PATIENCE).unwrap_or_else(|_| {
@@ -186,7 +177,9 @@ pub fn call(image: &Path, request: &ControlRequest) -> Result<String, LiveError>
             image = image.display()
         ))
     })?;
-    let exchange = || -> std::io::Result<String> {
+    let exchange = || -> io::Result<String> {
+        caller.set_read_timeout(Some(2 * ENGINE_PATIENCE))?;
+        caller.set_write_timeout(Some(ENGINE_PATIENCE))?;
         let text = serde_json::to_string(request)?;
         (&mut &caller).write_all(format!("{text}\n").as_bytes())?;
         let mut reply = String::new();

@@ -1,7 +1,7 @@
-//! The one thread that owns the device: takes requests in batches, serves one after the other, and hands the replies out.
+//! The one thread that owns the device: takes requests, serves one piece after the other, and hands the replies out.
 //!
-//! Requests are served in the order in which they came, so one that arrives later is never seen before. A request for zeros of
-//! many bytes is served a part at a time, between others.
+//! Requests of one client are served in the order in which they came. Clients take turns, and long requests are served in
+//! pieces (`pieces.rs`), so a client waits for one piece of each other client at most, whatever those ask for.
 //!
 //! **A power cut** sends all clients away without a word, as a device that vanishes does, and brings the translation layer back
 //! from what the flash holds; then clients may come again. With `stay_off` that waits until somebody restores the power.
@@ -9,7 +9,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
@@ -19,12 +18,14 @@ use ftl::Nanos;
 use super::connection::{Connection, shut_down};
 use super::control::{ControlRequest, FaultRequest};
 use super::outbox::Outgoing;
+use super::pieces;
 use super::record::Recorder;
-use super::shared::Shared;
+use super::shared::{Power, Shared};
 use super::stat::Stat;
+use super::turns::Turns;
 use crate::LiveError;
-use crate::drive::{Drive, DriveError, Piece};
-use crate::nbd::{self, Agreed, Command, Errno, Extent, Reply};
+use crate::drive::{Asked, Drive, DriveError, Piece};
+use crate::nbd::{self, Agreed, Command, Errno, Extent, Header, Reply};
 
 /// Requests after which replies are handed out, so that the first of a batch does not wait for the last.
 const HAND_OUT_AFTER: usize = 16;
@@ -32,8 +33,8 @@ const HAND_OUT_AFTER: usize = 16;
 const IDLE_AFTER: Duration = Duration::from_millis(5);
 /// What is offered at once: more would make the next request wait noticeably.
 const IDLE_BUDGET: Nanos = Nanos(2_000_000);
-/// Bytes of zeros that are written at once.
-const ZEROS_AT_ONCE: u32 = 1 << 20;
+/// Bytes of a piece after which replies are handed out, too: the next piece may take as long.
+const LONG_BYTES: u32 = 64 << 10;
 /// Runs of a block status reply.
 const MOST_RUNS: usize = 4096;
 
@@ -45,18 +46,61 @@ pub(crate) enum Task {
     Stop,
 }
 
-/// A client's request, checked.
+/// A client's request, checked, and how much of it is done.
 #[derive(Debug)]
 pub(crate) struct Request {
-    pub(crate) connection: Arc<Connection>,
-    pub(crate) agreed: Agreed,
-    pub(crate) command: Command,
-    pub(crate) offset: u64,
-    pub(crate) length: u32,
-    pub(crate) cookie: u64,
-    pub(crate) data: Bytes,
-    pub(crate) arrived: Nanos,
-    pub(crate) weight: usize,
+    connection: Arc<Connection>,
+    agreed: Agreed,
+    command: Command,
+    offset: u64,
+    length: u32,
+    cookie: u64,
+    data: Bytes,
+    arrived: Nanos,
+    weight: usize,
+    /// Bytes that are done.
+    done: u32,
+    /// What they held, of a read.
+    read: Vec<Piece>,
+    /// When the modelled device is done with them.
+    due: Nanos,
+}
+
+impl Request {
+    pub(crate) fn new(
+        connection: Arc<Connection>,
+        agreed: Agreed,
+        command: Command,
+        header: &Header,
+        data: Bytes,
+        arrived: Nanos,
+        weight: usize,
+    ) -> Self {
+        Self {
+            connection,
+            agreed,
+            command,
+            offset: header.offset,
+            length: header.length,
+            cookie: header.cookie,
+            data,
+            arrived,
+            weight,
+            done: 0,
+            read: Vec::new(),
+            due: Nanos::ZERO,
+        }
+    }
+}
+
+/// Whose request it is: a connection, by identity.
+#[derive(Clone, Debug)]
+struct Of(Arc<Connection>);
+
+impl PartialEq for Of {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// Why the engine ended.
@@ -68,27 +112,48 @@ pub(crate) struct Engine {
     shared: Arc<Shared>,
     modelled: bool,
     recorder: Option<Recorder>,
+    turns: Turns<Of, Box<Request>>,
     /// Replies to be handed out.
     finished: Vec<(Arc<Connection>, Outgoing)>,
     /// Requests begin in order of time.
     latest: Nanos,
+    /// Whether the device has no power, until somebody restores it.
+    is_dark: bool,
     /// Whether the power stays off after the next cut.
     stays_off: bool,
 }
 
 impl Engine {
     pub(crate) fn new(drive: Drive, shared: Arc<Shared>, modelled: bool, recorder: Option<Recorder>) -> Self {
-        Self { drive, shared, modelled, recorder, finished: Vec::new(), latest: Nanos::ZERO, stays_off: false }
+        Self {
+            drive,
+            shared,
+            modelled,
+            recorder,
+            turns: Turns::new(),
+            finished: Vec::new(),
+            latest: Nanos::ZERO,
+            is_dark: false,
+            stays_off: false,
+        }
     }
 
     /// Serves until told to stop, or until it cannot go on.
     pub(crate) fn run(mut self) -> End {
+        let _closing = ClosesQueue(Arc::clone(&self.shared));
         let mut batch = VecDeque::new();
         loop {
-            self.await_work(&mut batch);
-            while let Some(task) = batch.pop_front() {
+            if self.turns.is_empty() {
+                self.await_work(&mut batch);
+            } else {
+                self.shared.queue.take_ready(&mut batch);
+            }
+            for task in batch.drain(..) {
                 let result = match task {
-                    Task::Serve(request) => self.serve(*request),
+                    Task::Serve(request) => {
+                        self.turns.push(&Of(Arc::clone(&request.connection)), request);
+                        Ok(())
+                    }
                     Task::Control(request, answer) => self.control(request, &answer),
                     Task::Stop => {
                         return match self.hand_out() {
@@ -97,13 +162,23 @@ impl Engine {
                         };
                     }
                 };
-                let is_full = self.finished.len() >= HAND_OUT_AFTER || batch.is_empty();
-                let result = if is_full || result.is_err() { result.and(self.hand_out()) } else { result };
                 if let Err(error) = result {
                     return Err((Box::new(self.drive), error));
                 }
             }
+            if let Err(error) = self.take_turn() {
+                return Err((Box::new(self.drive), error));
+            }
         }
+    }
+
+    /// Serves a piece of whoever is next; hands replies out when there are some, or when the next piece may take long.
+    fn take_turn(&mut self) -> Result<(), LiveError> {
+        let Some(request) = self.turns.take() else { return self.hand_out() };
+        let is_long = request.length >= LONG_BYTES || request.command == Command::Flush;
+        let result = self.serve(request);
+        let is_time = is_long || self.finished.len() >= HAND_OUT_AFTER || self.turns.is_empty();
+        if is_time || result.is_err() { result.and(self.hand_out()) } else { result }
     }
 
     /// Takes what there is to do; when there is nothing for a while, offers idle time.
@@ -119,31 +194,26 @@ impl Engine {
         }
     }
 
-    fn serve(&mut self, request: Request) -> Result<(), LiveError> {
+    fn serve(&mut self, mut request: Box<Request>) -> Result<(), LiveError> {
         if request.connection.is_gone() {
             return Ok(());
         }
-        if self.shared.is_dark.load(Ordering::SeqCst) {
+        if self.is_dark {
             self.finish(&request, shut_down(), None);
             return Ok(());
         }
         self.latest = self.latest.max(request.arrived);
         self.drive.begin(self.latest);
-        match self.perform(&request) {
-            Ok(None) => {
-                // The rest of it waits its turn.
-                let rest = Request {
-                    offset: request.offset + u64::from(ZEROS_AT_ONCE),
-                    length: request.length - ZEROS_AT_ONCE,
-                    ..request
-                };
-                self.shared.queue.push(Task::Serve(Box::new(rest)));
-                Ok(())
-            }
-            Ok(Some(reply)) => {
-                let due = self.modelled.then(|| self.drive.now());
+        match self.perform(&mut request) {
+            Ok(is_done) => {
+                request.due = request.due.max(self.drive.now());
+                if !is_done {
+                    self.turns.put_back(&Of(Arc::clone(&request.connection)), request);
+                    return Ok(());
+                }
                 self.record(&request)?;
-                self.finish(&request, reply, due);
+                let reply = self.reply(&mut request);
+                self.finish(&request, reply, self.modelled.then_some(request.due));
                 Ok(())
             }
             Err(DriveError::Unreadable) => {
@@ -163,35 +233,57 @@ impl Engine {
         }
     }
 
-    /// Does what is asked; none if a part of it is left.
-    fn perform(&mut self, request: &Request) -> Result<Option<Reply>, DriveError> {
-        let Request { command, offset, length, .. } = *request;
+    /// Does the next piece of what is asked; whether it was the last.
+    fn perform(&mut self, request: &mut Request) -> Result<bool, DriveError> {
         let drive = &mut self.drive;
+        let command = request.command;
+        let (at, left) = (request.offset.saturating_add(request.done.into()), request.length - request.done);
+        let length = pieces::next(command, at, left, drive.page_bytes());
+        if request.done == 0 {
+            drive.count(match command {
+                Command::Read { .. } => Asked::Read,
+                Command::Write { .. } | Command::WriteZeroes { may_leave_holes: false, .. } => Asked::Write,
+                Command::Trim { .. } | Command::WriteZeroes { .. } => Asked::Trim,
+                Command::Flush | Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => Asked::Other,
+            });
+        }
         match command {
-            Command::Read { in_one_piece } => {
-                let extents = extents(drive.read(offset, length)?);
-                return Ok(Some(Reply::Read { offset, extents, in_one_piece }));
+            Command::Read { .. } => request.read.extend(drive.read(at, length)?),
+            Command::Write { .. } => {
+                let from = request.done as usize;
+                drive.write(at, &request.data.slice(from..from + length as usize))?;
             }
-            Command::BlockStatus { one_run } => {
-                return Ok(Some(Reply::Status(drive.status(offset, length, if one_run { 1 } else { MOST_RUNS }))));
-            }
-            Command::Write { .. } => drive.write(offset, &request.data)?,
-            Command::Trim { .. } => drive.trim(offset, length)?,
-            Command::WriteZeroes { may_leave_holes: false, .. } if length > ZEROS_AT_ONCE => {
-                drive.write_zeroes(offset, ZEROS_AT_ONCE, false)?;
-                return Ok(None);
-            }
-            Command::WriteZeroes { may_leave_holes, .. } => drive.write_zeroes(offset, length, may_leave_holes)?,
+            Command::Trim { .. } => drive.trim(at, length)?,
+            Command::WriteZeroes { may_leave_holes, .. } => drive.write_zeroes(at, length, may_leave_holes)?,
             Command::Flush => drive.flush()?,
-            // Nothing would be read any faster for it.
-            Command::Cache | Command::Disconnect => {}
+            // Nothing would be read any faster for a cache; and a status is told in one go, when it is due.
+            Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => {}
+        }
+        request.done += length;
+        if request.done < request.length {
+            return Ok(false);
         }
         if let Command::Write { fua: true } | Command::Trim { fua: true } | Command::WriteZeroes { fua: true, .. } =
             command
         {
             drive.flush()?;
         }
-        Ok(Some(Reply::Done))
+        Ok(true)
+    }
+
+    /// What the client is told of a request that is done.
+    fn reply(&self, request: &mut Request) -> Reply {
+        let (offset, length) = (request.offset, request.length);
+        match request.command {
+            Command::Read { in_one_piece } => {
+                let extents = extents(std::mem::take(&mut request.read));
+                Reply::Read { offset, extents, in_one_piece }
+            }
+            Command::BlockStatus { one_run } => {
+                Reply::Status(self.drive.status(offset, length, if one_run { 1 } else { MOST_RUNS }))
+            }
+            _ => Reply::Done,
+        }
     }
 
     fn record(&mut self, request: &Request) -> Result<(), LiveError> {
@@ -207,59 +299,49 @@ impl Engine {
         self.finished.push((Arc::clone(&request.connection), outgoing));
     }
 
-    /// Hands replies out, those of one client in one go where they follow each other. What they speak of outlives this process.
+    /// Hands replies out, those of one client in one go. What they speak of outlives this process.
     fn hand_out(&mut self) -> Result<(), LiveError> {
+        if self.finished.is_empty() {
+            return Ok(());
+        }
         if !self.drive.settle() {
             self.finished.clear();
-            return Err(self.disk_failed());
+            return Err(self.drive.disk_failed());
         }
-        let mut replies = self.finished.drain(..).peekable();
-        while let Some((connection, first)) = replies.next() {
-            let same = std::iter::from_fn(|| {
-                replies.next_if(|(next, _)| Arc::ptr_eq(next, &connection)).map(|(_, reply)| reply)
-            });
-            connection.deliver(std::iter::once(first).chain(same).collect());
+        while let Some((first, _)) = self.finished.first() {
+            let client = Arc::clone(first);
+            let theirs = self.finished.extract_if(.., |(connection, _)| Arc::ptr_eq(connection, &client));
+            client.deliver(theirs.map(|(_, reply)| reply).collect());
         }
         Ok(())
-    }
-
-    fn disk_failed(&self) -> LiveError {
-        LiveError::user(format!(
-            "the disk under the image failed: {}. Everything that was acknowledged before is on the image; make room or move it, and \
-             serve it again",
-            self.drive.disk_failure().unwrap_or("it does not say why")
-        ))
     }
 
     /// The flash has no power any more.
     fn lose_power(&mut self) -> Result<(), LiveError> {
         if self.drive.disk_failure().is_some() {
-            return Err(self.disk_failed());
+            return Err(self.drive.disk_failed());
         }
         self.hand_out()?;
-        let shared = Arc::clone(&self.shared);
-        let _recovery = shared.recovery();
-        self.shared.is_dark.store(true, Ordering::SeqCst);
+        self.is_dark = true;
+        let stays_off = std::mem::take(&mut self.stays_off);
+        self.shared.set_power(if stays_off { Power::Off } else { Power::Returning });
         self.shared.each_client(Connection::close);
-        if std::mem::take(&mut self.stays_off) { Ok(()) } else { self.restore_power() }
+        if stays_off { Ok(()) } else { self.restore_power() }
     }
 
     fn restore_power(&mut self) -> Result<(), LiveError> {
+        self.shared.set_power(Power::Returning);
         self.latest = self.latest.max(self.shared.clock());
-        while let Err(error) = self.drive.restore_power(self.latest) {
-            // A planned cut may fall into the recovery itself.
-            if self.drive.is_powered() || self.drive.disk_failure().is_some() {
-                return Err(error);
-            }
-        }
-        self.shared.is_dark.store(false, Ordering::SeqCst);
+        self.drive.restore_power(self.latest)?;
+        self.is_dark = false;
+        self.shared.set_power(Power::On);
         Ok(())
     }
 
     fn control(&mut self, request: ControlRequest, answer: &SyncSender<String>) -> Result<(), LiveError> {
         let result = match request {
-            ControlRequest::Stat => Ok(Stat::of(&self.drive, &self.shared).to_json()),
-            ControlRequest::Metrics => Ok(Stat::of(&self.drive, &self.shared).to_prometheus()),
+            ControlRequest::Stat => Ok(self.stat().to_json()),
+            ControlRequest::Metrics => Ok(self.stat().to_prometheus()),
             ControlRequest::Fault(fault) => self.fault(&fault),
         };
         let (text, result) = match result {
@@ -271,8 +353,12 @@ impl Engine {
         result
     }
 
+    fn stat(&self) -> Stat {
+        Stat::of(&self.drive, &self.shared, self.is_dark, [self.turns.taken(), self.turns.most_waited()])
+    }
+
     fn fault(&mut self, request: &FaultRequest) -> Result<String, LiveError> {
-        let is_dark = self.shared.is_dark.load(Ordering::SeqCst);
+        let is_dark = self.is_dark;
         match request {
             FaultRequest::Restore if !is_dark => {
                 return Err(LiveError::user("the device has power already; `ftlkit fault IMAGE cut` takes it away"));
@@ -311,7 +397,7 @@ impl Engine {
             let _ = self.drive.stop();
             return Err((Box::new(self.drive), error));
         }
-        if self.shared.is_dark.load(Ordering::SeqCst) {
+        if self.is_dark {
             return Ok(self.drive);
         }
         match self.drive.stop() {
@@ -333,6 +419,15 @@ impl Engine {
                 Err((Box::new(self.drive), error))
             }
         }
+    }
+}
+
+/// Whoever waits for the engine, or comes later, is not kept waiting when it has ended, well or not.
+struct ClosesQueue(Arc<Shared>);
+
+impl Drop for ClosesQueue {
+    fn drop(&mut self) {
+        self.0.queue.close();
     }
 }
 

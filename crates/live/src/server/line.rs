@@ -2,29 +2,30 @@
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::Shutdown;
-use std::time::Duration;
+use std::sync::Arc;
 
+use super::limits::Limits;
 use super::socket::Socket;
 use super::tls::{Certificates, Encrypted};
 
 /// A line to a client.
 #[derive(Debug)]
 pub(crate) enum Line {
-    Plain(Socket),
+    Plain(Arc<Socket>),
     Encrypted(Box<Encrypted>),
 }
 
 impl Line {
-    pub(crate) fn plain(socket: Socket) -> Self {
+    pub(crate) fn plain(socket: Arc<Socket>) -> Self {
         Self::Plain(socket)
     }
 
     /// Shakes hands.
-    pub(crate) fn encrypted(socket: Socket, certificates: &Certificates) -> io::Result<Self> {
-        Encrypted::accept(socket, certificates).map(|line| Self::Encrypted(Box::new(line)))
+    pub(crate) fn encrypted(socket: Arc<Socket>, certificates: &Certificates, limits: &Limits) -> io::Result<Self> {
+        Encrypted::accept(socket, certificates, limits).map(|line| Self::Encrypted(Box::new(line)))
     }
 
-    fn socket(&self) -> &Socket {
+    pub(crate) fn socket(&self) -> &Arc<Socket> {
         match self {
             Self::Plain(socket) => socket,
             Self::Encrypted(line) => line.socket(),
@@ -42,16 +43,12 @@ impl Line {
     pub(crate) fn shutdown(&self, how: Shutdown) {
         self.socket().shutdown(how);
     }
-
-    pub(crate) fn set_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-        self.socket().set_timeout(limit)
-    }
 }
 
 impl Read for &Line {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Line::Plain(socket) => (&*socket).read(buffer),
+            Line::Plain(socket) => (&**socket).read(buffer),
             Line::Encrypted(line) => line.read(buffer),
         }
     }
@@ -64,7 +61,7 @@ impl Write for &Line {
 
     fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
         match self {
-            Line::Plain(socket) => (&*socket).write_vectored(buffers),
+            Line::Plain(socket) => (&**socket).write_vectored(buffers),
             Line::Encrypted(line) => line.write(buffers),
         }
     }

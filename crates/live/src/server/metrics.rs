@@ -1,37 +1,28 @@
-//! `GET /metrics` over HTTP, for Prometheus. One caller at a time, each for a short while.
+//! `GET /metrics` over HTTP, for Prometheus. Each caller has a thread of its own and a short while.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use super::control::ControlRequest;
 use super::engine::Task;
 use super::shared::Shared;
+use super::socket::Socket;
 
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the engine may take.
+const ENGINE_PATIENCE: Duration = Duration::from_secs(2);
 /// The longest request with its headers.
 const MOST_BYTES: u64 = 16_384;
 
-/// Answers callers until the server stops.
-pub(crate) fn answer_callers(listener: &TcpListener, shared: &Arc<Shared>) {
-    for caller in listener.incoming() {
-        if shared.is_stopping.load(Ordering::SeqCst) {
-            return;
-        }
-        if let Ok(caller) = caller {
-            // A caller that hangs up has no further effect.
-            let _ = answer(&caller, shared);
-        }
-    }
+/// Answers a caller.
+pub(crate) fn answer(socket: &Socket, shared: &Shared) {
+    // A caller that hangs up has no further effect.
+    let _ = converse(socket, shared);
 }
 
-fn answer(caller: &TcpStream, shared: &Shared) -> std::io::Result<()> {
-    caller.set_read_timeout(Some(PATIENCE))?;
-    caller.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(caller.take(MOST_BYTES));
+fn converse(mut socket: &Socket, shared: &Shared) -> io::Result<()> {
+    socket.read_within(Some(shared.limits.caller));
+    let mut reader = BufReader::new(socket.take(MOST_BYTES));
     let mut request = String::new();
     reader.read_line(&mut request)?;
     // Headers say nothing that matters here, but must be read before the answer.
@@ -39,6 +30,7 @@ fn answer(caller: &TcpStream, shared: &Shared) -> std::io::Result<()> {
     while reader.read_line(&mut header)? > 0 && !header.trim_end().is_empty() {
         header.clear();
     }
+    socket.read_within(None);
     let mut words = request.split(' ');
     let (status, body) = match (words.next(), words.next()) {
         (Some("GET"), Some("/metrics")) => match report(shared) {
@@ -52,11 +44,12 @@ fn answer(caller: &TcpStream, shared: &Shared) -> std::io::Result<()> {
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    (&mut &*caller).write_all(format!("{head}{body}").as_bytes())
+    socket.write_within(Some(shared.limits.caller));
+    socket.write_all(format!("{head}{body}").as_bytes())
 }
 
 fn report(shared: &Shared) -> Option<String> {
     let (sender, receiver) = sync_channel(1);
     shared.queue.push(Task::Control(ControlRequest::Metrics, sender));
-    receiver.recv_timeout(PATIENCE).ok()
+    receiver.recv_timeout(ENGINE_PATIENCE).ok()
 }

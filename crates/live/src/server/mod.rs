@@ -1,9 +1,11 @@
 //! The server: listens, serves clients, and stops in good order.
 //!
 //! ```text
-//! listener thread ─▶ a reader and a writer thread a client ─▶ queue ─▶ engine thread ─▶ image
-//! control thread, metrics thread ─────────────────────────────▶
+//! listener threads ─▶ a reader and a writer thread a client ─▶ queue ─▶ engine thread ─▶ image
+//!                  └▶ a thread a caller of control and metrics ▶
 //! ```
+//!
+//! Nobody who connects is waited for without end ([`Limits`]), and nobody's connections keep others out (`guests.rs`).
 //!
 //! Stopping: no more clients, no more requests; what was asked is served and answered; everything reaches the disk. Clients
 //! that do not take their replies are waited for only so long.
@@ -11,17 +13,22 @@
 mod connection;
 mod control;
 mod engine;
+mod guests;
+mod limits;
 mod line;
+mod listener;
 mod metrics;
 mod outbox;
+mod pieces;
 mod queue;
 mod record;
 mod shared;
 mod socket;
 mod stat;
 mod tls;
+mod turns;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,13 +45,16 @@ use crate::image::Image;
 use crate::nbd::Export;
 
 use engine::{End, Engine, Task};
+use guests::{Bell, Guests};
+use listener::Listener;
 use record::Recorder;
-use shared::Shared;
-use socket::{Listener, bind_unix, knock};
+use shared::{Power, Shared};
+use socket::Socket;
 use tls::Certificates;
 
 pub use control::{ControlRequest, FailureName, FaultRequest, TearName, call, control_path};
-pub use socket::Address;
+pub use limits::Limits;
+pub use listener::Address;
 pub use stat::Stat;
 
 /// How long clients may take to take their last replies.
@@ -54,6 +64,7 @@ pub const DEFAULT_CLIENTS: usize = 16;
 
 /// How an image is served.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is given or not, as on the command line")]
 pub struct ServeOptions {
     /// Where it is.
     pub image: PathBuf,
@@ -71,8 +82,14 @@ pub struct ServeOptions {
     pub tls: Option<PathBuf>,
     /// Clients at once.
     pub clients: usize,
+    /// How long a client may keep the server waiting.
+    pub limits: Limits,
     /// Whether to serve what is left of a damaged image.
     pub accept_damage: bool,
+    /// Whether to serve it for reading alone, and leave it as it is.
+    pub read_only: bool,
+    /// Whether other hosts may be let in without TLS, and keys be used that everybody can read.
+    pub insecure: bool,
 }
 
 /// What a server says when it is ready.
@@ -88,8 +105,12 @@ pub struct Ready {
     pub ftl: String,
     /// How long the modelled device recovers before it answers, in seconds; zero without modelled latency.
     pub mount_s: f64,
+    /// Whether it is served for reading alone.
+    pub is_read_only: bool,
     /// What was odd about the image.
     pub findings: Vec<String>,
+    /// What is dangerous about how it is served.
+    pub warnings: Vec<String>,
 }
 
 /// What a server says when it has stopped.
@@ -106,64 +127,84 @@ pub struct Summary {
 /// A server that runs.
 pub struct Server {
     shared: Arc<Shared>,
-    address: Address,
-    control: PathBuf,
-    metrics: Option<SocketAddr>,
+    bell: Arc<Bell>,
+    /// Those who are connected, by listener.
+    guests: Vec<Arc<Guests>>,
     ready: Ready,
     engine: Option<JoinHandle<End>>,
     listeners: Vec<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Switches the image on, recovers its translation layer and listens.
+    /// Listens, switches the image on and recovers its translation layer; then clients are let in.
     pub fn start(options: &ServeOptions) -> Result<Self, LiveError> {
-        let tls = options.tls.as_deref().map(Certificates::read).transpose()?;
-        let image = Image::open(&options.image)?;
+        let tls = options.tls.as_deref().map(|folder| Certificates::read(folder, options.insecure)).transpose()?;
+        let image = Image::open(&options.image, options.read_only)?;
+        let control = Address::Unix(control_path(&options.image));
+        let (control, _) = Listener::bind(&control, "another folder for the image")?;
+        let (listener, address) = Listener::bind(&options.address, "--socket or --listen")?;
+        let metrics = options.metrics.map(|at| Listener::bind(&Address::Tcp(at), "--metrics")).transpose()?;
+        let (metrics, metrics_at) = metrics.unzip();
         let recorder = options.record.as_deref().map(Recorder::start).transpose()?;
-        let drive_options = DriveOptions {
-            modelled: options.modelled,
-            plan: options.plan.clone(),
-            accept_damage: options.accept_damage,
-        };
-        let drive = Drive::start(image, drive_options)?;
+        let drive = Drive::start(
+            image,
+            DriveOptions {
+                modelled: options.modelled,
+                plan: options.plan.clone(),
+                accept_damage: options.accept_damage,
+            },
+        )?;
         let export = Export {
             bytes: drive.len(),
             page_bytes: drive.page_bytes() as u32,
-            is_read_only: false,
+            is_read_only: options.read_only,
             description: format!("{} on {}", drive.description().ftl, options.image.display()),
         };
-        let control = control_path(&options.image);
-        let control_listener = bind_unix(&control, "another folder")?;
-        let (listener, address) = Listener::bind(&options.address)?;
-        let metrics = options.metrics.map(bind_metrics).transpose()?;
-        let is_encrypted = tls.is_some();
-        let shared = Arc::new(Shared::new(export, tls, options.clients));
         let ready = Ready {
-            uri: address.uri(is_encrypted),
-            metrics: metrics.as_ref().map(|(_, at)| format!("http://{at}/metrics")),
+            uri: address.uri(tls.is_some()),
+            metrics: metrics_at.map(|at| format!("http://{at}/metrics")),
             logical_bytes: drive.len(),
             ftl: drive.description().ftl.clone(),
             mount_s: drive.now().0 as f64 / 1e9,
+            is_read_only: options.read_only,
             findings: drive.findings().sentences(),
+            warnings: warnings(&address, tls.as_ref()),
         };
+        let shared = Arc::new(Shared::new(export, tls, options.clients, options.limits));
+        let bell = Bell::new().map_err(|error| LiveError::user(format!("cannot make a pair of sockets: {error}")))?;
         let engine = Engine::new(drive, Arc::clone(&shared), options.modelled, recorder);
         let mut server = Self {
-            shared: Arc::clone(&shared),
-            address,
-            control,
-            metrics: metrics.as_ref().map(|(_, at)| *at),
+            shared,
+            bell: Arc::new(bell),
+            guests: Vec::new(),
             ready,
             engine: Some(spawn("engine", move || engine.run())?),
             listeners: Vec::new(),
         };
-        let for_clients = Arc::clone(&shared);
-        server.listeners.push(spawn("listener", move || accept_clients(&listener, &for_clients))?);
-        let for_callers = Arc::clone(&shared);
-        server.listeners.push(spawn("control", move || control::answer_callers(&control_listener, &for_callers))?);
-        if let Some((listener, _)) = metrics {
-            server.listeners.push(spawn("metrics", move || metrics::answer_callers(&listener, &shared))?);
+        let Limits { handshakes, callers, .. } = options.limits;
+        server.listen(listener, handshakes, "nbd reader", connection::serve)?;
+        server.listen(control, callers, "control", |socket, shared| control::answer(socket, shared))?;
+        if let Some(metrics) = metrics {
+            server.listen(metrics, callers, "metrics", |socket, shared| metrics::answer(socket, shared))?;
         }
         Ok(server)
+    }
+
+    /// Serves those who come to a listener, each in a thread of that name.
+    fn listen(
+        &mut self,
+        listener: Listener,
+        most: usize,
+        name: &'static str,
+        serve: fn(&Arc<Socket>, &Arc<Shared>),
+    ) -> Result<(), LiveError> {
+        let guests = Arc::new(Guests::new(most));
+        self.guests.push(Arc::clone(&guests));
+        let (shared, bell) = (Arc::clone(&self.shared), Arc::clone(&self.bell));
+        self.listeners.push(spawn("listener", move || {
+            guests.receive(&listener, &bell, name, move |socket| serve(socket, &shared));
+        })?);
+        Ok(())
     }
 
     /// What to tell whoever started it.
@@ -183,7 +224,7 @@ impl Server {
             Some(Ok(Ok(drive))) => Ok(Summary {
                 clients: self.shared.served_clients.load(Ordering::Relaxed),
                 host: drive.served(),
-                is_saved: drive.is_powered() && !self.shared.is_dark.load(Ordering::SeqCst),
+                is_saved: drive.is_powered() && self.shared.power() == Power::On,
             }),
             Some(Ok(Err((_, error)))) => Err(error),
             Some(Err(panic)) => Err(LiveError::Bug(format!("the server panicked: {}", words(&*panic)))),
@@ -194,23 +235,15 @@ impl Server {
     fn end(&mut self) -> Option<std::thread::Result<End>> {
         let engine = self.engine.take()?;
         self.shared.is_stopping.store(true, Ordering::SeqCst);
-        knock(&self.address);
-        knock(&Address::Unix(self.control.clone()));
-        if let Some(at) = self.metrics {
-            knock(&Address::Tcp(at));
-        }
+        self.bell.ring();
+        self.guests.iter().for_each(|guests| guests.stop());
         self.shared.each_client(connection::Connection::stop_reading);
         self.await_clients(&engine);
         self.shared.queue.push(Task::Stop);
         let end = engine.join();
         for listener in self.listeners.drain(..) {
-            // It has no state that could be lost.
+            // It has no state that could be lost. The files of its sockets are gone after it.
             let _ = listener.join();
-        }
-        // What is left of them would only be in the way; it was ours, by the lock on the image.
-        let _ = std::fs::remove_file(&self.control);
-        if let Address::Unix(path) = &self.address {
-            let _ = std::fs::remove_file(path);
         }
         Some(end)
     }
@@ -232,13 +265,17 @@ impl Drop for Server {
     }
 }
 
-fn bind_metrics(at: SocketAddr) -> Result<(TcpListener, SocketAddr), LiveError> {
-    let failed = |error: std::io::Error| {
-        LiveError::user(format!("cannot listen on {at} for --metrics: {error}; choose another port"))
+/// What is dangerous about serving like this.
+fn warnings(address: &Address, tls: Option<&Certificates>) -> Vec<String> {
+    let who = match tls {
+        _ if !address.is_remote() => return Vec::new(),
+        Some(tls) if tls.asks_clients() => return Vec::new(),
+        Some(_) => "clients need no certificate, for the folder of certificates has no ca-cert.pem",
+        None => "nothing is encrypted",
     };
-    let listener = TcpListener::bind(at).map_err(failed)?;
-    let at = listener.local_addr().map_err(failed)?;
-    Ok((listener, at))
+    vec![format!(
+        "{address} can be reached from other hosts, and {who}: whoever connects can read and write everything"
+    )]
 }
 
 fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, LiveError> {
@@ -247,30 +284,6 @@ fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'stati
         .spawn(work)
         .map_err(|error| LiveError::user(format!("cannot start the {name} thread: {error}")))
 }
-
-fn accept_clients(listener: &Listener, shared: &Arc<Shared>) {
-    loop {
-        let accepted = listener.accept();
-        if shared.is_stopping.load(Ordering::SeqCst) {
-            return;
-        }
-        let Ok(socket) = accepted else {
-            // Out of descriptors, most likely: clients that leave give some back.
-            std::thread::sleep(Duration::from_millis(10));
-            continue;
-        };
-        // Those that negotiate count too, so that nobody can open threads without end.
-        if Arc::strong_count(shared) > HELD_BY_SERVER + 2 * shared.most_clients {
-            continue;
-        }
-        let shared = Arc::clone(shared);
-        // Without a thread the client is turned away, like one too many.
-        let _ = std::thread::Builder::new().name("nbd reader".into()).spawn(move || connection::serve(socket, &shared));
-    }
-}
-
-/// References to what is shared that are not a client's: server, engine, and three listeners.
-const HELD_BY_SERVER: usize = 5;
 
 /// The words of a panic.
 fn words(panic: &(dyn std::any::Any + Send)) -> String {

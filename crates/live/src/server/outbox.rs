@@ -49,6 +49,11 @@ pub(crate) struct Parcel {
 }
 
 impl Parcel {
+    /// Bytes to be sent.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.buffers.iter().map(|buffer| buffer.len() as u64).sum()
+    }
+
     fn add(&mut self, outgoing: Outgoing) {
         self.requests += 1;
         self.weight += outgoing.weight;
@@ -142,6 +147,15 @@ impl Outbox {
         state.requests += 1;
         state.bytes += bytes;
         !state.is_closed
+    }
+
+    /// What was admitted did not come: the client left in the middle of it.
+    pub(crate) fn withdraw(&self, bytes: usize) {
+        let mut state = self.lock();
+        state.requests -= 1;
+        state.bytes -= bytes;
+        drop(state);
+        self.filled.notify_one();
     }
 
     /// Replies are ready. Those that come back are for the caller to send, which ends with [`sent`](Self::sent) or
@@ -324,6 +338,15 @@ mod tests {
         let sent = taken(&outbox).expect("open");
         assert_eq!((&sent[..2], sent.len()), (&[3, 4][..], 2 + SMALL_BYTES + 1));
         assert!(outbox.deliver(vec![reply(Some(Instant::now()), 6)]).is_none(), "a moment to wait for");
+    }
+
+    #[test]
+    fn a_client_that_leaves_in_the_middle_of_a_request_keeps_nobody_waiting() {
+        let outbox = Outbox::default();
+        assert!(outbox.admit(7));
+        outbox.withdraw(7);
+        outbox.end();
+        assert!(outbox.take().is_none(), "there is nothing to wait for");
     }
 
     #[test]

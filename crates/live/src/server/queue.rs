@@ -20,6 +20,8 @@ const LOOKS: u32 = 64;
 pub(crate) struct Queue<T> {
     waiting: Mutex<VecDeque<T>>,
     filled: Condvar,
+    /// Whether nobody will empty it any more.
+    is_closed: AtomicBool,
     /// Whether something waits, for who looks without the lock.
     is_filled: AtomicBool,
     /// Whether there is a core to stay awake on while others work.
@@ -31,6 +33,7 @@ impl<T> Queue<T> {
         Self {
             waiting: Mutex::new(VecDeque::new()),
             filled: Condvar::new(),
+            is_closed: AtomicBool::new(false),
             is_filled: AtomicBool::new(false),
             stays_awake: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
         }
@@ -41,13 +44,36 @@ impl<T> Queue<T> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds work. It is dropped at once when nobody will do it.
     pub(crate) fn push(&self, work: T) {
         let mut waiting = self.lock();
+        if self.is_closed.load(Ordering::Relaxed) {
+            return;
+        }
         waiting.push_back(work);
         if waiting.len() == 1 {
             self.is_filled.store(true, Ordering::Release);
             self.filled.notify_one();
         }
+    }
+
+    /// Drops what waits and what will come: nobody will do it.
+    pub(crate) fn close(&self) {
+        let mut waiting = self.lock();
+        self.is_closed.store(true, Ordering::Relaxed);
+        waiting.clear();
+    }
+
+    /// Takes everything that is there; `batch` must be empty and may stay so.
+    pub(crate) fn take_ready(&self, batch: &mut VecDeque<T>) {
+        if self.is_filled.load(Ordering::Acquire) {
+            self.swap(self.lock(), batch);
+        }
+    }
+
+    fn swap(&self, mut waiting: MutexGuard<'_, VecDeque<T>>, batch: &mut VecDeque<T>) {
+        std::mem::swap(&mut *waiting, batch);
+        self.is_filled.store(false, Ordering::Release);
     }
 
     /// Takes everything, waiting for something at most so long; `batch` must be empty and may stay so.
@@ -57,14 +83,13 @@ impl<T> Queue<T> {
         }
         let waiting = self.lock();
         let is_empty = |waiting: &mut VecDeque<T>| waiting.is_empty();
-        let mut waiting = match limit {
+        let waiting = match limit {
             None => self.filled.wait_while(waiting, is_empty).unwrap_or_else(PoisonError::into_inner),
             Some(limit) => {
                 self.filled.wait_timeout_while(waiting, limit, is_empty).unwrap_or_else(PoisonError::into_inner).0
             }
         };
-        std::mem::swap(&mut *waiting, batch);
-        self.is_filled.store(false, Ordering::Release);
+        self.swap(waiting, batch);
     }
 
     /// Waits awake for something to come.

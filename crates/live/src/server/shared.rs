@@ -1,7 +1,7 @@
 //! What all threads of one server share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use ftl::Nanos;
@@ -9,9 +9,21 @@ use sim::{Latency, Responses};
 
 use super::connection::Connection;
 use super::engine::Task;
+use super::limits::Limits;
 use super::queue::Queue;
+use super::socket::Socket;
 use super::tls::Certificates;
-use crate::nbd::Export;
+use crate::nbd::{Export, Refusal};
+
+/// Whether the device has power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Power {
+    On,
+    /// The translation layer is being recovered; clients wait at the door.
+    Returning,
+    /// Until somebody restores it.
+    Off,
+}
 
 /// What all threads of one server share.
 #[derive(Debug)]
@@ -21,32 +33,52 @@ pub(crate) struct Shared {
     pub(crate) tls: Option<Certificates>,
     pub(crate) most_clients: usize,
     pub(crate) served_clients: AtomicU64,
+    pub(crate) limits: Limits,
     /// No more clients are let in.
     pub(crate) is_stopping: AtomicBool,
-    /// The device has no power: no clients are let in until it has.
-    pub(crate) is_dark: AtomicBool,
+    power: Mutex<Power>,
+    power_changed: Condvar,
     started: Instant,
-    clients: Mutex<Vec<Arc<Connection>>>,
+    clients: Mutex<Clients>,
     /// How much later replies left than the modelled device would have answered.
     lateness: Mutex<Latency>,
-    /// Held while the power is lost and restored.
-    recovery: Mutex<()>,
+}
+
+/// Who is served.
+#[derive(Debug, Default)]
+struct Clients {
+    connections: Vec<Arc<Connection>>,
+    /// Places of those who are about to be.
+    reserved: usize,
+}
+
+/// A place for a client; free again when it is dropped without having been taken.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    shared: &'a Shared,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.shared.clients().reserved -= 1;
+    }
 }
 
 impl Shared {
-    pub(crate) fn new(export: Export, tls: Option<Certificates>, most_clients: usize) -> Self {
+    pub(crate) fn new(export: Export, tls: Option<Certificates>, most_clients: usize, limits: Limits) -> Self {
         Self {
             export,
             queue: Queue::new(),
             tls,
             most_clients,
             served_clients: AtomicU64::new(0),
+            limits,
             is_stopping: AtomicBool::new(false),
-            is_dark: AtomicBool::new(false),
+            power: Mutex::new(Power::On),
+            power_changed: Condvar::new(),
             started: Instant::now(),
             clients: Mutex::default(),
             lateness: Mutex::default(),
-            recovery: Mutex::default(),
         }
     }
 
@@ -77,38 +109,77 @@ impl Shared {
         self.lateness.lock().unwrap_or_else(PoisonError::into_inner).responses()
     }
 
-    fn clients(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
+    fn clients(&self) -> MutexGuard<'_, Clients> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For the engine: clients that come from now on wait at the door until this is let go of.
-    pub(crate) fn recovery(&self) -> MutexGuard<'_, ()> {
-        self.recovery.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether the device has power.
+    pub(crate) fn power(&self) -> Power {
+        *self.power.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client has negotiated; false when there is no place for it. Waits for a recovery to end.
-    pub(crate) fn enter(&self, connection: &Arc<Connection>) -> bool {
-        drop(self.recovery());
+    /// For the engine alone.
+    pub(crate) fn set_power(&self, power: Power) {
+        *self.power.lock().unwrap_or_else(PoisonError::into_inner) = power;
+        self.power_changed.notify_all();
+    }
+
+    /// A client asks to be served: a place, or why there is none. Waits for a recovery to end, for half of the time that the client
+    /// has left to shake hands.
+    pub(crate) fn reserve(&self, socket: &Socket) -> Result<Place<'_>, Refusal> {
+        let power = self.power.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_returning = |power: &mut Power| *power == Power::Returning;
+        let waited = self.power_changed.wait_timeout_while(power, socket.time_left() / 2, is_returning);
+        let power = *waited.unwrap_or_else(PoisonError::into_inner).0;
         let mut clients = self.clients();
-        let refused = self.is_stopping.load(Ordering::SeqCst) || self.is_dark.load(Ordering::SeqCst);
-        if refused || clients.len() >= self.most_clients {
+        if self.is_stopping.load(Ordering::SeqCst) {
+            return Err(Refusal::ShutDown("the server is stopping".into()));
+        }
+        match power {
+            Power::On => {}
+            Power::Returning => {
+                let why = "the device recovers from a power cut; try again in a moment";
+                return Err(Refusal::ShutDown(why.into()));
+            }
+            Power::Off => {
+                let why = "the device has no power; `ftlkit fault IMAGE restore` gives it back";
+                return Err(Refusal::ShutDown(why.into()));
+            }
+        }
+        if clients.connections.len() + clients.reserved >= self.most_clients {
+            let most = self.most_clients;
+            return Err(Refusal::Policy(format!(
+                "{most} clients are served already, which is the limit; try again when one has left, or serve with a higher --clients"
+            )));
+        }
+        clients.reserved += 1;
+        Ok(Place { shared: self })
+    }
+
+    /// A client takes its place; false if the server is stopping.
+    pub(crate) fn enter(&self, connection: &Arc<Connection>, place: Place<'_>) -> bool {
+        let mut clients = self.clients();
+        if self.is_stopping.load(Ordering::SeqCst) {
+            drop(clients);
             return false;
         }
-        clients.push(Arc::clone(connection));
+        clients.connections.push(Arc::clone(connection));
+        drop(clients);
+        drop(place);
         self.served_clients.fetch_add(1, Ordering::Relaxed);
         true
     }
 
     pub(crate) fn leave(&self, connection: &Arc<Connection>) {
-        self.clients().retain(|client| !Arc::ptr_eq(client, connection));
+        self.clients().connections.retain(|client| !Arc::ptr_eq(client, connection));
     }
 
     /// Clients that are served now.
     pub(crate) fn client_count(&self) -> usize {
-        self.clients().len()
+        self.clients().connections.len()
     }
 
     pub(crate) fn each_client(&self, act: impl Fn(&Connection)) {
-        self.clients().iter().for_each(|client| act(client));
+        self.clients().connections.iter().for_each(|client| act(client));
     }
 }

@@ -1,176 +1,206 @@
-//! Sockets of either family behind one type, and where a server listens.
+//! A connection of either family, and how long its peer may take.
+//!
+//! A peer that keeps a thread waiting beyond its time is not told: its socket is shut down by who looks after all of them
+//! ([`Guests`](super::guests::Guests)), and the thread finds the end of the line, wherever it waits.
 
-use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use rustix::net::{SendAncillaryBuffer, SendFlags};
+use rustix::net::{SendAncillaryBuffer, SendFlags, sockopt};
 
-use crate::LiveError;
+/// A silent TCP peer is asked after so long whether it is still there,
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+/// then in these intervals,
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+/// and given up after so many questions without an answer.
+const KEEPALIVE_TIMES: u32 = 6;
 
-/// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// A Unix socket.
-    Unix(PathBuf),
-    /// A TCP port.
-    Tcp(SocketAddr),
-}
+/// A deadline that is not set.
+const NEVER: u64 = u64::MAX;
 
-impl Address {
-    /// As a client's URI.
-    pub fn uri(&self, is_encrypted: bool) -> String {
-        let s = if is_encrypted { "s" } else { "" };
-        match self {
-            Self::Unix(path) => format!("nbd{s}+unix:///?socket={}", path.display()),
-            Self::Tcp(address) => format!("nbd{s}://{address}"),
-        }
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unix(path) => write!(f, "{}", path.display()),
-            Self::Tcp(address) => address.fmt(f),
-        }
-    }
-}
-
-/// The longest path that a Unix socket can have on Linux, without its end.
-const MAX_SOCKET_PATH: usize = 107;
-
-/// Something that clients connect to.
+/// A stream of either family.
 #[derive(Debug)]
-pub(crate) enum Listener {
-    Unix(UnixListener),
-    Tcp(TcpListener),
-}
-
-impl Listener {
-    /// Listens; a socket that an earlier server left behind is replaced, which the lock on the image allows.
-    pub(crate) fn bind(address: &Address) -> Result<(Self, Address), LiveError> {
-        let failed = |error: io::Error| {
-            LiveError::user(format!(
-                "cannot listen on {address}: {error}; choose another address with --socket or --listen"
-            ))
-        };
-        match address {
-            Address::Unix(path) => Ok((Self::Unix(bind_unix(path, "--socket")?), address.clone())),
-            Address::Tcp(at) => {
-                let listener = TcpListener::bind(at).map_err(failed)?;
-                // The port that was given out, if any would do.
-                let at = listener.local_addr().map_err(failed)?;
-                Ok((Self::Tcp(listener), Address::Tcp(at)))
-            }
-        }
-    }
-
-    pub(crate) fn accept(&self) -> io::Result<Socket> {
-        match self {
-            Self::Unix(listener) => listener.accept().map(|(stream, _)| Socket::Unix(stream)),
-            Self::Tcp(listener) => {
-                let (stream, _) = listener.accept()?;
-                stream.set_nodelay(true)?;
-                Ok(Socket::Tcp(stream))
-            }
-        }
-    }
-}
-
-/// Listens on a Unix socket; `option` is what could name another.
-pub(crate) fn bind_unix(path: &Path, option: &str) -> Result<UnixListener, LiveError> {
-    let length = path.as_os_str().len();
-    if length > MAX_SOCKET_PATH {
-        return Err(LiveError::user(format!(
-            "the path of the socket {} has {length} bytes, but at most {MAX_SOCKET_PATH} are possible; serve from a folder nearer to the \
-             root, or with a relative path, or choose a path with {option}",
-            path.display()
-        )));
-    }
-    if path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()) {
-        std::fs::remove_file(path).map_err(|error| LiveError::file("remove the socket", path, &error))?;
-    }
-    UnixListener::bind(path).map_err(|error| {
-        LiveError::user(format!("cannot listen on {}: {error}; choose another path with {option}", path.display()))
-    })
-}
-
-/// Wakes a thread that waits in `accept`.
-pub(crate) fn knock(address: &Address) {
-    // Whoever cannot be reached does not wait.
-    let _ = match address {
-        Address::Unix(path) => UnixStream::connect(path).map(drop),
-        Address::Tcp(at) => TcpStream::connect_timeout(at, Duration::from_secs(1)).map(drop),
-    };
-}
-
-/// A connection.
-#[derive(Debug)]
-pub(crate) enum Socket {
+pub(crate) enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
-impl Socket {
-    pub(crate) fn shutdown(&self, how: Shutdown) {
-        // A client may have gone already.
-        let _ = match self {
-            Self::Unix(stream) => stream.shutdown(how),
-            Self::Tcp(stream) => stream.shutdown(how),
-        };
-    }
-
-    pub(crate) fn set_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_read_timeout(limit).and_then(|()| stream.set_write_timeout(limit)),
-            Self::Tcp(stream) => stream.set_read_timeout(limit).and_then(|()| stream.set_write_timeout(limit)),
-        }
-    }
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    stream: Stream,
+    accepted: Instant,
+    /// When whoever reads has waited too long, in nanoseconds since it was accepted.
+    reading: AtomicU64,
+    /// The same for whoever writes.
+    writing: AtomicU64,
+    /// Whether it is a client; before that it is one of many who knock.
+    is_client: AtomicBool,
+    is_closed: AtomicBool,
 }
 
 impl Socket {
+    /// A connection that was accepted. A TCP peer that vanishes is noticed.
+    pub(crate) fn new(stream: Stream) -> io::Result<Self> {
+        if let Stream::Tcp(stream) = &stream {
+            stream.set_nodelay(true)?;
+            sockopt::set_socket_keepalive(stream, true)?;
+            sockopt::set_tcp_keepidle(stream, KEEPALIVE_AFTER)?;
+            sockopt::set_tcp_keepintvl(stream, KEEPALIVE_EVERY)?;
+            sockopt::set_tcp_keepcnt(stream, KEEPALIVE_TIMES)?;
+        }
+        Ok(Self {
+            stream,
+            accepted: Instant::now(),
+            reading: AtomicU64::new(NEVER),
+            writing: AtomicU64::new(NEVER),
+            is_client: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Ends the connection, whoever waits for it.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.shutdown(Shutdown::Both);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn shutdown(&self, how: Shutdown) {
+        // The peer may have gone already.
+        let _ = match &self.stream {
+            Stream::Unix(stream) => stream.shutdown(how),
+            Stream::Tcp(stream) => stream.shutdown(how),
+        };
+    }
+
+    /// The handshake is done: it is no longer one of those who knock.
+    pub(crate) fn becomes_client(&self) {
+        self.is_client.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_client(&self) -> bool {
+        self.is_client.load(Ordering::SeqCst)
+    }
+
+    fn moment(&self, limit: Duration) -> u64 {
+        (self.accepted.elapsed() + limit).as_nanos() as u64
+    }
+
+    /// Whoever reads waits at most so long from now on; without a limit for ever.
+    pub(crate) fn read_within(&self, limit: Option<Duration>) {
+        self.reading.store(limit.map_or(NEVER, |limit| self.moment(limit)), Ordering::Relaxed);
+    }
+
+    /// Whoever reads waits at most so long from now on, and no longer than was said before; returns what was said before.
+    pub(crate) fn read_no_later_than(&self, limit: Duration) -> u64 {
+        self.reading.fetch_min(self.moment(limit), Ordering::Relaxed)
+    }
+
+    /// Sets the deadline that [`read_no_later_than`](Self::read_no_later_than) replaced.
+    pub(crate) fn read_until(&self, until: u64) {
+        self.reading.store(until, Ordering::Relaxed);
+    }
+
+    /// Time that whoever reads has left.
+    pub(crate) fn time_left(&self) -> Duration {
+        let left = self.reading.load(Ordering::Relaxed).saturating_sub(self.accepted.elapsed().as_nanos() as u64);
+        Duration::from_nanos(left)
+    }
+
+    /// Whoever writes waits at most so long from now on.
+    pub(crate) fn write_within(&self, limit: Option<Duration>) {
+        self.writing.store(limit.map_or(NEVER, |limit| self.moment(limit)), Ordering::Relaxed);
+    }
+
+    /// Whether anybody has waited for the peer for too long.
+    pub(crate) fn is_late(&self) -> bool {
+        let now = self.accepted.elapsed().as_nanos() as u64;
+        now > self.reading.load(Ordering::Relaxed).min(self.writing.load(Ordering::Relaxed))
+    }
+
     /// Sends what the operating system takes without waiting.
     pub(crate) fn send_at_once(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        let socket = match self {
-            Self::Unix(stream) => stream.as_fd(),
-            Self::Tcp(stream) => stream.as_fd(),
-        };
         let how = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        Ok(rustix::net::sendmsg(socket, buffers, &mut SendAncillaryBuffer::default(), how)?)
+        Ok(rustix::net::sendmsg(self, buffers, &mut SendAncillaryBuffer::default(), how)?)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.stream {
+            Stream::Unix(stream) => stream.as_fd(),
+            Stream::Tcp(stream) => stream.as_fd(),
+        }
     }
 }
 
 impl Read for &Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => (&*stream).read(buffer),
-            Socket::Tcp(stream) => (&*stream).read(buffer),
+        match &self.stream {
+            Stream::Unix(stream) => (&*stream).read(buffer),
+            Stream::Tcp(stream) => (&*stream).read(buffer),
         }
     }
 }
 
 impl Write for &Socket {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => (&*stream).write(buffer),
-            Socket::Tcp(stream) => (&*stream).write(buffer),
+        match &self.stream {
+            Stream::Unix(stream) => (&*stream).write(buffer),
+            Stream::Tcp(stream) => (&*stream).write(buffer),
         }
     }
 
     fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => (&*stream).write_vectored(buffers),
-            Socket::Tcp(stream) => (&*stream).write_vectored(buffers),
+        match &self.stream {
+            Stream::Unix(stream) => (&*stream).write_vectored(buffers),
+            Stream::Tcp(stream) => (&*stream).write_vectored(buffers),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_tcp_peer_that_vanishes_is_noticed() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let _peer = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let socket = Socket::new(Stream::Tcp(listener.accept().expect("a peer").0)).expect("a socket");
+        assert!(sockopt::socket_keepalive(&socket).expect("an option"));
+        assert_eq!(sockopt::tcp_keepidle(&socket).expect("an option"), KEEPALIVE_AFTER);
+        assert_eq!(sockopt::tcp_keepintvl(&socket).expect("an option"), KEEPALIVE_EVERY);
+        assert_eq!(sockopt::tcp_keepcnt(&socket).expect("an option"), KEEPALIVE_TIMES);
+    }
+
+    #[test]
+    fn a_peer_is_late_for_who_reads_or_for_who_writes() {
+        let (ours, _theirs) = UnixStream::pair().expect("a pair");
+        let socket = Socket::new(Stream::Unix(ours)).expect("a socket");
+        assert!(!socket.is_late(), "nobody waits");
+        socket.read_within(Some(Duration::ZERO));
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(socket.is_late());
+        socket.read_within(None);
+        assert!(!socket.is_late());
+        socket.write_within(Some(Duration::ZERO));
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(socket.is_late());
+        socket.write_within(Some(Duration::from_secs(100)));
+        assert!(!socket.is_late());
     }
 }

@@ -23,12 +23,18 @@ pub struct Stat {
     pub page_bytes: usize,
     /// Whether the flash has power.
     pub has_power: bool,
+    /// Whether it is served for reading alone.
+    pub is_read_only: bool,
     /// Time since the server started, in seconds.
     pub uptime_s: f64,
     /// Clients now.
     pub clients: usize,
     /// Clients so far.
     pub clients_served: u64,
+    /// Requests, and pieces of long ones, that had their turn since the server started.
+    pub turns: u64,
+    /// The most turns of other clients that any client waited for its own, since the server started.
+    pub turns_waited_max: u64,
     /// What hosts asked for since the power came on.
     pub host: HostCounts,
     /// Pages programmed ÷ pages that hosts wrote, since then; none before the first write.
@@ -74,7 +80,8 @@ pub struct CausedOperations {
 }
 
 impl Stat {
-    pub(crate) fn of(drive: &Drive, shared: &Shared) -> Self {
+    pub(crate) fn of(drive: &Drive, shared: &Shared, is_dark: bool, turns: [u64; 2]) -> Self {
+        let [turns, turns_waited_max] = turns;
         let (media, chip) = (drive.media(), &drive.media().device().chip);
         let tally = media.tally();
         let counts = drive.erase_counts();
@@ -90,10 +97,13 @@ impl Stat {
             ftl: drive.description().ftl.clone(),
             logical_bytes: drive.len(),
             page_bytes: drive.page_bytes(),
-            has_power: drive.is_powered() && !shared.is_dark.load(Ordering::SeqCst),
+            has_power: drive.is_powered() && !is_dark,
+            is_read_only: shared.export.is_read_only,
             uptime_s: shared.clock().0 as f64 / 1e9,
             clients: shared.client_count(),
             clients_served: shared.served_clients.load(Ordering::Relaxed),
+            turns,
+            turns_waited_max,
             host: *drive.counts(),
             write_amplification: sim::write_amplification(tally.total(Op::Program), drive.counts().pages_written),
             operations: operations.filter(|operation| operation.count > 0).collect(),
@@ -139,6 +149,9 @@ impl Stat {
         };
         metric("up", "gauge", "Whether the flash has power.", &one(f64::from(u8::from(self.has_power))));
         metric("clients", "gauge", "Clients connected.", &one(self.clients as f64));
+        metric("turns_total", "counter", "Requests and pieces of long ones.", &one(self.turns as f64));
+        let waited = one(self.turns_waited_max as f64);
+        metric("turns_waited_max", "gauge", "Most turns of others that a client waited for its own.", &waited);
         let requests = [("read", host.reads), ("write", host.writes), ("trim", host.trims), ("flush", host.flushes)];
         metric("host_requests_total", "counter", "Requests of hosts.", &by_kind(&requests));
         let bytes = [("read", host.bytes_read), ("write", host.bytes_written)];

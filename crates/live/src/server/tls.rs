@@ -8,14 +8,17 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, IoSlice, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
 
+use super::limits::Limits;
 use super::socket::Socket;
 use crate::LiveError;
 
@@ -26,13 +29,23 @@ const MOST_AT_ONCE: usize = 64 << 10;
 
 /// What a server shows its clients.
 #[derive(Clone, Debug)]
-pub(crate) struct Certificates(Arc<ServerConfig>);
+pub(crate) struct Certificates {
+    config: Arc<ServerConfig>,
+    asks_clients: bool,
+}
 
 impl Certificates {
-    /// Reads the folder.
-    pub(crate) fn read(folder: &Path) -> Result<Self, LiveError> {
+    /// Reads the folder. A key that everybody on this host can read is none, unless insecurity is asked for.
+    pub(crate) fn read(folder: &Path, is_insecure: bool) -> Result<Self, LiveError> {
         let chain: Vec<_> = certificates(&folder.join("server-cert.pem"))?;
         let key_path = folder.join("server-key.pem");
+        if !is_insecure && key_path.metadata().is_ok_and(|found| found.permissions().mode() & 0o007 != 0) {
+            return Err(LiveError::user(format!(
+                "everybody on this host may read or change the key {path}: make it yours alone (chmod 600 {path}), or use it as it is \
+                 with --insecure",
+                path = key_path.display()
+            )));
+        }
         let key = PrivateKeyDer::from_pem_file(&key_path)
             .map_err(|error| LiveError::user(format!("cannot read the key {}: {error}", key_path.display())))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -40,7 +53,8 @@ impl Certificates {
             .with_safe_default_protocol_versions()
             .map_err(|error| LiveError::Bug(format!("TLS offers no version: {error}")))?;
         let authority = folder.join("ca-cert.pem");
-        let builder = if authority.exists() {
+        let asks_clients = authority.exists();
+        let builder = if asks_clients {
             let mut roots = RootCertStore::empty();
             for certificate in certificates(&authority)? {
                 roots.add(certificate).map_err(|error| refused(&authority, &error))?;
@@ -53,7 +67,12 @@ impl Certificates {
             builder.with_no_client_auth()
         };
         let config = builder.with_single_cert(chain, key).map_err(|error| refused(folder, &error))?;
-        Ok(Self(Arc::new(config)))
+        Ok(Self { config: Arc::new(config), asks_clients })
+    }
+
+    /// Whether clients must show a certificate, too.
+    pub(crate) fn asks_clients(&self) -> bool {
+        self.asks_clients
     }
 }
 
@@ -74,7 +93,9 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, LiveError> 
 /// An encrypted line.
 #[derive(Debug)]
 pub(crate) struct Encrypted {
-    socket: Socket,
+    socket: Arc<Socket>,
+    /// How long a client may take to take what it has to be told while it is read from.
+    patience: Duration,
     connection: Mutex<ServerConnection>,
     /// What was read from the socket and not yet taken for records; the reader's alone.
     pending: Mutex<Vec<u8>>,
@@ -83,15 +104,21 @@ pub(crate) struct Encrypted {
 
 impl Encrypted {
     /// Shakes hands.
-    pub(crate) fn accept(socket: Socket, certificates: &Certificates) -> io::Result<Self> {
-        let mut connection = ServerConnection::new(Arc::clone(&certificates.0)).map_err(io::Error::other)?;
+    pub(crate) fn accept(socket: Arc<Socket>, certificates: &Certificates, limits: &Limits) -> io::Result<Self> {
+        let mut connection = ServerConnection::new(Arc::clone(&certificates.config)).map_err(io::Error::other)?;
         while connection.is_handshaking() {
             connection.complete_io(&mut SocketIo(&socket))?;
         }
-        Ok(Self { socket, connection: Mutex::new(connection), pending: Mutex::default(), writing: Mutex::default() })
+        Ok(Self {
+            socket,
+            patience: limits.transfer,
+            connection: Mutex::new(connection),
+            pending: Mutex::default(),
+            writing: Mutex::default(),
+        })
     }
 
-    pub(crate) fn socket(&self) -> &Socket {
+    pub(crate) fn socket(&self) -> &Arc<Socket> {
         &self.socket
     }
 
@@ -108,7 +135,7 @@ impl Encrypted {
             }
             if pending.is_empty() {
                 pending.resize(RECORD_BYTES, 0);
-                let length = (&self.socket).read(&mut pending)?;
+                let length = (&*self.socket).read(&mut pending)?;
                 pending.truncate(length);
             }
             let mut connection = self.lock();
@@ -119,7 +146,9 @@ impl Encrypted {
             drop(connection);
             pending.drain(..taken);
             if wants_write {
+                let until = self.socket.read_no_later_than(self.patience);
                 self.send(&[])?;
+                self.socket.read_until(until);
             }
         }
     }
@@ -149,7 +178,7 @@ impl Encrypted {
             connection.write_tls(&mut records)?;
         }
         drop(connection);
-        (&self.socket).write_all(&records)?;
+        (&*self.socket).write_all(&records)?;
         Ok(taken)
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use flash::{Chip, ChipOptions, Full, Geometry, Shape};
 use ftl::{Layout, Timed, Untimed, registry};
-use live::{Address, DEFAULT_CLIENTS, Image, ServeOptions, Server};
+use live::{Address, ControlRequest, DEFAULT_CLIENTS, FaultRequest, Image, Limits, ServeOptions, Server, call};
 use sim::study::{Capacity, Count, DeviceText};
 
 /// A device of a few megabytes on four dies, with room enough for every scheme.
@@ -47,7 +47,10 @@ pub(crate) fn options(image: &Path) -> ServeOptions {
         metrics: None,
         tls: None,
         clients: DEFAULT_CLIENTS,
+        limits: Limits::default(),
         accept_damage: false,
+        read_only: false,
+        insecure: false,
     }
 }
 
@@ -59,6 +62,33 @@ pub(crate) fn socket(image: &Path) -> PathBuf {
 /// Serves an image.
 pub(crate) fn serve(image: &Path) -> Server {
     Server::start(&options(image)).expect("a server")
+}
+
+/// Serves an image with limits that a test can wait for.
+pub(crate) fn serve_within(image: &Path, limits: Limits) -> Server {
+    Server::start(&ServeOptions { limits, ..options(image) }).expect("a server")
+}
+
+/// Cuts the power now, and lets it return.
+pub(crate) fn cut(image: &Path) {
+    let cut = FaultRequest::Cut { tear: None, after: 0, stay_off: false };
+    call(image, &ControlRequest::Fault(cut)).expect("a power cut");
+}
+
+/// A number of the server's report.
+pub(crate) fn stat(image: &Path, name: &str) -> u64 {
+    let report = call(image, &ControlRequest::Stat).expect("a report");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    report[name].as_u64().unwrap_or_else(|| panic!("{name} is no number: {report}"))
+}
+
+/// Waits until something is so, for as long as a busy machine may need.
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = std::time::Instant::now() + Duration::from_secs(10);
+    while !is_so() {
+        assert!(std::time::Instant::now() < until, "{what}: not within ten seconds");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Names of all schemes.
@@ -89,6 +119,8 @@ pub(crate) type Answer = (u64, u32, Vec<(u32, u32)>);
 pub(crate) struct Client {
     pub(crate) stream: UnixStream,
     pub(crate) bytes: u64,
+    /// The transmission flags.
+    pub(crate) flags: u16,
     cookie: u64,
 }
 
@@ -106,7 +138,7 @@ pub(crate) const NO_HOLE: u16 = 2;
 impl Client {
     /// Connects and negotiates structured replies and block status.
     pub(crate) fn connect(image: &Path) -> io::Result<Self> {
-        let mut client = Self { stream: UnixStream::connect(socket(image))?, bytes: 0, cookie: 0 };
+        let mut client = Self { stream: UnixStream::connect(socket(image))?, bytes: 0, flags: 0, cookie: 0 };
         client.stream.set_read_timeout(Some(Duration::from_secs(20)))?;
         let mut hello = [0; 18];
         client.stream.read_exact(&mut hello)?;
@@ -132,8 +164,12 @@ impl Client {
             self.stream.read_exact(&mut data)?;
             if word(12) == 3 && data[..2] == [0, 0] {
                 self.bytes = u64::from_be_bytes(data[2..10].try_into().expect("eight bytes"));
+                self.flags = u16::from_be_bytes([data[10], data[11]]);
             }
-            assert!(word(12) < 1 << 31, "option {option} was refused: {:x}", word(12));
+            if word(12) >= 1 << 31 {
+                let why = String::from_utf8_lossy(&data);
+                return Err(io::Error::other(format!("option {option} was refused: {:x} {why}", word(12))));
+            }
             if word(12) == 1 {
                 return Ok(());
             }

@@ -130,7 +130,7 @@ fn what_is_no_image_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |path: &Path| {
         let (open, check) = (
-            Image::open(path).err().expect("refused").to_string(),
+            Image::open(path, false).err().expect("refused").to_string(),
             live::check(path).expect_err("refused").to_string(),
         );
         assert_eq!(open, check);
@@ -179,7 +179,7 @@ fn images_of_unknown_schemes_and_impossible_geometries_are_refused() {
         }
         let path = folder.path().join("edited.img");
         fs::write(&path, bytes).expect("written");
-        let error = Image::open(&path).err().expect("refused").to_string();
+        let error = Image::open(&path, false).err().expect("refused").to_string();
         assert!(error.contains(part) || part == "header", "{error}");
     }
 }

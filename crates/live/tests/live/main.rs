@@ -3,7 +3,11 @@
 //! Each test serves an image of a few megabytes within this process; real clients are tried in the Python tests.
 
 mod common;
+mod doors;
+mod fairness;
 mod hostile;
 mod images;
 mod latency;
+mod patience;
+mod reading;
 mod serving;

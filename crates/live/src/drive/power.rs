@@ -1,0 +1,105 @@
+//! Switching on: from an image, and again after a power cut.
+
+use flash::FaultPlan;
+use ftl::{Media, Nanos, registry};
+
+use super::{Drive, DriveOptions, HostCounts};
+use crate::LiveError;
+use crate::device::{SwitchedOn, switch_on};
+use crate::image::Image;
+
+impl Drive {
+    /// Switches an image on and brings its translation layer back, from its tags.
+    pub fn start(image: Image, options: DriveOptions) -> Result<Self, LiveError> {
+        let SwitchedOn { device, description, geometry, findings, is_new } =
+            switch_on(image, options.accept_damage, options.plan.clone(), options.modelled)?;
+        let before = device.chip.chip().store().counters().clone();
+        let page_bytes = geometry.page_size_bytes() as usize;
+        let mut drive = Self {
+            description,
+            media: Some(Media::new(device)),
+            ftl: None,
+            page_bytes,
+            may_hold: Vec::new(),
+            zeros: vec![0; page_bytes].into(),
+            counts: HostCounts::default(),
+            earlier: HostCounts::default(),
+            before,
+            plan: options.plan,
+            operations_before: 0,
+            findings,
+        };
+        if is_new {
+            let layout = drive.description.layout(&drive.media().device().chip);
+            drive.ftl = Some(registry::create(&drive.description.ftl, &drive.description.settings, &layout)?);
+            drive.forget_what_is_held();
+        } else {
+            drive.recover()?;
+        }
+        if drive.disk_failure().is_some() { Err(drive.disk_failed()) } else { Ok(drive) }
+    }
+
+    /// Turns the power on again and brings the translation layer back, from its tags, at a moment of the modelled device's time.
+    /// Planned faults stay planned.
+    pub fn restore_power(&mut self, at: Nanos) -> Result<(), LiveError> {
+        self.switch_on_again(at);
+        self.recover()
+    }
+
+    fn switch_on_again(&mut self, at: Nanos) {
+        self.before = self.life();
+        self.earlier = self.served();
+        self.counts = HostCounts::default();
+        let media =
+            self.media.take().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"));
+        let mut device = media.into_device();
+        self.operations_before += device.chip.operation();
+        let before = self.operations_before;
+        let rest = self.plan.at.range(before..).map(|(&at, &fault)| (at - before, fault)).collect();
+        device.chip.restore_power(FaultPlan { at: rest });
+        let mut media = Media::new(device);
+        media.begin(at);
+        self.media = Some(media);
+    }
+
+    /// Brings the translation layer back. A planned cut may fall into that as well: then the power returns and it begins anew.
+    fn recover(&mut self) -> Result<(), LiveError> {
+        self.ftl = None;
+        loop {
+            let layout = self.description.layout(&self.media().device().chip).in_use();
+            let Some(media) = &mut self.media else {
+                unreachable!("the device is always behind a door between requests")
+            };
+            match registry::recover(&self.description.ftl, &self.description.settings, &layout, media) {
+                Ok(ftl) => {
+                    self.ftl = Some(ftl);
+                    self.forget_what_is_held();
+                    return Ok(());
+                }
+                Err(_) if self.disk_failure().is_some() => return Err(self.disk_failed()),
+                Err(error) if self.is_powered() => return Err(error.into()),
+                Err(_) => self.switch_on_again(self.now()),
+            }
+        }
+    }
+
+    /// What pages hold is known from tags alone: every page of which there is one may hold data.
+    fn forget_what_is_held(&mut self) {
+        let logical_pages = self.description.logical_pages;
+        let mut may_hold = vec![0_u64; (logical_pages as usize).div_ceil(64)];
+        let store = self.media().device().chip.chip().store();
+        for lpn in store.logical_numbers().filter(|&lpn| lpn < logical_pages) {
+            may_hold[lpn as usize / 64] |= 1 << (lpn % 64);
+        }
+        self.may_hold = may_hold;
+    }
+
+    /// What to tell when the disk under the image can keep nothing more.
+    pub fn disk_failed(&self) -> LiveError {
+        LiveError::user(format!(
+            "the disk under the image failed: {}. Everything that was acknowledged before is on the image; make room or move it, and \
+             serve it again, or read it as it is: ftlkit serve IMAGE --read-only",
+            self.disk_failure().unwrap_or("it does not say why")
+        ))
+    }
+}
