@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 LONG = os.environ.get("FTLKIT_LONG") == "1"
-"""Whether the long campaigns run: a minute of fio a scheme, twenty kills a family."""
+"""Whether the long campaigns run: a minute of fio a scheme, twenty kills a family, ten minutes of mixed clients."""
 
 STARTS_WITHIN_S = 60.0
 """For a server to recover its image and listen, on a busy machine."""
@@ -57,13 +57,17 @@ class Disk:
         self.process: subprocess.Popen[str] | None = None
         self.line = ""
         """What the server said when it was ready."""
+        self.before: list[str] = []
+        """What it said before that."""
 
     @property
     def uri(self) -> str:
         """What clients connect to."""
         return f"nbd+unix:///?socket={self.socket}"
 
-    def start(self, *options: object, over_tcp: bool = False, file_limit_bytes: int | None = None) -> Self:
+    def start(
+        self, *options: object, over_tcp: bool = False, file_limit_bytes: int | None = None, umask: int = -1
+    ) -> Self:
         """Start the server and wait until it listens; perhaps on a disk that has no room beyond a limit."""
         where = [] if over_tcp else ["--socket", str(self.socket)]
         limit = [] if file_limit_bytes is None else ["prlimit", f"--fsize={file_limit_bytes}"]
@@ -72,6 +76,7 @@ class Disk:
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
+            umask=umask,
         )
         assert self.process.stderr is not None
         begun, said = time.monotonic(), []
@@ -81,8 +86,16 @@ class Disk:
             if line.startswith("serving") or not line:
                 break
         assert said[-1].startswith("serving"), "".join(said)
-        self.line = said[-1]
+        self.line, self.before = said[-1], said[:-1]
         return self
+
+    def refuse(self, *options: object, file_limit_bytes: int) -> str:
+        """Start a server that ends before it listens, because of a user error; what it said."""
+        command = [sys.executable, "-m", "ftlkit", "serve", str(self.image), "--socket", str(self.socket)]
+        limited = ["prlimit", f"--fsize={file_limit_bytes}", *command, *map(str, options)]
+        ended = subprocess.run(limited, capture_output=True, text=True, timeout=STARTS_WITHIN_S, check=False)
+        assert ended.returncode == 2, ended.stderr
+        return ended.stderr
 
     def kill(self) -> None:
         """End the server as a crash would."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
+import stat
+import subprocess
+import time
 import urllib.request
 from typing import TYPE_CHECKING
 
@@ -53,6 +57,7 @@ def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result],
         (["serve", "none.img"], "ftlkit image create"),
         (["serve", "none.img", "--latency", "slow"], "none or modelled"),
         (["serve", "none.img", "--listen", "somewhere"], "127.0.0.1:10809"),
+        (["serve", "none.img", "--listen", "0.0.0.0:10809"], "--insecure"),
         (["stat", "none.img"], "ftlkit serve"),
         (["fault", "none.img", "melt"], "cut, restore"),
         (["fault", "none.img", "restore", "--stay-off"], "belong to cut"),
@@ -136,3 +141,85 @@ def test_the_api_serves_within_the_process(tmp_path: Path) -> None:
         with pytest.raises(fk.UserError, match="being served"):
             fk.serve(image)
     assert not fk.image_info(image)["is_served"]
+
+
+def test_only_the_owner_may_use_sockets_and_image_whatever_the_umask(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "page", capacity="16MiB")
+    with disk.start(umask=0):
+        control = disk.image.with_name(f"{disk.image.name}.control")
+        for path in (disk.image, disk.socket, control):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_a_server_that_other_hosts_can_reach_says_so(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "page", capacity="16MiB")
+    disk.start("--listen", "0.0.0.0:0", "--insecure", over_tcp=True)
+    assert any("warning" in line and "other hosts" in line for line in disk.before)
+    disk.stop()
+
+
+def test_clients_are_told_why_they_are_not_served(tmp_path: Path) -> None:
+    needs("nbdinfo", "qemu-img")
+    with Disk(tmp_path, "page", capacity="16MiB").start("--clients", 1) as disk:
+        with socket.socket(socket.AF_UNIX) as first:
+            first.connect(str(disk.socket))
+            first.recv(18)
+            first.sendall(b"\0\0\0\x03IHAVEOPT\0\0\0\x07\0\0\0\x06\0\0\0\0\0\0")
+            first.recv(20)
+            assert "1 clients are served already" in refusal(disk)
+        fk.fault(disk.image, {"cut": {"stay_off": True}})
+        assert "the device has no power" in refusal(disk)
+        fk.fault(disk.image, "restore")
+        run("nbdinfo", disk.uri)
+
+
+def refusal(disk: Disk) -> str:
+    """What a client is told that is not served."""
+    command = ["qemu-img", "info", "-f", "raw", disk.uri]
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert asked.returncode != 0
+    return asked.stderr
+
+
+def test_a_disk_that_is_full_at_the_start_can_be_read(tmp_path: Path) -> None:
+    needs("nbdcopy", "qemu-io", "prlimit")
+    (tmp_path / "data").write_bytes(b"kept" * (4 << 20))
+    disk = Disk(tmp_path, "fast", capacity="16MiB")
+    with disk.start():
+        run("nbdcopy", "--flush", tmp_path / "data", disk.uri)
+    before = disk.image.read_bytes()
+    full = 4096
+    said = disk.refuse(file_limit_bytes=full)
+    assert "the disk under the image failed" in said
+    assert "--read-only" in said
+    assert "bug" not in said.lower()
+    with disk.start("--read-only", file_limit_bytes=full):
+        assert "for reading alone" in disk.line
+        run("nbdcopy", disk.uri, tmp_path / "copy")
+        assert (tmp_path / "copy").read_bytes() == (tmp_path / "data").read_bytes()
+        (export,) = json.loads(run("nbdinfo", "--json", disk.uri))["exports"]
+        assert export["is_read_only"]
+        assert fk.stat(disk.image)["is_read_only"]
+        written = subprocess.run(
+            ["qemu-io", "-f", "raw", "-c", "write 0 4k", disk.uri],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert written.returncode != 0
+        assert "the image is as it was" in disk.stop()
+    assert disk.image.read_bytes() == before
+
+
+def test_sigterm_ends_a_server_whose_sockets_were_removed(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "page", capacity="16MiB").start()
+    control = disk.image.with_name(f"{disk.image.name}.control")
+    with socket.socket(socket.AF_UNIX) as dripping:
+        dripping.connect(str(control))
+        dripping.sendall(b"{")
+        disk.socket.unlink()
+        control.unlink()
+        begun = time.monotonic()
+        assert "everything is on the disk" in disk.stop()
+        assert time.monotonic() < begun + 20

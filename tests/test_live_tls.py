@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
+
+import ftlkit as fk
 from disk import Disk, needs, run
 
 if TYPE_CHECKING:
@@ -78,3 +83,43 @@ def test_only_those_whom_the_authority_signed_are_served(tmp_path: Path) -> None
     run("nbdcopy", uri, tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == source.read_bytes()
     disk.stop()
+
+
+def test_handshakes_that_stand_still_keep_no_client_out(tmp_path: Path) -> None:
+    needs("openssl", "nbdinfo")
+    ours = authority(tmp_path / "ours")
+    server, client = tmp_path / "server", tmp_path / "client"
+    signed(server, ours, "server")
+    signed(client, ours, "client")
+    for folder in (server, client):
+        (folder / "ca-cert.pem").write_bytes((ours / "ca-cert.pem").read_bytes())
+    disk = Disk(tmp_path, "page", capacity="16MiB")
+    line = disk.start("--tls", server, "--listen", "127.0.0.1:0", over_tcp=True).line
+    port = line.rsplit(":", 1)[1].strip()
+    with contextlib.ExitStack() as held:
+        for _ in range(100):
+            stream = held.enter_context(socket.create_connection(("127.0.0.1", int(port)), timeout=10))
+            # STARTTLS is granted, then comes the beginning of a hello and no more.
+            with contextlib.suppress(OSError):
+                stream.recv(18)
+                stream.sendall(b"\0\0\0\x03IHAVEOPT\0\0\0\x05\0\0\0\0")
+                stream.recv(20)
+                stream.sendall(b"\x16\x03\x01\x02")
+        found = size(port, client)
+        assert found.returncode == 0, found.stderr
+    disk.stop()
+
+
+def test_a_key_that_everybody_can_read_is_refused(tmp_path: Path) -> None:
+    needs("openssl")
+    server = tmp_path / "server"
+    signed(server, authority(tmp_path / "ours"), "server")
+    (server / "server-key.pem").chmod(0o644)
+    disk = Disk(tmp_path, "page", capacity="16MiB")
+    with pytest.raises(fk.UserError, match="chmod 600"):
+        fk.serve(disk.image, tls=server)
+    with fk.serve(disk.image, tls=server, insecure=True):
+        pass
+    (server / "server-key.pem").chmod(0o640)
+    with fk.serve(disk.image, tls=server):
+        pass

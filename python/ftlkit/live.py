@@ -124,17 +124,21 @@ def serve(  # noqa: PLR0913 - as many as there are options
     tls: str | Path | None = None,
     clients: int | None = None,
     accept_damage: bool = False,
+    read_only: bool = False,
+    insecure: bool = False,
 ) -> Device:
     """Serve an image as a block device over NBD, in threads of its own.
 
     `socket` or `listen`, an address with a port, say where (by default a Unix socket beside the image); `latency` is
     `"none"` or `"modelled"`; `fault` is a script of faults; `record` a Parquet file that keeps the requests served;
     `metrics` an address for Prometheus; `tls` a folder of certificates; `clients` how many there may be at once.
-    `accept_damage` serves what is left of a damaged image. Raises `UserError` when the input is at fault.
+    `accept_damage` serves what is left of a damaged image; `read_only` leaves the image as it is; `insecure` lets other
+    hosts in without TLS. Raises `UserError` when the input is at fault.
     """
     given: dict[str, Any] = {"latency": latency, "listen": listen, "metrics": metrics, "clients": clients}
     paths = {"socket": socket, "fault": fault, "record": record, "tls": tls}
     given |= {key: None if value is None else str(value) for key, value in paths.items()}
     check_writable([None if record is None else Path(record)], [path, fault])
     options = {key: value for key, value in given.items() if value is not None}
-    return Device({"image": str(path), "accept_damage": accept_damage, **options})
+    flags = {"accept_damage": accept_damage, "read_only": read_only, "insecure": insecure}
+    return Device({"image": str(path), **flags, **options})

@@ -138,6 +138,15 @@ def serve(
     accept_damage: Annotated[
         bool, typer.Option("--accept-damage", help="Serve what is left of a damaged image.")
     ] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Serve it for reading alone; the image stays as it is.")
+    ] = False,
+    insecure: Annotated[
+        bool,
+        typer.Option(
+            "--insecure", help="Let other hosts in without TLS, and use a key that everybody on this host can read."
+        ),
+    ] = False,
 ) -> None:
     """Serve an image as a block device over NBD, until Ctrl-C or SIGTERM."""
     if latency not in ("none", "modelled"):
@@ -154,11 +163,16 @@ def serve(
         tls=tls,
         clients=clients,
         accept_damage=accept_damage,
+        read_only=read_only,
+        insecure=insecure,
     )
     for finding in device.ready["findings"]:
         say(f"{path}: {finding}")
+    for warning in device.ready["warnings"]:
+        say(f"warning: {warning}")
     size = units.typed(units.size(device.ready["logical_bytes"]))
-    say(f"serving {path} ({device.ready['ftl']}, {size}) at {device.uri}")
+    how = ", for reading alone" if read_only else ""
+    say(f"serving {path} ({device.ready['ftl']}, {size}{how}) at {device.uri}")
     if device.ready["mount_s"] >= SLOW_MOUNT_S:
         say(f"the modelled device recovers for {units.duration(device.ready['mount_s'] * 1e9)} before it answers")
     if device.ready["metrics"]:
@@ -167,7 +181,7 @@ def serve(
         while not stopping.asked and not device.wait(POLL_S):
             pass
     finally:
-        _say_saved(path, device.stop())
+        _say_saved(path, device.stop(), read_only=read_only)
     if record is not None:
         say(f"wrote {record}")
 
@@ -226,13 +240,16 @@ class _Stopping:
         signal.signal(number, signal.SIG_DFL)
 
 
-def _say_saved(path: Path, summary: Json) -> None:
+def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
     host = summary["host"]
     counted = ((summary["clients"], "clients"), (host["reads"], "reads"), (host["writes"], "writes"))
     served = ", ".join(f"{units.count(number)} {what}" for number, what in counted)
-    saved = (
-        "everything is on the disk" if summary["is_saved"] else "the device has no power; its next start recovers it"
-    )
+    if read_only:
+        saved = "the image is as it was"
+    elif summary["is_saved"]:
+        saved = "everything is on the disk"
+    else:
+        saved = "the device has no power; its next start recovers it"
     say(f"stopped serving {path}: {served}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
 
 
@@ -242,6 +259,7 @@ def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
     yield "power", "on" if found["has_power"] else "off"
     yield "up", units.duration(found["uptime_s"] * 1e9)
     yield "clients", f"{units.count(found['clients'])} now, {units.count(found['clients_served'])} in all"
+    yield "waited for others", f"at most {units.count(found['turns_waited_max'])} turns"
     yield "read", f"{units.count(host['reads'])} requests, {units.size(host['bytes_read'])}"
     yield "written", f"{units.count(host['writes'])} requests, {units.size(host['bytes_written'])}"
     yield "trims, flushes", f"{units.count(host['trims'])}, {units.count(host['flushes'])}"
