@@ -298,9 +298,15 @@ impl<D: Device> Media<D> {
         self.tally.add_note(note);
     }
 
-    /// How long a channel stays busy from the cursor on; zero when it is idle.
+    /// How long a channel stays busy from the cursor on, its bus or a die of it; zero when it is idle.
     pub fn busy(&self, channel: u32) -> Nanos {
-        self.device.channel_free_from(channel, self.cursor).since(self.cursor)
+        self.device.channel_idle_from(channel, self.cursor).since(self.cursor)
+    }
+
+    /// How long reading a page would take from the cursor on, waiting included.
+    pub fn would_read_in(&mut self, ppn: Ppn) -> Nanos {
+        let task = self.task(Op::Read, self.device.geometry().block_of(ppn), false);
+        self.device.would_end(task, self.cursor).since(self.cursor)
     }
 
     /// A collection on a channel ends at the cursor. Until then the channel counts as collecting.
@@ -345,11 +351,15 @@ impl<D: Device> Media<D> {
         self.cursor = Nanos::ZERO;
     }
 
+    #[inline]
+    fn task(&self, op: Op, pbn: Pbn, copies: bool) -> Task {
+        Task { op, cause: self.cause, pbn, die: self.device.geometry().die_of(pbn), chain: self.chain, copies }
+    }
+
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
     fn account(&mut self, op: Op, pbn: Pbn, address: u32, copies: bool) {
-        let die = self.device.geometry().die_of(pbn);
-        let task = Task { op, cause: self.cause, pbn, die, chain: self.chain, copies };
+        let task = self.task(op, pbn, copies);
         let span = self.device.perform(task, self.cursor);
         self.cursor = span.end;
         self.tally.add(self.cause, op, span);

@@ -108,8 +108,11 @@ pub trait Timing {
     /// Performs an operation that may begin at `at`; returns when it began to be served and when it was done.
     fn perform(&mut self, task: Task, at: Nanos) -> Span;
 
-    /// The first moment from `at` on at which a channel could begin to move a page.
-    fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos;
+    /// When an operation would be done that may begin at `at`, if it were performed now. Promises nothing.
+    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos;
+
+    /// The first moment from `at` on at which a channel is idle: neither its bus nor one of its dies is at work.
+    fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos;
 
     /// Nothing that is performed from now on may begin before `at`.
     #[inline]
@@ -138,7 +141,11 @@ impl Timing for Untimed {
         Span { start: at, end: at }
     }
 
-    fn channel_free_from(&self, _channel: u32, at: Nanos) -> Nanos {
+    fn would_end(&mut self, _task: Task, at: Nanos) -> Nanos {
+        at
+    }
+
+    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
         at
     }
 
@@ -169,8 +176,12 @@ impl<C, T: Timing> Timing for Timed<C, T> {
         self.timing.begin(at);
     }
 
-    fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
-        self.timing.channel_free_from(channel, at)
+    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
+        self.timing.would_end(task, at)
+    }
+
+    fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos {
+        self.timing.channel_idle_from(channel, at)
     }
 
     fn reset(&mut self) {

@@ -44,7 +44,11 @@ impl Timing for Dies {
         Span { start: Nanos(start), end: Nanos(*free_at) }
     }
 
-    fn channel_free_from(&self, _channel: u32, at: Nanos) -> Nanos {
+    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
+        at.max(Nanos(self.free_at.borrow()[task.die as usize])) + Nanos(25_000)
+    }
+
+    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
         at
     }
 

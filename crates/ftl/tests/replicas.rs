@@ -38,7 +38,12 @@ impl Timing for Shared {
         Span { start: at, end: at }
     }
 
-    fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
+    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
+        // One die a channel.
+        self.channel_idle_from(task.die, at)
+    }
+
+    fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos {
         if self.busy.get() == Some(channel) { at + Nanos(1_000_000) } else { at }
     }
 

@@ -28,10 +28,17 @@ impl Timing for Prices {
         }
     }
 
-    fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
+    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
         match self {
-            Self::None(prices) => prices.channel_free_from(channel, at),
-            Self::Modelled(prices) => prices.channel_free_from(channel, at),
+            Self::None(prices) => prices.would_end(task, at),
+            Self::Modelled(prices) => prices.would_end(task, at),
+        }
+    }
+
+    fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos {
+        match self {
+            Self::None(prices) => prices.channel_idle_from(channel, at),
+            Self::Modelled(prices) => prices.channel_idle_from(channel, at),
         }
     }
 

@@ -49,6 +49,11 @@ impl Gaps {
         }
     }
 
+    /// The first moment from `at` on that lies in a gap.
+    pub(crate) fn first_moment(&self, at: u64) -> Option<u64> {
+        self.list().get(self.first_ending_at(at + 1)).map(|gap| gap.0.max(at))
+    }
+
     /// End of the latest gap, 0 for none.
     pub(crate) fn last_end(&self) -> u64 {
         self.list().last().map_or(0, |gap| gap.1)
@@ -141,6 +146,8 @@ mod tests {
         let positions = [0, 100, 101, 300, 301, 500, 501].map(|end| gaps.first_ending_at(end));
         assert_eq!(positions, [0, 0, 1, 1, 2, 2, 3]);
         assert_eq!((gaps.last_end(), Gaps::new().last_end()), (500, 0));
+        let moments = [0, 99, 100, 250, 300, 499, 500].map(|at| gaps.first_moment(at));
+        assert_eq!(moments, [Some(0), Some(99), Some(200), Some(250), Some(400), Some(499), None]);
     }
 
     #[test]

@@ -134,8 +134,16 @@ impl Planner {
         self.idle_at.max(self.lanes.idle_at())
     }
 
-    pub(crate) fn channel_free_from(&self, channel: u32, at: u64) -> u64 {
-        self.lanes.first_gap(channel, at, |_| true)
+    /// The first moment at which neither the bus nor a die of a channel is at work.
+    pub(crate) fn channel_idle_from(&self, channel: u32, at: u64) -> u64 {
+        self.lanes.first_idle(channel, at)
+    }
+
+    /// When an operation would be done, if it were planned now.
+    pub(crate) fn would_end(&mut self, task: Task, at: u64) -> u64 {
+        let want = self.want(task, task.chain != 0 && self.moves_later());
+        let spot = self.lanes.fit(&want, at, |_| true);
+        if task.chain == 0 && self.may_pass(task, at, spot) { self.end_past(task, at, spot) } else { spot.end }
     }
 
     /// Plans an operation.
@@ -200,12 +208,17 @@ impl Planner {
     fn promise(&mut self, task: Task, at: u64) -> Spot {
         let want = self.want(task, false);
         let spot = self.lanes.fit(&want, at, |_| true);
-        let waits = spot.end > at + self.latencies.alone_ns(task.op);
-        if task.op == Op::Read && waits && self.moves_later() && self.backlog.len() <= MOST_MOVABLE {
+        if self.may_pass(task, at, spot) {
             return self.pass(task, at, spot);
         }
         self.insert(task, at, spot, 0);
         spot
+    }
+
+    /// Whether an operation that a request waits for may come before work that nobody waits for.
+    fn may_pass(&self, task: Task, at: u64, spot: Spot) -> bool {
+        let waits = spot.end > at + self.latencies.alone_ns(task.op);
+        task.op == Op::Read && waits && self.moves_later() && self.backlog.len() <= MOST_MOVABLE
     }
 
     /// An operation that nobody waits for: behind what it follows, and movable.

@@ -253,22 +253,27 @@ impl Pricing {
         Nanos(self.dies.iter().map(|die| die.free_at).max().unwrap_or(0))
     }
 
+    /// The first gap of a die that an operation fits: its position, and where the operation would lie in it.
+    #[inline]
+    fn find_gap(&self, op: Op, index: usize, at: u64) -> Option<(usize, Place)> {
+        let (gaps, channel) = (&self.gaps[index], &self.channels[self.dies[index].channel as usize]);
+        let ahead = gaps.first_ending_at(at + self.shortest_ns)..gaps.list().len();
+        ahead.into_iter().find_map(|position| {
+            let (from, until) = gaps.list()[position];
+            let place = place(&self.latencies, channel, op, from.max(at));
+            (place.end <= until).then_some((position, place))
+        })
+    }
+
     /// Puts an operation into a gap of its die, if it fits one.
     #[inline(never)]
     fn fill_gap(&mut self, op: Op, index: usize, at: u64) -> Option<Place> {
+        let (position, place) = self.find_gap(op, index, at)?;
         let (die, gaps) = (&mut self.dies[index], &mut self.gaps[index]);
-        let channel = &mut self.channels[die.channel as usize];
-        for position in gaps.first_ending_at(at + self.shortest_ns)..gaps.list().len() {
-            let (from, until) = gaps.list()[position];
-            let place = place(&self.latencies, channel, op, from.max(at));
-            if place.end <= until {
-                gaps.split(position, place.start, place.end, WORTH_REMEMBERING * self.shortest_ns);
-                die.last_gap_end = gaps.last_end();
-                die.busy_ns += place.end - place.start;
-                return Some(place.book(op, channel));
-            }
-        }
-        None
+        gaps.split(position, place.start, place.end, WORTH_REMEMBERING * self.shortest_ns);
+        die.last_gap_end = gaps.last_end();
+        die.busy_ns += place.end - place.start;
+        Some(place.book(op, &mut self.channels[die.channel as usize]))
     }
 
     /// What most operations are: a function of its own that hands its result back in registers.
@@ -346,14 +351,25 @@ impl Timing for Pricing {
         }
     }
 
-    fn channel_free_from(&self, channel: u32, at: Nanos) -> Nanos {
+    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
+        if let Some(planner) = self.beyond.as_mut().and_then(|beyond| beyond.planner.as_mut()) {
+            return Nanos(planner.would_end(task, at.0));
+        }
+        let index = task.die as usize & self.die_mask;
+        let die = &self.dies[index];
+        let channel = &self.channels[die.channel as usize];
+        let last = || place(&self.latencies, channel, task.op, die.free_at.max(at.0));
+        Nanos(self.find_gap(task.op, index, at.0).map_or_else(last, |(_, place)| place).end)
+    }
+
+    fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos {
         if let Some(planner) = self.planner() {
-            return Nanos(planner.channel_free_from(channel, at.0));
+            return Nanos(planner.channel_idle_from(channel, at.0));
         }
-        if !self.has_channels() {
-            return Nanos(self.dies[0].free_at.max(at.0));
-        }
-        Nanos(self.channels[channel as usize].first_gap(at.0))
+        let channel = channel & self.die_mask as u32;
+        let dies = self.dies.iter().zip(&self.gaps).filter(|(die, _)| die.channel == channel);
+        let idle = dies.map(|(die, gaps)| gaps.first_moment(at.0).unwrap_or(die.free_at.max(at.0)));
+        Nanos(idle.fold(self.channels[channel as usize].first_gap(at.0), u64::max))
     }
 
     fn reset(&mut self) {

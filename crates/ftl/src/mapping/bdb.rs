@@ -69,6 +69,7 @@ use crate::parts::demand_policy::{DemandScheme, RAM_DELAYS, Ram};
 use crate::parts::mapping_cache::{self, MappingCache};
 use crate::parts::page_mapped::{HOST, PageMapped};
 use crate::parts::page_space::Stream;
+use crate::parts::placement::Placement;
 use crate::parts::write_buffer::{self, Locality, Waiting, WriteBuffer};
 use crate::{
     AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Gauge,
@@ -85,7 +86,7 @@ impl DemandScheme for Map {
         name: "bdb",
         family: "demand-paged",
         source: "B 3-6, tab. 1",
-        parameters: &joined::<16>(&[
+        parameters: &joined::<18>(&[
             &write_buffer::PARAMETERS,
             &channel_status::PARAMETERS,
             &RAM_DELAYS,
@@ -98,6 +99,10 @@ impl DemandScheme for Map {
     const STREAMS: usize = OWN + 1;
 
     type Cache = MappingCache;
+
+    fn placement(_values: &Values) -> Placement {
+        Placement::single(&[SEQUENTIAL])
+    }
 
     fn delays(values: &Values) -> AccessDelays {
         AccessDelays::from_values(values, RAM_DELAYS.map(|parameter| parameter.name))
@@ -114,8 +119,6 @@ pub struct Bdb {
     buffer: WriteBuffer,
     buffer_bytes: u64,
     wear_gap: u32,
-    /// Where the block of sequential pages lies.
-    sequential_die: Option<u32>,
     /// The channel that took the last random page.
     channel: u32,
     valid_channels: Vec<u32>,
@@ -132,7 +135,6 @@ impl Bdb {
             buffer_bytes: (buffer.capacity_pages() as u64 + 1) * register_bytes,
             buffer,
             wear_gap: values.integer("wear_gap") as u32,
-            sequential_die: None,
             channel: channels - 1,
             valid_channels: Vec::new(),
         }
@@ -167,25 +169,15 @@ impl Bdb {
             media.spend(self.buffer.delays().read);
             let data = media.ram().get(page).clone();
             match locality {
-                Locality::Sequential => self.write_sequential(media, lpn, &data)?,
+                Locality::Sequential => self
+                    .paged
+                    .write_page(media, SEQUENTIAL, lpn, &data, |paged, media| paged.next_die(media, SEQUENTIAL))?,
                 Locality::Random => self.write_random(media, lpn, &data)?,
             }
             media.note(if locality == Locality::Random { Note::RandomPage } else { Note::SequentialPage });
             self.buffer.remove(lpn);
             media.ram_mut().take(page);
             Ok(())
-        })
-    }
-
-    /// Into the block of the sequential pages, or into the next one.
-    fn write_sequential<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: &D::Data) -> Result<(), FtlError> {
-        let Self { paged, sequential_die, .. } = self;
-        paged.write_page(media, SEQUENTIAL, lpn, data, |paged, media| {
-            paged.tidy(media)?;
-            match *sequential_die {
-                Some(die) if paged.space().has_room(die, SEQUENTIAL) => Ok(die),
-                _ => Ok(*sequential_die.insert(paged.next_die(media, SEQUENTIAL)?)),
-            }
         })
     }
 

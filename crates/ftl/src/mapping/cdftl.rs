@@ -78,7 +78,7 @@ impl DemandScheme for Cdftl {
         name: "cdftl",
         family: "demand-paged",
         source: "T 3.2.3; Qin 2011",
-        parameters: &joined::<7>(&[&[CMT, CTP], &demand::PARAMETERS]),
+        parameters: &joined::<9>(&[&[CMT, CTP], &demand::PARAMETERS]),
         header: include_str!("cdftl.rs"),
     };
 
@@ -93,7 +93,7 @@ impl DemandScheme for Cdftl {
                 values.integer("ctp")
             )));
         }
-        let per_page = TranslationTable::entries_per_page(layout);
+        let per_page = TranslationTable::entries_per_page(layout, values);
         let cache = TwoLevelCache::new(entries, pages as usize, layout.logical_pages, per_page);
         Ok((cache, vec![mapping_cache::ram(entries), ("cached translation pages", pages * page_bytes)]))
     }

@@ -16,6 +16,8 @@
 //! R 2-3, T 3.2.3; Gupta 2009.
 //!
 //! ## Departures
+//! - Pages go to all dies in turn, since devices of today have several. Gupta 2009 speaks of one current data block and one current translation
+//!   block; `placement = "single"` fills one of each. Collected pages have blocks of their own, on the die that is collected.
 //! - Whenever a translation page is written, for whatever reason, all changed cached entries of it are written with it.
 //! - Victims of garbage collection are chosen among data and translation blocks alike, by the same policy.
 //! - A translation page that cannot be read is rebuilt from the mirror, without the scan that a controller would need.
@@ -23,8 +25,8 @@
 //!   replaced by collecting translation blocks, which never needs mapping updates itself.
 //!
 //! ## State
-//! RAM: CMT, 8 B an entry (LPN and PPN); GTD, 4 B × translation pages. Flash: translation pages of `page_size / 4` entries;
-//! data pages. Tags carry the LPN or the translation page number. (The simulation mirrors the translation pages' content.)
+//! RAM: CMT, 8 B an entry (LPN and PPN); GTD, 4 B × translation pages. Flash: translation pages of `page_size / mapping_bytes`
+//! entries; data pages. Tags carry the LPN or the translation page number. (The simulation mirrors the translation pages' content.)
 //!
 //! ## Read
 //! 1. `lookup`: a hit is free; a miss first makes room in the CMT, then reads the translation page.
@@ -59,9 +61,11 @@
 //! h follows Che's approximation for plain LRU.
 
 use crate::parameter::joined;
-use crate::parts::demand;
+use crate::parts::demand::{self, TRANSLATION};
 use crate::parts::demand_policy::{DemandScheme, RAM_DELAYS, Ram};
 use crate::parts::mapping_cache::{self, MappingCache};
+use crate::parts::page_mapped::HOST;
+use crate::parts::placement::{self, Placement};
 use crate::{AccessDelays, ConfigError, Entry, Layout, Values};
 
 /// Demand-paged page-level mapping.
@@ -72,11 +76,20 @@ impl DemandScheme for Dftl {
         name: "dftl",
         family: "demand-paged",
         source: "R 2-3, T 3.2.3; Gupta 2009",
-        parameters: &joined::<11>(&[&mapping_cache::PARAMETERS, &demand::PARAMETERS, &RAM_DELAYS]),
+        parameters: &joined::<14>(&[
+            &[placement::PARAMETER],
+            &mapping_cache::PARAMETERS,
+            &demand::PARAMETERS,
+            &RAM_DELAYS,
+        ]),
         header: include_str!("dftl.rs"),
     };
 
     type Cache = MappingCache;
+
+    fn placement(values: &Values) -> Placement {
+        Placement::from_values(values, &[HOST, TRANSLATION])
+    }
 
     fn delays(values: &Values) -> AccessDelays {
         AccessDelays::from_values(values, RAM_DELAYS.map(|parameter| parameter.name))

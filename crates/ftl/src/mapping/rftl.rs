@@ -2,8 +2,7 @@
 //!
 //! ## Idea
 //! A lookup that misses the cached mapping table waits for a translation page, and that page's channel may be busy with a
-//! collection. So each translation page is kept n + 1 times, on different channels: a miss reads a copy whose channel is
-//! idle. The price is n more programs whenever a translation page is written, and the space.
+//! collection. So each translation page is kept n + 1 times, on different channels: a miss reads a copy that need not wait. The price is n more programs whenever a translation page is written, and the space.
 //!
 //! ```text
 //!   LPN ─▶ RCMT ──miss──▶ RGTD ─▶ { MPPN, MRPN 1 … MRPN n }
@@ -15,27 +14,31 @@
 //! R 3.
 //!
 //! ## Departures
-//! - R does not say how writes of user data are placed: as in dftl, over all dies in turn.
+//! - Which copy is read: R reads the original if its channel is idle, else a copy on an idle channel, else it waits; a channel is busy
+//!   while a read, a program or an erase is under way on it (R fig. 3). That is `copy_choice = "idle_channel"`. By default the copy is read whose
+//!   read would be done first, by its die and its bus: with two dies a channel, one of them is mostly at work.
 //! - R says that die registers survive a power cut, so that a batch of copies is always complete. No such register is
 //!   assumed: the map is rebuilt from the data pages' tags, so it does not matter which copies a cut left behind.
 //! - Copies are placed on different channels when they are written. A collection that moves one keeps it on its die.
 //! - When no die on another channel has room, a copy goes where there is room; that is rare, and the read still finds it.
-//! - Of several idle channels the original's is taken, else that of the lowest copy (R says only "an idle channel").
+//! - Among equals the original is taken, else the lowest copy (R says only "an idle channel").
+//! - A changed entry that leaves takes all changed entries of its translation page along. That is from dftl; R's batch updating
+//!   (3.2.3) is that all copies are written together. `batch_update` turns the former off.
 //!
 //! ## State
 //! RAM: RCMT, 8 B an entry (LPN and PPN); RGTD, 4 B × translation pages × (n + 1). Flash: n + 1 copies of the translation pages of
-//! `page_size / 4` entries; data pages. Tags carry the LPN or the translation page number.
+//! `page_size / mapping_bytes` entries (R 3.1: 512 in 4 KiB, so 8 bytes); data pages. Tags carry the LPN or the translation page number.
 //!
 //! ## Read
-//! 1. `lookup`: a hit is free; a miss first makes room in the RCMT, then reads a copy of the translation page: the original's channel
-//!    if it is idle, else an idle one, else the one that is free first (R, algorithm 1).
+//! 1. `lookup`: a hit is free; a miss first makes room in the RCMT, then reads a copy of the translation page, as `copy_choice`
+//!    says (R, algorithm 1).
 //! 2. A copy that cannot be read is passed over, and written anew from the one that could (R 3.2.4).
 //! 3. The data page.
 //!
 //! ## Write
 //! 1. `lookup`, as for a read. A changed entry that leaves the RCMT takes all changed entries of its translation page along, which is
-//!    written in all copies together (R 3.2.3: batch updating).
-//! 2. Program the page, then change the cached entry; the old page is released.
+//!    written in all copies together (R 3.2.3).
+//! 2. Program the page on the next die in turn, channels first (R 5.1: Channel-Chip-Die), then change the cached entry; the old page is released.
 //!
 //! ## Reclaim
 //! 1. As in dftl: dies collect data and translation blocks alike, by one policy.
@@ -59,6 +62,7 @@
 //! As dftl, but each write of a translation page costs n + 1 programs; they run on different channels at once.
 
 use crate::parameter::joined;
+use crate::parts::copy_choice::{self, CopyChoice};
 use crate::parts::demand;
 use crate::parts::demand_policy::{DemandScheme, Ram};
 use crate::parts::mapping_cache::{self, MappingCache};
@@ -80,7 +84,11 @@ impl DemandScheme for Rftl {
         name: "rftl",
         family: "demand-paged",
         source: "R 3",
-        parameters: &joined::<10>(&[&[REPLICAS], &mapping_cache::PARAMETERS, &demand::PARAMETERS]),
+        parameters: &joined::<13>(&[
+            &[REPLICAS, copy_choice::PARAMETER],
+            &mapping_cache::PARAMETERS,
+            &demand::PARAMETERS,
+        ]),
         header: include_str!("rftl.rs"),
     };
 
@@ -100,6 +108,10 @@ impl DemandScheme for Rftl {
             "rftl.replicas = {replicas}: with the original that makes {copies} copies on different channels, but the device has \
              {channels}; {advice}"
         )))
+    }
+
+    fn copy_choice(values: &Values) -> CopyChoice {
+        CopyChoice::from_values(values)
     }
 
     fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {

@@ -17,20 +17,23 @@
 use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parameter::joined;
+use crate::parts::copy_choice::CopyChoice;
 use crate::parts::demand_policy::{DemandScheme, MapCache};
 use crate::parts::page_mapped::{HOST, PageMapped};
 use crate::parts::page_space::{self, Needs, PageSpace, Stream};
+use crate::parts::placement::Placement;
 use crate::parts::summary::{self, Summaries};
-use crate::parts::translation::TranslationTable;
+use crate::parts::translation::{MAPPING_BYTES, TranslationTable};
 use crate::parts::trims::Trims;
 use crate::parts::victims::{self, Policy};
 use crate::{
-    AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Label,
+    AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
     Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 pub(super) const COLLECTED: Stream = 1;
-pub(super) const TRANSLATION: Stream = 2;
+/// The stream of translation pages.
+pub const TRANSLATION: Stream = 2;
 
 /// The first stream that is a scheme's own.
 pub const OWN: Stream = 3;
@@ -38,8 +41,19 @@ pub const OWN: Stream = 3;
 /// When a die collects: translation pages need a block of their own.
 const GC_THRESHOLD: Parameter = Parameter { default: "2", ..page_space::GC_THRESHOLD };
 
+/// Whether a host write waits for what a lookup that misses does.
+const WRITE_MISSES: Parameter = Parameter {
+    name: "write_misses",
+    kind: Kind::Choice { of: &["wait", "background"] },
+    default: "wait",
+    meaning: "Whether a write that misses waits for its translation page; in the background it is programmed at once, and neither writes nor \
+              reads wait for what makes room in the cache.",
+    source: "Gupta 2009 (wait); EagleTree (background)",
+};
+
 /// The parameters of every demand-paged scheme.
-pub const PARAMETERS: [Parameter; 5] = joined(&[&victims::PARAMETERS, &[GC_THRESHOLD, summary::PARAMETER]]);
+pub const PARAMETERS: [Parameter; 7] =
+    joined(&[&[MAPPING_BYTES, WRITE_MISSES], &victims::PARAMETERS, &[GC_THRESHOLD, summary::PARAMETER]]);
 
 /// A slot of a scheme's cache.
 type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;
@@ -54,7 +68,11 @@ pub struct DemandPaged<S: DemandScheme> {
     pub(super) aside: Vec<Pbn>,
     pub(super) moving: Vec<Ppn>,
     pub(super) updates: Vec<(u32, Lpn, Ppn)>,
+    pub(super) placement: Placement,
+    pub(super) copy_choice: CopyChoice,
     delays: AccessDelays,
+    /// Whether nobody waits for a write's lookup, nor for making room in the cache.
+    background: bool,
     footprint: Footprint,
 }
 
@@ -65,7 +83,8 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let threshold = values.integer("gc_threshold") as usize;
         let copies = S::copies(layout, values)?;
         let pages_per_block = u64::from(layout.geometry.pages_per_block());
-        let translation_pages = u64::from(copies) * u64::from(TranslationTable::pages(layout));
+        let entries_per_page = TranslationTable::entries_per_page(layout, values);
+        let translation_pages = u64::from(copies) * u64::from(layout.logical_pages.div_ceil(entries_per_page));
         let valid = u64::from(layout.logical_pages) + translation_pages + u64::from(copies) * pages_per_block;
         let summaries = Summaries::from_values(values, layout, S::ENTRY.name)?;
         let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
@@ -75,7 +94,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             let roomiest = (0..space.dies()).max_by_key(|&die| space.free_on(die));
             aside.extend(roomiest.and_then(|die| space.set_aside(die)));
         }
-        let table = TranslationTable::new(layout, copies);
+        let table = TranslationTable::new(layout.logical_pages, entries_per_page, copies);
         let (cache, structures) = S::cache(layout, values)?;
         let cached = structures
             .into_iter()
@@ -87,7 +106,10 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             space,
             moving: Vec::new(),
             updates: Vec::new(),
+            placement: S::placement(values),
+            copy_choice: S::copy_choice(values),
             delays: S::delays(values),
+            background: values.word(WRITE_MISSES.name) == "background",
             footprint: cached.with("global translation directory", table.directory_bytes(), 0).with(
                 "translation pages",
                 0,
@@ -185,7 +207,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         data: &D::Data,
         next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
     ) -> Result<(), FtlError> {
-        let slot = self.lookup(media, lpn)?;
+        let slot = self.lookup(media, lpn, self.background)?;
         let to = self.append_on(media, stream, Label::new(lpn.get(), Role::Data), data, next_die)?;
         self.remap(media, lpn, slot, Some(to));
         Ok(())
@@ -193,7 +215,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Forgets what flash holds of a logical page.
     pub fn trim_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
-        let slot = self.lookup(media, lpn)?;
+        let slot = self.lookup(media, lpn, false)?;
         if let Some(old) = self.cache.ppn(slot) {
             self.remap(media, lpn, slot, None);
             self.trims.trimmed_at(lpn, old);
@@ -226,7 +248,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Where a logical page lies, for reading it.
     fn find<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
-        match self.lookup(media, lpn) {
+        match self.lookup(media, lpn, false) {
             Ok(slot) => Ok(self.cache.ppn(slot)),
             // A changed entry cannot leave the cache any more, so this one is fetched each time it is needed.
             Err(FtlError::ReadOnly { .. }) => {
@@ -237,17 +259,26 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// The cached entry of a logical page, fetched if need be.
-    fn lookup<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
+    /// The cached entry of a logical page, fetched if need be; `apart`, nobody waits for that.
+    fn lookup<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, apart: bool) -> Result<SlotOf<S>, FtlError> {
         media.spend(self.delays.read);
         if let Some(slot) = self.cache.find(lpn) {
             media.note(Note::MappingHit);
             return Ok(self.cache.touch(slot));
         }
         media.note(Note::MappingMiss);
+        if apart { media.detached(|media| self.fetch(media, lpn)) } else { self.fetch(media, lpn) }
+    }
+
+    /// Brings the entry of a logical page into the cache.
+    fn fetch<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
         media.because(Cause::Mapping, |media| {
             if self.cache.is_full() {
-                self.make_way(media)?;
+                if self.background {
+                    media.detached(|media| self.make_way(media))?;
+                } else {
+                    self.make_way(media)?;
+                }
             }
             let page = self.table.page_of(lpn);
             let (content, lost) = self.read_translation(media, page)?;

@@ -61,9 +61,13 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 
     fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
         self.tidy(media)?;
+        if let Some(die) = self.die_in_use(stream) {
+            return Ok(die);
+        }
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(stream);
             if self.has_place(media, die, stream)? {
+                self.placement.goes_on(stream, die);
                 return Ok(die);
             }
         }
@@ -102,6 +106,12 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 }
 
 impl<S: DemandScheme> DemandPaged<S> {
+    /// The die of the block that a stream fills one at a time, while that has room.
+    #[inline]
+    fn die_in_use(&self, stream: Stream) -> Option<u32> {
+        self.placement.die(stream).filter(|&die| self.space.has_room(die, stream))
+    }
+
     /// The next die in turn of one channel that has a place for a page of a stream, perhaps after collecting there; none if no die
     /// of that channel has.
     pub fn next_die_on<D: Device>(
@@ -200,6 +210,9 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// A die for a translation page in the middle of a collection, when nothing else may be collected; on none of these channels
     /// if that is possible.
     fn die_for_translation(&mut self, channels: &[u32]) -> Result<u32, FtlError> {
+        if let Some(die) = self.die_in_use(TRANSLATION) {
+            return Ok(die);
+        }
         for avoided in [channels, &[]] {
             for _ in 0..self.space.dies() {
                 let die = self.space.take_turn(TRANSLATION);

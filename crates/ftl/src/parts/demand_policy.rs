@@ -6,6 +6,8 @@
 
 use flash::{Lpn, Ppn};
 
+use crate::parts::copy_choice::CopyChoice;
+use crate::parts::placement::Placement;
 use crate::parts::translation::TranslationTable;
 use crate::{AccessDelays, ConfigError, Entry, Kind, Layout, Parameter, Values};
 
@@ -44,6 +46,16 @@ pub trait DemandScheme {
     /// Copies of each translation page, on different channels.
     fn copies(_layout: &Layout, _values: &Values) -> Result<u32, ConfigError> {
         Ok(1)
+    }
+
+    /// Which copy of a translation page a miss reads, for a scheme that declares [`copy_choice::PARAMETER`](crate::parts::copy_choice::PARAMETER).
+    fn copy_choice(_values: &Values) -> CopyChoice {
+        CopyChoice::default()
+    }
+
+    /// Which streams fill one block after the other instead of taking the dies in turn.
+    fn placement(_values: &Values) -> Placement {
+        Placement::default()
     }
 
     /// What accesses to the cache take, for a scheme that declares [`RAM_DELAYS`].

@@ -1,7 +1,7 @@
 //! Translation pages of the demand-paged machine, read and written.
 //!
-//! A translation page may have copies on several channels (R 3.2). They are written together; a read takes the copy whose
-//! channel is idle, the first if it is, else the one that is free first. A copy that cannot be read is written anew from
+//! A translation page may have copies on several channels (R 3.2). They are written together; which one is read,
+//! `copy_choice.rs` says, and among equals it is the first. A copy that cannot be read is written anew from
 //! another. When none can, the mirror replaces it, without the scan that a controller would need.
 
 use flash::{Lpn, Ppn, Role};
@@ -29,8 +29,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Reads a copy of a translation page: the first whose channel is idle, else the one that is free first. One that cannot
-    /// be read is passed over. Returns the content, none if there is none, and the copies that are lost though others are not.
+    /// Reads a copy of a translation page: the one that keeps the miss waiting least. One that cannot be read is passed over. Returns the content, none if there is none, and the copies that are lost though others are not.
     pub(super) fn read_translation<D: Device>(
         &self,
         media: &mut Media<D>,
@@ -45,7 +44,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         loop {
             let there = (0..).zip(locations).filter_map(|(copy, ppn)| Some((copy, (*ppn)?)));
             let left = there.filter(|(copy, _)| !lost.contains(copy));
-            let next = left.min_by_key(|&(copy, ppn)| (media.busy(self.space.channel_of(ppn)), copy));
+            let next = left.min_by_key(|&(copy, ppn)| (self.copy_choice.delay(media, &self.space, ppn), copy));
             let Some((copy, ppn)) = next else { return Ok((None, Vec::new())) };
             match media.read_to_move(ppn)? {
                 Some(content) => return Ok((Some(content.data), lost)),

@@ -28,7 +28,7 @@ const BATCH_UPDATE: Parameter = Parameter {
     kind: Kind::Choice { of: &["true", "false"] },
     default: "true",
     meaning: "Whether writing a translation page writes all its changed entries in the CMT, not only the one that leaves.",
-    source: "Gupta 2009; R 3.2.3",
+    source: "Gupta 2009",
 };
 
 /// The parameters of this cache.
@@ -92,7 +92,7 @@ impl MappingCache {
     /// The cache that [`PARAMETERS`] ask for, and what it takes in RAM.
     pub fn from_values(layout: &Layout, values: &Values) -> (Self, Ram) {
         let entries = entries(values);
-        let per_page = TranslationTable::entries_per_page(layout);
+        let per_page = TranslationTable::entries_per_page(layout, values);
         let recency = |capacity| Recency::from_values(values, capacity);
         let batches = values.word("batch_update") == "true";
         let cache = Self::new(entries, recency, layout.logical_pages, per_page, batches);
@@ -244,12 +244,11 @@ impl MapCache for MappingCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::testing::layout;
 
     #[test]
     fn dirty_entries_are_cleaned_page_by_page() {
         // Pages of 512 bytes hold 128 entries.
-        let table = TranslationTable::new(&layout(40, 16, 300), 1);
+        let table = TranslationTable::new(300, 128, 1);
         let mut cache = MappingCache::new(4, |capacity| Recency::segmented(capacity, 2), 300, 128, true);
         for lpn in [2, 129, 1] {
             let slot = cache.insert(Lpn::new(lpn), &table);
@@ -268,7 +267,7 @@ mod tests {
 
     #[test]
     fn without_batches_only_what_leaves_becomes_clean() {
-        let table = TranslationTable::new(&layout(40, 16, 300), 1);
+        let table = TranslationTable::new(300, 128, 1);
         let mut cache = MappingCache::new(4, |capacity| Recency::segmented(capacity, 0), 300, 128, false);
         for lpn in [2, 129, 1] {
             let slot = cache.insert(Lpn::new(lpn), &table);
@@ -283,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_victim_that_is_newer_than_flash_names_its_translation_page() {
-        let table = TranslationTable::new(&layout(40, 16, 300), 1);
+        let table = TranslationTable::new(300, 128, 1);
         let mut cache = MappingCache::new(2, |capacity| Recency::segmented(capacity, 0), 300, 128, true);
         let slots = [5, 200].map(|lpn| cache.insert(Lpn::new(lpn), &table));
         assert!(cache.is_full());

@@ -1,7 +1,7 @@
 //! The mapping table on flash: translation pages, found by the global translation directory (GTD) in RAM.
 //!
-//! A translation page holds `page_size / 4` consecutive entries LPN → PPN. What the pages on flash say is mirrored here, four
-//! bytes an entry, because a simulated page has no bytes to keep it in; the mirror of a page changes only at the moment the
+//! A translation page holds as many consecutive entries LPN → PPN as [`MAPPING_BYTES`] leaves room for. What the pages on flash say is
+//! mirrored here, four bytes an entry, because a simulated page has no bytes to keep it in; the mirror of a page changes only at the moment the
 //! page is programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its page.
 //!
 //! A page may be kept in several copies (R 3.2); the directory then has a place for each.
@@ -9,7 +9,17 @@
 use flash::{Lpn, Ppn, long_array};
 
 use crate::parts::prefetch::prefetch;
-use crate::{BrokenInvariant, Device, Layout, Media};
+use crate::{BrokenInvariant, Device, Kind, Layout, Media, Parameter, Values};
+
+/// What an entry of a translation page takes.
+pub const MAPPING_BYTES: Parameter = Parameter {
+    name: "mapping_bytes",
+    kind: Kind::Choice { of: &["4", "8"] },
+    default: "4",
+    meaning: "Bytes of a mapping in a translation page: 4 for a PPN found by its position, 8 with the LPN beside it. Half as many mappings in a \
+              page make twice as many pages of the map.",
+    source: "Gupta 2009 (4); R 3.1 (8: 512 mappings in 4 KiB)",
+};
 
 /// GTD and the content of the translation pages.
 #[derive(Clone, Debug)]
@@ -22,23 +32,19 @@ pub struct TranslationTable {
 }
 
 impl TranslationTable {
-    /// Entries of four bytes in a page.
-    pub fn entries_per_page(layout: &Layout) -> u32 {
-        layout.geometry.page_size_bytes() / 4
+    /// Entries in a page, as many as [`MAPPING_BYTES`] leaves room for: a multiple of 64.
+    pub fn entries_per_page(layout: &Layout, values: &Values) -> u32 {
+        let mapping_bytes = if values.word(MAPPING_BYTES.name) == "8" { 8 } else { 4 };
+        layout.geometry.page_size_bytes() / mapping_bytes
     }
 
-    /// Translation pages that a layout needs.
-    pub fn pages(layout: &Layout) -> u32 {
-        layout.logical_pages.div_ceil(Self::entries_per_page(layout))
-    }
-
-    /// A table of which no page has been written; each will have so many copies, at least one.
-    pub fn new(layout: &Layout, copies: u32) -> Self {
+    /// A table for so many logical pages of which no page has been written; each will have so many copies, at least one.
+    pub fn new(logical_pages: u32, entries_per_page: u32, copies: u32) -> Self {
         Self {
-            directory: vec![None; (Self::pages(layout) * copies) as usize],
+            directory: vec![None; (logical_pages.div_ceil(entries_per_page) * copies) as usize],
             copies,
-            content: long_array(None, layout.logical_pages as usize),
-            entries_per_page: Self::entries_per_page(layout),
+            content: long_array(None, logical_pages as usize),
+            entries_per_page,
         }
     }
 

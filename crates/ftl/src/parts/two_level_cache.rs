@@ -244,11 +244,10 @@ impl MapCache for TwoLevelCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::testing::layout;
 
     /// A cache of two entries and one page over three translation pages of 128 entries.
     fn small() -> (TwoLevelCache, TranslationTable) {
-        (TwoLevelCache::new(2, 1, 300, 128), TranslationTable::new(&layout(40, 16, 300), 1))
+        (TwoLevelCache::new(2, 1, 300, 128), TranslationTable::new(300, 128, 1))
     }
 
     #[test]

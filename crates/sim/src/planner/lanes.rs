@@ -183,6 +183,15 @@ impl Lanes {
         start
     }
 
+    /// The first moment from `from` on at which neither the bus nor a die of a channel is at work.
+    pub(crate) fn first_idle(&self, channel: u32, from: u64) -> u64 {
+        let first = channel * self.dies_per_channel;
+        (first..first + self.dies_per_channel).fold(self.first_gap(channel, from, |_| true), |idle, die| {
+            let held = self.from(die, from).iter();
+            idle.max(held.fold(from, |free, held| if held.tag.start <= free { free.max(held.end) } else { free }))
+        })
+    }
+
     /// The first spot for an operation that is ready at `ready`, between the promises that stay: beside others of its kind on
     /// other planes, in a gap of its die, or behind everything.
     pub(crate) fn fit(&self, want: &Want, ready: u64, stays: impl Fn(&Tag) -> bool + Copy) -> Spot {

@@ -33,6 +33,31 @@ struct Emptied {
 impl Planner {
     /// Plans a read that would have to wait until `waiting`, past what lets it.
     pub(super) fn pass(&mut self, task: Task, at: u64, waiting: Spot) -> Spot {
+        let (spot, halt) = self.find_way(task, at, waiting);
+        if spot.end >= waiting.end {
+            self.insert(task, at, waiting, 0);
+            return waiting;
+        }
+        if let Some(halt) = halt {
+            self.split(&halt, at, spot.end);
+        }
+        let emptied = self.empty(self.lanes.channel(task.die), at, 0);
+        self.insert(task, at, spot, 0);
+        self.plan_again(emptied, at);
+        spot
+    }
+
+    /// When a read that would have to wait until `waiting` would be done, past what lets it.
+    pub(super) fn end_past(&mut self, task: Task, at: u64, waiting: Spot) -> u64 {
+        let (spot, halt) = self.find_way(task, at, waiting);
+        if let Some(Halt { item, position, .. }) = halt {
+            self.lanes.set_end(task.die, position, item.spot.end);
+        }
+        spot.end.min(waiting.end)
+    }
+
+    /// The spot of a read that passes what lets it; and what has to stop for that, which is shortened already.
+    fn find_way(&mut self, task: Task, at: u64, waiting: Spot) -> (Spot, Option<Halt>) {
         let Abilities { gc_yields, suspend, .. } = self.abilities;
         // What a read would suspend at once need not begin before it.
         let stays = move |tag: &Tag| tag.job == 0 || tag.start < at || !(gc_yields || suspend.covers(tag.op));
@@ -49,17 +74,7 @@ impl Planner {
                 halt = None;
             }
         }
-        if spot.end >= waiting.end {
-            self.insert(task, at, waiting, 0);
-            return waiting;
-        }
-        if let Some(halt) = halt {
-            self.split(&halt, at, spot.end);
-        }
-        let emptied = self.empty(self.lanes.channel(task.die), at, 0);
-        self.insert(task, at, spot, 0);
-        self.plan_again(emptied, at);
-        spot
+        (spot, halt)
     }
 
     /// Takes the operations of a channel back that come later than a job and do not begin before `at`.

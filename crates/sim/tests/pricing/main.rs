@@ -1,6 +1,7 @@
 //! Timelines worked out by hand, and the same rules carried out with plain lists.
 
 mod abilities;
+mod copies;
 
 use flash::Pbn;
 use ftl::{Cause, Nanos, Op, Task, Timing};
@@ -47,8 +48,8 @@ fn dies_of_different_channels_do_not_meet() {
     let mut pricing = pricing(2, 1);
     assert_eq!(perform(&mut pricing, Op::Program, 0, 0), (0, 300));
     assert_eq!(perform(&mut pricing, Op::Program, 1, 0), (0, 300));
-    assert_eq!(pricing.channel_free_from(1, Nanos(20)), Nanos(100));
-    assert_eq!(pricing.channel_free_from(1, Nanos(120)), Nanos(120));
+    assert_eq!(pricing.channel_idle_from(1, Nanos(20)), Nanos(300));
+    assert_eq!(pricing.channel_idle_from(1, Nanos(320)), Nanos(320));
 }
 
 #[test]
@@ -99,7 +100,8 @@ fn one_resource_costs_latency_plus_transfer_and_overlaps_nothing() {
     assert_eq!(perform(&mut pricing, Op::Read, 5, 400), (425, 550));
     assert_eq!(pricing.die_busy_ns().collect::<Vec<_>>(), [2050]);
     assert!(!pricing.has_channels());
-    assert_eq!(pricing.channel_free_from(2, Nanos(0)), Nanos(2500));
+    assert_eq!(pricing.channel_idle_from(2, Nanos(0)), Nanos(550), "between two operations");
+    assert_eq!(pricing.channel_idle_from(2, Nanos(1000)), Nanos(2500));
 }
 
 /// Twice the shortest operation, a read.
@@ -203,6 +205,8 @@ fn timelines_agree_with_complete_lists() {
                 let op = Op::ALL[draw(3) as usize];
                 let die = draw(u64::from(dies)) as u32;
                 let expected = lists.perform(op, die, cursor);
+                let would_end = pricing.would_end(Task::new(op, Cause::Host, Pbn::new(die), die), Nanos(cursor));
+                assert_eq!(would_end.0, expected.1, "request {request}, step {step}: told before it is promised");
                 let found = perform(&mut pricing, op, die, cursor);
                 assert_eq!(
                     found, expected,
