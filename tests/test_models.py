@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import ftlkit
 from ftlkit.models import rftl
 
 
@@ -22,6 +23,21 @@ def test_table_1_of_rftl() -> None:
     for replicas, megabytes, extra in rows:
         assert rftl.map_mb(replicas) == megabytes
         assert rftl.extra_writes(replicas) == pytest.approx(extra)
+
+
+def test_the_map_of_a_simulated_device_is_as_large_as_the_model_says() -> None:
+    for replicas in (1, 3):
+        ftl = {"name": "rftl", "replicas": str(replicas), "mapping_bytes": str(rftl.MAPPING_BYTES)}
+        run = ftlkit.run_study(
+            {
+                "device": {"capacity": "64MiB", "channels": 4, "page_size": "4KiB"},
+                "workload": {"generator": {"requests": 10, "span": "1MiB"}},
+                "ftl": [ftl],
+            }
+        ).document["runs"][0]
+        assert run["footprint"]["flash_bytes"] == rftl.map_bytes(16384, 4096, replicas)
+    # 100 GB of 4 KB, but for what does not fill the last translation page.
+    assert rftl.map_bytes(25_000_000, 4096) == pytest.approx(1e6 * rftl.map_mb(0), rel=1e-4)
 
 
 def test_copies_on_more_channels_are_always_cheaper_and_figure_6_has_all_its_curves() -> None:

@@ -31,8 +31,14 @@ class Latencies:
 TABLE_3 = Latencies()
 """SSD settings of R tab. 3."""
 
-MAP_MB = 200
-"""One copy of the map of a 100 GB device, in MB (R tab. 1)."""
+MAPPING_BYTES = 8
+"""What a mapping takes on flash, in bytes: 512 in a page of 4 KB (R 3.1)."""
+
+PAGE_KB = 4
+"""What a page holds, in KB (R 5.1)."""
+
+DEVICE_GB = 100
+"""The device of R tab. 1, in GB."""
 
 EXTRA_WRITES = 0.4
 """Extra writes for each replica, as a ratio to all writes (R tab. 1)."""
@@ -72,10 +78,20 @@ def extra_writes(replicas: int) -> float:
     return EXTRA_WRITES * replicas
 
 
-def map_mb(replicas: int) -> int:
-    """What the map takes on flash in MB, on a 100 GB device with so many replicas besides the original (R tab. 1)."""
+def map_bytes(logical_pages: int, page_bytes: int, replicas: int = 0, *, mapping_bytes: int = MAPPING_BYTES) -> int:
+    """What the map of so many logical pages takes on flash, in whole pages, with so many replicas besides the original."""
     _check_replicas(replicas)
-    return MAP_MB * (replicas + 1)
+    translation_pages = -(-logical_pages // (page_bytes // mapping_bytes))
+    return translation_pages * page_bytes * (replicas + 1)
+
+
+def map_mb(replicas: int) -> int:
+    """What the map takes on flash in MB, on a 100 GB device with so many replicas besides the original (R tab. 1).
+
+    A MB is 1000 KB and a GB 1000 MB, as the table's round numbers ask for.
+    """
+    _check_replicas(replicas)
+    return DEVICE_GB * 1000 // PAGE_KB * MAPPING_BYTES // 1000 * (replicas + 1)
 
 
 def curves(miss_ratios: Iterable[float]) -> list[dict[str, float | str]]:

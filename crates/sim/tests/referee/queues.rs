@@ -14,16 +14,16 @@ use crate::stream::{Pace, Step, Stream};
 
 /// Times of a device, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Times {
-    pub read: u64,
-    pub program: u64,
-    pub erase: u64,
-    pub transfer: u64,
+pub(crate) struct Times {
+    pub(crate) read: u64,
+    pub(crate) program: u64,
+    pub(crate) erase: u64,
+    pub(crate) transfer: u64,
 }
 
 impl Times {
     /// What an operation takes on an idle device.
-    pub fn alone(&self, op: Op) -> u64 {
+    pub(crate) fn alone(&self, op: Op) -> u64 {
         match op {
             Op::Read => self.read + self.transfer,
             Op::Program => self.transfer + self.program,
@@ -80,7 +80,7 @@ struct Referee<'a> {
 }
 
 /// Response times of all requests of a stream, in nanoseconds.
-pub fn responses(stream: &Stream, channels: usize, dies_per_channel: usize, times: Times) -> Vec<u64> {
+pub(crate) fn responses(stream: &Stream, channels: usize, dies_per_channel: usize, times: Times) -> Vec<u64> {
     let requests = &stream.requests;
     let mut referee = Referee {
         stream,
@@ -133,7 +133,9 @@ impl Referee<'_> {
                 self.begun_at[request] = now;
                 let free = (0..self.missing[request].len()).filter(|&step| self.missing[request][step] == 0);
                 let ready: Vec<usize> = free.collect();
-                ready.into_iter().for_each(|step| self.is_ready(now, (request, step)));
+                for step in ready {
+                    self.is_ready(now, (request, step));
+                }
                 if self.awaited[request] == 0 {
                     self.finish(now, request);
                 }

@@ -4,24 +4,24 @@
 //! operation follows those of its own stretch of work that were done when it was ready; the first of a stretch that the host does not wait for
 //! follows the one that was done just then.
 
-use flash::{Chip, Flash, Geometry, Lean, Lpn};
+use flash::{Chip, Geometry, Lean, Lpn};
 use ftl::{Ftl, Layout, Media, Nanos, Op, Request, Span, Task, Timed, Timing, registry};
 use sim::Pricing;
 
 /// An operation of a request.
 #[derive(Clone, Debug)]
-pub struct Step {
-    pub op: Op,
-    pub die: usize,
+pub(crate) struct Step {
+    pub(crate) op: Op,
+    pub(crate) die: usize,
     /// Steps of the same request that it follows.
-    pub after: Vec<usize>,
+    pub(crate) after: Vec<usize>,
     /// Whether the host waits for it.
-    pub awaited: bool,
+    pub(crate) awaited: bool,
 }
 
 /// When requests begin.
 #[derive(Clone, Debug)]
-pub enum Pace {
+pub(crate) enum Pace {
     /// So many are outstanding.
     Closed(usize),
     /// At these times, in nanoseconds.
@@ -30,9 +30,9 @@ pub enum Pace {
 
 /// All requests of a run.
 #[derive(Clone, Debug)]
-pub struct Stream {
-    pub requests: Vec<Vec<Step>>,
-    pub pace: Pace,
+pub(crate) struct Stream {
+    pub(crate) requests: Vec<Vec<Step>>,
+    pub(crate) pace: Pace,
 }
 
 struct Priced {
@@ -95,13 +95,13 @@ fn steps(priced: &[Priced]) -> Vec<Step> {
 type Device = Timed<Chip<Lean>, Recorder>;
 
 /// A scheme on a priced device.
-pub struct Bench {
+pub(crate) struct Bench {
     media: Media<Device>,
     ftl: Box<dyn Ftl<Device>>,
 }
 
 impl Bench {
-    pub fn new(
+    pub(crate) fn new(
         scheme: &str,
         settings: &[(&str, String)],
         geometry: Geometry,
@@ -129,7 +129,7 @@ impl Bench {
     }
 
     /// Brings the device into a state, one request after the other, and starts the clock anew.
-    pub fn prepare(&mut self, requests: impl IntoIterator<Item = (u32, bool)>) {
+    pub(crate) fn prepare(&mut self, requests: impl IntoIterator<Item = (u32, bool)>) {
         for request in requests {
             let now = self.media.now().0;
             self.serve(request, now);
@@ -139,7 +139,7 @@ impl Bench {
     }
 
     /// Serves requests; returns what they asked of the device, and their response times by the simulation, in nanoseconds.
-    pub fn run(&mut self, requests: impl IntoIterator<Item = (u32, bool)>, pace: Pace) -> (Stream, Vec<u64>) {
+    pub(crate) fn run(&mut self, requests: impl IntoIterator<Item = (u32, bool)>, pace: Pace) -> (Stream, Vec<u64>) {
         let mut stream = Stream { requests: Vec::new(), pace };
         let (mut responses, mut outstanding) = (Vec::new(), std::collections::BinaryHeap::new());
         for request in requests {

@@ -1,0 +1,65 @@
+//! Where pages of a demand-paged scheme go: over all dies in turn, or into one block until that is full.
+
+use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Shape};
+use ftl::{Ftl, Layout, Media, Request, Timed, Untimed, registry};
+
+const SHAPE: Shape = Shape {
+    channels: 2,
+    dies_per_channel: 2,
+    planes_per_die: 1,
+    blocks_per_plane: 16,
+    pages_per_block: 8,
+    page_size_bytes: 512,
+};
+const LOGICAL_PAGES: u32 = 256;
+
+type Device = Timed<Chip<Full<u32>>, Untimed>;
+
+fn bench(settings: &[(&str, &str)]) -> (Media<Device>, Box<dyn Ftl<Device>>) {
+    let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
+    let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
+    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let ftl = registry::create("dftl", &settings, &layout).expect("accepted");
+    (Media::new(Timed { chip, timing: Untimed }), ftl)
+}
+
+/// Pages programmed in each block that was touched, in order of address.
+fn filled(media: &Media<Device>) -> Vec<(u32, u32)> {
+    let geometry = *media.device().geometry();
+    let blocks = (0..geometry.blocks()).map(Pbn::new).map(|pbn| (geometry.die_of(pbn), media.device().next_page(pbn)));
+    blocks.filter(|&(_, pages)| pages > 0).collect()
+}
+
+fn write(media: &mut Media<Device>, ftl: &mut dyn Ftl<Device>, lpn: u32) {
+    ftl.write(media, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
+}
+
+#[test]
+fn a_single_block_is_filled_before_the_next_is_begun_and_stripes_fill_all_dies_alike() {
+    // All entries are cached, so no translation page is written.
+    for (placement, expected) in [("single", vec![8, 4]), ("striped", vec![3, 3, 3, 3])] {
+        let (mut media, mut ftl) = bench(&[("placement", placement), ("cmt", "4KiB")]);
+        (0..12).for_each(|lpn| write(&mut media, &mut *ftl, lpn));
+        let mut pages: Vec<u32> = filled(&media).into_iter().map(|(_, pages)| pages).collect();
+        pages.sort_unstable_by_key(|&pages| std::cmp::Reverse(pages));
+        assert_eq!(pages, expected, "{placement}");
+    }
+}
+
+#[test]
+fn translation_pages_of_a_single_placement_have_one_block_of_their_own() {
+    let (mut media, mut ftl) = bench(&[("placement", "single"), ("cmt", "64"), ("cmt_policy", "lru")]);
+    (0..16).for_each(|lpn| write(&mut media, &mut *ftl, 128 * (lpn % 2) + lpn));
+    let open = filled(&media).into_iter().filter(|&(_, pages)| pages < SHAPE.pages_per_block).count();
+    assert!(open <= 2, "one block of data and one of translation pages: {:?}", filled(&media));
+    ftl.check(&media).expect("invariants hold");
+}
+
+#[test]
+fn mappings_of_eight_bytes_take_twice_the_translation_pages() {
+    for (mapping_bytes, pages) in [("4", 2), ("8", 4)] {
+        let (_, ftl) = bench(&[("mapping_bytes", mapping_bytes)]);
+        let footprint = ftl.footprint();
+        assert_eq!(footprint.flash_bytes(), pages * 512, "{mapping_bytes} bytes a mapping of 256");
+    }
+}
