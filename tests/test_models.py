@@ -32,6 +32,7 @@ def test_the_map_of_a_simulated_device_is_as_large_as_the_model_says() -> None:
             {
                 "device": {"capacity": "64MiB", "channels": 4, "page_size": "4KiB"},
                 "workload": {"generator": {"requests": 10, "span": "1MiB"}},
+                "host": {"loop": "closed"},
                 "ftl": [ftl],
             }
         ).document["runs"][0]

@@ -79,7 +79,7 @@ def extra_writes(replicas: int) -> float:
 
 
 def map_bytes(logical_pages: int, page_bytes: int, replicas: int = 0, *, mapping_bytes: int = MAPPING_BYTES) -> int:
-    """What the map of so many logical pages takes on flash, in whole pages, with so many replicas besides the original."""
+    """Bytes of the map of so many logical pages on flash, in whole pages, with replicas besides the original."""
     _check_replicas(replicas)
     translation_pages = -(-logical_pages // (page_bytes // mapping_bytes))
     return translation_pages * page_bytes * (replicas + 1)
