@@ -213,17 +213,34 @@ fn a_sast_does_not_pass_over_a_block_for_ever() {
     assert!(scenario.gauge("full_merges_in_01") > 0.0, "taken after two");
 }
 
-/// A III.C and fig. 3: groups 0 and 1 hardly use their log blocks and become one when a block of theirs is the victim.
+/// A III.C and fig. 3 with A's own alpha: groups 0 and 1 become one when block 302 is the victim, since 6 and 2 log pages are used
+/// for 16 data pages each. Of their log blocks' own pages it would be 6 of 8 and 2 of 4.
 #[test]
 fn a_sast_joins_idle_neighbours() {
-    let settings = [("log_blocks", "5"), ("group_blocks", "4"), ("alpha", "0.8"), ("beta", "4"), ("gamma", "64")];
+    let joined = |utilisation: &[(&str, &str)]| {
+        let settings = [("log_blocks", "5"), ("group_blocks", "4"), ("region", "16"), ("alpha", "0.4")];
+        let mut scenario = Scenario::filled("a-sast", &[&settings, utilisation].concat(), 16, 8);
+        scenario.write(&A_FIG_1);
+        scenario.write(&[50]);
+        ["groups", "groups_of_8", "group_joins"].map(|name| scenario.gauge(name) as u32)
+    };
+    assert_eq!(joined(&[]), [3, 1, 1]);
+    assert_eq!(joined(&[("utilisation", "log")]), [4, 0, 0]);
+}
+
+/// A group that asks for a log block and gets room by a join instead has had its answer: the next group that asks is looked at.
+#[test]
+fn a_sast_looks_at_the_next_group_after_a_join_made_room() {
+    let settings =
+        [("log_blocks", "3"), ("group_blocks", "2"), ("region", "1"), ("alpha", "1"), ("beta", "64"), ("gamma", "1")];
     let mut scenario = Scenario::filled("a-sast", &settings, 16, 8);
-    scenario.write(&A_FIG_1);
-    scenario.write(&[50]);
-    assert_eq!(
-        (scenario.gauge("groups"), scenario.gauge("groups_of_8"), scenario.gauge("group_joins")),
-        (3.0, 1.0, 1.0)
-    );
+    // Group 2 has a full log block and one with room, group 6 a full one with pages of two data blocks.
+    scenario.write(&[9, 10, 11, 9, 10, 25, 29, 26, 30]);
+    // Group 4 asks for a fourth; the oldest leaves, and its group 2 and group 4 become one, which has room.
+    scenario.write(&[17]);
+    assert_eq!(["group_joins", "group_splits", "log_blocks"].map(|name| scenario.gauge(name) as u32), [1, 0, 2]);
+    scenario.write(&[27]);
+    assert_eq!(scenario.gauge("group_splits") as u32, 1);
 }
 
 /// A III.C and fig. 3: group 2 is written at random; once it is split, each log block serves two data blocks, not four.

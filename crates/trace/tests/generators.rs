@@ -132,6 +132,42 @@ fn parts_of_one_hot_set_share_their_popular_places_and_others_do_not() {
     assert_ne!(hottest(0, 1.0), hottest(1, 1.0));
 }
 
+/// With 10 hot places of 100 and a step every 50 draws, place `perm(k)` is hot from the time it has rank 9 until it has had rank 0.
+#[test]
+fn popular_places_drift_one_by_one() {
+    let toml = |drift: u32| {
+        format!(
+            "requests = 6000\nspan = '400KiB'\npattern = {{ hot_cold = {{ hot_data_share = 0.1, hot_request_share = 1.0, drift = {drift} }} }}"
+        )
+    };
+    let window = |drawn: &[u64]| drawn.iter().copied().collect::<BTreeSet<u64>>();
+    let drawn = units(&records(&toml(50), 4));
+    let windows: Vec<_> = drawn.chunks(50).map(window).collect();
+    assert!(windows.iter().all(|window| window.len() <= 10));
+    // Places that are hot in one window or the next: one new in each step, and all the first ones gone after ten.
+    let both = |first: usize, second: usize| windows[first].union(&windows[second]).count();
+    assert!((0..windows.len() - 1).all(|step| both(step, step + 1) <= 11));
+    assert!((0..windows.len() - 10).all(|step| windows[step].is_disjoint(&windows[step + 10])));
+    // After as many steps as there are places the first ones are back.
+    assert!(both(0, 100) <= 10);
+    assert_eq!(window(&units(&records(&toml(0), 4))).len(), 10);
+    assert_eq!(units(&records(&toml(0), 4))[..50], drawn[..50], "the first places do not depend on the drift");
+}
+
+#[test]
+fn aligned_requests_start_at_multiples_of_their_length() {
+    let toml = "requests = 20000\nspan = '400KiB'\nstart = '8KiB'\nunit = '1KiB'\naligned = true\nsizes = { choice = [{ size = '3KiB', weight = 1 }, { size = '16KiB', weight = 1 }] }";
+    let found = records(toml, 3);
+    assert!(found.iter().all(|record| (record.offset - 8192).is_multiple_of(u64::from(record.length))));
+    assert!(found.iter().all(|record| record.end() <= (8 + 400) << 10));
+    for (kib, records_that_fit) in [(3, 133), (16, 25)] {
+        let of_size = found.iter().filter(|record| record.length == kib << 10);
+        assert_eq!(of_size.map(|record| record.offset).collect::<BTreeSet<u64>>().len(), records_that_fit);
+    }
+    let loose = records(&toml.replace("aligned = true", ""), 3);
+    assert!(loose.iter().any(|record| !(record.offset - 8192).is_multiple_of(u64::from(record.length))));
+}
+
 #[test]
 fn extents_are_even_inside_and_the_last_may_be_short() {
     // 10 units in extents of 4: the last holds 2, and each of its units gets twice as much as elsewhere.

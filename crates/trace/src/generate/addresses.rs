@@ -96,18 +96,38 @@ pub(crate) struct Extents {
     units_per_extent: u64,
     units: u64,
     scatter: Option<Permutation>,
+    drift: Option<Drift>,
+}
+
+/// Popularity that moves on by one extent after every so many requests.
+#[derive(Clone, Debug)]
+struct Drift {
+    requests: u64,
+    left: u64,
+    /// How far it has moved, below the number of extents.
+    moved: u64,
 }
 
 impl Extents {
     fn new(plan: &ExtentsPlan, units: u64, master: u64) -> Self {
         // Named after the hot set alone, so that parts which agree on it share their popular places.
         let scatter = plan.hot_set.map(|set| Permutation::new(plan.count, derive(master, &format!("hot set {set}"))));
-        Self { count: plan.count, units_per_extent: plan.units_per_extent, units, scatter }
+        Self {
+            count: plan.count,
+            units_per_extent: plan.units_per_extent,
+            units,
+            scatter,
+            drift: Drift::new(plan.drift),
+        }
     }
 
     /// A unit of the extent that has this popularity rank, from 0.
     #[inline]
-    fn unit_in(&self, rank: u64, stream: &mut Stream) -> u64 {
+    fn unit_in(&mut self, rank: u64, stream: &mut Stream) -> u64 {
+        let rank = match &mut self.drift {
+            Some(drift) => drift.rank(rank, self.count),
+            None => rank,
+        };
         let extent = match &self.scatter {
             Some(permutation) => permutation.apply(rank),
             None => rank,
@@ -117,5 +137,22 @@ impl Extents {
         }
         let first = extent * self.units_per_extent;
         first + stream.below(self.units_per_extent.min(self.units - first))
+    }
+}
+
+impl Drift {
+    fn new(requests: u64) -> Option<Self> {
+        (requests > 0).then_some(Self { requests, left: requests, moved: 0 })
+    }
+
+    /// The rank that a place had at first which has this rank now. Counts a request.
+    #[inline]
+    fn rank(&mut self, rank: u64, count: u64) -> u64 {
+        if self.left == 0 {
+            self.left = self.requests;
+            self.moved = (self.moved + 1) % count;
+        }
+        self.left -= 1;
+        (rank + self.moved) % count
     }
 }

@@ -63,6 +63,8 @@ struct PartState {
     unit: u64,
     /// One past the last byte it read or wrote; the region's first byte before it did.
     next_offset: u64,
+    /// Whether requests start at multiples of their length.
+    aligned: bool,
     /// Whether it has read or written.
     begun: bool,
     stream: u8,
@@ -171,6 +173,7 @@ impl PartState {
             region: (first, first + plan.units * range.unit),
             unit: range.unit,
             next_offset: first,
+            aligned: plan.aligned,
             begun: false,
             stream: plan.stream,
         }
@@ -208,12 +211,11 @@ impl PartState {
         if continues {
             return self.next_offset;
         }
-        let offset = self.region.0 + self.places.draw(&mut self.place_stream) * self.unit;
-        if offset + length <= self.region.1 {
-            return offset;
-        }
-        let units = (self.region.1 - self.region.0 - length) / self.unit;
-        self.region.0 + units * self.unit
+        let grain = if self.aligned { length } else { self.unit };
+        let drawn = self.places.draw(&mut self.place_stream) * self.unit;
+        let last = self.region.1 - self.region.0 - length;
+        let offset = if self.aligned { drawn - drawn % grain } else { drawn };
+        self.region.0 + if offset <= last { offset } else { last - last % grain }
     }
 }
 

@@ -47,6 +47,7 @@ pub(crate) struct PartPlan {
     pub(crate) write_share: f64,
     pub(crate) trim_share: f64,
     pub(crate) sequential_share: f64,
+    pub(crate) aligned: bool,
     pub(crate) sizes: SizesPlan,
     pub(crate) stream: u8,
 }
@@ -66,6 +67,8 @@ pub(crate) struct ExtentsPlan {
     pub(crate) units_per_extent: u64,
     /// The number of the scattering, or none for extents in order.
     pub(crate) hot_set: Option<u64>,
+    /// Requests after which popularity moves on by one extent, or 0.
+    pub(crate) drift: u64,
 }
 
 /// How long a part's requests are, in bytes.
@@ -136,6 +139,7 @@ struct Settings<'a> {
     write_share: Option<f64>,
     trim_share: f64,
     sequential_share: f64,
+    aligned: bool,
     sizes: Option<&'a Sizes>,
     stream: u8,
 }
@@ -147,6 +151,7 @@ impl<'a> Settings<'a> {
             write_share: spec.write_share,
             trim_share: spec.trim_share,
             sequential_share: spec.sequential_share,
+            aligned: spec.aligned,
             sizes: spec.sizes.as_ref(),
             stream: spec.stream,
         }
@@ -169,6 +174,7 @@ fn plan_phases(spec: &GeneratorSpec, phases: &[Phase], units: u64) -> Result<Vec
             write_share: phase.write_share.or(outer.write_share),
             trim_share: phase.trim_share.unwrap_or(outer.trim_share),
             sequential_share: phase.sequential_share.unwrap_or(outer.sequential_share),
+            aligned: phase.aligned.unwrap_or(outer.aligned),
             sizes: phase.sizes.as_ref().or(outer.sizes),
             stream: phase.stream.unwrap_or(outer.stream),
             ..outer
@@ -195,6 +201,7 @@ fn plan_parts(settings: &Settings<'_>, pattern: &Pattern, key: &str, units: u64)
             write_share: part.write_share.or(settings.write_share),
             trim_share: part.trim_share.unwrap_or(settings.trim_share),
             sequential_share: part.sequential_share.unwrap_or(settings.sequential_share),
+            aligned: part.aligned.unwrap_or(settings.aligned),
             sizes: part.sizes.as_ref().or(settings.sizes),
             stream: part.stream.unwrap_or(settings.stream),
             ..*settings
@@ -228,6 +235,7 @@ fn plan_part(
         write_share,
         trim_share,
         sequential_share: check_share(&beside(key, "sequential_share"), settings.sequential_share)?,
+        aligned: settings.aligned,
         sizes: check_sizes(&beside(key, "sizes"), settings.sizes, settings.unit, units)?,
         stream: settings.stream,
     })
@@ -258,7 +266,7 @@ fn plan_zipf(zipf: &Zipf, key: &str, unit: u64, units: u64) -> Result<PlacesPlan
         let rule = "must be 0 to 16; 0 is uniform, disks usually show 0.6 to 1.2";
         return Err(SpecError::field(format!("{key}.theta"), zipf.theta, rule));
     }
-    let extents = plan_extents(&key, zipf.extent, zipf.scatter, zipf.hot_set, unit, units)?;
+    let extents = plan_extents(&key, zipf.extent, zipf.scatter.then_some(zipf.hot_set), zipf.drift, unit, units)?;
     Ok(PlacesPlan::Zipf { theta: zipf.theta, extents })
 }
 
@@ -269,7 +277,8 @@ fn plan_hot_cold(hot_cold: &HotCold, key: &str, unit: u64, units: u64) -> Result
         let rule = "must be above 0 and below 1; for one temperature use `uniform`";
         return Err(SpecError::field(format!("{key}.hot_data_share"), data_share, rule));
     }
-    let extents = plan_extents(&key, hot_cold.extent, hot_cold.scatter, hot_cold.hot_set, unit, units)?;
+    let hot_set = hot_cold.scatter.then_some(hot_cold.hot_set);
+    let extents = plan_extents(&key, hot_cold.extent, hot_set, hot_cold.drift, unit, units)?;
     if extents.count < 2 {
         let rule = "two temperatures need at least two extents; use a smaller `extent` or a larger `span`";
         return Err(SpecError::field(format!("{key}.extent"), Bytes(extents.units_per_extent * unit), rule));
@@ -282,8 +291,8 @@ fn plan_hot_cold(hot_cold: &HotCold, key: &str, unit: u64, units: u64) -> Result
 fn plan_extents(
     key: &str,
     extent: Option<Bytes>,
-    scatter: bool,
-    hot_set: u64,
+    hot_set: Option<u64>,
+    drift: u64,
     unit: u64,
     units: u64,
 ) -> Result<ExtentsPlan, SpecError> {
@@ -297,5 +306,5 @@ fn plan_extents(
         return Err(SpecError::field(format!("{key}.extent"), Bytes(bytes), rule));
     }
     let units_per_extent = bytes / unit;
-    Ok(ExtentsPlan { count: units.div_ceil(units_per_extent), units_per_extent, hot_set: scatter.then_some(hot_set) })
+    Ok(ExtentsPlan { count: units.div_ceil(units_per_extent), units_per_extent, hot_set, drift })
 }

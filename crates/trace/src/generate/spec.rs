@@ -52,6 +52,10 @@ pub struct GeneratorSpec {
     /// Share of reads and writes that start exactly where the one before them ended (in a mixture: the one before them of the
     /// same part), 0 to 1. One that would leave the range goes where the pattern says instead. Default 0.
     pub sequential_share: f64,
+    /// Whether reads and writes that do not continue an earlier one start at a multiple of their own length, counted from the
+    /// start of their range, as a program that reads and writes records does; else at a multiple of `unit`. Default false.
+    #[serde(skip_serializing_if = "is_false")]
+    pub aligned: bool,
     /// How long requests are (trims are one unit). Default: one unit, whatever `unit` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
@@ -72,6 +76,7 @@ impl Default for GeneratorSpec {
             write_share: None,
             trim_share: 0.0,
             sequential_share: 0.0,
+            aligned: false,
             sizes: None,
             stream: 0,
         }
@@ -120,6 +125,10 @@ pub struct Zipf {
     /// a phase with another number moves them. Default 0.
     #[serde(default)]
     pub hot_set: u64,
+    /// Requests after which popularity moves on by one extent: each takes the rank before its own, and the first becomes
+    /// the last. Requests count that this part draws a place for. Default 0: places stay.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub drift: u64,
 }
 
 /// Settings of [`Pattern::HotCold`].
@@ -139,10 +148,23 @@ pub struct HotCold {
     /// As in [`Zipf::hot_set`].
     #[serde(default)]
     pub hot_set: u64,
+    /// As in [`Zipf::drift`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub drift: u64,
 }
 
 fn scattered() -> bool {
     true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// One ingredient of [`Pattern::Mixed`].
@@ -166,6 +188,9 @@ pub struct Part {
     /// As in [`GeneratorSpec::sequential_share`]; the part remembers where its own last request ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential_share: Option<f64>,
+    /// As in [`GeneratorSpec::aligned`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aligned: Option<bool>,
     /// As in [`GeneratorSpec::sizes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
@@ -198,6 +223,9 @@ pub struct Phase {
     /// As in [`GeneratorSpec::sequential_share`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential_share: Option<f64>,
+    /// As in [`GeneratorSpec::aligned`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aligned: Option<bool>,
     /// As in [`GeneratorSpec::sizes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,

@@ -143,6 +143,7 @@ impl Server {
             write_share: None,
             trim_share: None,
             sequential_share: Some(sequential_share),
+            aligned: None,
             sizes: Some(choice(sizes)),
             stream: None,
         };
@@ -172,6 +173,7 @@ impl Popularity {
                 extent: Some(Bytes(SERVER_EXTENT_KIB << 10)),
                 scatter: true,
                 hot_set: 0,
+                drift: 0,
             }),
         }
     }
@@ -202,7 +204,7 @@ fn arrivals(mean_gap_ns: u64, burst: f64) -> Arrivals {
 }
 
 fn popular_extents(theta: f64, extent_kib: u64) -> Pattern {
-    Pattern::Zipf(Zipf { theta, extent: Some(Bytes(extent_kib << 10)), scatter: true, hot_set: 0 })
+    Pattern::Zipf(Zipf { theta, extent: Some(Bytes(extent_kib << 10)), scatter: true, hot_set: 0, drift: 0 })
 }
 
 fn choice(sizes: &[(u64, f64)]) -> Sizes {

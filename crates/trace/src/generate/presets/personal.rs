@@ -1,4 +1,4 @@
-//! A personal computer's workload: small writes to places that are hot for a while, and large ones in streams.
+//! The workloads of A-SAST: a personal computer, whose popular places drift among streams, and Iozone, which tests file after file.
 //!
 //! The publication says which programs ran and how large the requests were; the rest is assumed, and each preset's description says what.
 
@@ -14,11 +14,28 @@ pub(super) struct Personal {
     pub(super) small_percent: f64,
     /// KiB and weight.
     pub(super) small_kib: &'static [(u64, f64)],
-    /// Share of the data that is hot for small requests, and share of these that go there.
-    pub(super) hot: (f64, f64),
     /// KiB and weight.
     pub(super) large_kib: &'static [(u64, f64)],
-    pub(super) large_sequential_share: f64,
+    pub(super) places: PersonalPlaces,
+}
+
+/// Where its requests go.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PersonalPlaces {
+    /// Small ones to popular places, large ones in streams.
+    Drifting {
+        /// Share of the data that is popular, and share of the small requests that go there.
+        hot: (f64, f64),
+        /// Streams at a time.
+        streams: u32,
+        /// Share of a stream's requests that go on where its last one ended.
+        sequential_share: f64,
+    },
+    /// One file after another: small records anywhere in it, large ones from its start to its end.
+    Files {
+        /// Requests to each file.
+        requests: u64,
+    },
 }
 
 /// The log space of the publication is 256 blocks of 128 KiB: 3 % of this.
@@ -27,59 +44,89 @@ const SPAN: Bytes = Bytes(1 << 30);
 /// The smallest request that it names.
 const UNIT: Bytes = Bytes(1024);
 
-/// Four blocks of the publication's device: hot places are files, larger than a block.
-const HOT_EXTENT: Bytes = Bytes(512 << 10);
+/// Eight blocks of the publication's device, which finds that groups of eight are best for its trace.
+const HOT_EXTENT: Bytes = Bytes(1 << 20);
 
-/// Long enough for the log to be turned over a few times in each.
-const PHASE_REQUESTS: u64 = 50_000;
+/// Small requests until one popular place has become another: all hundred in 51 000.
+const DRIFT: u64 = 500;
 
-/// Places that are hot in turn.
-const HOT_SETS: u64 = 8;
+/// Files of 256 MiB, one beside the other.
+const FILES: u32 = 4;
 
 const REQUESTS: u64 = 400_000;
 
 impl Personal {
     pub(super) fn spec(&self) -> GeneratorSpec {
-        let phase = |hot_set| Phase {
-            requests: PHASE_REQUESTS,
-            pattern: Pattern::Mixed(self.parts(hot_set)),
-            arrivals: None,
-            write_share: None,
-            trim_share: None,
-            sequential_share: None,
-            sizes: None,
-            stream: None,
+        let phases = match self.places {
+            PersonalPlaces::Drifting { hot, streams, sequential_share } => {
+                vec![phase(REQUESTS, self.drifting(hot, streams, sequential_share))]
+            }
+            PersonalPlaces::Files { requests } => (0..FILES).map(|file| phase(requests, self.file(file))).collect(),
         };
         GeneratorSpec {
             requests: REQUESTS,
             span: SPAN,
             unit: UNIT,
             arrivals: Arrivals::AtOnce,
-            pattern: Pattern::Phases((0..HOT_SETS).map(phase).collect()),
+            pattern: Pattern::Phases(phases),
             write_share: Some(self.write_share),
+            aligned: matches!(self.places, PersonalPlaces::Files { .. }),
             ..GeneratorSpec::default()
         }
     }
 
-    fn parts(&self, hot_set: u64) -> Vec<Part> {
-        let part = |weight, pattern, sequential_share, sizes: &[(u64, f64)]| Part {
-            weight,
-            pattern,
-            region: None,
-            write_share: None,
-            trim_share: None,
-            sequential_share: Some(sequential_share),
-            sizes: Some(choice(sizes)),
-            stream: None,
-        };
-        let (hot_data_share, hot_request_share) = self.hot;
+    fn drifting(
+        &self,
+        (hot_data_share, hot_request_share): (f64, f64),
+        streams: u32,
+        sequential_share: f64,
+    ) -> Vec<Part> {
         let extent = Some(HOT_EXTENT);
-        let hot = Pattern::HotCold(HotCold { hot_data_share, hot_request_share, extent, scatter: true, hot_set });
-        let mut parts = vec![part(self.small_percent, hot, 0.0, self.small_kib)];
+        let hot = HotCold { hot_data_share, hot_request_share, extent, scatter: true, hot_set: 0, drift: DRIFT };
+        let stream = Part {
+            sequential_share: Some(sequential_share),
+            ..part((100.0 - self.small_percent) / f64::from(streams), Pattern::Uniform, self.large_kib)
+        };
+        let mut parts = vec![part(self.small_percent, Pattern::HotCold(hot), self.small_kib)];
+        parts.extend((0..streams).map(|_| stream.clone()));
+        parts
+    }
+
+    fn file(&self, file: u32) -> Vec<Part> {
+        let share = |file: u32| f64::from(file) / f64::from(FILES);
+        let inside = |part: Part| Part { region: Some([share(file), share(file + 1)]), ..part };
+        let mut parts = vec![inside(part(self.small_percent, Pattern::Uniform, self.small_kib))];
         if !self.large_kib.is_empty() {
-            let large = 100.0 - self.small_percent;
-            parts.push(part(large, Pattern::Uniform, self.large_sequential_share, self.large_kib));
+            parts.push(inside(part(100.0 - self.small_percent, Pattern::Sequential, self.large_kib)));
         }
         parts
+    }
+}
+
+fn phase(requests: u64, parts: Vec<Part>) -> Phase {
+    Phase {
+        requests,
+        pattern: Pattern::Mixed(parts),
+        arrivals: None,
+        write_share: None,
+        trim_share: None,
+        sequential_share: None,
+        aligned: None,
+        sizes: None,
+        stream: None,
+    }
+}
+
+fn part(weight: f64, pattern: Pattern, sizes: &[(u64, f64)]) -> Part {
+    Part {
+        weight,
+        pattern,
+        region: None,
+        write_share: None,
+        trim_share: None,
+        sequential_share: None,
+        aligned: None,
+        sizes: Some(choice(sizes)),
+        stream: None,
     }
 }
