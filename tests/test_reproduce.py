@@ -451,3 +451,58 @@ def test_an_optimum_at_the_edge_of_a_sweep_is_no_optimum(study: Path) -> None:
     assert (falling.value, falling.verdict) == (-0.5, "not")
     with pytest.raises(fk.UserError, match="must leave out 0"):
         judged(study, rise.replace("[0.01, 9]", "[0, 9]"), [])
+
+
+def test_gains_are_ordered_by_workload(study: Path) -> None:
+    # A takes half the time of B on one workload, nine tenths on another, as long on the third.
+    times = {"fin1": 0.5, "fin2": 0.9, "fin3": 1.0}
+    points = [made(time, variant="A", workload=name) for name, time in times.items()]
+    points += [made(1.0, variant="B", workload=name) for name in times]
+    measure = 'kind = "workload_order", of = "A", against = "B", rising = {}'
+    bounds = "reproduced = [0.01, 1]\npartly = [0, 1]"
+    gains = judged(study, claim("measured", measure.format('["fin1", ["fin2", "fin3"]]'), bounds), points)
+    assert gains.value == pytest.approx(0.4)
+    assert gains.verdict == "reproduced"
+    assert judged(study, claim("measured", measure.format('["fin2", "fin1"]'), bounds), points).verdict == "not"
+
+
+TRACED = """
+[[sweeps]]
+id = "traces"
+workloads = [{ label = "recorded", trace = "recorded.csv", addresses = "dense" }]
+variants = [{ label = "BAST", ftl = { name = "bast", log_blocks = "8" } }]
+
+[[figures]]
+id = "recorded"
+title = "Recorded"
+kind = "lines"
+sweep = "traces"
+x = "n"
+metric = "flash_time_s"
+axis = "s"
+paper = "Nothing."
+
+[[figures]]
+id = "time"
+"""
+
+
+def test_a_trace_that_is_not_at_hand_is_left_out_and_named(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FTLKIT_TRACES", str(tmp_path))
+    text = STUDY.replace('\n[[figures]]\nid = "time"\n', TRACED.replace('x = "n"', 'x = "size"'), 1)
+    text = text.replace('variants = [{ label = "BAST"', 'vary = { size = [1] }\nvariants = [{ label = "BAST"', 1)
+    study.write_text(text, encoding="utf-8")
+    done = reproduce.reproduce(reproduce.load(study))
+    assert done.absent == ["recorded.csv"]
+    done.page(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "left out: recorded.csv" in page
+    assert "Not run: none of its recorded traces is at hand." in page
+
+    rows = [f"{1000 * each},host,0,Write,{4096 * (each % 50)},4096,0" for each in range(1, 200)]
+    (tmp_path / "recorded.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    done = reproduce.reproduce(reproduce.load(study))
+    assert done.absent == []
+    assert [point.variant for point in done.points if point.workload == "recorded"] == ["BAST"]

@@ -37,5 +37,7 @@ def reproduce(
             table.add_row(name, each.claim.kind, each.claim.paper, row.text, row.verdict)
     OUT.print(table)
     say(reproductions.counted(done.judgements))
+    if done.absent:
+        say(f"left out, since they are not at hand (set FTLKIT_TRACES to their folder): {', '.join(done.absent)}")
     done.page(target)
     say(f"wrote {target}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ftlkit.outputs import write
 from ftlkit.reproduce.judge import Judgement, counted, judge
 from ftlkit.reproduce.plan import Plan, find, load
-from ftlkit.reproduce.runs import Point, run_sweeps
+from ftlkit.reproduce.runs import Point, absent_traces, run_sweeps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,8 @@ class Reproduction:
     plan: Plan
     points: list[Point]
     judgements: list[Judgement]
+    absent: list[str]
+    """Recorded traces that are not at hand, whose runs were left out."""
 
     def page(self, path: Path) -> None:
         """Write the page, one self-contained HTML file."""
@@ -42,4 +44,4 @@ class Reproduction:
 def reproduce(plan: Plan, *, threads: int | None = None, watch: Callable[[], Watcher] | None = None) -> Reproduction:
     """Run a study and judge its claims. `watch` makes a watcher for each batch of runs."""
     points = run_sweeps(plan, threads, watch)
-    return Reproduction(plan, points, [judge(claim, points) for claim in plan.claims])
+    return Reproduction(plan, points, [judge(claim, points) for claim in plan.claims], absent_traces(plan))

@@ -31,6 +31,8 @@ class Measure:
     """Whether what it asks for is absent at 0 and below."""
     from_zero: bool = False
     """Whether what it asks for is absent below 0."""
+    over_workloads: bool = False
+    """Whether it compares workloads; all others are of one."""
 
 
 def _of(points: Sequence[Point], variants: str | list[str]) -> list[Point]:
@@ -90,6 +92,16 @@ def _order(measure: Json, points: Sequence[Point]) -> float:
     return min(_over(after, before) for before, after in itertools.pairwise(values))
 
 
+def _workload_order(measure: Json, points: Sequence[Point]) -> float:
+    """The smallest rise of `change_at_best` from any workload of one entry of `rising` to any of the next."""
+    changes = []
+    for named in measure["rising"]:
+        workloads = named if isinstance(named, list) else [named]
+        of_each = [[point for point in points if point.workload == workload] for workload in workloads]
+        changes.append([_change_at_best(measure, mine) for mine in of_each])
+    return min(min(after) - max(before) for before, after in itertools.pairwise(changes))
+
+
 def _spread(measure: Json, points: Sequence[Point]) -> float:
     """The highest value of a variant over its lowest, less 1."""
     values = [point.value(measure["metric"]) for point in _of(points, measure["of"])]
@@ -129,6 +141,9 @@ MEASURES: dict[str, Measure] = {
     "value": Measure(_value, ("metric", "of"), averages=True),
     "share_within": Measure(_share_within, ("metric", "of", "us"), averages=True),
     "order": Measure(_order, ("metric", "rising"), ("us",), averages=True, from_zero=True),
+    "workload_order": Measure(
+        _workload_order, ("metric", "of", "against", "rising"), from_zero=True, over_workloads=True
+    ),
     "spread": Measure(_spread, ("metric", "of")),
     "best": Measure(_best, ("metric", "of", "key")),
     "loss_inside": Measure(_loss_inside, ("metric", "inside")),

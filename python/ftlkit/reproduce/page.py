@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def page(reproduction: Reproduction) -> str:
     """The page's HTML. It needs no script and loads nothing."""
     plan, points = reproduction.plan, reproduction.points
+    run = {point.sweep for point in points}
     return template("reproduction.html.j2").render(
         plan=plan,
         version=__version__,
@@ -25,7 +26,8 @@ def page(reproduction: Reproduction) -> str:
         words=VERDICTS,
         kinds=KINDS,
         counts=counts(reproduction.judgements),
-        figures=[(figure, draw(figure, points)) for figure in plan.figures],
+        figures=[(figure, draw(figure, points) if figure.sweep in run else []) for figure in plan.figures],
+        absent=reproduction.absent,
         runs=sum(point.results is not None for point in points),
         wall=units.duration(1e9 * sum(point.run["wall_s"] for point in points if point.results)),
         study=study_toml(plan.study),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import api, models
@@ -88,11 +90,27 @@ def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | N
     seeds = range(max((claim.seeds for claim in plan.claims), default=1))
     for seed, sweep in itertools.product(seeds, plan.sweeps):
         for workload in sweep.workloads:
+            if _absent(workload):
+                continue
             asked = [each for each in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(each, plan.claims)]
             points += _evaluated(sweep, asked)
             for _, group in itertools.groupby(asked, lambda each: of_study(each.keys)):
                 points += _run(plan, sweep, workload, list(group), threads, watch)
     return points
+
+
+def traces(workload: Json) -> Path:
+    """Where a workload's trace is looked for: in the folder that `FTLKIT_TRACES` names, or here."""
+    return Path(os.environ.get("FTLKIT_TRACES", ".")) / str(workload["trace"])
+
+
+def _absent(workload: Json) -> bool:
+    return "trace" in workload and not traces(workload).is_file()
+
+
+def absent_traces(plan: Plan) -> list[str]:
+    """Recorded traces of a study that are not at hand: their runs are left out."""
+    return sorted({str(each["trace"]) for sweep in plan.sweeps for each in sweep.workloads if _absent(each)})
 
 
 def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
@@ -108,7 +126,9 @@ def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
 def _is_asked_for(point: Point, claims: Sequence[Claim]) -> bool:
     """Whether a claim takes its number with this seed, too."""
     for claim in claims:
-        variants = [claim.measure[key] for key in ("of", "against", "rising") if key in claim.measure]
+        over_workloads = claim.measure["kind"] == "workload_order"
+        keys = ("of", "against") if over_workloads else ("of", "against", "rising")
+        variants = [claim.measure[key] for key in keys if key in claim.measure]
         named = {name for each in variants for name in (each if isinstance(each, list) else [each])}
         of_mine = point.matches(claim.measure["sweep"], claim.measure.get("only", {}))
         if point.seed < claim.seeds and of_mine and (not named or point.variant in named):
@@ -147,6 +167,8 @@ def _run(
         study.setdefault(table, {})[name] = value
     study["seed"] = study.get("seed", 1) + asked[0].seed
     study["workload"] = study.get("workload", {}) | {key: value for key, value in workload.items() if key != "label"}
+    if "trace" in workload:
+        study["workload"]["trace"] = str(traces(workload))
     study["ftl"] = [
         layers[point.variant].ftl
         | {key: str(value) for key, value in _taken(layers[point.variant], point).items()}

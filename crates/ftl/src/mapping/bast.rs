@@ -16,6 +16,9 @@
 //! ## Source
 //! A I-II, T 3.2.2; Kim 2002.
 //!
+//! Of Kim 2002 no text could be had: all here is as A and T tell it. Which log block leaves (A II: "one of allocated log blocks")
+//! is therefore ours.
+//!
 //! ## Departures
 //! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
 //! - A log block whose pages have all been merged or trimmed is erased at once.

@@ -15,6 +15,9 @@
 //! ## Source
 //! T 3.2.2 and fig. 3.1, A II; Lee 2007.
 //!
+//! Of Lee 2007 only a reader's summary could be had. It agrees in this: log blocks for sequential and for random writes are kept
+//! apart, each with a page map of its own, and a random one takes pages of any data block. Its algorithms could not be checked.
+//!
 //! ## Departures
 //! - A first write goes in place into the data block when the program order still allows it (T 3.2.2: "checks whether the
 //!   page in the mapped data block is clean").

@@ -14,6 +14,9 @@
 //! ## Source
 //! A II; Cho 2009.
 //!
+//! Of Cho 2009 only the abstract could be had. It agrees in what K is for: the user sets the largest associativity of a log block,
+//! and the longest time that a request is held up stays below a bound. How pages are spread over log blocks could not be checked.
+//!
 //! ## Departures
 //! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
 //! - A log block stays tied to a data block until it leaves, even if the pages in it have become old.

@@ -15,6 +15,8 @@
 //! ## Source
 //! T 3.2.2, 5.2; Lee 2008.
 //!
+//! Of Lee 2008 only the abstract could be had, which says nothing of the mechanism: all here is as T tells it.
+//!
 //! ## Departures
 //! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
 //! - T does not say what is hot: here a page written again within the last `hot_window` writes to the random area.

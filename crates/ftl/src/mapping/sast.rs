@@ -15,6 +15,8 @@
 //! ## Source
 //! A II and fig. 1 (c); Park 2008.
 //!
+//! Of Park 2008 only the abstract could be had, which names no mechanism: all here is as A tells it.
+//!
 //! ## Departures
 //! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
 //! - Of the group that gives way, one log block is merged at a time, the oldest, as in the example of A III.A.

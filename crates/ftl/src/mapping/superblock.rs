@@ -14,6 +14,9 @@
 //! ## Source
 //! T 3.2.2, A, reference 9; Kang 2006.
 //!
+//! Of Kang 2006, and of its longer form (Jung 2010), only abstracts could be had. They agree in this: adjacent logical blocks are
+//! mapped together, pages lie anywhere inside, and their map is in the spare area. What leaves first could not be checked.
+//!
 //! ## Departures
 //! - Blocks for updates come from a log space shared by all superblocks. When it is used up, a superblock that has none of it takes one
 //!   from the superblock that was not written for the longest time, by collecting there.
