@@ -226,7 +226,14 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         }
         let opened = self.aside.pop().map(|block| self.space.open_block(block, TRANSLATION));
-        opened.ok_or_else(|| self.space.out_of_space("translation pages"))
+        opened.or_else(|| self.refuge()).ok_or_else(|| self.space.out_of_space("translation pages"))
+    }
+
+    /// A die that gives its last free block for translation pages, because the block set aside for them has failed. What the
+    /// collection moves is placed by then, and the die gets its reserve back as after any failure.
+    #[cold]
+    fn refuge(&self) -> Option<u32> {
+        (0..self.space.dies()).find(|&die| self.space.has_failing() && self.space.free_on(die) > 0)
     }
 
     fn collect_translation<D: Device>(
