@@ -3,10 +3,13 @@
 //! A new scheme is covered as soon as the registry lists it. `FTLKIT_SCHEME=name` tries one alone, `FTLKIT_SEED=number`
 //! tries other cases than the usual ones.
 
+mod common;
+
 use check::campaign::{Campaign, Sweep};
 use check::variants::{self, Settings};
 use check::{Case, DeviceSpec, create, geometries, run_case};
-use ftl::{Entry, Layout, registry};
+use common::schemes;
+use ftl::{Entry, Layout};
 
 /// Campaigns of neighbouring seeds: different random requests at each point of the same grid.
 const ROUNDS: u64 = 3;
@@ -15,14 +18,6 @@ const ROUNDS: u64 = 3;
 fn seed() -> u64 {
     let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
     text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
-}
-
-fn schemes() -> Vec<&'static Entry> {
-    let only = std::env::var("FTLKIT_SCHEME").ok();
-    let chosen: Vec<_> =
-        registry::ENTRIES.iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name)).collect();
-    assert!(!chosen.is_empty(), "FTLKIT_SCHEME={} names no registered scheme", only.unwrap_or_default());
-    chosen
 }
 
 fn all_pass<'a>(schemes: impl IntoIterator<Item = &'a Entry>, sweep: impl Fn(&Campaign) -> Sweep) {

@@ -3,6 +3,8 @@
 //!
 //! `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests and faults than the usual ones.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
@@ -10,10 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use check::failing_flash::{Rates, cases};
-use check::variants::{Settings, checkpoints};
+use check::variants::{Settings, checkpoints, one_at_a_time};
 use check::{Case, Endured, Failure, Ordeal, Pattern, endure};
 use flash::{Fault, FaultPlan};
-use ftl::{Op, registry};
+use ftl::{Entry, Op};
 
 fn seed() -> u64 {
     let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
@@ -98,20 +100,21 @@ impl fmt::Display for Tried {
 
 /// All schemes with their defaults.
 fn schemes() -> impl Iterator<Item = Tried> {
-    let only = std::env::var("FTLKIT_SCHEME").ok();
-    let names = registry::ENTRIES.iter().map(|entry| entry.name);
-    names
-        .filter(move |name| only.as_ref().is_none_or(|only| only == name))
-        .map(|scheme| Tried { scheme, settings: Settings::new() })
+    common::schemes().into_iter().map(|entry| Tried { scheme: entry.name, settings: Settings::new() })
+}
+
+/// All schemes, each with these settings of it.
+fn with<V: IntoIterator<Item = Settings>>(settings: impl Fn(&Entry) -> V) -> Vec<Tried> {
+    let of = |entry: &&'static Entry| {
+        let tried = |settings| Tried { scheme: entry.name, settings };
+        settings(entry).into_iter().map(tried).collect::<Vec<_>>()
+    };
+    common::schemes().iter().flat_map(of).collect()
 }
 
 /// All schemes, and once more those that keep checkpoints, with them.
-fn schemes_and_checkpoints() -> impl Iterator<Item = Tried> {
-    schemes().flat_map(|tried| {
-        let entry = registry::entry(tried.scheme).expect("it is in the registry");
-        let kinds = checkpoints(entry).into_iter().map(|settings| Tried { settings, ..tried.clone() });
-        [tried.clone()].into_iter().chain(kinds.collect::<Vec<_>>())
-    })
+fn schemes_and_checkpoints() -> Vec<Tried> {
+    with(|entry| [Settings::new()].into_iter().chain(checkpoints(entry)))
 }
 
 const PATTERNS: [Pattern; 6] = [
@@ -232,6 +235,21 @@ fn the_power_is_cut_while_blocks_fail() {
             &at_rates(&scheme, 200, &[cuts, seldom]),
         )
         .1;
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}
+
+/// Every value of every parameter, the others at their defaults: failures at random, with and without power cuts.
+#[test]
+fn blocks_fail_with_every_setting() {
+    let failures_only = Rates { program: 60, erase: 30, ..Rates::default() };
+    let with_cuts = Rates { cut: 80, program: 200, erase: 60, ..Rates::default() };
+    let mut failures = 0;
+    for scheme in with(|entry| one_at_a_time(entry.parameters).into_iter().skip(1)) {
+        let runs: Vec<_> = at_rates(&scheme, 120, &[failures_only, with_cuts]).into_iter().step_by(9).collect();
+        if !runs.is_empty() {
+            failures += endure_all(&format!("{scheme}, blocks fail"), &runs).1;
+        }
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }

@@ -4,6 +4,8 @@
 //! `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests than the usual ones. The figures printed
 //! are those of `docs/reliability.md`.
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +14,7 @@ use std::thread;
 use check::canary::{self, Bug};
 use check::variants::Settings;
 use check::{Case, Effort, Explored, Failure, Promise, explore, power_cuts, run_case, shrink};
-use ftl::registry;
+use common::schemes;
 
 fn seed() -> u64 {
     let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
@@ -61,9 +63,8 @@ fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
 
 #[test]
 fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
-    let only = std::env::var("FTLKIT_SCHEME").ok();
     let mut failures = 0;
-    for entry in registry::ENTRIES.iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name)) {
+    for entry in schemes() {
         let mut cases = power_cuts::cases(entry.name, &Settings::new(), seed());
         cases.extend(power_cuts::cases_of_settings(entry, seed()));
         failures += report(entry.name, &cases);
@@ -73,9 +74,8 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
 
 #[test]
 fn no_checkpoint_misleads_recovery_at_any_power_cut() {
-    let only = std::env::var("FTLKIT_SCHEME").ok();
     let mut failures = 0;
-    for entry in registry::ENTRIES.iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name)) {
+    for entry in schemes() {
         let cases = power_cuts::cases_of_checkpoints(entry, seed());
         if !cases.is_empty() {
             failures += report(&format!("{} with checkpoints", entry.name), &cases);

@@ -2,11 +2,15 @@
 //! be while they still fail.
 //!
 //! The generated campaigns know what they want to hurt; this does not. A failing list is printed as a replay line, so no
-//! file of regressions is kept. The random numbers are the same on every run; `PROPTEST_CASES` sets how many lists are tried.
+//! file of regressions is kept. The random numbers are the same on every run; `PROPTEST_CASES` sets how many lists are tried, and
+//! `FTLKIT_SCHEME=name` tries one scheme alone.
+
+mod common;
 
 use std::cell::Cell;
 
 use check::{Case, Extent, Operation, Prefill, Workload, create, geometries, run_case, variants};
+use common::schemes;
 use ftl::{Entry, registry};
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::prop_oneof;
@@ -77,7 +81,7 @@ fn case(entry: &Entry, (device, settings, is_full, readback, list): &Picks) -> O
 #[test]
 fn no_list_of_operations_breaks_a_promise() {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    for entry in registry::ENTRIES {
+    for entry in schemes() {
         let mut runner = TestRunner::new(Config {
             cases: asked.unwrap_or(LISTS),
             failure_persistence: None,

@@ -1,6 +1,8 @@
 //! Torture without a clock: trials of every kind for every registered scheme, with and without swarms, a few of each; and the
 //! canary's bugs, which it must find. `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_TRIALS=number` tries more.
 
+mod common;
+
 use std::collections::BTreeMap;
 
 use check::canary::{self, Bug};
@@ -16,9 +18,7 @@ fn trials() -> u64 {
 }
 
 fn schemes() -> Vec<(String, BTreeMap<String, String>)> {
-    let only = std::env::var("FTLKIT_SCHEME").ok();
-    let chosen = registry::ENTRIES.iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name));
-    chosen.map(|entry| (entry.name.to_owned(), BTreeMap::new())).collect()
+    common::schemes().into_iter().map(|entry| (entry.name.to_owned(), BTreeMap::new())).collect()
 }
 
 fn canary_with(bug: &str) -> Options {
