@@ -16,9 +16,9 @@ use std::str::FromStr;
 
 use crate::cut::{self, Cut};
 use crate::device::DeviceSpec;
-use crate::operation::{Extent, Operation};
+use crate::operation::{Extent, Operation, Space};
 use crate::strike::{self, Strike};
-use crate::workload::{Space, Workload};
+use crate::workload::Workload;
 
 /// What the device holds when the requests begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -30,6 +30,22 @@ pub enum Operation {
     Idle,
 }
 
+/// The space that operations are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Logical pages, at least 1.
+    pub logical_pages: u32,
+    /// Pages of an erase block, at least 1.
+    pub pages_per_block: u32,
+}
+
+impl Space {
+    /// Logical blocks; the last may be shorter.
+    pub(crate) fn blocks(self) -> u32 {
+        self.logical_pages.div_ceil(self.pages_per_block)
+    }
+}
+
 impl Extent {
     /// `pages` pages from `first` on, cut off at the end of a device of `logical_pages`; begins on the device in any case.
     pub(crate) fn within(logical_pages: u32, first: u32, pages: u32) -> Self {

@@ -9,8 +9,7 @@
 use std::fmt;
 
 use crate::dice::Dice;
-use crate::operation::{Extent, Operation};
-use crate::workload::Space;
+use crate::operation::{Extent, Operation, Space};
 
 /// What of a swarm is on, one bit each, in the order in which replay lines name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::dice::Dice;
-use crate::operation::{Extent, Operation};
+use crate::operation::{Extent, Operation, Space};
 use crate::swarm::Swarm;
 
 /// How the host behaves.
@@ -104,21 +104,6 @@ impl Workload {
             Self::Swarm(swarm) => Box::new(swarm.operations(space, seed)),
             Self::Script(operations) => Box::new(operations.iter().copied()),
         }
-    }
-}
-
-/// The space that a workload writes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
-    /// Logical pages, at least 1.
-    pub logical_pages: u32,
-    /// Pages of an erase block, at least 1.
-    pub pages_per_block: u32,
-}
-
-impl Space {
-    fn blocks(self) -> u32 {
-        self.logical_pages.div_ceil(self.pages_per_block)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The house plan as a test: which room may know which, and what the translation layers must never see.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -83,4 +84,142 @@ fn a_mapping_never_imports_another_mapping() {
             text.lines().filter(|line| line.contains("crate::mapping::") && !line.contains("mapping::testing"));
         assert_eq!(imports.count(), 0, "{path} imports another mapping; shared mechanisms belong in parts/");
     }
+}
+
+/// Folders in which files still import one another in a circle.
+const NOT_YET_IN_ORDER: [&str; 3] = ["crates/sim/src", "crates/live/src/server", "crates/trace/src/generate/presets"];
+
+/// A module's path within its crate, as `["parts", "pool"]`.
+type Module = Vec<String>;
+
+fn module(source: &Path, file: &str) -> Module {
+    let inside = Path::new(file).strip_prefix(source).expect("a file of the crate").with_extension("");
+    let mut names: Module = inside.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    if names.last().is_some_and(|last| last == "mod" || names.len() == 1 && last == "lib") {
+        names.pop();
+    }
+    names
+}
+
+/// What a `use` names, its braces resolved: `a::{b, c::d}` is `a::b` and `a::c::d`.
+fn paths(import: &str) -> Vec<String> {
+    let Some((before, rest)) = import.split_once('{') else {
+        return vec![import.split(" as ").next().unwrap_or(import).trim().to_owned()];
+    };
+    let inner = rest.rsplit_once('}').map_or(rest, |(inner, _)| inner);
+    let (mut depth, mut start, mut found) = (0, 0, Vec::new());
+    for (at, sign) in inner.char_indices().chain([(inner.len(), ',')]) {
+        match sign {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                found.extend(paths(&format!("{before}{}", inner[start..at].trim())));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.into_iter().map(|path| path.trim().to_owned()).filter(|path| !path.ends_with("::")).collect()
+}
+
+/// The modules of the same crate that a file imports from outside its tests.
+fn imports(text: &str, from: &Module, modules: &BTreeSet<Module>) -> BTreeSet<Module> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code: String = code.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
+    let mut found = BTreeSet::new();
+    for statement in code.split(';') {
+        let Some(at) = statement.rfind("use ").filter(|&at| at == 0 || statement[..at].ends_with([' ', '\n'])) else {
+            continue;
+        };
+        for path in paths(&statement[at + 4..]) {
+            let mut names = path.split("::").map(str::trim).peekable();
+            let mut target = match names.peek().copied() {
+                Some("crate") => Module::new(),
+                Some("self" | "super") => from.clone(),
+                _ => continue,
+            };
+            for name in names {
+                match name {
+                    "crate" | "self" => {}
+                    "super" => drop(target.pop()),
+                    _ => {
+                        target.push(name.to_owned());
+                        if !modules.contains(&target) {
+                            target.pop();
+                            break;
+                        }
+                    }
+                }
+            }
+            // What a crate's root offers is no import of a file, and neither is what a module finds in itself.
+            if !target.is_empty() && target != *from {
+                found.insert(target);
+            }
+        }
+    }
+    found
+}
+
+/// Modules that import each other, directly or through others: all that are left when those that import nothing more, and
+/// those that nobody imports, have been taken away again and again.
+fn circular(mut graph: BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
+    loop {
+        let imported: BTreeSet<Module> = graph.values().flatten().cloned().collect();
+        let done: BTreeSet<Module> = graph
+            .iter()
+            .filter(|(from, to)| to.is_empty() || !imported.contains(*from))
+            .map(|(from, _)| from.clone())
+            .collect();
+        if done.is_empty() {
+            return graph.keys().map(|module| module.join("::")).collect();
+        }
+        graph.retain(|from, _| !done.contains(from));
+        for to in graph.values_mut() {
+            to.retain(|module| !done.contains(module));
+        }
+    }
+}
+
+#[test]
+fn no_files_of_a_crate_import_each_other_in_a_circle() {
+    for (folder, _) in ROOMS {
+        let source = root().join(folder).join("src");
+        if !source.is_dir() {
+            continue;
+        }
+        let skipped: Vec<_> = NOT_YET_IN_ORDER.iter().map(|folder| root().join(folder)).collect();
+        let files = sources(&source);
+        let modules: BTreeSet<_> = files.iter().map(|(path, _)| module(&source, path)).collect();
+        let in_order =
+            files.iter().filter(|(path, _)| !skipped.iter().any(|folder| Path::new(path).starts_with(folder)));
+        let graph: BTreeMap<_, _> = in_order
+            .map(|(path, text)| {
+                let from = module(&source, path);
+                let to = imports(text, &from, &modules);
+                (from, to)
+            })
+            .collect();
+        let known: BTreeSet<_> = graph.keys().cloned().collect();
+        let graph = graph.into_iter().map(|(from, to)| (from, to.intersection(&known).cloned().collect())).collect();
+        let circle = circular(graph);
+        assert!(circle.is_empty(), "{folder}: these files import each other: {}", circle.join(", "));
+    }
+}
+
+#[test]
+fn circles_are_seen() {
+    let file = |name: &str| vec![name.to_owned()];
+    let modules: BTreeSet<_> = ["a", "b", "c"].map(file).into();
+    let of = |text: &str, from: &str| imports(text, &file(from), &modules);
+    assert_eq!(of("use crate::{b::{X, Y}, c};\nuse std::fmt;", "a"), [file("b"), file("c")].into());
+    assert_eq!(
+        of("//! use crate::c::Z;\nuse super::b::X as Y;\n#[cfg(test)]\nuse crate::c::Z;", "a"),
+        [file("b")].into()
+    );
+    let graph = |c: &str| {
+        let texts = [("a", "use crate::b::X;"), ("b", "use crate::c::Y;"), ("c", c)];
+        texts.into_iter().map(|(from, text)| (file(from), of(text, from))).collect()
+    };
+    assert!(circular(graph("use std::fmt;")).is_empty());
+    assert_eq!(circular(graph("use super::a::Z;")), ["a", "b", "c"]);
 }

@@ -3,7 +3,7 @@
 //! It does not know how values combine; that is [`super::plan`]'s business.
 
 use super::error::SpecError;
-use super::plan::SizesPlan;
+use super::sizes::SizesPlan;
 use super::spec::{Arrivals, GeneratorSpec, Sizes};
 use crate::units::Bytes;
 

@@ -9,6 +9,7 @@ use super::limits::{
     MAX_CHOICES, at_least_one, beside, check_arrivals, check_range, check_region, check_share, check_sizes,
     check_weights,
 };
+use super::sizes::SizesPlan;
 use super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, Zipf};
 use crate::units::Bytes;
 
@@ -69,13 +70,6 @@ pub(crate) struct ExtentsPlan {
     pub(crate) hot_set: Option<u64>,
     /// Requests after which popularity moves on by one extent, or 0.
     pub(crate) drift: u64,
-}
-
-/// How long a part's requests are, in bytes.
-pub(crate) enum SizesPlan {
-    Fixed(u32),
-    Steps { min: u32, step: u32, count: u32 },
-    Choice(Vec<(u32, f64)>),
 }
 
 impl Plan {

@@ -1,8 +1,14 @@
 //! How long requests are.
 
-use super::plan::SizesPlan;
 use super::seed::Stream;
 use super::weighted::Weighted;
+
+/// How long a part's requests are, in bytes.
+pub(crate) enum SizesPlan {
+    Fixed(u32),
+    Steps { min: u32, step: u32, count: u32 },
+    Choice(Vec<(u32, f64)>),
+}
 
 /// Draws request lengths in bytes.
 #[derive(Clone, Debug)]
