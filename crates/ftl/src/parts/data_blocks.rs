@@ -349,3 +349,6 @@ impl DataBlocks {
 pub fn data_label(lpn: Lpn, lbn: Lbn) -> Label {
     Label::of(lpn.get(), Role::Data, lbn)
 }
+
+#[cfg(test)]
+mod tests;

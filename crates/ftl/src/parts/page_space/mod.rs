@@ -285,3 +285,6 @@ impl PageSpace {
         self.pool.take_on(die)
     }
 }
+
+#[cfg(test)]
+mod tests;
