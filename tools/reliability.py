@@ -52,7 +52,7 @@ ROWS: tuple[tuple[str, Callable[[SchemeReport], str]], ...] = (
     ("states reached", lambda scheme: of(scheme["states"], scheme["states_of"])),
     ("host requests", lambda scheme: number(scheme["requests"])),
     ("flash operations", lambda scheme: number(scheme["flash_operations"])),
-    ("cut points, each in four tears", lambda scheme: number(scheme["cut_points"])),
+    ("cut points", lambda scheme: number(scheme["cut_points"])),
     ("power cuts: before", lambda scheme: number(scheme["cuts"]["before"])),
     ("power cuts: unseen", lambda scheme: number(scheme["cuts"]["unseen"])),
     ("power cuts: torn", lambda scheme: number(scheme["cuts"]["torn"])),

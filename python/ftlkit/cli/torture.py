@@ -155,7 +155,7 @@ def _figures(scheme: SchemeReport) -> Iterator[tuple[str, int]]:
     yield "trials", sum(scheme["trials"][kind] for kind in ("conformance", "power_cuts", "failing_flash", "combined"))
     yield "host requests", scheme["requests"]
     yield "flash operations", scheme["flash_operations"]
-    yield "cut points, four tears each", scheme["cut_points"]
+    yield "cut points", scheme["cut_points"]
     yield "power cuts", sum(scheme["cuts"][tear] for tear in ("before", "unseen", "torn", "after"))
     yield "of them on top of others", scheme["second_cuts"]
     yield "recoveries", scheme["recoveries"]
