@@ -98,6 +98,9 @@ def test_reasons_are_the_parts_of_the_distance_that_were_measured() -> None:
         "collection." in text
     )
     assert "fast takes 800 µs longer than page: 400 µs waiting behind merges and 400 µs its own merges." in text
+    page["waiting_ns"] = {"collection": 90_000.0, "host": 5_000.0}
+    page["service_ns"] = {"host": 5_000.0}
+    assert "and 400 µs its own merges, less 90.0 µs waiting behind garbage collection." in of(document)
 
 
 def test_ram_is_weighed_against_response() -> None:

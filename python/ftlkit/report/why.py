@@ -40,10 +40,12 @@ def _distance(run: Run, first: Run) -> str | None:
     beyond = (run["response_ns"]["all"]["mean"] or 0.0) - (first["response_ns"]["all"]["mean"] or 0.0)
     if beyond <= 0:
         return None
-    base = waiting(first)
-    more = {part: time - base.get(part, 0.0) for part, time in waiting(run).items()}
+    mine, base = waiting(run), waiting(first)
+    more = {part: mine.get(part, 0.0) - base.get(part, 0.0) for part in {**mine, **base}}
     parts = _of_which(_largest(more, beyond))
-    return f"{run['label']} takes {units.duration(beyond)} longer than {first['label']}{parts}."
+    part, less = min(more.items(), key=lambda each: each[1], default=(("", ""), 0.0))
+    saved = f", less {units.duration(-less)} {_words(*part)}" if -less >= LARGE * beyond else ""
+    return f"{run['label']} takes {units.duration(beyond)} longer than {first['label']}{parts}{saved}."
 
 
 def _largest(parts: dict[tuple[str, str], float], whole: float) -> list[tuple[tuple[str, str], float]]:
