@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
 
-use super::engine::{Request, Task};
 use super::line::Line;
 use super::outbox::{Outbox, Outgoing};
 use super::shared::{Place, Shared};
 use super::socket::Socket;
+use super::task::{Request, Task};
 use crate::nbd::{self, Agreed, Command, Ended, Errno, Header, MAX_PAYLOAD_BYTES, Outcome, Reply, Security};
 
 /// Bytes read from a socket at once: several requests, or a few with their data.

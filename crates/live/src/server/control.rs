@@ -11,9 +11,9 @@ use std::time::Duration;
 use flash::{Fault, Tear};
 use serde::{Deserialize, Serialize};
 
-use super::engine::Task;
 use super::shared::Shared;
 use super::socket::Socket;
+use super::task::Task;
 use crate::LiveError;
 
 /// How long the engine may take: a recovery of a large image takes seconds.

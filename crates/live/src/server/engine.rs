@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use bytes::Bytes;
 use ftl::Nanos;
 
 use super::connection::{Connection, shut_down};
@@ -22,10 +21,11 @@ use super::pieces;
 use super::record::Recorder;
 use super::shared::{Power, Shared};
 use super::stat::Stat;
+use super::task::{Of, Request, Task};
 use super::turns::Turns;
 use crate::LiveError;
 use crate::drive::{Asked, Drive, DriveError, Piece};
-use crate::nbd::{self, Agreed, Command, Errno, Extent, Header, Reply};
+use crate::nbd::{self, Command, Errno, Extent, Reply};
 
 /// Requests after which replies are handed out, so that the first of a batch does not wait for the last.
 const HAND_OUT_AFTER: usize = 16;
@@ -37,71 +37,6 @@ const IDLE_BUDGET: Nanos = Nanos(2_000_000);
 const LONG_BYTES: u32 = 64 << 10;
 /// Runs of a block status reply.
 const MOST_RUNS: usize = 4096;
-
-/// Something for the engine to do.
-#[derive(Debug)]
-pub(crate) enum Task {
-    Serve(Box<Request>),
-    Control(ControlRequest, SyncSender<String>),
-    Stop,
-}
-
-/// A client's request, checked, and how much of it is done.
-#[derive(Debug)]
-pub(crate) struct Request {
-    connection: Arc<Connection>,
-    agreed: Agreed,
-    command: Command,
-    offset: u64,
-    length: u32,
-    cookie: u64,
-    data: Bytes,
-    arrived: Nanos,
-    weight: usize,
-    /// Bytes that are done.
-    done: u32,
-    /// What they held, of a read.
-    read: Vec<Piece>,
-    /// When the modelled device is done with them.
-    due: Nanos,
-}
-
-impl Request {
-    pub(crate) fn new(
-        connection: Arc<Connection>,
-        agreed: Agreed,
-        command: Command,
-        header: &Header,
-        data: Bytes,
-        arrived: Nanos,
-        weight: usize,
-    ) -> Self {
-        Self {
-            connection,
-            agreed,
-            command,
-            offset: header.offset,
-            length: header.length,
-            cookie: header.cookie,
-            data,
-            arrived,
-            weight,
-            done: 0,
-            read: Vec::new(),
-            due: Nanos::ZERO,
-        }
-    }
-}
-
-/// Whose request it is: a connection, by identity.
-#[derive(Clone, Debug)]
-struct Of(Arc<Connection>);
-
-impl PartialEq for Of {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
 
 /// Why the engine ended.
 pub(crate) type End = Result<Drive, (Box<Drive>, LiveError)>;

@@ -5,9 +5,9 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use super::control::ControlRequest;
-use super::engine::Task;
 use super::shared::Shared;
 use super::socket::Socket;
+use super::task::Task;
 
 /// How long the engine may take.
 const ENGINE_PATIENCE: Duration = Duration::from_secs(2);

@@ -25,6 +25,7 @@ mod record;
 mod shared;
 mod socket;
 mod stat;
+mod task;
 mod tls;
 mod turns;
 
@@ -44,12 +45,13 @@ use crate::drive::{Drive, DriveOptions, HostCounts};
 use crate::image::Image;
 use crate::nbd::Export;
 
-use engine::{End, Engine, Task};
+use engine::{End, Engine};
 use guests::{Bell, Guests};
 use listener::Listener;
 use record::Recorder;
 use shared::{Power, Shared};
 use socket::Socket;
+use task::Task;
 use tls::Certificates;
 
 pub use control::{ControlRequest, FailureName, FaultRequest, TearName, call, control_path};

@@ -8,10 +8,10 @@ use ftl::Nanos;
 use sim::{Latency, Responses};
 
 use super::connection::Connection;
-use super::engine::Task;
 use super::limits::Limits;
 use super::queue::Queue;
 use super::socket::Socket;
+use super::task::Task;
 use super::tls::Certificates;
 use crate::nbd::{Export, Refusal};
 
