@@ -86,6 +86,7 @@ reproduced = [-1, -0.999]
 partly = [-1, -0.998]
 unit = "%"
 why = "Time passes."
+command = "sleep"
 """
 
 
@@ -163,6 +164,7 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         (', against = "BAST"', "", "the measure change_at_best lacks the key against"),
         ('of = "BAST" }', 'of = "BAST", each = ["size"] }', "no run has the key size of each"),
         ('effect = "lower"\n', "", "takes one of lower, higher, similar"),
+        ('command = "sleep"\n', "", "its why needs a command"),
         ('paper = "0 %"', 'paper = "0 %"\neffect = "similar"', "the measure spread takes none"),
         (
             "reproduced = [-1, -0.999]\npartly = [-1, -0.998]",

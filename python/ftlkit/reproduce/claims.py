@@ -65,6 +65,8 @@ class Claim:
             raise self.wrong(f"no kind {self.kind}; there are {', '.join(KINDS)}")
         if self.seeds < 1:
             raise self.wrong(f"seeds = {self.seeds}: must be 1 or more")
+        if self.why and not self.command:
+            raise self.wrong("its why needs a command, the experiment that could have refuted it")
         self._check_measure()
         self._check_bounds()
         self._check_effect()
