@@ -133,7 +133,7 @@ impl Case {
             "seed = 1\n[device]\npreset = \"slc-small\"\nchannels = 8\ndies_per_channel = 4\nplanes_per_die = 1\n\
              blocks_per_plane = {blocks}\npages_per_block = {PAGES_PER_BLOCK}\npage_size = \"4KiB\"\nspare = {spare}\n\
              [workload]\ngenerator = {{ requests = {requests}, span = {}, pattern = {pattern}, write_share = 1.0, sizes = \"4KiB\" }}\n\
-             [host]\nloop = \"closed\"\nqueue_depth = 32\n[run]\nprecondition = \"{precondition}\"\n[[ftl]]\n{ftl}\n",
+             [host]\nloop = \"closed\"\nqueue_depth = 32\n[run]\nwaiting = false\nprecondition = \"{precondition}\"\n[[ftl]]\n{ftl}\n",
             pages * 4096
         )
     }

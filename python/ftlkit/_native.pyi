@@ -1,5 +1,6 @@
 """Types of the compiled module. A test holds this file, the module and its uses in the package together."""
 
+from pathlib import Path
 from typing import final
 
 __version__: str
@@ -24,8 +25,13 @@ class Control:
     def progress(self) -> list[tuple[str, int, int]]:
         """(label, done, total) of every run; total is 0 while unknown."""
 
-def run_study(study_json: str, control: Control, threads: int | None = None) -> str:
-    """Run a study (JSON) and return results (JSON). `threads`: runs at once; by default one a core."""
+def run_study(
+    study_json: str, control: Control, threads: int | None = None, requests_out: str | Path | None = None
+) -> str:
+    """Run a study (JSON) and return results (JSON). `threads`: runs at once; by default one a core.
+
+    `requests_out` is a Parquet file that gets a row for every request.
+    """
 
 def check_study(study_json: str, control: Control) -> str:
     """Check a study (JSON), its workload included, and return it (JSON) with all defaults filled in."""

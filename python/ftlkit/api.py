@@ -15,7 +15,7 @@ from typing_extensions import Unpack
 from ftlkit import _native, sources, study
 from ftlkit._native import UserError
 from ftlkit.engine import Interrupted, watched
-from ftlkit.outputs import replacing
+from ftlkit.outputs import check_writable, replacing
 from ftlkit.progress import Silent, Watcher
 from ftlkit.results import Results
 from ftlkit.signatures import takes
@@ -51,24 +51,39 @@ def compare(
     *,
     device: study.DeviceChoice | None = None,
     threads: int | None = None,
+    requests_out: str | Path | None = None,
     watcher: Watcher | None = None,
     **options: Unpack[study.Options],
 ) -> Results:
     """Run several translation layers over one workload, `threads` of them at once (by default one a core).
 
-    The other arguments are those of `run`. Results do not depend on `threads`.
+    `requests_out` is the path of a Parquet file that gets a row for every request of every run. The other arguments are
+    those of `run`. Results do not depend on `threads`.
     """
-    return run_study(study.build(workload, ftls, device, options), threads=threads, watcher=watcher)
+    document = study.build(workload, ftls, device, options)
+    return run_study(document, threads=threads, requests_out=requests_out, watcher=watcher)
 
 
 def run_study(
-    source: str | Path | Mapping[str, object], *, threads: int | None = None, watcher: Watcher | None = None
+    source: str | Path | Mapping[str, object],
+    *,
+    threads: int | None = None,
+    requests_out: str | Path | None = None,
+    watcher: Watcher | None = None,
 ) -> Results:
-    """Run a study: a TOML file's path, or the same as a dict."""
-    text = json.dumps(_document(source))
+    """Run a study: a TOML file's path, or the same as a dict.
+
+    `requests_out` is the path of a Parquet file that gets a row for every request of every run.
+    """
+    document = _document(source)
+    if requests_out is not None:
+        check_writable([Path(requests_out)], [document.get("workload", {}).get("trace")])
+    text = json.dumps(document)
     try:
         return Results(
-            json.loads(watched(lambda control: _native.run_study(text, control, threads), watcher or Silent()))
+            json.loads(
+                watched(lambda control: _native.run_study(text, control, threads, requests_out), watcher or Silent())
+            )
         )
     except Interrupted as stop:
         raise Interrupted(Results(json.loads(stop.finished)) if stop.finished else None) from None

@@ -146,7 +146,9 @@ class Load(TypedDict):
     offered_iops: float | None
     sustainable_iops: float | None
     utilisation_max: float | None
-    outlasts_arrivals_ns: int
+    busiest: NotRequired[str | None]
+    outlasts_arrivals_ns: int | None
+    backlog_ns: NotRequired[list[float] | None]
     backlog_grows: bool
     is_overloaded: bool
 
@@ -162,6 +164,7 @@ class Run(TypedDict):
     verified: bool | None
     event_hash: str
     requests: dict[str, int]
+    skipped_requests: NotRequired[int]
     simulated_ns: int
     wall_s: float
     response_ns: dict[str, Response]
@@ -172,6 +175,7 @@ class Run(TypedDict):
     throughput_bytes_per_s: float | None
     host_pages_read: int
     host_pages_written: int
+    reads_without_flash: NotRequired[float | None]
     write_amplification: float | None
     operations: list[Operation]
     controller_ns: int
@@ -192,13 +196,45 @@ class Run(TypedDict):
     service_ns: NotRequired[dict[str, float] | None]
 
 
+class PreconditionChosen(TypedDict):
+    """What the study said of preparing devices, what was done, and why where it left the choice."""
+
+    asked: str
+    mode: str
+    reason: str | None
+
+
+class TraceDevice(TypedDict):
+    """A device of a trace; `base_byte` is where it lies in the one address space, null if it was left out."""
+
+    name: str
+    requests: int
+    lowest_byte: int
+    end_byte: int
+    base_byte: int | None
+
+
+class ReadAs(TypedDict):
+    """How a trace file was read."""
+
+    format: str
+    columns: str
+    is_guessed: bool
+    time_unit: str
+    duration_ns: int
+    end_byte: int
+    devices: list[TraceDevice]
+
+
 class Workload(TypedDict):
     """What was replayed."""
 
     name: str
     format: str
+    read_as: NotRequired[ReadAs | None]
     facts: list[str]
     requests: int
+    bytes: NotRequired[int]
     pages_read: int
     pages_written: int
     pages_trimmed: int
@@ -226,5 +262,6 @@ class Document(TypedDict):
     study: Json
     cancelled: bool
     workload: Workload
+    precondition_chosen: NotRequired[PreconditionChosen | None]
     device: Device
     runs: list[Run]

@@ -30,6 +30,8 @@ class ReadingOptions(TypedDict, total=False):
 
     format: str
     """The trace's format instead of the one guessed from its content."""
+    columns: str
+    """The columns of a delimited text, instead of a format: `time:ms, device, offset:B, size:B, op:1=read`."""
     time_unit: str
     """Unit of the trace's time stamps where it is not the format's own: `ns`, `us`, `ms`, `s`."""
     time_backwards: str
@@ -68,8 +70,15 @@ class Options(TraceOptions, total=False):
     """`open`: requests come at the trace's times; `closed`: as soon as one of `queue_depth` is done."""
     queue_depth: int
     """Requests under way at once in a closed loop."""
+    skip: int
+    """Requests at the beginning that are served but not measured."""
     precondition: str
-    """What is done to the device before measuring: `none`, `fill` or `steady`."""
+    """What is done to the device before measuring: `auto`, `none`, `fill` or `steady`.
+
+    `auto` fills it where the workload reads pages that it has not written.
+    """
+    memory_limit: str
+    """What the runs may take of memory, for example `16GiB`; without it 80 % of what is available."""
     samples: int
     """Points of the time series."""
     verify: bool
@@ -97,21 +106,19 @@ _PLACES: dict[str, tuple[str, str]] = {
     **{key: ("workload", key) for key in (*_TRACE_KEYS, "addresses", "speedup")},
     "loop": ("host", "loop"),
     "queue_depth": ("host", "queue_depth"),
-    **{key: ("run", key) for key in ("precondition", "samples", "verify", "classes", "timeline")},
+    **{
+        key: ("run", key)
+        for key in ("skip", "precondition", "memory_limit", "samples", "verify", "classes", "timeline")
+    },
 }
 
 
 def build(
     workload: WorkloadChoice, ftls: FtlChoice | Iterable[FtlChoice], device: DeviceChoice | None, options: Options
 ) -> Json:
-    """The study that runs `ftls` over `workload` on `device`.
-
-    Without a device the default one is given the workload's span as its capacity, so that any trace fits.
-    """
+    """The study that runs `ftls` over `workload` on `device`, or on the default one, sized to the workload's span."""
     study: Json = {"workload": source(workload), "ftl": named(ftls)}
-    if device is None:
-        study["device"] = {"capacity": "auto"}
-    else:
+    if device is not None:
         study["device"] = {"preset": device} if isinstance(device, str) else dict(device)
     if "title" in options:
         study["name"] = options["title"]

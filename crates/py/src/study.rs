@@ -1,22 +1,31 @@
 //! Studies: from text to results.
 
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 
 use crate::control::Control;
 use crate::error::{Failure, json};
 
-/// Runs a study (JSON) and returns results (JSON). `threads` is the number of runs at once; none: one a core.
+/// Runs a study (JSON) and returns results (JSON). `threads` is the number of runs at once; none: one a core. `requests_out` is the path of a
+/// Parquet file that gets a row for every request.
 #[pyfunction]
-#[pyo3(signature = (study_json, control, threads = None))]
-fn run_study(py: Python<'_>, study_json: &str, control: &Control, threads: Option<usize>) -> PyResult<String> {
+#[pyo3(signature = (study_json, control, threads = None, requests_out = None))]
+fn run_study(
+    py: Python<'_>,
+    study_json: &str,
+    control: &Control,
+    threads: Option<usize>,
+    requests_out: Option<PathBuf>,
+) -> PyResult<String> {
     let control = control.study();
-    let run = || -> Result<String, Failure> {
+    let run = move || -> Result<String, Failure> {
         let study = sim::parse_json(study_json)?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
         let pool = pool.map_err(|error| {
             Failure::User(format!("cannot start the threads asked for: {error}; ask for fewer (--threads)"))
         })?;
-        json(&pool.install(|| sim::run_study(&study, &control))?)
+        json(&pool.install(|| sim::run_study_logged(&study, &control, requests_out.as_deref()))?)
     };
     Ok(py.detach(run)?)
 }

@@ -150,6 +150,7 @@ fn options(text: &WorkloadText) -> OpenOptions {
     let default = OpenOptions::default();
     OpenOptions {
         format: text.format,
+        columns: text.columns.clone(),
         skip_bad: text.skip_bad.unwrap_or(default.skip_bad),
         time_unit: text.time_unit,
         blkparse_action: text.blkparse_action.unwrap_or(default.blkparse_action),

@@ -4,6 +4,7 @@
 //! in the order of the study; so does the error, if there is one: a run that fails stops the ones after it, never those
 //! before it. A wall clock is looked at here and in `run`, to say how long each run and its measured part took.
 
+use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
@@ -12,6 +13,7 @@ use rayon::prelude::*;
 use crate::control::{Control, Order};
 use crate::error::{Fault, FtlBug, SimError, Stage};
 use crate::experiment::{Experiment, Plan, Unready};
+use crate::log::Log;
 use crate::precondition::effort;
 use crate::result::{Results, RunResult, WorkloadFacts};
 use crate::run::{Halt, run};
@@ -25,11 +27,20 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// # Errors
 /// What the user can mend, or a bug of a translation layer; see [`SimError::is_bug`].
 pub fn run_study(study: &Study, control: &Control) -> Result<Results, SimError> {
+    run_study_logged(study, control, None)
+}
+
+/// Runs a study and writes a row for every request into a Parquet file at `log`, if there is one. A study that is cancelled leaves no file.
+///
+/// # Errors
+/// As [`run_study`], or the file cannot be written.
+pub fn run_study_logged(study: &Study, control: &Control, log: Option<&Path>) -> Result<Results, SimError> {
     let experiment = match prepare(study, control) {
         Ok(experiment) => experiment,
         Err(Unready::Input(error)) => return Err(error),
         Err(Unready::Stopped) => return Ok(nothing(study)),
     };
+    let log = log.map(Log::new).transpose()?;
     announce(&experiment, control);
     let first_failed = AtomicUsize::new(usize::MAX);
     let outcomes: Vec<_> = experiment
@@ -37,7 +48,9 @@ pub fn run_study(study: &Study, control: &Control) -> Result<Results, SimError> 
         .par_iter()
         .with_max_len(1)
         .enumerate()
-        .map(|(index, plan)| run_one(&experiment, plan, control, Order { index, first_failed: &first_failed }))
+        .map(|(index, plan)| {
+            run_one(&experiment, plan, log.as_ref(), control, Order { index, first_failed: &first_failed })
+        })
         .collect();
     let mut runs = Vec::with_capacity(outcomes.len());
     for (outcome, plan) in outcomes.into_iter().zip(&experiment.plans) {
@@ -48,11 +61,15 @@ pub fn run_study(study: &Study, control: &Control) -> Result<Results, SimError> 
             Err(Halt::Fault(stage, fault)) => return Err(blame(&experiment, plan, stage, fault)),
         }
     }
+    if let Some(log) = log.filter(|_| runs.len() == experiment.plans.len()) {
+        log.finish(runs.len(), experiment.knows_waiting())?;
+    }
     Ok(Results {
         ftlkit: VERSION,
         study: experiment.resolved().to_json(),
         cancelled: runs.len() < experiment.plans.len(),
         workload: experiment.survey.facts.clone(),
+        precondition_chosen: Some(experiment.precondition_chosen.clone()),
         device: Some(experiment.device_facts()),
         runs,
     })
@@ -79,6 +96,7 @@ fn nothing(study: &Study) -> Results {
         study: study.to_json(),
         cancelled: true,
         workload: WorkloadFacts::default(),
+        precondition_chosen: None,
         device: None,
         runs: Vec::new(),
     }
@@ -99,13 +117,23 @@ fn announce(experiment: &Experiment, control: &Control) {
     control.complete(0);
 }
 
-fn run_one(experiment: &Experiment, plan: &Plan, control: &Control, order: Order) -> Result<RunResult, Halt> {
+fn run_one(
+    experiment: &Experiment,
+    plan: &Plan,
+    log: Option<&Log>,
+    control: &Control,
+    order: Order,
+) -> Result<RunResult, Halt> {
     let begun = Instant::now();
     let prepares = experiment.precondition != Precondition::None;
     let measuring = if prepares { 2 * order.index + 2 } else { order.index + 1 };
     // Without preparation its reporter has nothing to report.
     let preparing = control.reporter(measuring - usize::from(prepares), order);
-    let outcome = run(experiment, plan, &preparing, &control.reporter(measuring, order));
+    let part = |log: &Log| log.part(order.index, &plan.label, experiment.knows_waiting());
+    let outcome = match log.map(part).transpose() {
+        Ok(part) => run(experiment, plan, part, &preparing, &control.reporter(measuring, order)),
+        Err(error) => Err(Halt::Input(error)),
+    };
     if matches!(outcome, Err(Halt::Fault(..) | Halt::Input(_))) {
         order.fail();
     }

@@ -50,12 +50,12 @@ impl Device {
     /// Checks a `[device]` table that stands alone: its capacity cannot be `auto`, as there is no workload to ask.
     pub fn resolve(text: &DeviceText, seed: u64) -> Result<Self, SimError> {
         let draft = Draft::of(text)?;
-        if draft.wants_span() {
+        if text.capacity == Some(Capacity::Auto) {
             return Err(SimError::study(
                 "device.capacity = \"auto\" takes a workload's span, and here is no workload: give a size, for example \"1GiB\"",
             ));
         }
-        draft.resolve(0, seed)
+        draft.resolve(None, seed)
     }
 
     /// Logical pages ÷ physical pages: ρ.
@@ -121,21 +121,23 @@ impl Draft {
         self.keys.shape.page_size_bytes
     }
 
-    /// Whether the capacity is the workload's span.
-    pub(crate) fn wants_span(&self) -> bool {
-        self.asked.capacity == Some(Capacity::Auto)
+    /// The size that a study gives; none leaves it to the preset.
+    fn capacity(&self) -> Option<Capacity> {
+        let DeviceText { preset, capacity, blocks_per_plane, .. } = &self.asked;
+        let says_nothing = preset.is_none() && blocks_per_plane.is_none();
+        capacity.or_else(|| says_nothing.then_some(Capacity::Auto))
     }
 
-    /// The whole device, for a workload that spans so many pages.
-    pub(crate) fn resolve(&self, span_pages: u64, seed: u64) -> Result<Device, SimError> {
-        let asked_pages = match self.asked.capacity {
+    /// The whole device, for a workload that spans so many pages; none where there is none, or it is folded into the device.
+    pub(crate) fn resolve(&self, span_pages: Option<u64>, seed: u64) -> Result<Device, SimError> {
+        let asked_pages = match self.capacity() {
             Some(Capacity::Bytes(0)) => {
                 return Err(SimError::study(
                     "device.capacity = 0: the host must see at least one page; give for example \"8GiB\", or \"auto\"",
                 ));
             }
             Some(Capacity::Bytes(bytes)) => Some(bytes.div_ceil(u64::from(self.keys.shape.page_size_bytes))),
-            Some(Capacity::Auto) => Some(span_pages.max(self.smallest_auto())),
+            Some(Capacity::Auto) => span_pages.map(|pages| pages.max(self.smallest_auto())),
             None => None,
         };
         let mut shape = self.keys.shape;

@@ -10,17 +10,20 @@ use std::sync::atomic::AtomicUsize;
 use flash::Lean;
 use ftl::{Entry, registry};
 use trace::TraceError;
+use trace::units::Bytes;
 
-use crate::SimError;
 use crate::control::{Control, Order, Stopped};
 use crate::device::{Device, Draft};
+use crate::memory::Limit;
 use crate::paging::{Pager, Placement};
-use crate::result::DeviceFacts;
+use crate::precondition::choose;
+use crate::result::{DeviceFacts, PreconditionChosen};
 use crate::run::Simulated;
-use crate::study::{Addresses, Count, FtlText, HostText, LoopText, Precondition, RunText, Setting, Study};
+use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Setting, Study};
 use crate::survey::Survey;
 use crate::watch::Wishes;
 use crate::workload::Workload;
+use crate::{Abilities, SimError};
 
 /// The most requests that a closed loop keeps outstanding: what `NVMe` allows in one queue.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
@@ -37,9 +40,17 @@ pub(crate) struct Experiment {
     pub(crate) survey: Survey,
     /// Outstanding requests of a closed loop; none for an open one.
     pub(crate) queue_depth: Option<u32>,
+    /// How devices are prepared; never `auto`.
     pub(crate) precondition: Precondition,
+    /// What the study asked, and why it is so.
+    pub(crate) asked_precondition: Precondition,
+    pub(crate) precondition_chosen: PreconditionChosen,
     pub(crate) samples: u32,
     pub(crate) verify: bool,
+    /// What the study says of it.
+    pub(crate) memory_limit: Option<Bytes>,
+    /// Requests at the beginning that are not measured.
+    pub(crate) skip: u64,
     pub(crate) wishes: Wishes,
     pub(crate) plans: Vec<Plan>,
 }
@@ -99,14 +110,21 @@ impl Experiment {
         let queue_depth = queue_depth(&study.host, &workload)?;
         let samples = samples(&study.run)?;
         let plans = plans(&study.ftl)?;
-        if draft.wants_span() && workload.addresses == Addresses::Wrap {
+        let wraps = workload.addresses == Addresses::Wrap;
+        if study.device.capacity == Some(Capacity::Auto) && wraps {
             return Err(Unready::Input(SimError::study(
                 "device.capacity = \"auto\" takes the workload's span, but workload.addresses = \"wrap\" folds the workload into the device: \
                  one of them must give a size. Set capacity, or leave addresses out",
             )));
         }
-        let survey = workload.survey(draft.page_size_bytes(), &reporter)?;
-        let device = draft.resolve(survey.span_pages, seed)?;
+        let asked = study.run.precondition.unwrap_or_default();
+        let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
+        let survey = workload.survey(draft.page_size_bytes(), asked == Precondition::Auto, limit, &reporter)?;
+        let (precondition, precondition_chosen) = choose(asked, survey.unwritten);
+        let device = draft.resolve((!wraps).then_some(survey.span_pages), seed)?;
+        let (verify, requests) = (study.run.verify.unwrap_or(false), survey.facts.requests);
+        let at_once = plans.len().min(rayon::current_num_threads());
+        limit.check_runs(device.geometry.pages(), verify, at_once)?;
         let mut experiment = Self {
             name: study.name.clone(),
             seed,
@@ -114,15 +132,28 @@ impl Experiment {
             workload,
             survey,
             queue_depth,
-            precondition: study.run.precondition.unwrap_or_default(),
+            precondition,
+            asked_precondition: asked,
+            precondition_chosen,
             samples,
-            verify: study.run.verify.unwrap_or(false),
-            wishes: Wishes { classes: study.run.classes.unwrap_or(false), timeline: study.run.timeline },
+            verify,
+            memory_limit: study.run.memory_limit,
+            skip: skip(&study.run, requests)?,
+            wishes: Wishes {
+                classes: study.run.classes.unwrap_or(false),
+                timeline: study.run.timeline,
+                waiting: study.run.waiting.unwrap_or(true),
+            },
             plans,
         };
         experiment.check_fit()?;
         experiment.check_plans()?;
         Ok(experiment)
+    }
+
+    /// Whether what requests waited for is known.
+    pub(crate) fn knows_waiting(&self) -> bool {
+        self.wishes.waiting && self.device.abilities == Abilities::default()
     }
 
     /// Splits the workload's records into pages of the device.
@@ -152,9 +183,12 @@ impl Experiment {
                 queue_depth: self.queue_depth.map(Count),
             },
             run: RunText {
-                precondition: Some(self.precondition),
+                precondition: Some(self.asked_precondition),
+                memory_limit: self.memory_limit,
                 samples: Some(Count(self.samples)),
                 verify: Some(self.verify),
+                skip: Some(self.skip),
+                waiting: Some(self.wishes.waiting),
                 classes: Some(self.wishes.classes),
                 timeline: self.wishes.timeline,
             },
@@ -260,6 +294,16 @@ fn samples(run: &RunText) -> Result<u32, SimError> {
         )));
     }
     Ok(samples)
+}
+
+/// Requests that are served before measuring begins.
+fn skip(run: &RunText, requests: u64) -> Result<u64, SimError> {
+    match run.skip {
+        Some(skip) if skip >= requests => Err(SimError::study(format!(
+            "run.skip = {skip}: the workload has {requests} requests, so none would be left to measure; skip fewer"
+        ))),
+        skip => Ok(skip.unwrap_or(0)),
+    }
 }
 
 fn plans(texts: &[FtlText]) -> Result<Vec<Plan>, SimError> {

@@ -124,9 +124,9 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
             Op::Write => {
                 if request.partial_first || request.partial_last {
                     media.because(Cause::ReadModifyWrite, |media| {
-                        media.together(partial_pages(request).map(|page| of(&page)), |media, page| {
-                            server.read(media, &page)
-                        })
+                        let (first, last) = request.partial_pages();
+                        let partial = first.into_iter().chain(last).map(|page| of(&page));
+                        media.together(partial, |media, page| server.read(media, &page))
                     })?;
                 }
                 media.together(request.extents.iter().map(of), |media, extent| server.write(media, &extent))?;
@@ -196,14 +196,6 @@ impl<D: Device, W: Witness<D::Data>> Server<D, W> {
 
 fn request_of(extent: Extent, arrival: Nanos, temperature: u8) -> Request {
     Request { lpn: extent.lpn, pages: extent.pages, arrival, temperature }
-}
-
-/// The pages that a write covers in part: at most its first and its last.
-fn partial_pages(request: &PageRequest) -> impl Iterator<Item = Extent> {
-    let first = request.extents.first().filter(|_| request.partial_first).map(|extent| extent.lpn);
-    let last = request.extents.last().filter(|_| request.partial_last);
-    let last = last.map(|extent| Lpn::new(extent.lpn.get() + extent.pages - 1));
-    first.into_iter().chain(last).map(|lpn| Extent { lpn, pages: 1 })
 }
 
 /// When requests begin.

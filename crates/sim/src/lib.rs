@@ -18,7 +18,11 @@ mod device;
 mod error;
 mod experiment;
 mod gaps;
+mod held;
 mod host;
+mod load;
+mod log;
+mod memory;
 mod metrics;
 mod mount;
 mod paging;
@@ -31,22 +35,24 @@ mod run;
 pub mod study;
 mod survey;
 mod timeline;
+mod waiting;
 mod watch;
 mod wear;
 mod workload;
 
-pub use compare::{check_study, run_study};
+pub use compare::{check_study, run_study, run_study_logged};
 pub use control::{Control, Progress};
 pub use device::Device;
 pub use error::{Fault, FtlBug, SimError, Stage};
+pub use load::LoadFacts;
 pub use metrics::{Latency, mapping_hit_ratio, write_amplification};
 pub use planner::{Abilities, Suspend};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Latencies, Model, Pricing};
 pub use result::{
     ClassLatency, Classes, DeviceFacts, EndOfLife, Erases, FootprintFacts, Merges, MountFacts, OperationCount,
-    PreconditionFacts, RequestCounts, Responses, Results, RunResult, Series, SpareFacts, TimelineFacts, Utilisation,
-    WorkloadFacts,
+    PreconditionChosen, PreconditionFacts, ReadAs, RequestCounts, Responses, Results, RunResult, Series, SpareFacts,
+    TimelineFacts, Utilisation, WorkloadFacts,
 };
 pub use study::{Study, parse_json, parse_toml};
 pub use timeline::Window;

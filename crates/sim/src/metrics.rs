@@ -10,6 +10,7 @@ use trace::Op as HostOp;
 
 use crate::paging::PageRequest;
 use crate::result::{Responses, Series};
+use crate::waiting::PartSums;
 
 /// The longest response that a histogram tells apart, 146 years; longer ones count as this.
 const LONGEST_NS: u64 = 1 << 62;
@@ -96,6 +97,8 @@ pub(crate) struct Asked {
     pub(crate) requests: [u64; 4],
     pub(crate) pages_read: u64,
     pub(crate) pages_written: u64,
+    /// Pages that writes cover in part, whose rest is read.
+    pub(crate) pages_completed: u64,
     pub(crate) pages_trimmed: u64,
     /// Bytes of reads and writes.
     pub(crate) bytes: u64,
@@ -108,7 +111,10 @@ impl Asked {
         let pages = request.pages();
         match request.op {
             HostOp::Read => self.pages_read += pages,
-            HostOp::Write => self.pages_written += pages,
+            HostOp::Write => {
+                self.pages_written += pages;
+                self.pages_completed += u64::from(request.partial_first) + u64::from(request.partial_last);
+            }
             HostOp::Trim => self.pages_trimmed += pages,
             HostOp::Flush => return,
         }
@@ -125,11 +131,17 @@ pub(crate) struct Metrics {
     pub(crate) asked: Asked,
     /// When the last request was done.
     pub(crate) end: Nanos,
+    /// When the first measured request began.
+    pub(crate) begin: Option<Nanos>,
+    /// What requests waited for.
+    pub(crate) parts: PartSums,
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
-        Self { reads: Latency::new(), writes: Latency::new(), asked: Asked::default(), end: Nanos::ZERO }
+    /// Nothing yet. `begin`: since when is measured; none: since the first request that is.
+    pub(crate) fn new(begin: Option<Nanos>) -> Self {
+        let (reads, writes) = (Latency::new(), Latency::new());
+        Self { reads, writes, asked: Asked::default(), end: Nanos::ZERO, begin, parts: PartSums::default() }
     }
 
     /// A request that began at `begin` is done at `done`.
@@ -137,11 +149,17 @@ impl Metrics {
     pub(crate) fn record(&mut self, request: &PageRequest, begin: Nanos, done: Nanos) {
         self.asked.add(request);
         self.end = self.end.max(done);
+        self.begin.get_or_insert(begin);
         match request.op {
             HostOp::Read => self.reads.record((done - begin).0),
             HostOp::Write => self.writes.record((done - begin).0),
             HostOp::Trim | HostOp::Flush => {}
         }
+    }
+
+    /// How long was measured until now.
+    pub(crate) fn elapsed(&self) -> Nanos {
+        self.end.since(self.begin.unwrap_or_default())
     }
 
     fn sum_ns(&self) -> u128 {
@@ -219,7 +237,7 @@ impl Sampler {
         let written = metrics.asked.pages_written - self.last_written;
         let series = &mut self.series;
         series.request.push(self.due);
-        series.time_ns.push(metrics.end.0);
+        series.time_ns.push(metrics.elapsed().0);
         series.mean_response_ns.push((timed > 0).then(|| (metrics.sum_ns() - self.last_sum_ns) as f64 / timed as f64));
         series.write_amplification.push(write_amplification(interval.total(Op::Program), written));
         series.erases.push(tally.since(&self.first).total(Op::Erase));
@@ -311,7 +329,7 @@ mod tests {
 
     #[test]
     fn points_of_the_series_divide_the_requests_evenly() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::new(None);
         for (requests, points, expected) in [(10, 4, vec![2, 5, 7, 10]), (3, 200, vec![1, 2, 3]), (5, 1, vec![5])] {
             let mut sampler = Sampler::new(requests, points, &Tally::default());
             while sampler.due() != u64::MAX {

@@ -12,6 +12,7 @@ use flash::Lpn;
 use trace::{Op, Record};
 
 use crate::SimError;
+use crate::memory::Limit;
 
 /// Where the addresses of a workload lie on the device.
 #[derive(Clone, Debug)]
@@ -31,8 +32,9 @@ pub(crate) struct FirstTouch {
 }
 
 impl FirstTouch {
-    /// Numbers the pages that a record touches; fails when 32 bits do not count them.
-    pub(crate) fn touch(&mut self, pages: PageSpan) -> Result<(), SimError> {
+    /// Numbers the pages that a record touches; fails when 32 bits do not count them, or memory does not hold them.
+    pub(crate) fn touch(&mut self, pages: PageSpan, limit: Limit) -> Result<(), SimError> {
+        limit.check_dense(self.len().saturating_add(pages.pages()))?;
         for page in pages.first..pages.end {
             let next = self.numbers.len() as u64;
             if next >= u64::from(u32::MAX - 1) {
@@ -111,6 +113,15 @@ impl PageRequest {
             partial_first: false,
             partial_last: false,
         }
+    }
+
+    /// The pages that a write covers in part: its first and its last, where they are.
+    pub(crate) fn partial_pages(&self) -> (Option<Extent>, Option<Extent>) {
+        let first = self.extents.first().filter(|_| self.partial_first).map(|extent| extent.lpn);
+        let last = self.extents.last().filter(|_| self.partial_last);
+        let last = last.map(|extent| Lpn::new(extent.lpn.get() + extent.pages - 1));
+        let page = |lpn| Extent { lpn, pages: 1 };
+        (first.map(page), last.map(page))
     }
 
     /// Its pages, over all extents.
@@ -241,7 +252,8 @@ mod tests {
     fn dense_numbers_follow_the_first_touch_and_tear_requests() {
         let mut touched = FirstTouch::default();
         for (offset, length) in [(1 << 40, 8192), (5 * 4096, 4096), ((1 << 40) - 4096, 16_384)] {
-            touched.touch(PageSpan::of(&record(Op::Write, offset, length), 4096)).expect("few");
+            let span = PageSpan::of(&record(Op::Write, offset, length), 4096);
+            touched.touch(span, Limit::of(None)).expect("few");
         }
         assert_eq!(touched.len(), 5);
         let pager = Pager::new(4096, 5, Placement::Dense(Arc::new(touched)));

@@ -6,6 +6,9 @@
 //! for that before the physical pages have been programmed twice over, since the first windows only use up the spare, and
 //! gives up after twenty times, since some devices never settle; the results say which it was.
 //!
+//! *Auto* is decided before the first run, from the survey: a fill where the workload reads pages that it has not written itself, since
+//! reading such a page of an erased device costs nothing; else nothing. A trace says what was asked of a device in use.
+//!
 //! Limits: the whole logical space is touched whatever the workload touches. Overwriting at random is the usual worst case,
 //! not the state that the workload itself would lead to; for that, run the workload longer.
 
@@ -20,9 +23,10 @@ use crate::control::Reporter;
 use crate::error::Stage;
 use crate::host::{Host, Witness};
 use crate::paging::Extent;
-use crate::result::PreconditionFacts;
+use crate::result::{PreconditionChosen, PreconditionFacts};
 use crate::run::Halt;
 use crate::study::Precondition;
+use crate::survey::Unwritten;
 
 /// Share of the physical pages that a window programs.
 const WINDOW: f64 = 0.5;
@@ -35,6 +39,28 @@ const SETTLED: f64 = 0.01;
 /// Overwrites between two looks at the counts.
 const STRIDE: usize = 1024;
 
+/// What is done to the device before measuring, and why. `unwritten` is what the survey found, where it was asked to look.
+pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Precondition, PreconditionChosen) {
+    let Unwritten { reads, of_unwritten } = unwritten.unwrap_or_default();
+    let (mode, reason) = match asked {
+        Precondition::Auto if of_unwritten > 0 => {
+            let percent = 100.0 * of_unwritten as f64 / reads as f64;
+            let reason = format!(
+                "{of_unwritten} of {reads} page reads ({percent:.1} %) are of pages that the workload has not written before, and would cost \
+                 nothing on an erased device"
+            );
+            (Precondition::Fill, Some(reason))
+        }
+        Precondition::Auto if reads > 0 => (
+            Precondition::None,
+            Some(format!("each of the {reads} page reads is of a page that the workload has written before")),
+        ),
+        Precondition::Auto => (Precondition::None, Some("the workload reads no page".to_owned())),
+        mode => (mode, None),
+    };
+    (mode, PreconditionChosen { asked: asked.name(), mode: mode.name(), reason })
+}
+
 /// Prepares the device; returns what was done.
 pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(
     host: &mut Host<D, W>,
@@ -45,7 +71,7 @@ pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(
 ) -> Result<Option<PreconditionFacts>, Halt> {
     let mut preparation = Preparation { host, logical_pages, written: 0, reporter };
     match mode {
-        Precondition::None => Ok(None),
+        Precondition::Auto | Precondition::None => Ok(None),
         Precondition::Fill => {
             let write_amplification = preparation.fill()?;
             Ok(Some(PreconditionFacts {
@@ -71,7 +97,7 @@ pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(
 /// Pages of progress that a preparation may take, for its progress line.
 pub(crate) fn effort(mode: Precondition, logical_pages: u32, physical_pages: u32) -> u64 {
     match mode {
-        Precondition::None => 0,
+        Precondition::Auto | Precondition::None => 0,
         Precondition::Fill => u64::from(logical_pages),
         Precondition::Steady => u64::from(logical_pages) + (GIVE_UP_AFTER * f64::from(physical_pages)) as u64,
     }

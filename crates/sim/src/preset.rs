@@ -1,7 +1,9 @@
-//! The devices that studies can name: those of the papers, and two current ones.
+//! The devices that studies can name: those of the papers, two simple ones, and drives of today.
 //!
 //! Papers say little of their devices beyond latencies; what had to be assumed is said in each description, so that nobody
 //! takes it for the paper's word.
+
+mod current;
 
 use flash::{ProgramOrder, Shape};
 use trace::units::{Bytes, Nanoseconds};
@@ -186,6 +188,11 @@ pub const PRESETS: &[Preset] = &[
             3_000,
         ),
     },
+    current::NVME_TLC,
+    current::NVME_QLC,
+    current::SATA_TLC,
+    current::SD_CARD,
+    current::EMMC,
     Preset {
         name: "waftl",
         source: "W tab. II",

@@ -31,6 +31,7 @@ use crate::gaps::Gaps;
 use crate::planner::{Abilities, Planner};
 use crate::result::TimelineFacts;
 use crate::timeline::{Placed, Window};
+use crate::waiting::Waiting;
 use crate::watch::{Watch, Wishes};
 
 /// What operations take, in nanoseconds, each at most [`Latencies::MAX_NS`].
@@ -192,8 +193,9 @@ impl Pricing {
 
     /// The same timelines, of which a window is recorded.
     #[must_use]
-    pub fn recorded(self, window: Window) -> Self {
-        self.watched(Watch::new(Wishes { classes: false, timeline: Some(window) }))
+    pub fn recorded(mut self, window: Window) -> Self {
+        self.watch_from_now(Wishes { timeline: Some(window), ..Wishes::default() });
+        self
     }
 
     /// Lets everything promised be over, and returns what was recorded, if a window is.
@@ -209,15 +211,25 @@ impl Pricing {
         }
     }
 
-    /// The same timelines, watched.
-    pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
-        let planner = self.beyond.and_then(|beyond| beyond.planner);
-        Self { beyond: Beyond { watch, planner }.boxed(), ..self }
+    /// Watches from now on. What requests wait for is known only without a planner.
+    pub(crate) fn watch_from_now(&mut self, wishes: Wishes) {
+        let wishes = Wishes { waiting: wishes.waiting && self.planner().is_none(), ..wishes };
+        let (dies, channels) = (self.dies.len() as u32, self.channels.len() as u32);
+        let channels = if self.has_channels() { channels } else { 0 };
+        let watch = Watch::new(wishes, || Waiting::new(self.latencies, channels, dies / channels.max(1)));
+        let planner = self.beyond.take().and_then(|beyond| beyond.planner);
+        self.beyond = Beyond { watch, planner }.boxed();
     }
 
     /// What watches, if anything does.
     pub(crate) fn watch(&self) -> Option<&Watch> {
         self.beyond.as_ref()?.watch.as_ref()
+    }
+
+    /// What watches, to tell it of requests.
+    #[inline]
+    pub(crate) fn watch_mut(&mut self) -> Option<&mut Watch> {
+        self.beyond.as_mut()?.watch.as_mut()
     }
 
     fn planner(&self) -> Option<&Planner> {

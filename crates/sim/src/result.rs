@@ -10,6 +10,7 @@ use ftl::{Footprint, Structure};
 use serde::Serialize;
 
 use crate::Latencies;
+use crate::load::LoadFacts;
 
 /// The results of a study.
 #[derive(Clone, Debug, Serialize)]
@@ -22,6 +23,8 @@ pub struct Results {
     pub cancelled: bool,
     /// The workload, as it was surveyed.
     pub workload: WorkloadFacts,
+    /// How the device was prepared and why; null if the study was stopped before it was known.
+    pub precondition_chosen: Option<PreconditionChosen>,
     /// The device; null if the study was stopped before it was known.
     pub device: Option<DeviceFacts>,
     /// The runs, in the order of the study.
@@ -35,10 +38,14 @@ pub struct WorkloadFacts {
     pub name: String,
     /// Trace format, or `generated`.
     pub format: String,
+    /// How a trace file was read; null for a generated workload.
+    pub read_as: Option<ReadAs>,
     /// What was done to it, in sentences: records left out, addresses changed, arrivals scaled …
     pub facts: Vec<String>,
     /// Requests.
     pub requests: u64,
+    /// Bytes of reads and writes.
+    pub bytes: u64,
     /// Pages that reads touch.
     pub pages_read: u64,
     /// Pages that writes touch.
@@ -49,6 +56,25 @@ pub struct WorkloadFacts {
     pub duration_ns: u64,
     /// One past the highest byte touched.
     pub span_bytes: u64,
+}
+
+/// How a trace file was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReadAs {
+    /// The format's name; `columns` where the user named the columns.
+    pub format: &'static str,
+    /// What a line holds.
+    pub columns: String,
+    /// Whether the format was guessed from the content; false where the user named it.
+    pub is_guessed: bool,
+    /// The unit of its times.
+    pub time_unit: &'static str,
+    /// From its first request to its last, before speed-up.
+    pub duration_ns: u64,
+    /// One past the highest byte of the address space, all devices chosen laid out.
+    pub end_byte: u64,
+    /// Its devices, in order of first appearance.
+    pub devices: Vec<trace::DeviceFacts>,
 }
 
 /// The simulated device.
@@ -89,9 +115,11 @@ pub struct RunResult {
     pub verified: Option<bool>,
     /// Hash of every flash operation with its address, cause and completion, in hexadecimal: equal runs have equal hashes.
     pub event_hash: String,
-    /// Requests by kind.
+    /// Requests by kind, of those measured.
     pub requests: RequestCounts,
-    /// When the last request was done.
+    /// Requests at the beginning that were served and not measured.
+    pub skipped_requests: u64,
+    /// When the last request was done, counted from when the first measured one arrived.
     pub simulated_ns: u64,
     /// Seconds that the simulation took.
     pub wall_s: f64,
@@ -113,6 +141,9 @@ pub struct RunResult {
     pub host_pages_read: u64,
     /// Pages that host writes touch.
     pub host_pages_written: u64,
+    /// Share of page reads (of the host, and of the rest of pages that it writes in part) whose page held no data, never written or
+    /// trimmed, so that none was read in flash; null without page reads.
+    pub reads_without_flash: Option<f64>,
     /// Flash programs ÷ host pages written.
     pub write_amplification: Option<f64>,
     /// Flash operations by cause and kind; those that occur.
@@ -135,6 +166,14 @@ pub struct RunResult {
     pub footprint: FootprintFacts,
     /// Busy shares.
     pub utilisation: Utilisation,
+    /// What was asked, and what the device can bear.
+    pub load: LoadFacts,
+    /// What a read or write waited for: mean nanoseconds a request, by the cause of the operations that held its die or channel;
+    /// causes of nothing are left out. Null where the study did not ask (`run.waiting`), and with the priced options.
+    pub waiting_ns: Option<BTreeMap<&'static str, f64>>,
+    /// What a read or write took in its own operations: mean nanoseconds a request, by cause; `controller` is the time between
+    /// operations. With `waiting_ns` it adds up to the mean response.
+    pub service_ns: Option<BTreeMap<&'static str, f64>>,
     /// The scheme's gauges at the end.
     pub gauges: BTreeMap<&'static str, f64>,
     /// The run over time.
@@ -334,7 +373,7 @@ impl From<Footprint> for FootprintFacts {
     }
 }
 
-/// Mean busy shares, from the first request to the last operation.
+/// Mean busy shares, from the first request (also of those that were not measured) to the last operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Utilisation {
     /// Of dies; with serial pricing of the one resource.
@@ -360,6 +399,17 @@ pub struct Series {
     pub mapping_hit_ratio: Vec<Option<f64>>,
     /// The scheme's gauges at the point.
     pub gauges: BTreeMap<&'static str, Vec<f64>>,
+}
+
+/// How the devices of a study were to be prepared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PreconditionChosen {
+    /// What the study said: `auto`, `none`, `fill` or `steady`.
+    pub asked: &'static str,
+    /// What was done: `none`, `fill` or `steady`.
+    pub mode: &'static str,
+    /// Why, in a sentence with its number; null where the study said the mode itself.
+    pub reason: Option<String>,
 }
 
 /// How a device was prepared.

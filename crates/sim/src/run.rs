@@ -20,12 +20,16 @@ use std::time::Instant;
 use check::Oracle;
 use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Pbn, Store};
 use ftl::{Cause, Media, Nanos, Note, Op, Spares, Tally, Timed, registry};
+use trace::Op as HostOp;
 
 use crate::ahead::Ahead;
 use crate::control::{Reporter, Stopped};
 use crate::error::{Fault, Stage};
 use crate::experiment::{Experiment, Plan};
+use crate::held::HeldPages;
 use crate::host::{Host, Nobody, Pace, Witness};
+use crate::load::Load;
+use crate::log::{Part, Row};
 use crate::metrics::{Metrics, Sampler, mapping_hit_ratio, write_amplification};
 use crate::mount::mount;
 use crate::paging::{Extent, PageRequest};
@@ -34,6 +38,7 @@ use crate::result::{
     Classes, EndOfLife, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult, Series,
     SpareFacts, Utilisation,
 };
+use crate::study::Precondition;
 use crate::watch::Watch;
 use crate::wear::erases;
 use crate::{Pricing, SimError};
@@ -73,14 +78,15 @@ pub(crate) type Simulated<S> = Timed<Chip<S>, Pricing>;
 pub(crate) fn run(
     experiment: &Experiment,
     plan: &Plan,
+    log: Option<Part>,
     preparing: &Reporter,
     measuring: &Reporter,
 ) -> Result<RunResult, Halt> {
     if experiment.verify {
         let oracle = Oracle::new(experiment.device.logical_pages);
-        Run::<Full<u64>, _>::new(experiment, plan, oracle)?.finish(preparing, measuring)
+        Run::<Full<u64>, _>::new(experiment, plan, oracle, log)?.finish(preparing, measuring)
     } else {
-        Run::<Lean, _>::new(experiment, plan, Nobody)?.finish(preparing, measuring)
+        Run::<Lean, _>::new(experiment, plan, Nobody, log)?.finish(preparing, measuring)
     }
 }
 
@@ -89,26 +95,35 @@ struct Run<'a, S: Store, W> {
     plan: &'a Plan,
     host: Host<Simulated<S>, W>,
     metrics: Metrics,
+    /// Which pages hold data, where a read can find none.
+    held: Option<HeldPages>,
+    load: Load,
+    log: Option<Part>,
 }
 
 impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
-    fn new(experiment: &'a Experiment, plan: &'a Plan, witness: W) -> Result<Self, Halt> {
+    fn new(experiment: &'a Experiment, plan: &'a Plan, witness: W, log: Option<Part>) -> Result<Self, Halt> {
         let device = &experiment.device;
         let ftl = registry::create(plan.entry.name, &plan.settings, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
         let chip = Chip::new(device.geometry, &device.chip);
-        let watch = Watch::new(experiment.wishes);
-        let media = Media::new(Timed { chip, timing: device.pricing().watched(watch) });
-        Ok(Self { experiment, plan, host: Host::new(media, ftl, witness), metrics: Metrics::new() })
+        let media = Media::new(Timed { chip, timing: device.pricing() });
+        let prepared = experiment.precondition != Precondition::None;
+        let held = (!prepared || experiment.survey.facts.pages_trimmed > 0)
+            .then(|| HeldPages::new(device.logical_pages, prepared));
+        let metrics = Metrics::new((experiment.skip == 0).then_some(Nanos::ZERO));
+        let load = Load::new(experiment.survey.facts.requests);
+        Ok(Self { experiment, plan, host: Host::new(media, ftl, witness), metrics, held, load, log })
     }
 
     fn finish(mut self, preparing: &Reporter, measuring: &Reporter) -> Result<RunResult, Halt> {
         let Experiment { device, precondition, seed, .. } = self.experiment;
         let prepared = prepare(&mut self.host, *precondition, device.logical_pages, *seed, preparing)?;
         self.host.restart();
-        let before = Before { tally: *self.host.media().tally(), erases: self.erase_counts() };
+        self.host.device_mut().timing.watch_from_now(self.experiment.wishes);
         let begun = Instant::now();
-        let (series, end_of_life) = self.measure(&before.tally, measuring)?;
+        let (series, end_of_life, before) = self.measure(measuring)?;
+        self.log.take().map_or(Ok(()), Part::finish)?;
         let measured_wall_s = begun.elapsed().as_secs_f64();
         self.host.device_mut().timing.settle();
         let result = self.result(&before, prepared, series.finish());
@@ -126,30 +141,47 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
 
     /// Cuts the power and mounts the device again; what it holds must be the same.
     fn mount(self) -> Result<MountFacts, Halt> {
-        let Self { experiment, plan, host, metrics } = self;
+        let Self { experiment, plan, host, metrics, held, load, log } = self;
         let (host, facts) = mount(host, &experiment.device, plan)?;
-        Self { experiment, plan, host, metrics }.verify(Stage::Mount)?;
+        Self { experiment, plan, host, metrics, held, load, log }.verify(Stage::Mount)?;
         Ok(facts)
     }
 
-    /// Serves the whole workload, or what the device lives to serve.
-    fn measure(&mut self, before: &Tally, reporter: &Reporter) -> Result<(Sampler, Option<EndOfLife>), Halt> {
-        let Experiment { workload, survey, samples, queue_depth, .. } = self.experiment;
+    /// Serves the whole workload, or what the device lives to serve. Tells how things stood when measuring began, too.
+    fn measure(&mut self, reporter: &Reporter) -> Result<(Sampler, Option<EndOfLife>, Before), Halt> {
+        let Experiment { workload, survey, samples, queue_depth, skip, .. } = self.experiment;
         let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
         let mut pace = queue_depth.map_or_else(Pace::open, |depth| Pace::closed(depth as usize));
-        let mut sampler = Sampler::new(survey.facts.requests, *samples, before);
+        let mut before = self.before();
+        if let Some(log) = &mut self.log {
+            log.begin(&before.tally);
+        }
+        let mut sampler = Sampler::new(survey.facts.requests - skip, *samples, &before.tally);
         let mut number = 0;
         while let Some(request) = requests.next(|request, foresight| self.host.foresee(request, foresight))? {
             number += 1;
-            if let Err(fault) = self.serve(request, &mut pace) {
+            let served = self.serve(request, &mut pace);
+            if let Ok((begin, done)) = served {
+                self.observe(request, number, begin, done)?;
+            }
+            if let Err(fault) = served {
                 if !fault.is_end_of_life() {
                     return Err(Halt::Fault(Stage::Request(number), fault));
                 }
                 self.host.doubt(request);
-                sampler.take_last(number - 1, &self.metrics, self.host.media().tally(), self.host.ftl().gauges());
-                return Ok((sampler, Some(EndOfLife { request: number, message: fault.to_string() })));
+                sampler.take_last(
+                    (number - 1).saturating_sub(*skip),
+                    &self.metrics,
+                    self.host.media().tally(),
+                    self.host.ftl().gauges(),
+                );
+                let end = EndOfLife { request: number, message: fault.to_string() };
+                return Ok((sampler, Some(end), before));
             }
-            if number == sampler.due() {
+            if number == *skip {
+                before = self.begin_measuring();
+                sampler = Sampler::new(survey.facts.requests - skip, *samples, &before.tally);
+            } else if number.checked_sub(*skip) == Some(sampler.due()) {
                 sampler.take(&self.metrics, self.host.media().tally(), self.host.ftl().gauges());
             }
             if number % REPORT_EVERY == 0 {
@@ -157,18 +189,61 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             }
         }
         reporter.report(number)?;
-        Ok((sampler, None))
+        Ok((sampler, None, before))
     }
 
+    /// How things stand.
+    fn before(&self) -> Before {
+        Before { tally: *self.host.media().tally(), erases: self.erase_counts() }
+    }
+
+    /// What is not measured is over.
+    fn begin_measuring(&mut self) -> Before {
+        if let Some(held) = &mut self.held {
+            held.restart();
+        }
+        if let Some(watch) = self.host.device_mut().timing.watch_mut() {
+            watch.restart_classes();
+        }
+        self.before()
+    }
+
+    /// Serves a request; returns when it began and was done.
     #[inline]
-    fn serve(&mut self, request: &PageRequest, pace: &mut Pace) -> Result<(), Fault> {
+    fn serve(&mut self, request: &PageRequest, pace: &mut Pace) -> Result<(Nanos, Nanos), Fault> {
         let begin = pace.begin(Nanos(request.arrival_ns));
         if let Some(idle_from) = pace.idle_before(begin) {
             self.host.idle(idle_from, begin)?;
         }
+        if let Some(watch) = self.host.device_mut().timing.watch_mut() {
+            watch.begin_request();
+        }
         let done = self.host.serve(request, begin)?;
         pace.complete(done);
-        self.metrics.record(request, begin, done);
+        Ok((begin, done))
+    }
+
+    /// Measures a request that was served.
+    #[inline]
+    fn observe(&mut self, request: &PageRequest, number: u64, begin: Nanos, done: Nanos) -> Result<(), SimError> {
+        let is_timed = matches!(request.op, HostOp::Read | HostOp::Write);
+        self.load.add(request.arrival_ns, done.0, is_timed);
+        let is_measured = number > self.experiment.skip;
+        if is_measured {
+            self.metrics.record(request, begin, done);
+        }
+        if let Some(held) = &mut self.held {
+            held.see(request);
+        }
+        let watch = self.host.device_mut().timing.watch_mut();
+        let parts = watch.and_then(|watch| watch.end_request(begin.0, done.0));
+        if let Some(parts) = parts.filter(|_| is_measured && is_timed) {
+            self.metrics.parts.add(&parts);
+        }
+        if let Some(log) = &mut self.log {
+            let (begin_ns, end_ns, tally) = (begin.0, done.0, self.host.media().tally());
+            log.push(&Row { number, request, begin_ns, end_ns, tally, parts })?;
+        }
         Ok(())
     }
 
@@ -213,16 +288,24 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         SpareFacts { total, left: total.saturating_sub(used), grown_bad_blocks: grown as u64 }
     }
 
+    /// Share of page reads that found no data.
+    fn reads_without_flash(&self) -> Option<f64> {
+        let reads = self.metrics.asked.pages_read + self.metrics.asked.pages_completed;
+        let empty = self.held.as_ref().map_or(0, HeldPages::empty_reads);
+        (reads > 0).then(|| empty as f64 / reads as f64)
+    }
+
     fn result(&self, before: &Before, prepared: Option<PreconditionFacts>, series: Series) -> RunResult {
-        let Self { experiment, plan, host, metrics } = self;
+        let Self { experiment, plan, host, metrics, load, .. } = self;
         let tally = host.media().tally().since(&before.tally);
         let asked = metrics.asked;
-        let seconds = metrics.end.0 as f64 / 1e9;
+        let seconds = metrics.elapsed().0 as f64 / 1e9;
         let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
         let all = metrics.reads.with(&metrics.writes);
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let [read, write, trim, flush] = asked.requests;
         let watch = host.media().device().timing.watch();
+        let (waiting_ns, service_ns) = metrics.parts.means().unzip();
         RunResult {
             label: plan.label.clone(),
             ftl: plan.entry.name.into(),
@@ -232,7 +315,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             verified: experiment.verify.then_some(true),
             event_hash: format!("{:016x}", host.media().event_hash()),
             requests: RequestCounts { read, write, trim, flush },
-            simulated_ns: metrics.end.0,
+            skipped_requests: experiment.skip,
+            simulated_ns: metrics.elapsed().0,
             wall_s: 0.0,
             measured_wall_s: 0.0,
             response_ns: classes.map(|class| class.responses()),
@@ -243,6 +327,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             throughput_bytes_per_s: per_second(asked.bytes),
             host_pages_read: asked.pages_read,
             host_pages_written: asked.pages_written,
+            reads_without_flash: self.reads_without_flash(),
             write_amplification: write_amplification(tally.total(Op::Program), asked.pages_written),
             operations: operations(&tally),
             controller_ns: tally.controller_ns(),
@@ -258,6 +343,9 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             end_of_life: None,
             footprint: host.ftl().footprint().into(),
             utilisation: utilisation(&host.media().device().timing, metrics.end),
+            load: load.facts(&host.media().device().timing, experiment.queue_depth.is_none()),
+            waiting_ns,
+            service_ns,
             gauges: host.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
             series,
             precondition: prepared,

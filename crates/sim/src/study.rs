@@ -15,7 +15,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 use trace::generate::GeneratorSpec;
 use trace::units::{Bytes, Nanoseconds};
-use trace::{DeviceChoice, Format, TimeBackwards, TimeUnit};
+use trace::{Columns, DeviceChoice, Format, TimeBackwards, TimeUnit};
 
 use crate::{SimError, Suspend, Window};
 
@@ -107,6 +107,8 @@ pub struct WorkloadText {
     pub generator: Option<GeneratorSpec>,
     /// The trace's format; guessed when not given.
     pub format: Option<Format>,
+    /// The columns of a delimited text, instead of a format.
+    pub columns: Option<Columns>,
     /// Unit of the trace's times; the format's own when not given.
     pub time_unit: Option<TimeUnit>,
     /// Whether unusable records are left out and counted.
@@ -142,8 +144,14 @@ pub struct HostText {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunText {
-    /// How the device is prepared.
+    /// How the device is prepared. Default `auto`.
     pub precondition: Option<Precondition>,
+    /// What runs may take of memory; most of what is available when not given.
+    pub memory_limit: Option<Bytes>,
+    /// Requests at the beginning that are served but not measured.
+    pub skip: Option<u64>,
+    /// Whether to split requests' time by what they waited for.
+    pub waiting: Option<bool>,
     /// Points of the time series, 1 to 100 000.
     pub samples: Option<Count>,
     /// Whether to run under the oracle.
@@ -204,13 +212,27 @@ pub enum LoopText {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, DeserializeDerive)]
 #[serde(rename_all = "snake_case")]
 pub enum Precondition {
-    /// Not at all: erased.
+    /// Filled where the workload reads pages that it has not written, else not at all.
     #[default]
+    Auto,
+    /// Not at all: erased.
     None,
     /// Every logical page written once, in order.
     Fill,
     /// Filled, then overwritten at random until write amplification settles.
     Steady,
+}
+
+impl Precondition {
+    /// The name in studies and results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::None => "none",
+            Self::Fill => "fill",
+            Self::Steady => "steady",
+        }
+    }
 }
 
 struct FtlVisitor;

@@ -1,13 +1,15 @@
 //! One look over a workload before anything is simulated: how much it asks, how far it reaches, what was changed in it.
 //!
-//! Counts are in pages of the device. Nothing is remembered per request; only the dense numbering grows, with the pages
-//! touched, and only where it is asked for.
+//! Counts are in pages of the device. Nothing is remembered per request; only the dense numbering and the set of written pages
+//! grow, with the pages touched, and only where they are asked for.
 
 use std::sync::Arc;
 
+use roaring::RoaringTreemap;
 use trace::{Op, Record};
 
 use crate::SimError;
+use crate::memory::Limit;
 use crate::paging::{FirstTouch, PageSpan};
 use crate::result::WorkloadFacts;
 
@@ -23,12 +25,58 @@ pub(crate) struct Survey {
     pub(crate) longest_pages: u64,
     /// The dense numbering, where asked for.
     pub(crate) touched: Option<Arc<FirstTouch>>,
+    /// Reads of pages that the workload has not written before, where asked for.
+    pub(crate) unwritten: Option<Unwritten>,
+}
+
+/// How much of what a workload reads it has not written itself. The rest of a page that is written in part is read, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unwritten {
+    /// Page reads.
+    pub(crate) reads: u64,
+    /// Those of pages that no earlier request wrote.
+    pub(crate) of_unwritten: u64,
+}
+
+/// Which pages are written so far. Addresses are the workload's own: what a wrap folds together counts apart.
+#[derive(Default)]
+struct Written {
+    pages: RoaringTreemap,
+    found: Unwritten,
+}
+
+impl Written {
+    fn read(&mut self, pages: impl Iterator<Item = u64>) {
+        for page in pages {
+            self.found.reads += 1;
+            self.found.of_unwritten += u64::from(!self.pages.contains(page));
+        }
+    }
+
+    fn add(&mut self, record: &Record, page_bytes: u64) {
+        let span = PageSpan::of(record, page_bytes);
+        match record.op {
+            Op::Read => self.read(span.first..span.end),
+            Op::Write => {
+                let first_in_part = !record.offset.is_multiple_of(page_bytes);
+                let is_one_page = first_in_part && span.pages() == 1;
+                let last_in_part = !is_one_page && !record.end().is_multiple_of(page_bytes);
+                let first = first_in_part.then_some(span.first);
+                let last = last_in_part.then(|| span.end - 1);
+                self.read(first.into_iter().chain(last));
+                self.pages.insert_range(span.first..span.end);
+            }
+            Op::Trim | Op::Flush => {}
+        }
+    }
 }
 
 /// Counts records one by one.
 pub(crate) struct Surveyor {
     page_bytes: u64,
+    limit: Limit,
     touched: Option<FirstTouch>,
+    written: Option<Written>,
     facts: WorkloadFacts,
     highest: Option<(u64, Record)>,
     longest_pages: u64,
@@ -39,10 +87,13 @@ pub(crate) struct Surveyor {
 }
 
 impl Surveyor {
-    pub(crate) fn new(page_bytes: u64, dense: bool) -> Self {
+    /// A survey in pages of so many bytes: with the dense numbering or without, and with the set of written pages or without.
+    pub(crate) fn new(page_bytes: u64, dense: bool, written: bool, limit: Limit) -> Self {
         Self {
             page_bytes,
+            limit,
             touched: dense.then(FirstTouch::default),
+            written: written.then(Written::default),
             facts: WorkloadFacts::default(),
             highest: None,
             longest_pages: 0,
@@ -62,7 +113,13 @@ impl Surveyor {
         let span = PageSpan::of(record, self.page_bytes);
         self.facts.requests += 1;
         self.facts.duration_ns = record.time_ns;
+        if let Some(written) = &mut self.written {
+            written.add(record, self.page_bytes);
+        }
         let torn = !(record.offset.is_multiple_of(self.page_bytes) && record.end().is_multiple_of(self.page_bytes));
+        if matches!(record.op, Op::Read | Op::Write) {
+            self.facts.bytes += u64::from(record.length);
+        }
         match record.op {
             Op::Read => self.facts.pages_read += span.pages(),
             Op::Write => {
@@ -82,7 +139,7 @@ impl Surveyor {
             self.facts.span_bytes = record.end();
             self.highest = Some((self.facts.requests, *record));
         }
-        self.touched.as_mut().map_or(Ok(()), |touched| touched.touch(span))
+        self.touched.as_mut().map_or(Ok(()), |touched| touched.touch(span, self.limit))
     }
 
     /// The survey of a workload of this name and format, of which is known what the reader says.
@@ -101,6 +158,7 @@ impl Surveyor {
             highest: self.highest,
             longest_pages: self.longest_pages,
             touched: self.touched.map(Arc::new),
+            unwritten: self.written.map(|written| written.found),
         }
     }
 

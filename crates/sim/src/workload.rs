@@ -14,7 +14,9 @@ use trace::{DeviceChoice, Facts, FlatRecords, FlatTrace, OpenOptions, Record};
 use crate::SimError;
 use crate::control::Reporter;
 use crate::experiment::Unready;
+use crate::memory::Limit;
 use crate::paging::{PageRequest, Pager};
+use crate::result::{ReadAs, WorkloadFacts};
 use crate::study::{Addresses, WorkloadText};
 use crate::survey::{Survey, Surveyor};
 
@@ -82,6 +84,7 @@ impl Workload {
             Source::Trace { path, options, device, trace } => WorkloadText {
                 trace: Some(path.to_string_lossy().into_owned()),
                 format: Some(trace.facts().format),
+                columns: options.columns.clone(),
                 time_unit: Some(trace.facts().time_unit),
                 skip_bad: Some(options.skip_bad),
                 trace_device: (*device != DeviceChoice::Only).then(|| device.clone()),
@@ -104,10 +107,17 @@ impl Workload {
         Ok(Requests { stream: self.stream()?, pager })
     }
 
-    /// Reads the workload once, in pages of so many bytes.
-    pub(crate) fn survey(&self, page_size_bytes: u32, reporter: &Reporter) -> Result<Survey, Unready> {
+    /// Reads the workload once, in pages of so many bytes; `written`: looks for reads of what was never written.
+    pub(crate) fn survey(
+        &self,
+        page_size_bytes: u32,
+        written: bool,
+        limit: Limit,
+        reporter: &Reporter,
+    ) -> Result<Survey, Unready> {
         let mut stream = self.stream()?;
-        let mut surveyor = Surveyor::new(u64::from(page_size_bytes), self.addresses == Addresses::Dense);
+        let dense = self.addresses == Addresses::Dense;
+        let mut surveyor = Surveyor::new(u64::from(page_size_bytes), dense, written, limit);
         while let Some(record) = stream.next()? {
             surveyor.add(&record)?;
             if surveyor.requests().is_multiple_of(REPORT_EVERY) {
@@ -119,7 +129,8 @@ impl Workload {
         let mut survey = match &self.source {
             Source::Trace { trace, .. } => {
                 let facts = trace.facts();
-                surveyor.finish(&facts.name, facts.format.name(), reading(facts))
+                let survey = surveyor.finish(&facts.name, facts.format.name(), reading(facts));
+                Survey { facts: WorkloadFacts { read_as: Some(read_as(facts)), ..survey.facts }, ..survey }
             }
             Source::Generated { preset, .. } => {
                 surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new())
@@ -184,6 +195,7 @@ fn options_of(text: &WorkloadText, shift_bytes: u64) -> OpenOptions {
     let default = OpenOptions::default();
     OpenOptions {
         format: text.format,
+        columns: text.columns.clone(),
         skip_bad: text.skip_bad.unwrap_or(default.skip_bad),
         time_unit: text.time_unit,
         blkparse_action: text.blkparse_action.unwrap_or(default.blkparse_action),
@@ -195,6 +207,7 @@ fn options_of(text: &WorkloadText, shift_bytes: u64) -> OpenOptions {
 fn refuse_trace_keys(text: &WorkloadText) -> Result<(), SimError> {
     let given = [
         ("format", text.format.is_some()),
+        ("columns", text.columns.is_some()),
         ("time_unit", text.time_unit.is_some()),
         ("skip_bad", text.skip_bad.is_some()),
         ("trace_device", text.trace_device.is_some()),
@@ -209,9 +222,28 @@ fn refuse_trace_keys(text: &WorkloadText) -> Result<(), SimError> {
     }
 }
 
+/// How a trace was read, for results.
+fn read_as(facts: &Facts) -> ReadAs {
+    ReadAs {
+        format: facts.format.name(),
+        columns: facts.columns.clone(),
+        is_guessed: facts.is_guessed,
+        time_unit: facts.time_unit.name(),
+        duration_ns: facts.duration_ns,
+        end_byte: facts.end_byte,
+        devices: facts.devices.clone(),
+    }
+}
+
 /// What was done to a trace when it was read, in sentences.
 fn reading(facts: &Facts) -> Vec<String> {
-    let mut sentences = vec![format!("read as {}, times in {}", facts.format.name(), facts.time_unit.name())];
+    let guessed = if facts.is_guessed { ", guessed from its content" } else { "" };
+    let mut sentences = vec![format!(
+        "read as {} ({}){guessed}, times in {}",
+        facts.format.name(),
+        facts.columns,
+        facts.time_unit.name()
+    )];
     let mut count = |count: u64, what: &str| {
         if count > 0 {
             sentences.push(format!("{count} {what}"));

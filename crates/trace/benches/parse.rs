@@ -109,7 +109,7 @@ fn line(format: Format, request: &Request, out: &mut Vec<u8>) {
         Format::Ssdsim | Format::Mqsim => format!("{} {device} {sector} {sectors} {one_for_read}", ticks * 100),
         Format::LibcachesimCsv => format!("1,{},{},{size},{sector}", 33_898 + s, if is_read { "28" } else { "2a" }),
         Format::Csv => format!("{},{},{offset},{size},0,hm_{device}", ticks * 100, word.to_lowercase()),
-        Format::Vscsi | Format::Parquet | Format::Generated => unreachable!("not a text format"),
+        Format::Vscsi | Format::Parquet | Format::Columns | Format::Generated => unreachable!("not a case here"),
     };
     out.extend_from_slice(text.as_bytes());
     out.push(b'\n');

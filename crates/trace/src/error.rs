@@ -172,6 +172,18 @@ pub enum TraceError {
         /// A line each: how the first records would read.
         readings: String,
     },
+    /// One format fits, but its numbers look like another unit.
+    #[error("{}: reads as {format}, but {why}. It can be read in two ways:\n{readings}\nSay which it is, with --format or with --columns", path.display())]
+    Doubtful {
+        /// The trace.
+        path: PathBuf,
+        /// The format that fits.
+        format: Format,
+        /// Why it is doubted: a clause.
+        why: String,
+        /// A line each: how the first records would read.
+        readings: String,
+    },
     /// Time goes backwards.
     #[error("{0}")]
     Backwards(Box<Backwards>),

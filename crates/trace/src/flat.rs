@@ -45,6 +45,10 @@ pub struct Facts {
     pub name: String,
     /// What it is read as.
     pub format: Format,
+    /// What a line holds.
+    pub columns: String,
+    /// Whether the format was guessed from the content.
+    pub is_guessed: bool,
     /// The unit in which it counts time.
     pub time_unit: TimeUnit,
     /// Requests handed on.
@@ -122,7 +126,8 @@ impl FlatTrace {
     ) -> Result<Self, E> {
         options.check()?;
         let sample = Sample::of(&origin)?;
-        let format = options.format.map_or_else(|| guess::format(&origin, &sample, options), Ok)?;
+        let is_guessed = options.settled().is_none();
+        let format = options.settled().map_or_else(|| guess::format(&origin, &sample, options), Ok)?;
         let options = OpenOptions { format: Some(format), ..options.clone() };
         let mut trace = open_as(format, &origin, &options)?;
         let mut survey = Survey::default();
@@ -132,7 +137,11 @@ impl FlatTrace {
                 watch(number)?;
             }
         }
-        let facts = survey.lay_out(&trace, &origin, choice, options.shift_bytes)?;
+        let facts = Facts {
+            is_guessed,
+            columns: options.layout(format),
+            ..survey.lay_out(&trace, &origin, choice, options.shift_bytes)?
+        };
         Ok(Self { origin, options, facts: Arc::new(facts) })
     }
 
@@ -266,6 +275,8 @@ impl Survey {
         Facts {
             name: trace.name.clone(),
             format: trace.format,
+            columns: String::new(),
+            is_guessed: false,
             time_unit: trace.time_unit,
             requests,
             duration_ns: times().map(|(_, last)| last - first_ns).max().unwrap_or(0),

@@ -41,6 +41,8 @@ pub enum Format {
     Mqsim,
     /// The CSV of `libCacheSim`.
     LibcachesimCsv,
+    /// Delimited text whose columns the user names.
+    Columns,
     /// Our own, as text: what `convert` writes.
     Csv,
     /// Our own, as columns: what `convert` writes.
@@ -87,6 +89,7 @@ impl Format {
             Self::Ssdsim => "ssdsim",
             Self::Mqsim => "mqsim",
             Self::LibcachesimCsv => "libcachesim-csv",
+            Self::Columns => "columns",
             Self::Csv => "csv",
             Self::Parquet => "parquet",
             Self::Generated => "generated",
@@ -112,6 +115,7 @@ impl Format {
             Self::Ssdsim => "time device sector sectors operation",
             Self::Mqsim => "time device sector sectors type",
             Self::LibcachesimCsv => "version,time,op,size,lbn",
+            Self::Columns => "the columns that were named",
             Self::Csv => "time_ns,op,offset,length,stream,device",
             Self::Parquet => "columns time_ns, op, offset, length and, optionally, device and stream",
             Self::Generated => "no columns",
@@ -125,7 +129,9 @@ impl Format {
             Self::Spc | Self::Systor17 | Self::Tencent | Self::Blkparse | Self::LibcachesimCsv => TimeUnit::S,
             Self::Alibaba | Self::Etw | Self::Vscsi | Self::Fio => TimeUnit::Us,
             Self::Disksim => TimeUnit::Ms,
-            Self::Fiu | Self::Ssdsim | Self::Mqsim | Self::Csv | Self::Parquet | Self::Generated => TimeUnit::Ns,
+            Self::Fiu | Self::Ssdsim | Self::Mqsim | Self::Columns | Self::Csv | Self::Parquet | Self::Generated => {
+                TimeUnit::Ns
+            }
         }
     }
 }

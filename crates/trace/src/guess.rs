@@ -6,11 +6,14 @@
 //! refused and the user is shown how each would read the trace. A trace read with another unit or another sense of "1" gives
 //! plausible numbers that are wrong, so that choice is never made here.
 
+use std::path::Path;
+
 use crate::devices::Devices;
 use crate::error::{TraceError, excerpt};
 use crate::format::Format;
 use crate::input::{self, Origin};
 use crate::options::OpenOptions;
+use crate::plausible::{Doubt, doubt, extent};
 use crate::read::{Parsed, layout, text::is_header, vscsi};
 use crate::record::{Op, Record};
 
@@ -117,8 +120,27 @@ impl Reading {
             };
             format!("; the first is a {op} of {} bytes at byte {} of device {device}", record.length, record.offset)
         });
-        let count = self.requests.len();
-        format!("  --format {}: times in {unit}, the first {count} requests span {span_s} s{first}", self.format)
+        let (count, extent) = (self.requests.len(), extent(&self.requests));
+        format!("times in {unit}, the first {count} requests span {span_s} s{first}; {extent}")
+    }
+
+    /// The same behind the option that chooses it.
+    fn describe_format(&self, options: &OpenOptions) -> String {
+        format!("  --format {}: {}", self.format, self.describe(options))
+    }
+
+    /// Refuses a reading whose units are doubted, and shows the other one.
+    fn doubted(&self, path: &Path, lines: &[&[u8]], options: &OpenOptions) -> Result<(), TraceError> {
+        let unit = options.unit(self.format);
+        let Some(Doubt { why, columns }) = doubt(self.format, unit, &self.requests, options.shift_bytes) else {
+            return Ok(());
+        };
+        let named = OpenOptions { columns: columns.parse().ok(), time_unit: None, format: None, ..options.clone() };
+        let other = Self::of(Format::Columns, lines, &named).filter(|other| !other.requests.is_empty());
+        let other =
+            other.map_or_else(String::new, |other| format!("\n  --columns \"{columns}\": {}", other.describe(&named)));
+        let readings = format!("{}{other}", self.describe_format(options));
+        Err(TraceError::Doubtful { path: path.to_owned(), format: self.format, why, readings })
     }
 
     /// Whether two formats mean the same by this trace.
@@ -144,7 +166,11 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
     }
     let best = readings.iter().map(|reading| reading.share).fold(0.0, f64::max);
     readings.retain(|reading| reading.share >= LEAST_SHARE && reading.share >= CLOSE * best);
-    choose(origin, &readings, options)?.ok_or_else(|| TraceError::Unrecognised {
+    let chosen = choose(origin, &readings, options)?;
+    if let Some(reading) = readings.iter().find(|reading| Some(reading.format) == chosen) {
+        reading.doubted(origin.path(), &lines, options)?;
+    }
+    chosen.ok_or_else(|| TraceError::Unrecognised {
         path: origin.path().to_owned(),
         start: excerpt(lines.first().copied().unwrap_or(&sample.bytes)),
         hint: input::hint(&sample.bytes).to_owned(),
@@ -164,7 +190,7 @@ fn choose(origin: &Origin, readings: &[Reading], options: &OpenOptions) -> Resul
         _ => Err(TraceError::Ambiguous {
             path: origin.path().to_owned(),
             candidates: readings.iter().map(|reading| reading.format).collect(),
-            readings: readings.iter().map(|reading| reading.describe(options)).collect::<Vec<_>>().join("\n"),
+            readings: readings.iter().map(|reading| reading.describe_format(options)).collect::<Vec<_>>().join("\n"),
         }),
     }
 }

@@ -8,6 +8,7 @@
 //! What is read is never silently changed: whatever cannot be used, or can be understood in two ways, is an error that says
 //! what to do ([`TraceError`]), and every choice that the user makes in [`OpenOptions`] is counted.
 
+mod columns;
 mod devices;
 mod error;
 mod flat;
@@ -18,6 +19,7 @@ mod input;
 mod lines;
 mod options;
 mod order;
+mod plausible;
 mod read;
 mod record;
 mod statistics;
@@ -25,6 +27,7 @@ mod trace;
 pub mod units;
 mod write;
 
+pub use columns::Columns;
 pub use error::{Backwards, BadRecord, Place, TraceError};
 pub use flat::{DeviceFacts, Facts, FlatRecords, FlatTrace};
 pub use format::{Format, TimeUnit};

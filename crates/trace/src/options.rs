@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::columns::Columns;
 use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
 
@@ -18,6 +19,8 @@ pub const MAX_WINDOW: usize = 1 << 20;
 pub struct OpenOptions {
     /// The format; none: guess it from content, and refuse where several fit that differ in meaning.
     pub format: Option<Format>,
+    /// The columns of a delimited text; none: those of the format.
+    pub columns: Option<Columns>,
     /// Leave records out that cannot be used, and count them, instead of stopping at the first.
     pub skip_bad: bool,
     /// The unit of the trace's times; none: the format's own.
@@ -36,6 +39,7 @@ impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             format: None,
+            columns: None,
             skip_bad: false,
             time_unit: None,
             blkparse_action: 'Q',
@@ -51,9 +55,22 @@ impl OpenOptions {
         Self { format: Some(format), ..Self::default() }
     }
 
+    /// The format that the user settled; none leaves it to the content.
+    pub(crate) fn settled(&self) -> Option<Format> {
+        if self.columns.is_some() { Some(Format::Columns) } else { self.format }
+    }
+
+    /// What a line of `format` holds under these options.
+    pub(crate) fn layout(&self, format: Format) -> String {
+        self.columns.as_ref().map_or_else(|| format.columns().to_owned(), ToString::to_string)
+    }
+
     /// The unit in which `format` counts time under these options.
     pub(crate) fn unit(&self, format: Format) -> TimeUnit {
-        self.time_unit.unwrap_or(format.time_unit())
+        match &self.columns {
+            Some(columns) => columns.time_unit(),
+            None => self.time_unit.unwrap_or(format.time_unit()),
+        }
     }
 
     /// Refuses values that no trace can be read with.
@@ -71,6 +88,7 @@ impl OpenOptions {
                 self.blkparse_action
             )));
         }
+        self.check_columns()?;
         if self.format == Some(Format::Generated) {
             return Err(TraceError::Option(format!(
                 "\"generated\" is not a format of files; known are {} (--format)",
@@ -78,6 +96,32 @@ impl OpenOptions {
             )));
         }
         Ok(())
+    }
+
+    /// Columns say all that a format and a unit of times say.
+    fn check_columns(&self) -> Result<(), TraceError> {
+        let refuse = |sentence: String| Err(TraceError::Option(sentence));
+        let Some(columns) = &self.columns else {
+            return match self.format {
+                Some(Format::Columns) => refuse(
+                    "the format is \"columns\", but no column is named; write for example --columns \"time:ms, device, offset:B, size:B, op:1=read\""
+                        .into(),
+                ),
+                _ => Ok(()),
+            };
+        };
+        if let Some(format) = self.format.filter(|&format| format != Format::Columns) {
+            return refuse(format!(
+                "the trace is said to be {format} and to have the columns \"{columns}\": give --format or --columns"
+            ));
+        }
+        match self.time_unit {
+            Some(unit) if unit != columns.time_unit() => refuse(format!(
+                "the unit of times is said to be {unit} (--time-unit) and {} (--columns \"{columns}\"): give it once, in the columns",
+                columns.time_unit()
+            )),
+            _ => Ok(()),
+        }
     }
 }
 

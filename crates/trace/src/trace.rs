@@ -44,7 +44,7 @@ pub fn open_bytes(name: &str, bytes: impl Into<Arc<[u8]>>, options: &OpenOptions
 pub(crate) fn open_origin(origin: &Origin, options: &OpenOptions) -> Result<Trace, TraceError> {
     options.check()?;
     let sample = Sample::of(origin)?;
-    let format = match options.format {
+    let format = match options.settled() {
         Some(format) => format,
         None => guess::format(origin, &sample, options)?,
     };

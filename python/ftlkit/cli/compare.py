@@ -34,19 +34,28 @@ class Outputs:
     parquet: Path | None
     series: Path | None
     timeline: Path | None
+    requests: Path | None
 
     def check(self, inputs: list[str | Path | None]) -> None:
         """Refuse, before the work, those that cannot be written or that are read."""
-        check_writable([self.report, self.json, self.csv, self.parquet, self.series, self.timeline], inputs)
+        check_writable(
+            [self.report, self.json, self.csv, self.parquet, self.series, self.timeline, self.requests], inputs
+        )
         for option, suffixes, path in (
             ("json", (".json",), self.json),
             ("csv", (".csv",), self.csv),
             ("parquet", (".parquet",), self.parquet),
+            ("requests-out", (".parquet",), self.requests),
             ("series", (".csv", ".parquet"), self.series),
         ):
             if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() not in suffixes:
                 raise UserError(f"--{option} {path}: the name must end in {' or '.join(suffixes)}.")
-        for option, path in (("report", self.report), ("parquet", self.parquet), ("timeline", self.timeline)):
+        for option, path in (
+            ("report", self.report),
+            ("parquet", self.parquet),
+            ("timeline", self.timeline),
+            ("requests-out", self.requests),
+        ):
             if path == STANDARD_OUTPUT:
                 raise UserError(
                     f"--{option} -: only --json, --csv and --series write to standard output. Give the name of a file."
@@ -67,6 +76,8 @@ class Outputs:
         if self.timeline is not None:
             found.draw_timeline(self.timeline)
             say(f"wrote {self.timeline}")
+        if self.requests is not None and not found.document["cancelled"]:
+            say(f"wrote {self.requests}")
 
     @property
     def screen(self) -> Console:
@@ -81,12 +92,13 @@ def run(
     csv: options.CsvFile = None,
     parquet: options.ParquetFile = None,
     series: options.SeriesFile = None,
+    requests_out: options.RequestsOut = None,
     timeline: options.Timeline = None,
     timeline_window: options.TimelineWindow = None,
     threads: options.Threads = None,
 ) -> None:
     """Run a study file: one device, one workload, any number of translation layers."""
-    outputs = Outputs(report, json, csv, parquet, series, timeline)
+    outputs = Outputs(report, json, csv, parquet, series, timeline, requests_out)
     document = study.load(path)
     outputs.check([path, document.get("workload", {}).get("trace")])
     _set_window(document, outputs, timeline_window)
@@ -103,6 +115,7 @@ def compare(
     setting: options.Setting = None,
     requests: options.Requests = None,
     format_: options.Format = None,
+    columns: options.Columns = None,
     time_unit: options.TimeUnit = None,
     trace_device: options.TraceDevice = None,
     time_backwards: options.TimeBackwards = None,
@@ -113,6 +126,7 @@ def compare(
     speedup: options.Speedup = None,
     loop: options.Loop = None,
     queue_depth: options.QueueDepth = None,
+    skip: options.Skip = None,
     precondition: options.Precondition = None,
     samples: options.Samples = None,
     seed: options.Seed = None,
@@ -125,16 +139,18 @@ def compare(
     csv: options.CsvFile = None,
     parquet: options.ParquetFile = None,
     series: options.SeriesFile = None,
+    requests_out: options.RequestsOut = None,
     timeline: options.Timeline = None,
     timeline_window: options.TimelineWindow = None,
 ) -> None:
     """Run several translation layers over a trace or a preset and compare them."""
-    outputs = Outputs(report, json, csv, parquet, series, timeline)
+    outputs = Outputs(report, json, csv, parquet, series, timeline, requests_out)
     chosen: study.Options = options.given(
         capacity=capacity,
         settings=setting,
         requests=requests,
         format=format_,
+        columns=columns,
         time_unit=time_unit,
         trace_device=trace_device,
         time_backwards=time_backwards,
@@ -145,6 +161,7 @@ def compare(
         speedup=speedup,
         loop=loop,
         queue_depth=queue_depth,
+        skip=skip,
         precondition=precondition,
         samples=samples,
         seed=seed,
@@ -181,7 +198,7 @@ def _set_window(document: Json, outputs: Outputs, window: str | None) -> None:
 
 def _run(document: Json, outputs: Outputs, threads: int | None) -> None:
     try:
-        found = api.run_study(document, threads=threads, watcher=watcher(ERR))
+        found = api.run_study(document, threads=threads, requests_out=outputs.requests, watcher=watcher(ERR))
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.labels:
             raise

@@ -74,6 +74,15 @@ SeriesFile = Annotated[
         rich_help_panel=_OUT,
     ),
 ]
+RequestsOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--requests-out",
+        metavar="FILE.parquet",
+        help="Save one row a run and request: its times, its flash operations and what it waited for, by cause.",
+        rich_help_panel=_OUT,
+    ),
+]
 
 Format = Annotated[
     str | None,
@@ -82,6 +91,13 @@ Format = Annotated[
         metavar="NAME",
         help=f"The trace's format, instead of the one guessed from its content: {', '.join(FORMATS)}.",
         autocompletion=completing(lambda: FORMATS),
+        rich_help_panel=_TRACE,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help='The columns of a delimited text, instead of a format: "time:ms, device, offset:B, size:B, op:1=read".',
         rich_help_panel=_TRACE,
     ),
 ]
@@ -166,11 +182,17 @@ Loop = Annotated[
 QueueDepth = Annotated[
     int | None, typer.Option(metavar="N", help="Requests under way at once in a closed loop.", rich_help_panel=_DEVICE)
 ]
+Skip = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Serve so many requests before measuring begins: a warm-up.", rich_help_panel=_DEVICE
+    ),
+]
 Precondition = Annotated[
     str | None,
     typer.Option(
-        metavar="none|fill|steady",
-        help="Prepare the device before measuring: none, fill or steady.",
+        metavar="auto|none|fill|steady",
+        help="Prepare the device before measuring: auto, none, fill or steady.",
         rich_help_panel=_DEVICE,
     ),
 ]

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ftlkit import units
 from ftlkit.cli.sheet import Row, Sheet
+from ftlkit.report.facts import preparation, reading
 from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, classes, columns, responses
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ _CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p99", "longest")
 def show(results: Results, console: Console) -> None:
     """Print results."""
     runs = results.document["runs"]
+    for line in (reading(results.document), preparation(results.document)):
+        if line:
+            console.print(f"{line[0].upper()}{line[1:]}.", highlight=False, markup=False)
     if runs:
         console.print(_runs(runs).fitted(console))
         _section(console, "Response times", _chosen(responses(results), "kind", [*RESPONSES], _RESPONSES, RESPONSES))

@@ -32,6 +32,7 @@ def info(
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
     ],
     format_: options.Format = None,
+    columns: options.Columns = None,
     time_unit: options.TimeUnit = None,
     trace_device: options.TraceDevice = None,
     time_backwards: options.TimeBackwards = None,
@@ -45,6 +46,7 @@ def info(
     """Say what a workload is like: requests, shares, sizes, gaps, footprint, overwrites, span, alignment."""
     chosen: study.TraceOptions = options.given(
         format=format_,
+        columns=columns,
         time_unit=time_unit,
         trace_device=trace_device,
         time_backwards=time_backwards,
@@ -66,6 +68,7 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; the name ends in .parquet or .csv.")],
     format_: options.Format = None,
+    columns: options.Columns = None,
     time_unit: options.TimeUnit = None,
     time_backwards: options.TimeBackwards = None,
     skip_bad: options.SkipBad = False,
@@ -75,6 +78,7 @@ def convert(
     """Convert a trace of any format to Parquet, which reads fastest, or to CSV."""
     chosen: study.ReadingOptions = options.given(
         format=format_,
+        columns=columns,
         time_unit=time_unit,
         time_backwards=time_backwards,
         skip_bad=skip_bad,

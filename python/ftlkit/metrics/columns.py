@@ -92,6 +92,37 @@ _TIMES = (
         HIGHER,
     ),
     Metric(
+        "offered_iops",
+        "reads and writes that arrive a second; null for a closed loop",
+        "1/s",
+        _REAL,
+        "load.offered_iops",
+    ),
+    Metric(
+        "sustainable_iops",
+        "reads and writes a second that the busiest die or channel could at most serve",
+        "1/s",
+        _REAL,
+        "load.sustainable_iops",
+        HIGHER,
+    ),
+    Metric(
+        "utilisation_max",
+        "busy share of the busiest die or channel",
+        "share",
+        _REAL,
+        "load.utilisation_max",
+    ),
+    Metric(
+        "outlasts_arrivals_ns",
+        "from the last arrival until the last request is done; null for a closed loop",
+        "ns",
+        _WHOLE,
+        "load.outlasts_arrivals_ns",
+        LOWER,
+    ),
+    Metric("is_overloaded", "whether more was asked than the device can do", "", _SWITCH, "load.is_overloaded"),
+    Metric(
         "flash_time_per_request_ns",
         "time of all flash operations, those that prepared the device left out, for each read or "
         "write served; does not depend on queues",
@@ -104,6 +135,17 @@ _TIMES = (
 )
 _WORK = (
     Metric("host_pages_read", "pages that the host read", "pages", _WHOLE, "host_pages_read"),
+    Metric(
+        "reads_without_flash",
+        "share of page reads whose page held no data, never written or trimmed, so that none was read in flash; null "
+        "without page reads",
+        "share",
+        _REAL,
+        "reads_without_flash",
+        heading="reads without flash",
+        short="no flash",
+        when="reads_without_flash",
+    ),
     Metric(
         "host_pages_written",
         "pages that the host wrote, until the device wore out where it did",

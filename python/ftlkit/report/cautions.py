@@ -27,7 +27,7 @@ def cautions(results: Results) -> list[str]:
         _overload(results),
         _filling(results),
         _few(results),
-        _fresh(results, runs),
+        _fresh(runs),
         _unsettled(runs),
     )
     return [sentence for sentence in found if sentence]
@@ -95,12 +95,12 @@ def _few(results: Results) -> str | None:
     )
 
 
-def _fresh(results: Results, runs: list[Run]) -> str | None:
+def _fresh(runs: list[Run]) -> str | None:
     idle = [run for run in runs if not run["erases"]["total"]]
     if not idle:
         return None
     text = f"No block was erased under {names(idle)}, so garbage collection was not tested"
-    if results.document["study"].get("run", {}).get("precondition", "none") == "none":
+    if not any(run["precondition"] for run in runs):
         return f"{text}. Precondition the device (steady), or give it less capacity."
     return f"{text}. Replay more requests, or give the device less capacity."
 

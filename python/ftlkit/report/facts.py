@@ -77,7 +77,7 @@ def _shown(key: str, value: object) -> str:
 
 def _host(document: Document) -> list[str]:
     study = document["study"]
-    host, run = study.get("host", {}), study.get("run", {})
+    host = study.get("host", {})
     closed = host.get("loop") == "closed"
     loop = (
         f"closed loop, {host.get('queue_depth')} requests at once"
@@ -86,11 +86,37 @@ def _host(document: Document) -> list[str]:
     )
     lines = [
         loop,
-        f"preconditioning: {run.get('precondition', 'none')}",
+        preparation(document),
         f"seed {study.get('seed')}",
         _verified(document),
     ]
     return [*lines, f"ftlkit {document['ftlkit']}"]
+
+
+def preparation(document: Document) -> str:
+    """How the devices were prepared, and why where the study left the choice."""
+    chosen = document.get("precondition_chosen")
+    if chosen is None:
+        return f"preconditioning: {document['study'].get('run', {}).get('precondition', 'none')}"
+    why = f" ({chosen['asked']}: {chosen['reason']})" if chosen["reason"] else ""
+    return f"preconditioning: {chosen['mode']}{why}"
+
+
+def reading(document: Document) -> str | None:
+    """How a trace was read, in a line; nothing for a workload that is generated."""
+    workload = document["workload"]
+    read = workload.get("read_as")
+    if read is None:
+        return None
+    how = ", guessed from its content" if read["is_guessed"] else ""
+    devices = sum(device["base_byte"] is not None for device in read["devices"])
+    several = f" on {devices} devices, laid out one after another" if devices > 1 else ""
+    mean = units.size(workload.get("bytes", 0) / max(workload["requests"], 1))
+    return (
+        f"{workload['name']} read as {read['format']} ({read['columns']}){how}: times in {read['time_unit']}, "
+        f"{units.count(workload['requests'])} requests over {units.duration(workload['duration_ns'])}{several}, "
+        f"addresses up to {units.size(workload['span_bytes'])}, {mean} a request"
+    )
 
 
 def _verified(document: Document) -> str:

@@ -7,6 +7,8 @@ mod queueing;
 mod refusals;
 mod runs;
 mod traces;
+mod unwritten;
+mod waiting;
 mod watched;
 mod wear;
 

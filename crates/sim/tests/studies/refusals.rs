@@ -28,7 +28,7 @@ fn refused(text: &str, parts: &[&str]) {
 #[test]
 fn devices() {
     for (device, parts) in [
-        ("preset = \"ssd\"", &["device.preset", "\"ssd\"", "slc-small, tlc-nvme, waftl"] as &[_]),
+        ("preset = \"ssd\"", &["device.preset", "\"ssd\"", "slc-small, tlc-nvme, nvme-tlc-1t"] as &[_]),
         ("blocks_per_plane = 0", &["blocks_per_plane is 0", "at least 1"]),
         ("channels = 0", &["channels is 0"]),
         ("copy_back = 1", &["device.copy_back"]),
@@ -50,7 +50,7 @@ fn devices() {
         ("spare = -0.5", &["device.spare = -0.5"]),
         ("spare = nan", &["device.spare = NaN"]),
         ("spare = \"much\"", &["device.spare", "much"]),
-        ("spare = 0.999999", &["device.spare", "not one is left"]),
+        ("preset = \"slc-small\"\nspare = 0.999999", &["device.spare", "not one is left"]),
         ("bad_blocks = 0.5", &["device.bad_blocks = 0.5", "below spare (0.1)"]),
         ("endurance = 0", &["device.endurance = 0", "at least one erase"]),
         ("read_latency = \"25\"", &["device.read_latency", "a duration needs its unit"]),
@@ -126,6 +126,11 @@ fn hosts_and_runs() {
         (WORKLOAD, "[host]\nloop = \"closed\"\nqueue_depth = 70000", &["host.queue_depth = 70000"]),
         (WORKLOAD, "[host]\nloop = \"round\"", &["host.loop", "round", "closed"]),
         (AT_ONCE, "", &["arrives at time 0", "poisson", "loop = \"closed\""]),
+        (
+            WORKLOAD,
+            "[run]\nmemory_limit = \"64KiB\"",
+            &["physical pages would take at least", "run.memory_limit", "dense"],
+        ),
         (WORKLOAD, "[run]\nsamples = 0", &["run.samples = 0", "1 to 100000"]),
         (WORKLOAD, "[run]\nsamples = 100001", &["run.samples = 100001"]),
         (WORKLOAD, "[run]\nprecondition = \"warm\"", &["run.precondition", "warm", "steady"]),

@@ -323,7 +323,7 @@ fn progress_ends_at_its_totals() {
 fn every_device_preset_runs_every_scheme() {
     for preset in sim::PRESETS {
         let text = format!(
-            "[device]\npreset = \"{}\"\n[workload]\npreset = \"fin1\"\nrequests = 300\naddresses = \"dense\"\n\
+            "[device]\npreset = \"{}\"\ncapacity = \"auto\"\n[workload]\npreset = \"fin1\"\nrequests = 300\naddresses = \"dense\"\n\
              [[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"dftl\"\n[[ftl]]\nname = \"fast\"\n[[ftl]]\nname = \"block\"",
             preset.name
         );

@@ -59,6 +59,56 @@ fn dense_addresses_are_numbered_by_first_touch_and_counted() {
 }
 
 #[test]
+fn named_columns_are_read_and_told() {
+    let (folder, study) = folder("");
+    let text = "t dev off len op\n0 7 0 4096 0\n1 7 8192 4096 0\n2.5 7 8192 8192 1\n";
+    fs::write(folder.path().join("trace.csv"), text).expect("written");
+    let read = |columns: &str, more: &str| {
+        let text = format!("[workload]\ntrace = \"trace.csv\"\n{columns}\n{more}\n[[ftl]]\nname = \"page\"");
+        run_study(&parse_toml(&text, &study.to_string_lossy())?, &Control::new())
+    };
+    let columns = "columns = \"time:ms, device, offset:B, size:B, op:1=read\"";
+    let results = read(columns, "").expect("runs");
+    let workload = &results.workload;
+    let read_as = workload.read_as.as_ref().expect("a trace");
+    assert_eq!((read_as.format, read_as.time_unit, read_as.is_guessed), ("columns", "ms", false));
+    assert!(columns.contains(&read_as.columns), "{}", read_as.columns);
+    assert_eq!((workload.duration_ns, workload.span_bytes, workload.bytes), (2_500_000, 16_384, 16_384));
+    assert_eq!((results.runs[0].requests.read, results.runs[0].requests.write), (1, 2));
+    let again = sim::parse_json(&results.study.to_string()).expect("a resolved study is a study");
+    assert_eq!(run_study(&again, &Control::new()).expect("runs").runs[0].event_hash, results.runs[0].event_hash);
+    for (more, part) in [("format = \"msr\"", "give --format or --columns"), ("time_unit = \"s\"", "give it once")] {
+        assert!(read(columns, more).expect_err("said twice").to_string().contains(part), "{more}");
+    }
+    assert!(read("columns = \"time:ms\"", "").expect_err("too few").to_string().contains("no column is called offset"));
+}
+
+#[test]
+fn bytes_in_a_layout_of_sectors_are_refused_with_both_readings() {
+    let (folder, study) = folder("");
+    let line = |index: u64| {
+        format!("{}.25 0 {} {} {}\n", index * 3, index * 7919 % 1000 * 4096, 4096 << (index % 3), index % 2)
+    };
+    fs::write(folder.path().join("trace.csv"), (0..50).map(line).collect::<String>()).expect("written");
+    let read = |how: &str| {
+        let text = format!("[workload]\ntrace = \"trace.csv\"\nrequests = 9\n{how}\n[[ftl]]\nname = \"page\"");
+        run_study(&parse_toml(&text, &study.to_string_lossy())?, &Control::new())
+    };
+    let error = read("").expect_err("which unit?").to_string();
+    for part in [
+        "reads as disksim, but every address and size",
+        "--format disksim: times in ms, the first 50 requests span 0.147 s",
+        "--columns \"time:ms, device, offset:B, size:B, op:1=read\": times in ms, the first 50 requests span 0.147 s",
+        "addresses reach to 1.9 GiB, the mean size is 4.6 MiB",
+        "addresses reach to 3.8 MiB, the mean size is 9.2 KiB",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(read("columns = \"time:ms, device, offset:B, size:B, op:1=read\"").is_ok());
+    assert!(read("format = \"disksim\"\naddresses = \"dense\"").is_ok(), "what is named is not doubted");
+}
+
+#[test]
 fn laying_out_a_trace_stops_when_it_is_cancelled() {
     let bad_end = lines(&vec![1; 40_000]) + "garbage\n";
     let (_folder, study) = folder(&bad_end);

@@ -6,6 +6,7 @@
 
 mod alibaba;
 mod blkparse;
+mod columns;
 pub(crate) mod csv;
 mod disksim;
 mod etw;
@@ -76,6 +77,7 @@ pub(crate) fn layout(format: Format, options: &OpenOptions) -> Option<Box<dyn La
         Format::Ssdsim | Format::Mqsim => Box::new(simulator::Simulator::new(unit)),
         Format::LibcachesimCsv => Box::new(libcachesim::LibcachesimCsv::new(unit)),
         Format::Csv => Box::new(csv::Csv::new(unit)),
+        Format::Columns => Box::new(columns::Named::new(options.columns.clone()?, unit)),
         Format::Vscsi | Format::Parquet | Format::Generated => return None,
     })
 }

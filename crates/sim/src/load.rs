@@ -1,0 +1,125 @@
+//! How much of its device a run used, and whether more was asked than the device can do.
+//!
+//! Every operation holds its die and, while it moves a page, its channel. The resource that the requests hold longest bounds what the
+//! device can do: N requests that hold it for B seconds cannot be served faster than N ÷ B a second, whatever the order (the
+//! bottleneck law of operational analysis). That is the *sustainable* rate. It needs no backlog to be seen, and does not depend on one.
+//! It is an upper bound: gaps that nothing fits in are lost, and work that idle time would have done is counted as it was done.
+
+use serde::Serialize;
+
+use crate::Pricing;
+
+/// Parts of a run in which the mean backlog is told.
+const QUARTERS: usize = 4;
+
+/// Of the sustainable rate, what may be offered before the device counts as overloaded.
+const NEARLY_ALL: f64 = 0.95;
+
+/// By how much a run may outlast its arrivals, as a share of them, before a growing backlog counts as overload.
+const OUTLASTS: f64 = 0.01;
+
+/// How much of the device the requests asked, of which reads and writes count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoadFacts {
+    /// Requests a second that arrive; null for a closed loop, and where all arrive at once.
+    pub offered_iops: Option<f64>,
+    /// Requests a second that the busiest die or channel could at most serve; null where nothing was held.
+    pub sustainable_iops: Option<f64>,
+    /// Busy share of the busiest die or channel, from the first request to the last operation.
+    pub utilisation_max: Option<f64>,
+    /// Which that is, `die 3` or `channel 0`; with serial pricing `device`.
+    pub busiest: Option<String>,
+    /// From the last arrival until the last request is done, in nanoseconds; null for a closed loop.
+    pub outlasts_arrivals_ns: Option<u64>,
+    /// At an arrival, the time until all that was asked before is done: the mean over each quarter of the requests, in nanoseconds; null for
+    /// a closed loop.
+    pub backlog_ns: Option<[f64; QUARTERS]>,
+    /// Whether the backlog grows: each quarter's mean is above the one before, and the last at least twice the second.
+    pub backlog_grows: bool,
+    /// Whether more was asked than the device can do: at least 95 % of the sustainable rate is offered, or the backlog grows and the
+    /// run outlasts its arrivals by more than 1 % of their span.
+    pub is_overloaded: bool,
+}
+
+/// Follows the load of a run.
+pub(crate) struct Load {
+    requests: u64,
+    seen: u64,
+    sums_ns: [u128; QUARTERS],
+    counts: [u64; QUARTERS],
+    last_arrival_ns: u64,
+    done_ns: u64,
+    /// Reads and writes.
+    timed: u64,
+}
+
+impl Load {
+    /// Of a run of so many requests.
+    pub(crate) fn new(requests: u64) -> Self {
+        Self {
+            requests,
+            seen: 0,
+            sums_ns: [0; QUARTERS],
+            counts: [0; QUARTERS],
+            last_arrival_ns: 0,
+            done_ns: 0,
+            timed: 0,
+        }
+    }
+
+    /// A request that arrived at `arrival` is done at `done`.
+    #[inline]
+    pub(crate) fn add(&mut self, arrival_ns: u64, done_ns: u64, is_timed: bool) {
+        let quarter = (u128::from(self.seen) * QUARTERS as u128 / u128::from(self.requests.max(1))) as usize;
+        let quarter = quarter.min(QUARTERS - 1);
+        self.seen += 1;
+        self.sums_ns[quarter] += u128::from(self.done_ns.saturating_sub(arrival_ns));
+        self.counts[quarter] += 1;
+        self.last_arrival_ns = self.last_arrival_ns.max(arrival_ns);
+        self.done_ns = self.done_ns.max(done_ns);
+        self.timed += u64::from(is_timed);
+    }
+
+    /// What came of it, on these timelines.
+    pub(crate) fn facts(&self, pricing: &Pricing, is_open: bool) -> LoadFacts {
+        let (busiest, busy_ns) = busiest(pricing).map_or((None, 0), |(name, ns)| (Some(name), ns));
+        let elapsed_ns = self.done_ns.max(pricing.idle_at().0);
+        let ratio = |amount: u64, ns: u64, unit: f64| (ns > 0).then(|| amount as f64 * unit / ns as f64);
+        let sustainable_iops = ratio(self.timed, busy_ns, 1e9);
+        let offered_iops = if is_open { ratio(self.timed, self.last_arrival_ns, 1e9) } else { None };
+        let outlasts_ns = self.done_ns.saturating_sub(self.last_arrival_ns);
+        let backlog_ns =
+            std::array::from_fn(|quarter| self.sums_ns[quarter] as f64 / self.counts[quarter].max(1) as f64);
+        let backlog_grows = is_open && backlog_ns.is_sorted_by(|a, b| a < b) && backlog_ns[3] >= 2.0 * backlog_ns[1];
+        let asks_all = offered_iops.zip(sustainable_iops).is_some_and(|(offered, most)| offered >= NEARLY_ALL * most);
+        let outlasts = outlasts_ns as f64 > OUTLASTS * self.last_arrival_ns as f64;
+        LoadFacts {
+            offered_iops,
+            sustainable_iops,
+            utilisation_max: ratio(busy_ns, elapsed_ns, 1.0),
+            busiest,
+            outlasts_arrivals_ns: is_open.then_some(outlasts_ns),
+            backlog_ns: is_open.then_some(backlog_ns),
+            backlog_grows,
+            is_overloaded: asks_all || (backlog_grows && outlasts),
+        }
+    }
+}
+
+/// The resource that was held longest, and for how long; none where nothing was.
+fn busiest(pricing: &Pricing) -> Option<(String, u64)> {
+    let most = |busy: &mut dyn Iterator<Item = u64>, name: &str| {
+        // Of equals the first, which `max_by_key` would not take.
+        let (index, ns) = busy.enumerate().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
+        (ns > 0).then(|| (format!("{name} {index}"), ns))
+    };
+    if !pricing.has_channels() {
+        return most(&mut pricing.die_busy_ns(), "device").map(|(_, ns)| ("device".to_owned(), ns));
+    }
+    let channel = most(&mut pricing.channel_busy_ns(), "channel");
+    let die = most(&mut pricing.die_busy_ns(), "die");
+    match (die, channel) {
+        (Some(die), Some(channel)) => Some(if channel.1 > die.1 { channel } else { die }),
+        (die, channel) => die.or(channel),
+    }
+}

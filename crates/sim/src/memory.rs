@@ -1,0 +1,119 @@
+//! Memory that a study will take, estimated before it is allocated.
+//!
+//! The large structures grow with the device: what the flash store and a map keep of each page, once for every run that is under way, and what the
+//! dense numbering keeps of each page touched. What is left out (log maps, caches, histograms) is small beside them, so the
+//! estimate is a lower bound; that is why the limit is below what the machine has.
+
+use std::fs;
+
+use crate::SimError;
+
+/// Bytes that a lean run keeps of each physical page: tag and validity 4.1, a page map 4.1, and a bit for what holds data.
+const LEAN_PAGE_BYTES: u64 = 9;
+/// Bytes that a verified run keeps of each physical page: tag, stamp and state 48, map 4.1, the oracle's versions 8.
+const VERIFIED_PAGE_BYTES: u64 = 61;
+/// Bytes that the dense numbering keeps of each page touched, half of its table being empty after it has grown.
+const DENSE_PAGE_BYTES: u64 = 34;
+
+/// Share of the memory available now that a study may take, unless it says otherwise.
+const SHARE: f64 = 0.8;
+
+/// What a study may take, and why that much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit {
+    bytes: u64,
+    is_asked: bool,
+}
+
+impl Limit {
+    /// What the study says, else a share of what is available; without end where that cannot be told.
+    pub(crate) fn of(asked: Option<u64>) -> Self {
+        let share = |bytes: u64| (bytes as f64 * SHARE) as u64;
+        Self { bytes: asked.or_else(|| available().map(share)).unwrap_or(u64::MAX), is_asked: asked.is_some() }
+    }
+
+    /// Refuses runs on a device of so many physical pages, if those under way at once would take more.
+    pub(crate) fn check_runs(self, pages: u32, verified: bool, at_once: usize) -> Result<(), SimError> {
+        let page_bytes = if verified { VERIFIED_PAGE_BYTES } else { LEAN_PAGE_BYTES };
+        let needed = u64::from(pages) * page_bytes * at_once as u64;
+        if needed <= self.bytes {
+            return Ok(());
+        }
+        let verify = if verified { ", leave run.verify out (a seventh)" } else { "" };
+        let fewer = if at_once > 1 { ", run fewer at once (threads)" } else { "" };
+        Err(SimError::study(format!(
+            "device: {at_once} runs at once on {pages} physical pages would take at least {}, but {}. Use a smaller device.capacity or a larger \
+             device.page_size{verify}{fewer}; where the workload touches little of its address range, set workload.addresses = \"dense\"; or \
+             raise run.memory_limit",
+            gib(needed),
+            self.says()
+        )))
+    }
+
+    /// Refuses a dense numbering of so many pages, if it would take more.
+    pub(crate) fn check_dense(self, pages: u64) -> Result<(), SimError> {
+        let needed = pages.saturating_mul(DENSE_PAGE_BYTES);
+        if needed <= self.bytes {
+            return Ok(());
+        }
+        Err(SimError::study(format!(
+            "workload.addresses = \"dense\": numbering {pages} pages touched takes {}, but {}. Take fewer requests, use a larger \
+             device.page_size, or raise run.memory_limit",
+            gib(needed),
+            self.says()
+        )))
+    }
+
+    fn says(self) -> String {
+        if self.is_asked {
+            format!("run.memory_limit allows {}", gib(self.bytes))
+        } else {
+            format!("{} may be used ({:.0} % of what is available now)", gib(self.bytes), SHARE * 100.0)
+        }
+    }
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64)
+}
+
+/// Bytes of memory that could be had now, where the system tells.
+fn available() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| meminfo(&text))?;
+    let number = |path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let (most, used) = (number("/sys/fs/cgroup/memory.max"), number("/sys/fs/cgroup/memory.current"));
+    let group = most.map(|most| most.saturating_sub(used.unwrap_or(0)));
+    Some(group.map_or(machine, |group| group.min(machine)))
+}
+
+/// `MemAvailable` of Linux, in bytes.
+fn meminfo(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_refused_with_numbers_and_advice() {
+        let limit = Limit::of(Some(1 << 30));
+        assert!(limit.check_runs(1 << 26, false, 1).is_ok() && limit.check_dense(1 << 24).is_ok());
+        let error = limit.check_runs(1 << 26, true, 2).expect_err("7.6 GiB").to_string();
+        for part in
+            ["2 runs at once on 67108864", "7.6 GiB", "run.memory_limit allows 1.0 GiB", "run.verify", "threads"]
+        {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(limit.check_dense(1 << 26).expect_err("2.1 GiB").to_string().contains("2.1 GiB"));
+    }
+
+    #[test]
+    fn what_is_available_is_read_from_the_system() {
+        assert_eq!(meminfo("MemTotal: 9 kB\nMemAvailable:   16 kB\n"), Some(16 << 10));
+        assert_eq!(meminfo("MemTotal: 9 kB\n"), None);
+        let unasked = Limit::of(None);
+        assert!(unasked.bytes > 0 && !unasked.is_asked);
+    }
+}

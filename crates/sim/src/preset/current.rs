@@ -1,0 +1,68 @@
+//! Drives of today: what is published of them, and what had to be assumed.
+//!
+//! Makers publish capacity, channels and cell type of a drive, hardly ever its timing. So latencies come from emulators that
+//! were fitted to measured drives and from measurements of flash parts, each named. Where planes or several pages of a cell are
+//! programmed at once, a page's program latency is its share, so that a die programs as many bytes a second as measured.
+//!
+//! What no preset has: a write buffer, a pseudo-SLC cache, the host link, and mapping units smaller than a page. Requests smaller than a
+//! page are read-modify-write here, and dear.
+
+use flash::Shape;
+
+use super::{Keys, Preset, keys, shape};
+use crate::study::PricingText;
+
+const fn planes(planes_per_die: u32, shape: Shape) -> Shape {
+    Shape { planes_per_die, ..shape }
+}
+
+const fn parallel(shape: Shape, spare: f64, latencies_ns: [u64; 4], endurance: u32) -> Keys {
+    keys(shape, spare, latencies_ns, PricingText::Parallel, endurance)
+}
+
+pub(super) const NVME_TLC: Preset = Preset {
+    name: "nvme-tlc-1t",
+    source: "NVMeVirt (FAST '23), its configuration fitted to a WD ZN540",
+    description: "An NVMe drive of 1 TB with 96-layer TLC. From NVMeVirt: 8 channels of 4 dies, pages of 32 KiB (both planes), read 58 µs, \
+                  561 µs for the three pages that a cell line is programmed with, here 187 µs each, channels of 450 MB/s (72.8 µs a page). Blocks of \
+                  1077 pages follow from the drive's zones of 1077 MiB over 32 dies. Assumed: erase 3.5 ms, 3000 cycles, 7 % spare.",
+    keys: parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [58_000, 187_000, 3_500_000, 72_800], 3_000),
+};
+
+pub(super) const NVME_QLC: Preset = Preset {
+    name: "nvme-qlc-1t",
+    source: "Intel's announcement of the 670p; FEMU (QLC reads, measured); ISSCC 2020, 13.2 (QLC program throughput)",
+    description: "An NVMe drive of 1 TB with QLC. Announced of the 670p: 8 channels, 1 Tb dies, 144 layers; of Intel's QLC: 4 planes. From FEMU: pages of \
+                  16 KiB, reads of the four pages of a cell measured at 47.9, 76.2, 134.6 and 228.1 µs, here their mean of 121.7 µs; transfer 52.4 µs, \
+                  erase 3 ms. From ISSCC 2020: a 96-layer die programs 30 MB/s, so a page 546 µs. Assumed: that the 144-layer die does as well, blocks of \
+                  2304 pages, 1000 cycles, 7 % spare.",
+    keys: parallel(planes(4, shape((8, 1), 910, 2304, 16_384)), 0.07, [121_700, 546_000, 3_000_000, 52_433], 1_000),
+};
+
+pub(super) const SATA_TLC: Preset = Preset {
+    name: "sata-tlc-1t",
+    source: "TechPowerUp's SSD database, Crucial MX500 1 TB (96-layer Micron flash); timing as nvme-tlc-1t",
+    description: "A SATA drive of 1 TB with 96-layer TLC. Published: 4 channels, 10 % spare. Assumed: four dies of 512 Gb a channel with two planes \
+                  each, pages of 16 KiB, blocks of 1152 pages, flash as fast as that of nvme-tlc-1t, which is of the same generation (read 58 µs; \
+                  program a sixth of 561 µs, since six such pages are programmed at once: 93.5 µs), channels of 400 MB/s (41 µs a page), erase 3.5 ms, \
+                  3000 cycles. The SATA link, 550 MB/s at most, is not priced.",
+    keys: parallel(planes(2, shape((4, 4), 1888, 1152, 16_384)), 0.10, [58_000, 93_500, 3_500_000, 41_000], 3_000),
+};
+
+pub(super) const SD_CARD: Preset = Preset {
+    name: "sd-card-32g",
+    source: "Linaro's flash card survey (structure); FEMU, profiled from Micron L95B MLC flash (timing)",
+    description: "An SD card of 32 GB with MLC. From the survey: one flash chip, effective pages of up to 16 KiB, erase units of 4 MiB, here blocks of 256 \
+                  pages. From FEMU: reads of the two pages of a cell take 48 and 64 µs, here 56 µs, programs 850 and 2300 µs, here 1575 µs, transfer \
+                  52.4 µs, erase 3 ms. Assumed: one channel, one die, one plane, 3000 cycles, 7 % spare. The card's bus is not priced.",
+    keys: parallel(shape((1, 1), 8192, 256, 16_384), 0.07, [56_000, 1_575_000, 3_000_000, 52_433], 3_000),
+};
+
+pub(super) const EMMC: Preset = Preset {
+    name: "emmc-64g",
+    source: "JESD84-B51 (the bus of e.MMC 5.1); timing as nvme-tlc-1t; the structure is assumed",
+    description: "An e.MMC 5.1 of 64 GB with 3D TLC. Makers publish no structure. Assumed: one channel of two dies with two planes each, pages of 16 KiB, \
+                  blocks of 1152 pages, flash as fast as that of nvme-tlc-1t (read 58 µs; program a sixth of 561 µs: 93.5 µs), a channel as fast as the bus \
+                  in HS400, 400 MB/s (41 µs a page), erase 3.5 ms, 3000 cycles, 7 % spare.",
+    keys: parallel(planes(2, shape((1, 2), 911, 1152, 16_384)), 0.07, [58_000, 93_500, 3_500_000, 41_000], 3_000),
+};

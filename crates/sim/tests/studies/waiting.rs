@@ -1,0 +1,185 @@
+//! What requests waited for, how much of the device a run used, and requests that are not measured.
+
+use sim::{Results, RunResult};
+
+use crate::{error, results};
+
+/// Five schemes of five kinds on a small device; `host` and `gap` decide how busy it is.
+fn text(gap: &str, more: &str) -> String {
+    format!(
+        "[device]\nchannels = 2\ndies_per_channel = 2\nblocks_per_plane = 64\nspare = 0.2\n{more}\n[workload.generator]\nrequests = 6000\nspan = \
+         \"40MiB\"\npattern = {{ zipf = {{ theta = 0.9 }} }}\nwrite_share = 0.6\nsizes = {{ uniform = {{ min = \"1KiB\", max = \"24KiB\", step = \
+         \"1KiB\" }} }}\narrivals = {{ poisson = {{ mean_gap = \"{gap}\" }} }}\n[run]\nprecondition = \"fill\"\n[[ftl]]\nname = \"page\"\n[[ftl]]\n\
+         name = \"dftl\"\ncmt = \"8KiB\"\nram_read_delay = \"1us\"\n[[ftl]]\nname = \"fast\"\n[[ftl]]\nname = \"block\"\n[[ftl]]\nname = \"bdb\""
+    )
+}
+
+/// The parts of a run's time add up to its mean response.
+fn adds_up(run: &RunResult) {
+    let waiting = run.waiting_ns.as_ref().expect("always on");
+    let service = run.service_ns.as_ref().expect("always on");
+    let sum: f64 = waiting.values().chain(service.values()).sum();
+    let mean = run.response_ns.all.mean.expect("requests");
+    assert!((sum / mean - 1.0).abs() < 1e-9, "{}: {sum} and {mean}; {waiting:?} {service:?}", run.label);
+}
+
+fn run<'a>(results: &'a Results, label: &str) -> &'a RunResult {
+    results.runs.iter().find(|run| run.label == label).expect("it ran")
+}
+
+#[test]
+fn waiting_and_service_add_up_to_the_response() {
+    for (gap, more) in [
+        ("20ms", ""),
+        ("3ms", ""),
+        ("100us", ""),
+        ("3ms", "pricing = \"serial\""),
+        ("3ms", "transfer_latency = \"300us\""),
+    ] {
+        let found = results(&text(gap, more));
+        found.runs.iter().for_each(adds_up);
+        let closed = text(gap, more).replace("[run]", "[host]\nloop = \"closed\"\nqueue_depth = 8\n[run]");
+        results(&closed).runs.iter().for_each(adds_up);
+    }
+}
+
+#[test]
+fn requests_wait_for_what_the_scheme_does() {
+    let found = results(&text("3ms", ""));
+    let waited = |label: &str, cause: &str| {
+        run(&found, label).waiting_ns.as_ref().expect("on").get(cause).copied().unwrap_or(0.0)
+    };
+    let served = |label: &str, cause: &str| {
+        run(&found, label).service_ns.as_ref().expect("on").get(cause).copied().unwrap_or(0.0)
+    };
+    assert!(waited("page", "collection") > 0.0 && waited("page", "mapping") == 0.0 && served("page", "merge") == 0.0);
+    assert!(waited("dftl", "mapping") > 0.0 && served("dftl", "mapping") > 0.0);
+    assert!(served("dftl", "controller") > 0.0 && served("page", "controller") == 0.0);
+    assert!(served("fast", "merge") > 0.0 && waited("fast", "merge") > 0.0 && waited("fast", "collection") == 0.0);
+    let off = results(&text("3ms", "").replace("[run]", "[run]\nwaiting = false"));
+    for (on, off) in found.runs.iter().zip(&off.runs) {
+        assert_eq!(on.event_hash, off.event_hash, "watching changes nothing");
+        assert!(off.waiting_ns.is_none() && off.service_ns.is_none());
+    }
+    let planned = results(&text("3ms", "suspend = \"both\""));
+    assert!(planned.runs.iter().all(|run| run.waiting_ns.is_none()), "who held what is not known where promises move");
+}
+
+/// Whether the device bears arrivals that come so many times faster.
+fn bears(text: &str, speedup: f64) -> bool {
+    let found = results(
+        &text.replace("[workload.generator]", &format!("[workload]\nspeedup = {speedup}\n[workload.generator]")),
+    );
+    let load = &found.runs[0].load;
+    let span_ns = found.workload.duration_ns as f64;
+    !(load.backlog_grows && load.outlasts_arrivals_ns.expect("open") as f64 > 0.02 * span_ns)
+}
+
+#[test]
+fn the_sustainable_rate_is_what_a_bisection_finds() {
+    for name in ["page", "dftl", "fast"] {
+        let text = text("4ms", "");
+        let (head, _) = text.split_once("[[ftl]]").expect("a scheme");
+        let text = format!("{head}[[ftl]]\nname = \"{name}\"").replace("requests = 6000", "requests = 20000");
+        let found = results(&text);
+        let load = &found.runs[0].load;
+        let (most, offered) = (load.sustainable_iops.expect("busy"), load.offered_iops.expect("open"));
+        let (mut low, mut high) = (0.25 * most / offered, 2.0 * most / offered);
+        assert!(bears(&text, low) && !bears(&text, high), "{name}: {load:?}");
+        for _ in 0..5 {
+            let middle = (low * high).sqrt();
+            *if bears(&text, middle) { &mut low } else { &mut high } = middle;
+        }
+        let ratio = most / (offered * (low * high).sqrt());
+        assert!((0.8..2.0).contains(&ratio), "{name}: {ratio:.3} times what the bisection finds");
+    }
+}
+
+#[test]
+fn overload_is_noticed_and_light_load_is_not() {
+    let heavy = results(&text("200us", ""));
+    for run in &heavy.runs {
+        let load = &run.load;
+        assert!(load.is_overloaded && load.backlog_grows, "{}: {load:?}", run.label);
+        assert!(load.offered_iops > load.sustainable_iops && load.outlasts_arrivals_ns.expect("open") > 0);
+    }
+    let light = results(&text("100ms", ""));
+    for run in &light.runs {
+        assert!(
+            !run.load.is_overloaded && run.load.utilisation_max.expect("busy") < 0.5,
+            "{}: {:?}",
+            run.label,
+            run.load
+        );
+    }
+    let closed = results(&text("1ms", "").replace("[run]", "[host]\nloop = \"closed\"\n[run]"));
+    for run in &closed.runs {
+        let load = &run.load;
+        assert!(!load.is_overloaded && load.offered_iops.is_none() && load.backlog_ns.is_none(), "{load:?}");
+        let ratio = run.iops.expect("time passed") / load.sustainable_iops.expect("busy");
+        assert!(ratio < 1.0 + 1e-9, "{}: no more than the bound, {ratio}", run.label);
+    }
+}
+
+#[test]
+fn what_is_skipped_is_served_and_not_measured() {
+    let whole = results(&text("3ms", ""));
+    let rest = results(&text("3ms", "").replace("[run]", "[run]\nskip = 2000"));
+    for (whole, rest) in whole.runs.iter().zip(&rest.runs) {
+        assert_eq!(whole.event_hash, rest.event_hash, "the same is served");
+        assert_eq!((whole.skipped_requests, rest.skipped_requests), (0, 2000));
+        assert_eq!((whole.response_ns.all.count, rest.response_ns.all.count), (6000, 4000));
+        assert!(rest.host_pages_written < whole.host_pages_written && rest.erases.total < whole.erases.total);
+        let share = rest.simulated_ns as f64 / whole.simulated_ns as f64;
+        assert!((0.5..0.95).contains(&share), "{share}");
+        assert_eq!(rest.series.request.last(), Some(&4000));
+        adds_up(rest);
+    }
+    let refusal = error(&text("3ms", "").replace("[run]", "[run]\nskip = 6000")).to_string();
+    assert!(refusal.contains("run.skip = 6000") && refusal.contains("none would be left"), "{refusal}");
+}
+
+#[test]
+fn a_log_has_a_row_for_every_request_of_every_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let study = crate::study(&text("3ms", ""));
+    let run = |name: &str, threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let path = folder.path().join(name);
+        let found = pool.install(|| sim::run_study_logged(&study, &sim::Control::new(), Some(&path))).expect("runs");
+        (found, std::fs::read(path).expect("written"))
+    };
+    let (found, bytes) = run("one.parquet", 1);
+    assert_eq!(bytes, run("two.parquet", 2).1, "the same bytes whatever the number of threads");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 2, "nothing else is left");
+    let file = std::fs::File::open(folder.path().join("one.parquet")).expect("there");
+    let reader = parquet::file::reader::SerializedFileReader::new(file).expect("Parquet");
+    let mut sums: std::collections::BTreeMap<(String, String), u64> = std::collections::BTreeMap::new();
+    for row in reader {
+        let row = row.expect("whole");
+        let columns: std::collections::BTreeMap<_, _> = row
+            .get_column_iter()
+            .map(|(name, value)| (name.clone(), value.to_string().trim_matches('"').to_owned()))
+            .collect();
+        let number = |name: &str| columns[name].parse::<u64>().expect("a number");
+        let parts = columns.keys().filter(|name| name.starts_with("waiting_") || name.starts_with("service_"));
+        let response = number("end_ns") - number("begin_ns");
+        assert_eq!(parts.map(|name| number(name)).sum::<u64>() + number("controller_ns"), response);
+        for (name, value) in [("rows", 1), ("response", response), ("collections", number("collection_operations"))] {
+            *sums.entry((columns["run"].clone(), name.to_owned())).or_default() += value;
+        }
+    }
+    for run in &found.runs {
+        let sum = |name: &str| sums[&(run.label.clone(), name.to_owned())];
+        assert_eq!(sum("rows"), 6000, "{}", run.label);
+        let collections: u64 =
+            run.operations.iter().filter(|found| found.cause == "collection").map(|found| found.count).sum();
+        // What idle time did before a request is that request's, too.
+        assert_eq!(sum("collections"), collections, "{}", run.label);
+        let mean = run.response_ns.all.mean.expect("requests");
+        assert!((sum("response") as f64 / 6000.0 - mean).abs() < 1e-6 * mean, "{}", run.label);
+    }
+    let nowhere = folder.path().join("no").join("log.parquet");
+    let error = sim::run_study_logged(&study, &sim::Control::new(), Some(&nowhere)).expect_err("no folder");
+    assert!(error.to_string().contains("cannot be written"), "{error}");
+}

@@ -1,0 +1,225 @@
+//! A delimited text as its user describes it: `time:ms, device, offset:B, size:B, op:1=read`.
+//!
+//! Whoever has a trace in a layout of their own says what its columns are, once, and nothing is guessed. The text form is the same on
+//! the command line, in studies and in Python.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::format::TimeUnit;
+use crate::record::Op;
+use crate::units::parse_bytes;
+
+/// Bytes of a sector, where a column counts in them.
+const SECTOR: u64 = 512;
+
+/// What a column holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// When the request arrives, in a unit.
+    Time(TimeUnit),
+    /// Which device it goes to.
+    Device,
+    /// Where it begins, in units of so many bytes.
+    Offset(u64),
+    /// How long it is, in units of so many bytes.
+    Size(u64),
+    /// What it does; the words that say so beside the usual ones.
+    Op(Vec<(String, Op)>),
+    /// Nothing that matters.
+    Other,
+}
+
+/// The columns of a delimited text, in their order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Columns {
+    /// As the user wrote it.
+    text: String,
+    list: Vec<Column>,
+    /// Whether lines may go on behind the last column.
+    is_open: bool,
+}
+
+impl Columns {
+    /// The columns in order.
+    pub(crate) fn list(&self) -> &[Column] {
+        &self.list
+    }
+
+    /// Whether lines may go on behind the last column.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// The unit of its times.
+    pub(crate) fn time_unit(&self) -> TimeUnit {
+        let time = |column: &Column| if let Column::Time(unit) = column { Some(*unit) } else { None };
+        self.list.iter().find_map(time).unwrap_or(TimeUnit::Ns)
+    }
+}
+
+impl fmt::Display for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<Columns> for String {
+    fn from(columns: Columns) -> Self {
+        columns.text
+    }
+}
+
+impl TryFrom<String> for Columns {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for Columns {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts: Vec<&str> = text.split(',').map(str::trim).collect();
+        let is_open = parts.last() == Some(&"...");
+        if is_open {
+            parts.pop();
+        }
+        let list = parts.iter().map(|part| column(part)).collect::<Result<Vec<_>, _>>()?;
+        for (name, least) in [("time", 1), ("offset", 1), ("size", 1), ("op", 1), ("device", 0)] {
+            let count = parts.iter().filter(|part| part.split(':').next() == Some(name)).count();
+            if count > 1 || count < least {
+                let says = if count > 1 {
+                    format!("{count} columns are called {name}")
+                } else {
+                    format!("no column is called {name}")
+                };
+                return Err(refusal(text, &says));
+            }
+        }
+        Ok(Self { text: text.to_owned(), list, is_open })
+    }
+}
+
+/// The sentence that refuses a description.
+fn refusal(text: &str, problem: &str) -> String {
+    format!(
+        "columns = {text:?}: {problem}. Name each column of a line in order, by commas: time:UNIT (ns, 100ns, us, ms, s), offset:UNIT and size:UNIT \
+         (B, sector, or a size such as 4KiB), op (op:1=read says which digit is a read), perhaps device; - is a column that does not matter, and \
+         ... at the end stands for all that follow. For example \"time:ms, device, offset:B, size:B, op:1=read\""
+    )
+}
+
+fn column(part: &str) -> Result<Column, String> {
+    let (name, unit) = part.split_once(':').map_or((part, None), |(name, unit)| (name.trim_end(), Some(unit.trim())));
+    match (name, unit) {
+        ("time", Some(unit)) => unit.parse().map(Column::Time).map_err(|error| refusal(part, &error)),
+        ("time", None) => Err(refusal(part, "a time needs its unit")),
+        ("offset", Some(unit)) => bytes(part, unit).map(Column::Offset),
+        ("size", Some(unit)) => bytes(part, unit).map(Column::Size),
+        ("offset" | "size", None) => Err(refusal(part, &format!("the {name} needs its unit: bytes or sectors?"))),
+        ("op", words) => words.map_or(Ok(Vec::new()), |words| meanings(part, words)).map(Column::Op),
+        ("device", None) => Ok(Column::Device),
+        ("-", None) => Ok(Column::Other),
+        _ => Err(refusal(part, &format!("{part:?} is not a column"))),
+    }
+}
+
+/// Bytes in a unit of addresses.
+fn bytes(part: &str, unit: &str) -> Result<u64, String> {
+    match unit {
+        "B" => Ok(1),
+        "sector" | "sectors" => Ok(SECTOR),
+        _ => {
+            let sized = if unit.starts_with(|first: char| first.is_ascii_digit()) {
+                unit.to_owned()
+            } else {
+                format!("1{unit}")
+            };
+            match parse_bytes("", &sized) {
+                Ok(bytes) if bytes.0 > 0 => Ok(bytes.0),
+                _ => Err(refusal(part, &format!("{unit:?} is no unit of addresses"))),
+            }
+        }
+    }
+}
+
+/// `1=read|2=write`: which words mean what.
+fn meanings(part: &str, words: &str) -> Result<Vec<(String, Op)>, String> {
+    let meaning = |word: &str| {
+        let (said, means) = word.split_once('=')?;
+        let op = match means.trim() {
+            "read" => Op::Read,
+            "write" => Op::Write,
+            "trim" => Op::Trim,
+            "flush" => Op::Flush,
+            _ => return None,
+        };
+        (!said.trim().is_empty()).then(|| (said.trim().to_owned(), op))
+    };
+    let mut found = words
+        .split('|')
+        .map(|word| meaning(word).ok_or_else(|| refusal(part, "write WORD=read, write, trim or flush, several by |")))
+        .collect::<Result<Vec<_>, _>>()?;
+    // Of the two digits that say read and write, one is enough.
+    if let [(digit, op @ (Op::Read | Op::Write))] = found.as_slice() {
+        let opposite = if *op == Op::Read { Op::Write } else { Op::Read };
+        match digit.as_str() {
+            "0" => found.push(("1".to_owned(), opposite)),
+            "1" => found.push(("0".to_owned(), opposite)),
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_goes_both_ways() {
+        let text = "time:ms, device, offset:B, size:4KiB, -, op:1=read, ...";
+        let columns: Columns = text.parse().unwrap();
+        assert_eq!(columns.to_string(), text);
+        assert_eq!(columns.time_unit(), TimeUnit::Ms);
+        assert!(columns.is_open());
+        let words = vec![("1".to_owned(), Op::Read), ("0".to_owned(), Op::Write)];
+        let expected = [
+            Column::Time(TimeUnit::Ms),
+            Column::Device,
+            Column::Offset(1),
+            Column::Size(4096),
+            Column::Other,
+            Column::Op(words),
+        ];
+        assert_eq!(columns.list(), expected);
+        let json = serde_json::to_string(&columns).unwrap();
+        assert_eq!(serde_json::from_str::<Columns>(&json).unwrap(), columns);
+        assert_eq!("time:s,offset:sector,size:KiB,op".parse::<Columns>().unwrap().list()[2], Column::Size(1024));
+    }
+
+    #[test]
+    fn what_is_missing_doubled_or_unknown_is_named_with_an_example() {
+        for (text, part) in [
+            ("", "\"\" is not a column"),
+            ("time:ms, offset:B, size:B", "no column is called op"),
+            ("time:ms, time:s, offset:B, size:B, op", "2 columns are called time"),
+            ("time, offset:B, size:B, op", "needs its unit"),
+            ("time:ms, offset, size:B, op", "bytes or sectors?"),
+            ("time:ms, offset:blocks, size:B, op", "no unit of addresses"),
+            ("time:fortnight, offset:B, size:B, op", "unknown time unit"),
+            ("time:ms, lba:B, size:B, op", "\"lba:B\" is not a column"),
+            ("time:ms, offset:B, size:B, op:1=red", "WORD=read"),
+            ("time:ms, offset:0B, size:B, op", "no unit of addresses"),
+        ] {
+            let error = text.parse::<Columns>().unwrap_err();
+            assert!(error.contains(part) && error.contains("time:ms, device"), "{text}: {error}");
+        }
+    }
+}

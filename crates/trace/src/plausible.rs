@@ -1,0 +1,137 @@
+//! Whether what a positional format makes of a trace can be: units of addresses are nowhere in it.
+//!
+//! A line of five numbers reads as sectors or as bytes, and either way gives a result. So the guess of a format is doubted where the
+//! numbers look like the other unit, and refused with both readings. A format that the user names is never doubted.
+
+use crate::format::{Format, TimeUnit};
+use crate::record::{Op, Record};
+
+const SECTOR: u64 = 512;
+
+/// Fewest requests of which "all are multiples of 512" says anything: one sector number in 512 is one by chance.
+const ENOUGH: usize = 8;
+
+/// A mean size beyond this is doubted, bytes. Hosts split requests at 512 KiB to 1.25 MiB; the largest mean of the published traces in
+/// docs/trace-formats.md is 128 KiB.
+const LARGEST_MEAN: u64 = 1 << 20;
+
+/// An address beyond this is doubted, bytes: twice the largest drive that is sold.
+const LARGEST_DEVICE: u64 = 1 << 48;
+
+/// What a format counts addresses in, and its columns with the unit left open.
+struct Positional {
+    in_sectors: bool,
+    columns: &'static str,
+}
+
+fn positional(format: Format) -> Option<Positional> {
+    let (in_sectors, columns) = match format {
+        Format::Disksim | Format::Ssdsim | Format::Mqsim => {
+            (true, "time:TIME, device, offset:UNIT, size:UNIT, op:1=read")
+        }
+        Format::Tencent => (true, "time:TIME, offset:UNIT, size:UNIT, op:0=read, device"),
+        Format::Fiu => (true, "time:TIME, -, -, offset:UNIT, size:UNIT, op, -, -, -"),
+        Format::Msr => (false, "time:TIME, -, device, op, offset:UNIT, size:UNIT, ..."),
+        Format::Alibaba => (false, "device, op, offset:UNIT, size:UNIT, time:TIME"),
+        Format::Systor17 => (false, "time:TIME, -, op, device, offset:UNIT, size:UNIT"),
+        // Sectors for the address, bytes for the size.
+        Format::Spc => (true, "device, offset:UNIT, size:B, op, time:TIME, ..."),
+        _ => return None,
+    };
+    Some(Positional { in_sectors, columns })
+}
+
+/// Why a reading is doubted, and the other one.
+pub(crate) struct Doubt {
+    /// A clause.
+    pub(crate) why: String,
+    /// The columns that would read it in the other unit.
+    pub(crate) columns: String,
+}
+
+/// Whether requests that were read as `format` with times in `unit` are doubted.
+pub(crate) fn doubt(format: Format, unit: TimeUnit, requests: &[Record], shift_bytes: u64) -> Option<Doubt> {
+    let Positional { in_sectors, columns } = positional(format)?;
+    let requests: Vec<&Record> = requests.iter().filter(|record| record.op != Op::Flush).collect();
+    if requests.is_empty() {
+        return None;
+    }
+    let mean = requests.iter().map(|record| u64::from(record.length)).sum::<u64>() / requests.len() as u64;
+    let end = requests.iter().map(|record| record.end() - shift_bytes).max()?;
+    let (has_size_in_sectors, numbers) = (format != Format::Spc, SECTOR * SECTOR);
+    let in_bytes = |record: &&Record| {
+        (record.offset - shift_bytes).is_multiple_of(numbers)
+            && (!has_size_in_sectors || u64::from(record.length).is_multiple_of(numbers))
+    };
+    let why = if in_sectors && requests.len() >= ENOUGH && end > numbers && requests.iter().all(in_bytes) {
+        let what = if has_size_in_sectors { "address and size" } else { "address" };
+        format!(
+            "every {what} of its first {} requests is a multiple of 512, as numbers of bytes are and numbers of sectors are not",
+            requests.len()
+        )
+    } else if in_sectors && mean > LARGEST_MEAN {
+        format!("its requests would be of {} on average", size(mean))
+    } else if !in_sectors
+        && mean < SECTOR
+        && requests.iter().all(|record| !u64::from(record.length).is_multiple_of(SECTOR))
+    {
+        format!("its requests would be of {mean} bytes on average, less than a sector")
+    } else if in_sectors && end > LARGEST_DEVICE {
+        format!("it would reach to {}, beyond any device", size(end))
+    } else {
+        return None;
+    };
+    let other = if in_sectors { "B" } else { "sector" };
+    Some(Doubt { why, columns: columns.replace("UNIT", other).replace("TIME", unit.name()) })
+}
+
+/// How far requests reach and how long they are, as a clause.
+pub(crate) fn extent(requests: &[Record]) -> String {
+    let end = requests.iter().map(Record::end).max().unwrap_or(0);
+    let sum: u64 = requests.iter().map(|record| u64::from(record.length)).sum();
+    format!("addresses reach to {}, the mean size is {}", size(end), size(sum / requests.len().max(1) as u64))
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match units.iter().find(|(power, _)| bytes >> power > 0) {
+        Some((power, unit)) => format!("{:.1} {unit}", bytes as f64 / (1_u64 << power) as f64),
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests(count: u64, offset: u64, length: u32) -> Vec<Record> {
+        let record =
+            |index| Record { time_ns: index, op: Op::Read, offset: index * offset, length, device: 0, stream: 0 };
+        (0..count).map(record).collect()
+    }
+
+    fn why(format: Format, requests: &[Record]) -> Option<String> {
+        doubt(format, TimeUnit::Ms, requests, 0).map(|doubt| doubt.why)
+    }
+
+    #[test]
+    fn bytes_read_as_sectors_are_doubted_and_sectors_are_not() {
+        let as_bytes = requests(8, 4096 * 512, 512 * 512);
+        assert!(why(Format::Disksim, &as_bytes).unwrap().contains("multiple of 512"));
+        assert_eq!(why(Format::Disksim, &as_bytes[..7]), None, "too few to say so");
+        assert_eq!(why(Format::Ssdsim, &requests(400, 4096, 8192)), None);
+        assert!(why(Format::Mqsim, &requests(3, 4096, 2 << 20)).unwrap().contains("2.0 MiB on average"));
+        assert!(why(Format::Spc, &requests(9, 4096 * 512, 4096)).unwrap().contains("every address of"));
+        assert!(why(Format::Tencent, &requests(3, 1 << 48, 4096)).unwrap().contains("beyond any device"));
+    }
+
+    #[test]
+    fn sectors_read_as_bytes_are_doubted() {
+        let found = doubt(Format::Msr, TimeUnit::HundredNs, &requests(3, 8, 8), 0).unwrap();
+        assert!(found.why.contains("less than a sector"));
+        assert_eq!(found.columns, "time:100ns, -, device, op, offset:sector, size:sector, ...");
+        assert_eq!(why(Format::Msr, &requests(3, 512, 512)), None);
+        assert_eq!(why(Format::Vscsi, &requests(3, 8, 8)), None);
+    }
+}

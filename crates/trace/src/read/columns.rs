@@ -1,0 +1,178 @@
+//! Delimited text in columns that the user names: between commas, semicolons, or blanks, as the first line has it.
+//!
+//! Reads and writes are known by their usual words (`R`, `W`, `read`, `write`, and the like) and by those that the user names. A digit
+//! alone is never taken for one or the other.
+
+use super::fault::Fault;
+use super::fields::trim;
+use super::source::Raw;
+use super::{Layout, Parsed, device, number, read_or_write};
+use crate::columns::{Column, Columns};
+use crate::devices::Devices;
+use crate::format::TimeUnit;
+use crate::record::Op;
+
+/// The layout.
+pub(super) struct Named {
+    columns: Columns,
+    unit: TimeUnit,
+    /// What stands between fields, a blank for any of them. Known from the first line on.
+    separator: Option<u8>,
+    /// Whether a line with a request was seen; before it, a line of names may stand.
+    begun: bool,
+}
+
+impl Named {
+    pub(super) fn new(columns: Columns, unit: TimeUnit) -> Self {
+        Self { columns, unit, separator: None, begun: false }
+    }
+
+    fn request(&self, fields: &[&[u8]], devices: &mut Devices) -> Result<Raw, Fault> {
+        let mut raw = Raw::new(0, Op::Read, 0, 0, 0);
+        let (mut has_device, list) = (false, self.columns.list());
+        for (index, column) in list.iter().enumerate() {
+            let field = fields.get(index).copied();
+            match column {
+                Column::Time(_) => {
+                    let field = field.ok_or_else(|| Fault::missing("the time"))?;
+                    let expected = |expected| Fault::field("the time", field, expected);
+                    raw.time_ns = number::time(field, self.unit).map_err(expected)?;
+                }
+                Column::Device => {
+                    raw.device = device(devices, field.ok_or_else(|| Fault::missing("the device"))?)?;
+                    has_device = true;
+                }
+                Column::Offset(unit) => raw.offset = scaled("the offset", field, *unit)?,
+                Column::Size(unit) => raw.length = scaled("the size", field, *unit)?,
+                Column::Op(words) => raw.op = op(words, field.ok_or_else(|| Fault::missing("the operation"))?)?,
+                Column::Other => {}
+            }
+        }
+        if fields.len() > list.len() && !self.columns.is_open() {
+            return Err(Fault::because(format!(
+                "the line goes on after its {} fields with {}; name it too, as - if it does not matter, or end the columns with ...",
+                list.len(),
+                crate::error::excerpt(fields[list.len()])
+            )));
+        }
+        if !has_device {
+            raw.device = device(devices, b"0")?;
+        }
+        Ok(if raw.op == Op::Flush { Raw::flush(raw.time_ns, raw.device) } else { raw })
+    }
+}
+
+impl Layout for Named {
+    fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
+        if line.trim_ascii_start().starts_with(b"#") {
+            return Ok(Parsed::Other("comment"));
+        }
+        let separator = *self.separator.get_or_insert_with(|| {
+            let signs = [b',', b';'];
+            signs.into_iter().find(|sign| line.contains(sign)).unwrap_or(b' ')
+        });
+        let fields = fields(line, separator);
+        let found = self.request(&fields, devices);
+        if !self.begun && found.is_err() && names_columns(&fields) {
+            return Ok(Parsed::Other("header line"));
+        }
+        self.begun |= found.is_ok();
+        found.map(Parsed::Request)
+    }
+}
+
+fn fields(line: &[u8], separator: u8) -> Vec<&[u8]> {
+    match separator {
+        b' ' => line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).collect(),
+        sign => line.split(|&byte| byte == sign).map(trim).collect(),
+    }
+}
+
+/// Whether no field of a line begins with a digit: then it names columns.
+fn names_columns(fields: &[&[u8]]) -> bool {
+    fields.iter().all(|field| !field.first().is_some_and(u8::is_ascii_digit))
+}
+
+fn scaled(name: &str, field: Option<&[u8]>, unit: u64) -> Result<u64, Fault> {
+    let field = field.ok_or_else(|| Fault::missing(name))?;
+    let value = number::whole(field).map_err(|expected| Fault::field(name, field, expected))?;
+    value
+        .checked_mul(unit)
+        .ok_or_else(|| Fault::because(format!("{name} is {value} units of {unit} bytes, which is beyond 2^64-1 bytes")))
+}
+
+fn op(words: &[(String, Op)], field: &[u8]) -> Result<Op, Fault> {
+    if let Some((_, op)) = words.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())) {
+        return Ok(*op);
+    }
+    if matches!(field, b"0" | b"1") {
+        return Err(Fault::because(format!(
+            "the operation is {}, and nothing says whether that is a read; write op:1=read or op:0=read in the columns",
+            field[0] as char
+        )));
+    }
+    let others = [(&b"trim"[..], Op::Trim), (b"discard", Op::Trim), (b"flush", Op::Flush)];
+    match others.iter().find(|(word, _)| field.eq_ignore_ascii_case(word)) {
+        Some((_, op)) => Ok(*op),
+        None => read_or_write("the operation", field),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::options::OpenOptions;
+    use crate::record::{Op, Record};
+    use crate::trace::open_bytes;
+
+    fn read(columns: &str, text: &str) -> Result<(Vec<Record>, Vec<String>), String> {
+        let options = OpenOptions { columns: Some(columns.parse().unwrap()), ..OpenOptions::default() };
+        let mut trace = open_bytes("t", text.as_bytes(), &options).map_err(|error| error.to_string())?;
+        let records = trace.by_ref().collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        Ok((records, trace.devices().to_vec()))
+    }
+
+    fn record(time_ns: u64, op: Op, offset: u64, length: u32) -> Record {
+        Record { time_ns, op, offset, length, device: 0, stream: 0 }
+    }
+
+    #[test]
+    fn bytes_and_sectors_between_blanks_commas_and_semicolons() {
+        let expected = vec![record(0, Op::Read, 8192, 4096), record(1_500_000, Op::Write, 4096, 512)];
+        let bytes = "time:ms, device, offset:B, size:B, op:1=read";
+        for text in [
+            "10 d 8192 4096 1\n11.5 d 4096 512 0\n",
+            "10\td  8192\t4096 1\r\n11.5 d 4096 512 0\n",
+            "10,d, 8192,4096,1\n11.5,d,4096,512,0\n",
+        ] {
+            assert_eq!(read(bytes, text), Ok((expected.clone(), vec!["d".to_owned()])), "{text}");
+        }
+        let sectors = "op, -, offset:sector, size:sector, time:us, ...";
+        let text = "# made by hand\nop;x;lba;n;t\nREAD;?;16;8;7\nw;?;8;1;1507;and more\n";
+        assert_eq!(read(sectors, text), Ok((expected, vec!["0".to_owned()])));
+    }
+
+    #[test]
+    fn every_word_for_an_operation_is_known_and_a_bare_digit_is_not() {
+        let text = "0 0 512 R\n1 0 512 Write\n2 0 512 discard\n3 0 0 flush\n4 0 512 17\n";
+        let (records, _) = read("time:s, offset:B, size:B, op:17=read", text).unwrap();
+        let ops: Vec<Op> = records.iter().map(|record| record.op).collect();
+        assert_eq!(ops, [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::Read]);
+        let error = read("time:s, offset:B, size:B, op", "0 0 512 1\n").unwrap_err();
+        assert!(error.contains("op:1=read"), "{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, part) in [
+            ("0 5 512 r more\n", "goes on after its 4 fields with `more`"),
+            ("0 5 512\n", "ends before the operation"),
+            ("0 5 x r\n", "the size is `x`"),
+            ("0 5 512 r\ntime offset size op\n", "the time is `time`"),
+        ] {
+            let error = read("time:s, offset:B, size:B, op", text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        let error = read("time:s, offset:TiB, size:B, op", "0 99999999 512 r\n").unwrap_err();
+        assert!(error.contains("beyond 2^64-1"), "{error}");
+    }
+}
