@@ -31,8 +31,8 @@
 //!    have all been trimmed is erased at once.
 //!
 //! ## Recover
-//! 1. Of two blocks that claim a logical block, the later one wins if it has everything that the earlier one has; else its
-//!    rewrite was cut, was never acknowledged, and is given up. All other blocks are erased.
+//! 1. Of two blocks that claim a logical block, the later one wins if it has everything that the earlier one has; else its rewrite was
+//!    cut, was never acknowledged, and is given up, but for pages that cannot be read elsewhere. All other blocks are erased.
 //! 2. A flush rewrites blocks with trimmed pages, so that recovery finds no trace of them.
 //!
 //! ## Invariants
@@ -47,7 +47,7 @@ use std::collections::BTreeSet;
 
 use flash::{Lbn, Lpn, Pbn, Role};
 
-use crate::parts::block_recovery::{Claim, Claims};
+use crate::parts::block_recovery::{Claims, Twin, finished};
 use crate::parts::data_blocks::{DataBlocks, data_label};
 use crate::parts::scan::Scanned;
 use crate::parts::trims::Trims;
@@ -88,16 +88,17 @@ impl Scheme for Block {
         let scanned = Scanned::of(media, layout)?;
         block.data.nothing_free();
         let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
+        let mut saved = Vec::new();
         for (lbn, claims) in Claims::of(&scanned, layout).by_block {
-            // A rewrite that did not finish was never acknowledged: the block before it is the truth until the new one has
-            // everything.
-            let finished = |home: Claim, later: Claim| if later.covers(&home, &|_, _| true) { later } else { home };
-            if let Some(home) = claims.into_iter().reduce(finished) {
-                free.remove(&home.block);
-                block.data.adopt(lbn, home.block, home.pages.keys().map(|&lpn| Lpn::new(lpn)));
-            }
+            let Some((home, twins)) = finished(&claims, &scanned, layout) else { continue };
+            free.remove(&home.block);
+            let current = home.pages.keys().map(|&lpn| Lpn::new(lpn)).chain(twins.iter().map(|twin| twin.lpn));
+            block.data.adopt(lbn, home.block, current);
+            free.retain(|pbn| twins.iter().all(|twin| layout.geometry.block_of(twin.at) != *pbn));
+            saved.push((lbn, twins));
         }
         media.together(free, |media, pbn| block.data.retire(media, pbn))?;
+        saved.into_iter().try_for_each(|(lbn, twins)| block.save(media, lbn, &twins))?;
         Ok(block)
     }
 }
@@ -115,8 +116,7 @@ impl<D: Device> Ftl<D> for Block {
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.data.spares().admit()?;
-        let runs = request.block_runs(self.data.geometry());
-        media.together(runs, |media, run| {
+        media.together(request.block_runs(self.data.geometry()), |media, run| {
             self.write_run(media, run.lbn, run.first, &data[run.position..run.position + run.pages as usize])
         })
     }
@@ -194,6 +194,21 @@ impl Block {
             }
             Some(old) => media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, first, data)),
         }
+    }
+
+    /// For recovery: pages can only be read in a block that is given up. Where it is the only one to copy into, they wait in RAM.
+    fn save<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, twins: &[Twin]) -> Result<(), FtlError> {
+        let pages = twins.iter().map(|twin| media.read_to_move(twin.at)).collect::<Result<Vec<_>, _>>()?;
+        let mut others: BTreeSet<Pbn> = twins.iter().map(|twin| self.data.geometry().block_of(twin.at)).collect();
+        if self.data.free_blocks() == 0 {
+            std::mem::take(&mut others).into_iter().try_for_each(|pbn| self.data.retire(media, pbn))?;
+        }
+        for (twin, page) in twins.iter().zip(pages) {
+            let (Some(page), Some(home)) = (page, self.data.block(lbn)) else { continue };
+            let offset = self.data.geometry().split_logical(twin.lpn).1;
+            FtlError::unless_read_only(self.rewrite(media, home, lbn, offset, &[page.data]))?;
+        }
+        others.into_iter().try_for_each(|pbn| self.data.retire(media, pbn))
     }
 
     fn append<D: Device>(

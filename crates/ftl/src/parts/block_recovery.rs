@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use flash::{Lbn, Pbn, Ppn, Tag};
+use flash::{Lbn, Lpn, Pbn, Ppn, Tag};
 
 use crate::Layout;
 use crate::parts::scan::{Newest, Scanned};
@@ -94,6 +94,29 @@ pub fn separate(claims: Vec<Claim>, needed: &dyn Fn(u32, u64) -> bool) -> (Vec<C
         }
     }
     (kept, given_up)
+}
+
+/// A page of a home that cannot be read, and where a given-up claim holds the same.
+pub struct Twin {
+    /// The page.
+    pub lpn: Lpn,
+    /// The other place.
+    pub at: Ppn,
+}
+
+/// Under a pure block map, the claim that is the truth: a rewrite that did not finish was never acknowledged, so it is the block before
+/// it until the new one has everything. With it, what it holds of tags alone and another claim holds whole.
+pub fn finished(claims: &[Claim], scanned: &Scanned, layout: &Layout) -> Option<(Claim, Vec<Twin>)> {
+    let later = |home: Claim, later: Claim| if later.covers(&home, &|_, _| true) { later } else { home };
+    let home = claims.iter().cloned().reduce(later)?;
+    let left_out = scanned.left_out.iter().filter(|(ppn, _)| layout.geometry.block_of(*ppn) == home.block);
+    let twins = left_out.filter_map(|(_, tag)| {
+        let mut places = claims.iter().filter_map(|claim| claim.pages.get(&tag.logical));
+        let at = places.find(|(_, version)| *version == tag.version)?.0;
+        Some(Twin { lpn: Lpn::new(tag.logical), at })
+    });
+    let twins = twins.collect();
+    Some((home, twins))
 }
 
 /// What is needed of the claims' pages: the newest version of each logical page, unless a shared log page holds it as well.

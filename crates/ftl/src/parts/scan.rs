@@ -2,7 +2,8 @@
 //!
 //! A page that is erased or unreadable says nothing, but tells that its block was touched or not. Nothing else is known after
 //! a power cut; in particular a page that reads as erased may be unstable, so blocks that recovery keeps are never
-//! programmed further, and blocks that it does not need are erased before use.
+//! programmed further, and blocks that it does not need are erased before use. A tag that can be read is no promise that its page
+//! can: where something lies twice, both are read before either is given up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +14,10 @@ use crate::{Device, FtlError, Layout, Media};
 
 /// The tags of a device.
 pub struct Scanned {
-    /// Programmed pages, in address order.
+    /// Programmed pages, in address order, but for those left out.
     pub pages: Vec<(Ppn, Tag)>,
+    /// Pages that cannot be read and whose content lies elsewhere, too.
+    pub left_out: Vec<(Ppn, Tag)>,
 }
 
 /// Where the newest content of a logical number lies.
@@ -48,7 +51,7 @@ impl Scanned {
             }
             Ok::<_, FtlError>(())
         })?;
-        Ok(Self { pages })
+        Self { pages, left_out: Vec::new() }.without_unreadable_copies(media, layout)
     }
 
     /// The same from the summaries of blocks, where there are any.
@@ -61,7 +64,32 @@ impl Scanned {
             pages.extend(summaries.scan(media, pbn)?);
             Ok::<_, FtlError>(())
         })?;
-        Ok(Self { pages })
+        Self { pages, left_out: Vec::new() }.without_unreadable_copies(media, layout)
+    }
+
+    /// Where the newest content of a page lies in several places, each of them is read whole, and those that cannot be read are left out if one
+    /// can. So nothing that recovery or a later collection gives up was the only copy that is more than a tag.
+    fn without_unreadable_copies<D: Device>(self, media: &mut Media<D>, layout: &Layout) -> Result<Self, FtlError> {
+        let newest = self.newest(layout.logical_pages);
+        let has_data = |tag: &Tag| tag.role != Role::Trimmed && !tag.role.is_translation();
+        let mut copies: BTreeMap<u64, Vec<Ppn>> = BTreeMap::new();
+        for (ppn, tag) in self.pages.iter().filter(|(_, tag)| has_data(tag) && Self::holds_newest(tag, &newest)) {
+            copies.entry(tag.version).or_default().push(*ppn);
+        }
+        copies.retain(|_, pages| pages.len() > 1);
+        let mut unreadable = BTreeSet::new();
+        media.together(copies.values(), |media, pages| {
+            let mut readable = Vec::with_capacity(pages.len());
+            for &ppn in pages {
+                readable.push(media.read_to_move(ppn)?.is_some());
+            }
+            if readable.contains(&true) {
+                unreadable.extend(pages.iter().zip(readable).filter(|(_, readable)| !readable).map(|(&ppn, _)| ppn));
+            }
+            Ok::<_, FtlError>(())
+        })?;
+        let (left_out, pages) = self.pages.into_iter().partition(|(ppn, _)| unreadable.contains(ppn));
+        Ok(Self { pages, left_out })
     }
 
     /// The newest content of each logical page, of host data and trims. Where a trim page was to replace a last copy and both
@@ -137,13 +165,13 @@ impl Scanned {
         blocks
     }
 
-    /// Logical pages of which data older than the newest content lies about.
+    /// Logical pages of which data lie about that are older than the newest content, or cannot be read.
     fn outdated(&self, newest: &[Option<Newest>]) -> Vec<Lpn> {
         let data = self.pages.iter().filter(|(_, tag)| !tag.role.is_translation() && tag.role != Role::Trimmed);
         let old = data.filter(|(_, tag)| {
             newest.get(tag.logical as usize).copied().flatten().is_some_and(|found| found.version > tag.version)
         });
-        old.map(|(_, tag)| Lpn::new(tag.logical)).collect()
+        old.chain(&self.left_out).map(|(_, tag)| Lpn::new(tag.logical)).collect()
     }
 
     /// The tags of each block, as slices in address order.
@@ -181,7 +209,7 @@ mod tests {
                 pages.push((geometry.page(pbn, offset), tag));
             }
         }
-        let scanned = Scanned { pages };
+        let scanned = Scanned { pages, left_out: Vec::new() };
         let newest = scanned.newest(8);
         scanned.keep_one_copy(&layout, &newest).pages.iter().map(|(_, tag)| (tag.logical, tag.role)).collect()
     }
