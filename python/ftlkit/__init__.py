@@ -23,7 +23,7 @@ from ftlkit.api import (
 )
 from ftlkit.checking import TortureReport, replay, torture
 from ftlkit.engine import Interrupted
-from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat
+from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
 from ftlkit.results import RUN_COLUMNS, Results, load
 
 __all__ = [
@@ -54,5 +54,6 @@ __all__ = [
     "trace_convert",
     "trace_generate",
     "trace_info",
+    "upgrade_image",
     "workloads",
 ]

@@ -86,5 +86,8 @@ def image_info(path: str) -> str:
 def image_check(path: str) -> str:
     """What is wrong with an image (JSON). Changes nothing."""
 
+def image_upgrade(image: str, to: str | None, accept_damage: bool) -> str:
+    """Convert an image of an older version, into another file or in its own place; what became of it (JSON)."""
+
 def server_call(image: str, request_json: str) -> str:
     """Ask the server of an image (JSON); return its answer (JSON)."""

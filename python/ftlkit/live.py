@@ -63,6 +63,17 @@ def check_image(path: str | Path) -> Json:
     return found
 
 
+def upgrade_image(path: str | Path, to: str | Path | None = None, *, accept_damage: bool = False) -> Json:
+    """Convert an image of an older version that nobody serves; nothing of it is lost.
+
+    The new image is written to `to`, or takes the old one's place when it is complete. With `accept_damage` what is
+    left of a damaged image is converted. The result has `image`, `description`, `pages` and `findings`.
+    """
+    target = None if to is None else str(to)
+    made: Json = json.loads(_native.image_upgrade(str(path), target, accept_damage))
+    return made
+
+
 def stat(path: str | Path) -> Json:
     """How a device that is being served is: write amplification, wear, spare blocks, counts by cause."""
     found: Json = json.loads(_native.server_call(str(path), '"stat"'))

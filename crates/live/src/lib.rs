@@ -19,7 +19,9 @@ mod text;
 pub use device::{LiveChip, LiveDevice, Prices};
 pub use drive::{Asked, Drive, DriveError, DriveOptions, HostCounts, Piece};
 pub use error::LiveError;
-pub use image::{CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, check, info};
+pub use image::{
+    CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, Upgraded, check, info, upgrade,
+};
 pub use server::{
     Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, Limits, Ready, ServeOptions, Server, Stat,
     Summary, TearName, call, control_path,

@@ -104,6 +104,24 @@ def check(path: Image, as_json: AsJson = False) -> None:
         raise typer.Exit(USER_ERROR)
 
 
+@image.command()
+def upgrade(
+    path: Image,
+    to: Annotated[
+        Path | None,
+        typer.Argument(metavar="[NEW]", help="Where to write the new image; in the old one's place without it."),
+    ] = None,
+    accept_damage: Annotated[
+        bool, typer.Option("--accept-damage", help="Convert what is left of a damaged image.")
+    ] = False,
+) -> None:
+    """Convert an image that an older ftlkit made; nothing of it is lost."""
+    made = live.upgrade_image(path, to, accept_damage=accept_damage)
+    for finding in made["findings"]:
+        say(f"{path}: {finding}")
+    say(f"made {made['image']} of {path}: {units.count(made['pages'])} pages; serve it: ftlkit serve {made['image']}")
+
+
 def serve(
     path: Image,
     socket: Annotated[
@@ -263,6 +281,8 @@ def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
     yield "read", f"{units.count(host['reads'])} requests, {units.size(host['bytes_read'])}"
     yield "written", f"{units.count(host['writes'])} requests, {units.size(host['bytes_written'])}"
     yield "trims, flushes", f"{units.count(host['trims'])}, {units.count(host['flushes'])}"
+    valid = units.size(found["valid_pages"] * found["page_bytes"])
+    yield "valid pages", f"{units.count(found['valid_pages'])}, {valid} of {units.size(found['logical_bytes'])}"
     yield "write amplification", units.plain(found["write_amplification"])
     if found["mapping_hit_ratio"] is not None:
         yield "mapping hit ratio", units.share(found["mapping_hit_ratio"])

@@ -111,6 +111,11 @@ impl Drive {
         self.page_bytes
     }
 
+    /// Logical pages that may hold data: those that were written and not trimmed since.
+    pub fn valid_pages(&self) -> u64 {
+        self.may_hold.iter().map(|pages| u64::from(pages.count_ones())).sum()
+    }
+
     /// What hosts asked for since the power came on, as what the flash did is counted.
     pub fn counts(&self) -> &HostCounts {
         &self.counts

@@ -1,4 +1,5 @@
-//! The file under an image: written to, or only read, with what would have been written kept in memory.
+//! The file under an image: written to, or only read, with what would have been written kept in memory. It is the one door through which
+//! an image is written, synced and given holes.
 //!
 //! A translation layer cannot be brought back without writing: it erases blocks and may program pages. So an image that must not
 //! be changed is read through an overlay: what is written goes into memory and covers what the file holds. Only tags and the block
@@ -9,6 +10,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FallocateFlags, fallocate};
 
 /// Bytes that the overlay keeps together.
 const PIECE_BYTES: usize = 4096;
@@ -22,6 +25,22 @@ const SHARE_OF_IMAGE: u64 = 64;
 pub(crate) struct ImageFile {
     file: File,
     overlay: Option<Mutex<Overlay>>,
+    /// Whether the file system under it takes holes.
+    takes_holes: bool,
+    #[cfg(test)]
+    pub(super) tape: Vec<Taped>,
+}
+
+/// One thing that was handed to the operating system, for tests that stop the world in between.
+#[cfg(test)]
+#[derive(Clone, Debug)]
+pub(super) enum Taped {
+    /// Bytes at an offset.
+    Write(u64, Vec<u8>),
+    /// A hole of so many bytes at an offset.
+    Hole(u64, u64),
+    /// Everything before has reached the disk.
+    Sync,
 }
 
 /// What would have been written.
@@ -34,14 +53,24 @@ struct Overlay {
 impl ImageFile {
     /// A file that is written to.
     pub(super) fn writable(file: File) -> Self {
-        Self { file, overlay: None }
+        Self::of(file, None)
     }
 
     /// A file that is only read, under an overlay. What it lacks of an image of so many bytes reads as zeros.
     pub(super) fn read_only(file: File, image_bytes: u64) -> Self {
         let most = (image_bytes / SHARE_OF_IMAGE).max(LEAST_ROOM_BYTES);
         let overlay = Overlay { pieces: BTreeMap::new(), most_pieces: most as usize / PIECE_BYTES };
-        Self { file, overlay: Some(Mutex::new(overlay)) }
+        Self::of(file, Some(Mutex::new(overlay)))
+    }
+
+    fn of(file: File, overlay: Option<Mutex<Overlay>>) -> Self {
+        Self {
+            file,
+            takes_holes: overlay.is_none(),
+            overlay,
+            #[cfg(test)]
+            tape: Vec::new(),
+        }
     }
 
     /// Whether the file is only read.
@@ -49,9 +78,34 @@ impl ImageFile {
         self.overlay.is_some()
     }
 
+    /// Writes bytes at an offset.
+    pub(super) fn write(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        #[cfg(test)]
+        self.tape.push(Taped::Write(offset, bytes.to_vec()));
+        self.write_all_at(bytes, offset)
+    }
+
     /// What was written reaches the disk; nothing is to do where nothing was written.
-    pub(super) fn sync_data(&self) -> io::Result<()> {
-        if self.is_read_only() { Ok(()) } else { self.file.sync_data() }
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        let result = if self.is_read_only() { Ok(()) } else { self.file.sync_data() };
+        #[cfg(test)]
+        self.tape.push(Taped::Sync);
+        result
+    }
+
+    /// What was written reaches the disk, and the file's length with it.
+    pub(super) fn sync_all(&self) -> io::Result<()> {
+        if self.is_read_only() { Ok(()) } else { self.file.sync_all() }
+    }
+
+    /// Gives room back to the file system. Where it takes no holes, the bytes stay, and nothing depends on them.
+    pub(super) fn punch(&mut self, offset: u64, length: u64) {
+        if self.takes_holes && length > 0 {
+            #[cfg(test)]
+            self.tape.push(Taped::Hole(offset, length));
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            self.takes_holes = fallocate(&self.file, flags, offset, length).is_ok();
+        }
     }
 
     /// Makes it so long, with zeros; a file that is only read has them already.
@@ -145,7 +199,7 @@ mod tests {
         let mut found = vec![1; 30_000];
         over.read_exact_at(&mut found, 0).expect("read");
         assert_eq!(found, expected);
-        over.sync_data().expect("nothing to do");
+        over.sync_all().expect("nothing to do");
         over.extend(1 << 20).expect("nothing to do");
         let mut kept = vec![0; 20_000];
         file.read_exact_at(&mut kept, 0).expect("read");

@@ -1,9 +1,12 @@
 //! The header of an image: what device it is and which translation layer writes it, told once and never changed.
 //!
-//! Fixed bytes in front, so that any version can be told from any other, then a JSON text. There are two copies, since without it
-//! nothing else can be found. What may change (wear, counts, content) lies elsewhere.
+//! Fixed bytes in front, so that any version can be told from any other, then a JSON text. There are two copies, at the beginning and
+//! at the end of the file, since without it nothing else can be found. What may change (wear, counts, content) lies elsewhere.
+//!
+//! The translation layer with its settings is one text, a *stack* with a version of its own: `dftl:cmt=64KiB:checkpoint=none`.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -12,18 +15,20 @@ use ftl::{Layout, Values, registry};
 use serde::{Deserialize, Serialize};
 use sim::{Abilities, Latencies, Model, Pricing};
 
+use super::file::ImageFile;
+use super::stack::Stack;
 use crate::LiveError;
 
 /// The first bytes of every image.
 pub(crate) const MAGIC: [u8; 8] = *b"FTLKIMG\n";
 /// The version that this crate reads and writes.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
+/// The version before, which `ftlkit image upgrade` reads.
+pub(crate) const OLD_VERSION: u32 = 1;
 /// Bytes set aside for each copy of the header.
 pub(crate) const HEADER_BYTES: u64 = 8192;
-/// Copies, one behind the other.
-pub(crate) const COPIES: u64 = 2;
 /// Magic, version, length of the text and CRC in front of the text.
-const FIXED_BYTES: usize = 20;
+pub(crate) const FIXED_BYTES: usize = 20;
 
 /// What an image is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,6 +126,58 @@ impl Description {
     }
 }
 
+/// The text of a header.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    stack: Stack,
+    geometry: Shape,
+    logical_pages: u32,
+    program_order: ProgramOrder,
+    endurance: u32,
+    seed: u64,
+    preset: String,
+    latencies: Latencies,
+    pricing: Model,
+}
+
+impl From<&Description> for Text {
+    fn from(described: &Description) -> Self {
+        let Description { geometry, logical_pages, program_order, endurance, seed, latencies, pricing, .. } =
+            *described;
+        Self {
+            stack: Stack::of(&described.ftl, &described.settings),
+            geometry,
+            logical_pages,
+            program_order,
+            endurance,
+            seed,
+            preset: described.preset.clone(),
+            latencies,
+            pricing,
+        }
+    }
+}
+
+impl Text {
+    fn describe(self) -> Result<Description, String> {
+        let (ftl, settings) = self.stack.parts()?;
+        let Self { geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing, .. } = self;
+        Ok(Description {
+            ftl,
+            settings,
+            geometry,
+            logical_pages,
+            program_order,
+            endurance,
+            seed,
+            preset,
+            latencies,
+            pricing,
+        })
+    }
+}
+
 /// A header as found.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -129,9 +186,9 @@ pub(crate) struct Found {
     pub(crate) damage: Option<String>,
 }
 
-/// Writes both copies.
-pub(crate) fn write(file: &impl FileExt, description: &Description) -> Result<(), LiveError> {
-    let text = serde_json::to_vec(description)
+/// Writes both copies of a file whose length is that of the whole image.
+pub(crate) fn write(file: &mut ImageFile, description: &Description, end: u64) -> Result<(), LiveError> {
+    let text = serde_json::to_vec(&Text::from(description))
         .map_err(|error| LiveError::Bug(format!("a header cannot be written as JSON: {error}")))?;
     if text.len() + FIXED_BYTES > HEADER_BYTES as usize {
         return Err(LiveError::user(format!(
@@ -140,20 +197,30 @@ pub(crate) fn write(file: &impl FileExt, description: &Description) -> Result<()
             HEADER_BYTES as usize - FIXED_BYTES
         )));
     }
-    let mut bytes = Vec::with_capacity(FIXED_BYTES + text.len());
-    bytes.extend(MAGIC);
-    bytes.extend(VERSION.to_le_bytes());
-    bytes.extend((text.len() as u32).to_le_bytes());
-    bytes.extend(crc32c::crc32c(&text).to_le_bytes());
-    bytes.extend(text);
-    (0..COPIES)
-        .try_for_each(|copy| file.write_all_at(&bytes, copy * HEADER_BYTES))
+    let bytes = framed(VERSION, &text);
+    [0, end - HEADER_BYTES]
+        .into_iter()
+        .try_for_each(|offset| file.write(&bytes, offset))
         .map_err(|error| LiveError::user(format!("cannot write the image's header: {error}")))
 }
 
+/// A text behind the fixed bytes of a header.
+pub(crate) fn framed(version: u32, text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(FIXED_BYTES + text.len());
+    bytes.extend(MAGIC);
+    bytes.extend(version.to_le_bytes());
+    bytes.extend((text.len() as u32).to_le_bytes());
+    bytes.extend(crc32c::crc32c(text).to_le_bytes());
+    bytes.extend(text);
+    bytes
+}
+
 /// Reads the first copy that can be believed.
-pub(crate) fn read(file: &impl FileExt) -> Result<Found, LiveError> {
-    let [first, second] = [0, 1].map(|copy| read_copy(file, copy));
+pub(crate) fn read(file: &File) -> Result<Found, LiveError> {
+    let length = file.metadata().map_err(|error| LiveError::user(error.to_string()))?.len();
+    let first = read_copy(file, 0);
+    let last = length.checked_sub(HEADER_BYTES).filter(|&at| at >= HEADER_BYTES);
+    let second = last.map_or_else(|| Err("the file ends before it".to_owned()), |at| read_copy(file, at));
     match (first, second) {
         (Ok(description), second) => {
             Ok(Found { description, damage: second.err().map(|why| format!("second copy of the header: {why}")) })
@@ -161,20 +228,40 @@ pub(crate) fn read(file: &impl FileExt) -> Result<Found, LiveError> {
         (Err(why), Ok(description)) => {
             Ok(Found { description, damage: Some(format!("first copy of the header: {why}; the second one is used")) })
         }
+        (Err(_), Err(_)) if is_old(file) => Err(LiveError::user(format!(
+            "image of version {OLD_VERSION}, but this ftlkit reads version {VERSION}; convert it, which loses nothing: ftlkit image upgrade \
+             IMAGE"
+        ))),
         (Err(why), Err(_)) => Err(LiveError::User(why)),
     }
 }
 
-fn read_copy(file: &impl FileExt, copy: u64) -> Result<Description, String> {
+/// Whether a file is an image of the version before.
+pub(crate) fn is_old(file: &File) -> bool {
+    [0, HEADER_BYTES].iter().any(|&offset| {
+        let mut fixed = [0; FIXED_BYTES];
+        read_up_to(file, &mut fixed, offset).is_ok() && fixed[..8] == MAGIC && fixed[8..12] == OLD_VERSION.to_le_bytes()
+    })
+}
+
+fn read_copy(file: &File, offset: u64) -> Result<Description, String> {
+    let text: Text = serde_json::from_slice(&read_text(file, offset, VERSION)?).map_err(|error| {
+        format!("the header was written by another ftlkit: {error}. Serve it with the ftlkit that made it")
+    })?;
+    text.describe()
+}
+
+/// The text of a header of a version that lies at an offset.
+pub(crate) fn read_text(file: &File, offset: u64, version: u32) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; HEADER_BYTES as usize];
-    let length = read_up_to(file, &mut bytes, copy * HEADER_BYTES).map_err(|error| error.to_string())?;
+    let length = read_up_to(file, &mut bytes, offset).map_err(|error| error.to_string())?;
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     if length < FIXED_BYTES || bytes[..8] != MAGIC {
         return Err("not a flash image: it does not begin with FTLKIMG. `ftlkit image create` makes one".into());
     }
-    if word(8) != VERSION {
+    if word(8) != version {
         return Err(format!(
-            "image of version {}, but this ftlkit reads version {VERSION}; serve it with the ftlkit that made it, and copy its data over \
+            "image of version {}, but this ftlkit reads version {version}; serve it with the ftlkit that made it, and copy its data over \
              with nbdcopy",
             word(8)
         ));
@@ -183,9 +270,7 @@ fn read_copy(file: &impl FileExt, copy: u64) -> Result<Description, String> {
     if end > length || crc32c::crc32c(&bytes[FIXED_BYTES..end]) != word(16) {
         return Err("the header is damaged: its checksum is wrong. Restore the image from a copy".into());
     }
-    serde_json::from_slice(&bytes[FIXED_BYTES..end]).map_err(|error| {
-        format!("the header was written by another ftlkit: {error}. Serve it with the ftlkit that made it")
-    })
+    Ok(bytes[FIXED_BYTES..end].to_vec())
 }
 
 /// Reads until the buffer is full or the file ends; returns how much.

@@ -3,82 +3,31 @@
 //! Every write that a store hands over is recorded. A file that ends after any of them is what a killed process leaves behind;
 //! it is opened, its translation layer recovered, and compared with what had been answered by then.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use bytes::Bytes;
-use ftl::registry;
-use sim::study::{Capacity, Count, DeviceText};
+use super::file::Taped;
+use super::testing::{PAGES, cases, content, create, folder, read, start};
+use crate::drive::Drive;
 
-use super::Image;
-use crate::drive::{Drive, DriveOptions};
-
-const PAGES: u64 = 128;
 const PAGE: usize = 512;
 /// Writes: enough that every scheme erases again and again.
 const ROUNDS: u32 = 800;
 /// Of the moments between two writes one in so many is tried, for time's sake; no power of two, so that every kind of moment is.
 const ONE_IN: usize = 37;
 
-/// Every scheme, and again with summaries where it can write them: those are bytes of its own.
-fn cases() -> Vec<(&'static str, BTreeMap<String, String>)> {
-    let mut cases: Vec<_> = registry::ENTRIES.iter().map(|entry| (entry.name, BTreeMap::new())).collect();
-    let with_summaries = BTreeMap::from([("checkpoint".to_owned(), "summaries".to_owned())]);
-    let can = |entry: &&ftl::Entry| entry.parameters.iter().any(|parameter| parameter.name == "checkpoint");
-    cases.extend(registry::ENTRIES.iter().filter(can).map(|entry| (entry.name, with_summaries.clone())));
-    cases
-}
-
-fn create(path: &Path, ftl: &str, settings: &BTreeMap<String, String>) {
-    let text = DeviceText {
-        capacity: Some(Capacity::Bytes(PAGES * PAGE as u64)),
-        spare: Some(0.5),
-        channels: Some(Count(2)),
-        pages_per_block: Some(Count(8)),
-        page_size: Some(trace::units::Bytes(PAGE as u64)),
-        ..DeviceText::default()
-    };
-    let device = sim::Device::resolve(&text, 1).expect("a device");
-    Image::create(path, &device, ftl, settings).expect("an image");
-}
-
-fn start(path: &Path) -> Drive {
-    Drive::start(Image::open(path, false).expect("an image"), DriveOptions::default()).expect("a drive")
-}
-
-/// A page's content: its number and how often it was written, all over.
-fn content(page: u64, round: u32) -> Bytes {
-    let mut data = vec![round as u8; PAGE];
-    data[..8].copy_from_slice(&page.to_le_bytes());
-    data[8..12].copy_from_slice(&round.to_le_bytes());
-    data.into()
-}
-
-fn read(drive: &mut Drive, page: u64) -> Vec<u8> {
-    let pieces = drive.read(page * PAGE as u64, PAGE as u32).expect("readable");
-    pieces
-        .into_iter()
-        .flat_map(|piece| match piece {
-            crate::drive::Piece::Data(data) => data.to_vec(),
-            crate::drive::Piece::Zeros(length) => vec![0; length],
-        })
-        .collect()
-}
-
 /// The writes so far, and what had been answered when each number of them was done.
 fn written(drive: &Drive) -> usize {
-    drive.media().device().chip.chip().store().tape.len()
+    drive.media().device().chip.chip().store().file.tape.len()
 }
 
 #[test]
 fn killed_between_any_two_writes_everything_answered_is_there() {
     for (scheme, settings) in cases() {
-        // In memory where that can be had: hundreds of images are written.
-        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
+        let folder = folder();
         let path = folder.path().join("whole.img");
-        create(&path, scheme, &settings);
+        create(&path, scheme, &settings, PAGE);
         let mut drive = start(&path);
         let started = std::fs::read(&path).expect("the image");
         // Answers: after how many writes, which page, which round.
@@ -87,7 +36,7 @@ fn killed_between_any_two_writes_everything_answered_is_there() {
         for round in 1..=ROUNDS {
             next = next * 48_271 % 2_147_483_647;
             let page = if round % 3 == 0 { next % 8 } else { next % PAGES };
-            drive.write(page * PAGE as u64, &content(page, round)).expect("written");
+            drive.write(page * PAGE as u64, &content(page, round, PAGE)).expect("written");
             // What waits in a write buffer is lost with the process, so there each write is answered as one with FUA is.
             if round % 20 == 0 || drive.ftl().buffered().capacity_pages > 0 {
                 drive.flush().expect("flushed");
@@ -100,7 +49,7 @@ fn killed_between_any_two_writes_everything_answered_is_there() {
         }
         let erases: u32 = drive.erase_counts().iter().sum();
         assert!(erases > 10, "{scheme}: {erases} erases prove nothing");
-        let tape = drive.media().device().chip.chip().store().tape.clone();
+        let tape = drive.media().device().chip.chip().store().file.tape.clone();
         drop(drive);
         for killed_after in (0..=tape.len()).step_by(ONE_IN).chain([tape.len()]) {
             check_after(&folder.path().join("killed.img"), &started, &tape[..killed_after], &answers, scheme);
@@ -108,11 +57,17 @@ fn killed_between_any_two_writes_everything_answered_is_there() {
     }
 }
 
-fn check_after(path: &Path, started: &[u8], tape: &[(u64, Vec<u8>)], answers: &[(usize, u64, u32)], scheme: &str) {
+fn check_after(path: &Path, started: &[u8], tape: &[Taped], answers: &[(usize, u64, u32)], scheme: &str) {
     std::fs::write(path, started).expect("a copy");
     let file = File::options().write(true).open(path).expect("the copy");
-    for (offset, bytes) in tape {
-        file.write_all_at(bytes, *offset).expect("written");
+    for entry in tape {
+        match entry {
+            Taped::Write(offset, bytes) => file.write_all_at(bytes, *offset).expect("written"),
+            Taped::Hole(offset, length) => {
+                file.write_all_at(&vec![0; *length as usize], *offset).expect("written");
+            }
+            Taped::Sync => {}
+        }
     }
     drop(file);
     let mut drive = start(path);
@@ -125,12 +80,12 @@ fn check_after(path: &Path, started: &[u8], tape: &[(u64, Vec<u8>)], answers: &[
         let last = of_page().rfind(|(i, _)| answered(*i));
         let mut allowed: Vec<Vec<u8>> = of_page()
             .filter(|(i, _)| last.is_none_or(|(last, _)| *i >= last))
-            .map(|(_, (_, _, round))| content(page, *round).to_vec())
+            .map(|(_, (_, _, round))| content(page, *round, PAGE).to_vec())
             .collect();
         if last.is_none() {
             allowed.push(vec![0; PAGE]);
         }
-        let found = read(&mut drive, page);
+        let found = read(&mut drive, page).expect("readable");
         assert!(allowed.contains(&found), "{scheme}: page {page} after {} writes holds {:?}", tape.len(), &found[..12]);
     }
 }

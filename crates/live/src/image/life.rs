@@ -1,8 +1,8 @@
 //! What an image remembers of its life: how far it is known to be on the disk, and counts since it was made.
 //!
-//! Two slots are written in turn, each with a generation and a CRC, so one of them is whole whatever happens while the other is
-//! being written. Nothing that recovery needs is here: with both slots lost, only the counts are, and the next start checks
-//! more data than it had to.
+//! Two slots, one before and one behind the data, are written in turn, each with a generation and a CRC, so one of them is whole whatever
+//! happens while the other is being written. Nothing that recovery needs is here: with both slots lost, only the counts are, and the
+//! next start checks more data than it had to.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,9 @@ use std::os::unix::fs::FileExt;
 
 use serde::{Deserialize, Serialize};
 
+use super::file::ImageFile;
 use super::header::read_up_to;
+use super::oob::LAST_SEQ;
 
 /// Bytes of a slot.
 pub(crate) const LIFE_BYTES: u64 = 16_384;
@@ -30,28 +32,42 @@ pub(crate) struct Life {
     pub(crate) is_clean: bool,
     /// How often the device was switched on.
     pub(crate) starts: u64,
+    /// Pages that are not erased; known where the image was left in good order.
+    #[serde(default)]
+    pub(crate) touched_pages: Option<u64>,
     pub(crate) counters: Counters,
 }
 
 /// The two slots of one image.
 #[derive(Debug)]
 pub(crate) struct LifeSlots {
-    offset: u64,
+    offsets: [u64; 2],
     generation: u64,
 }
 
+/// What was found in the two slots.
+pub(crate) struct FoundLife {
+    pub(crate) slots: LifeSlots,
+    /// The newer one that can be believed.
+    pub(crate) life: Option<Life>,
+    /// How many cannot be.
+    pub(crate) damaged: usize,
+}
+
 impl LifeSlots {
-    /// Reads the newer slot that can be believed. Without any, a life that promises nothing.
-    pub(crate) fn read(file: &impl FileExt, offset: u64) -> (Self, Option<Life>) {
-        let newest = (0..2).filter_map(|slot| read_slot(file, offset + slot * LIFE_BYTES)).max_by_key(|found| found.0);
-        match newest {
-            Some((generation, life)) => (Self { offset, generation }, Some(life)),
-            None => (Self { offset, generation: 0 }, None),
-        }
+    /// Reads both slots, which lie at these offsets.
+    pub(crate) fn read(file: &impl FileExt, offsets: [u64; 2]) -> FoundLife {
+        let found = offsets.map(|offset| read_slot(file, offset));
+        let damaged = found.iter().filter(|slot| slot.is_none()).count();
+        let (generation, life) = match found.into_iter().flatten().max_by_key(|found| found.0) {
+            Some((generation, life)) => (generation, Some(life)),
+            None => (0, None),
+        };
+        FoundLife { slots: Self { offsets, generation }, life, damaged }
     }
 
     /// Writes the slot whose turn it is. Counts that do not fit are left out: they are worth less than the rest.
-    pub(crate) fn write(&mut self, file: &impl FileExt, life: &Life) -> io::Result<()> {
+    pub(crate) fn write(&mut self, file: &mut ImageFile, life: &Life) -> io::Result<()> {
         let mut text = serde_json::to_vec(life)?;
         if text.len() + FIXED_BYTES > LIFE_BYTES as usize {
             text = serde_json::to_vec(&Life { counters: Counters::new(), ..life.clone() })?;
@@ -63,7 +79,7 @@ impl LifeSlots {
         bytes.extend(self.generation.to_le_bytes());
         bytes.extend(checksum(self.generation, &text).to_le_bytes());
         bytes.extend(text);
-        file.write_all_at(&bytes, self.offset + self.generation % 2 * LIFE_BYTES)
+        file.write(&bytes, self.offsets[(self.generation % 2) as usize])
     }
 }
 
@@ -79,40 +95,58 @@ fn read_slot(file: &impl FileExt, offset: u64) -> Option<(u64, Life)> {
     let generation = u64::from_le_bytes(fixed[8..16].try_into().ok()?);
     let crc = u32::from_le_bytes(fixed[16..20].try_into().ok()?);
     let text = bytes.get(FIXED_BYTES..FIXED_BYTES.checked_add(text_length)?)?;
-    if checksum(generation, text) != crc {
+    if checksum(generation, text) != crc || generation == u64::MAX {
         return None;
     }
-    Some((generation, serde_json::from_slice(text).ok()?))
+    let life: Life = serde_json::from_slice(text).ok()?;
+    (life.synced_seq <= LAST_SEQ && life.starts < u64::MAX).then_some((generation, life))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const OFFSETS: [u64; 2] = [4096, 40_960];
+
+    fn file() -> ImageFile {
+        ImageFile::writable(tempfile::tempfile().expect("a file"))
+    }
+
     #[test]
     fn the_newer_slot_counts_and_a_torn_one_leaves_the_other() {
-        let file = tempfile::tempfile().expect("a file");
-        let (mut slots, none) = LifeSlots::read(&file, 4096);
-        assert_eq!(none, None);
+        let mut file = file();
+        let FoundLife { mut slots, life, damaged } = LifeSlots::read(&file, OFFSETS);
+        assert_eq!((life, damaged), (None, 2));
         for seq in 1..=5 {
-            slots.write(&file, &Life { synced_seq: seq, ..Life::default() }).expect("written");
+            slots.write(&mut file, &Life { synced_seq: seq, ..Life::default() }).expect("written");
         }
-        assert_eq!(LifeSlots::read(&file, 4096).1.map(|life| life.synced_seq), Some(5));
+        let found = LifeSlots::read(&file, OFFSETS);
+        assert_eq!((found.life.map(|life| life.synced_seq), found.damaged), (Some(5), 0));
         // Generation 5 lies in the second slot.
-        file.write_all_at(b"torn", 4096 + LIFE_BYTES + 25).expect("written");
-        let (mut slots, found) = LifeSlots::read(&file, 4096);
-        assert_eq!(found.map(|life| life.synced_seq), Some(4));
-        slots.write(&file, &Life { synced_seq: 6, ..Life::default() }).expect("written");
-        assert_eq!(LifeSlots::read(&file, 4096).1.map(|life| life.synced_seq), Some(6));
+        file.write_all_at(b"torn", OFFSETS[1] + 25).expect("written");
+        let mut found = LifeSlots::read(&file, OFFSETS);
+        assert_eq!((found.life.map(|life| life.synced_seq), found.damaged), (Some(4), 1));
+        found.slots.write(&mut file, &Life { synced_seq: 6, ..Life::default() }).expect("written");
+        let found = LifeSlots::read(&file, OFFSETS);
+        assert_eq!((found.life.map(|life| life.synced_seq), found.damaged), (Some(6), 0));
     }
 
     #[test]
     fn counts_that_do_not_fit_do_not_cost_the_rest() {
-        let file = tempfile::tempfile().expect("a file");
-        let (mut slots, _) = LifeSlots::read(&file, 0);
+        let mut file = file();
+        let mut slots = LifeSlots::read(&file, OFFSETS).slots;
         let counters = (0..2000).map(|i| (format!("counter {i}"), i)).collect();
-        slots.write(&file, &Life { synced_seq: 9, is_clean: true, starts: 3, counters }).expect("written");
-        let found = LifeSlots::read(&file, 0).1.expect("whole");
-        assert_eq!((found.synced_seq, found.starts, found.counters.len()), (9, 3, 0));
+        let life = Life { synced_seq: 9, is_clean: true, starts: 3, touched_pages: Some(4), counters };
+        slots.write(&mut file, &life).expect("written");
+        let found = LifeSlots::read(&file, OFFSETS).life.expect("whole");
+        assert_eq!(found, Life { counters: Counters::new(), ..life });
+    }
+
+    #[test]
+    fn a_life_that_nobody_can_have_led_is_not_believed() {
+        let mut file = file();
+        let mut slots = LifeSlots::read(&file, OFFSETS).slots;
+        slots.write(&mut file, &Life { synced_seq: u64::MAX, ..Life::default() }).expect("written");
+        assert_eq!(LifeSlots::read(&file, OFFSETS).life, None);
     }
 }

@@ -3,19 +3,31 @@
 //! Made once for one geometry and one translation layer, then served any number of times. A lock keeps two servers off one image.
 
 mod blocks;
+mod copies;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod damage;
 mod file;
+mod findings;
 mod header;
 #[cfg(test)]
 mod killed;
 mod life;
 mod load;
 mod oob;
+mod pages;
 mod places;
 mod report;
+mod stack;
 mod store;
+#[cfg(test)]
+mod testing;
+mod upgrade;
+mod version_one;
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::{OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use flash::{Chip, Geometry, Lean};
@@ -25,11 +37,12 @@ use blocks::{Block, Condition};
 use file::ImageFile;
 use places::Places;
 
+pub use findings::Findings;
 pub use header::Description;
 pub use life::Counters;
-pub use load::Findings;
 pub use report::{CheckReport, ImageInfo, check, info};
 pub use store::FileStore;
+pub use upgrade::{Upgraded, upgrade};
 
 use load::Purpose;
 pub(crate) use load::{Loaded, load};
@@ -70,8 +83,9 @@ impl Image {
             }
             LiveError::file("create", path, &error)
         })?;
-        let made = fill(&file, &geometry, device).map_err(|error| LiveError::file("write", path, &error));
-        let made = made.and_then(|()| header::write(&file, &description));
+        let mut file = ImageFile::writable(file);
+        let made = fill(&mut file, &geometry, device).map_err(|error| LiveError::file("write", path, &error));
+        let made = made.and_then(|()| header::write(&mut file, &description, Places::of(&geometry).end));
         let made = made.and_then(|()| file.sync_all().map_err(|error| LiveError::file("write", path, &error)));
         if made.is_err() {
             // What cannot be completed must not look like an image. The first error is the one worth telling.
@@ -95,12 +109,10 @@ impl Image {
             Err(TryLockError::Error(error)) => return Err(LiveError::file("lock", path, &error)),
         }
         let found = header::read(&file).map_err(|error| LiveError::user(format!("{}: {error}", path.display())))?;
-        let geometry = found
-            .description
-            .checked_geometry()
+        let length = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?.len();
+        let geometry = geometry_in(&found.description, length)
             .map_err(|error| LiveError::user(format!("{}: {error}", path.display())))?;
         let end = Places::of(&geometry).end;
-        let length = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?.len();
         let file = if is_read_only { ImageFile::read_only(file, end) } else { ImageFile::writable(file) };
         Ok(Self {
             path: path.to_owned(),
@@ -113,9 +125,10 @@ impl Image {
     }
 
     /// Reads everything that a chip needs. A truncated image is refused, or made whole again with zeros, which no page takes for
-    /// its data. One with damaged slots is refused, or served as it is.
+    /// its data. One of which both copies of something are gone is refused, or served as it is.
     pub(crate) fn load(self, accept_damage: bool) -> Result<(Loaded, Description, Geometry), LiveError> {
         let missing = self.missing_bytes;
+        let end = Places::of(&self.geometry).end;
         if missing > 0 && !accept_damage {
             return Err(LiveError::user(format!(
                 "{path} is truncated: its last {missing} bytes are missing. Restore it from a copy; or serve what is left with \
@@ -124,24 +137,41 @@ impl Image {
             )));
         }
         if missing > 0 {
-            self.file
-                .extend(Places::of(&self.geometry).end)
-                .map_err(|error| LiveError::file("extend", &self.path, &error))?;
+            self.file.extend(end).map_err(|error| LiveError::file("extend", &self.path, &error))?;
         }
-        let mut loaded = load(self.file, &self.geometry, Purpose::Serve)
+        let mut loaded = load(self.file, &self.geometry, self.description.logical_pages, Purpose::Serve)
             .map_err(|error| LiveError::file("read", &self.path, &error))?;
-        if loaded.damaged_slots > 0 && !accept_damage {
+        if loaded.lost > 0 && !accept_damage {
             return Err(LiveError::user(format!(
-                "{path} is damaged: {} pages have lost their tags, so logical pages may show older content than they should. Restore it                  from a copy; or serve what is left with --accept-damage (`ftlkit image check {path}` lists the pages)",
-                loaded.damaged_slots,
+                "{path} is damaged: in {} places both copies of what the image knows of its pages are gone, so logical pages may show older \
+                 content than they should. Restore it from a copy; or serve what is left with --accept-damage (`ftlkit image check {path}` lists \
+                 the places)",
+                loaded.lost,
                 path = self.path.display()
             )));
         }
         if let Some(damage) = self.damage {
+            header::write(&mut loaded.store.file, &self.description, end)?;
             loaded.findings.note("header", || damage);
         }
         Ok((loaded, self.description, self.geometry))
     }
+}
+
+/// The checked shape, of an image whose file has so many bytes: a header that speaks of more flash than there are slots for is not
+/// believed, since everything that is held in memory grows with it.
+fn geometry_in(description: &Description, file_bytes: u64) -> Result<Geometry, LiveError> {
+    let geometry = description.checked_geometry()?;
+    let least = Places::of(&geometry).data;
+    if file_bytes < least {
+        return Err(LiveError::user(format!(
+            "the header says {} pages of {} bytes, whose tables alone take {least} bytes, but the file has {file_bytes}. The header is not of this \
+             file, or too little is left of it; restore the image from a copy",
+            geometry.pages(),
+            geometry.page_size_bytes()
+        )));
+    }
+    Ok(geometry)
 }
 
 fn cannot_open(path: &Path, error: &std::io::Error) -> LiveError {
@@ -154,14 +184,24 @@ fn cannot_open(path: &Path, error: &std::io::Error) -> LiveError {
     LiveError::file("open", path, error)
 }
 
-/// The length, the bad blocks and the first life of a new image.
-fn fill(file: &File, geometry: &Geometry, device: &sim::Device) -> std::io::Result<()> {
-    let places = Places::of(geometry);
-    file.set_len(places.end)?;
+/// The length, the block table and the first life of a new image.
+fn fill(file: &mut ImageFile, geometry: &Geometry, device: &sim::Device) -> std::io::Result<()> {
+    let mut blocks = vec![Block::default(); geometry.blocks() as usize];
     for bad in &device.chip.bad_blocks {
-        let entry = Block { erases: 0, condition: Condition::Bad };
-        file.write_all_at(&entry.encode(), places.block(bad.index()))?;
+        blocks[bad.index()].condition = Condition::Bad;
     }
-    let (mut slots, _) = life::LifeSlots::read(file, places.life);
-    slots.write(file, &life::Life { is_clean: true, ..life::Life::default() })
+    let life = life::Life { is_clean: true, touched_pages: Some(0), ..life::Life::default() };
+    write_new(file, geometry, &blocks, &life)
+}
+
+/// What every image has from the beginning, but its header.
+fn write_new(file: &mut ImageFile, geometry: &Geometry, blocks: &[Block], life: &life::Life) -> std::io::Result<()> {
+    let places = Places::of(geometry);
+    file.extend(places.end)?;
+    let table: Vec<u8> = blocks.iter().enumerate().flat_map(|(block, entry)| entry.encode(block)).collect();
+    for offset in places.block(0) {
+        file.write(&table, offset)?;
+    }
+    let mut slots = life::LifeSlots::read(file, places.life).slots;
+    (0..2).try_for_each(|_| slots.write(file, life))
 }

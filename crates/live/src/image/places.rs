@@ -1,27 +1,28 @@
 //! Where everything lies in an image. `docs/format.md` has the same as a table.
 //!
 //! ```text
-//! | header | header | life | life | block table | OOB slots | data |
+//! | header | life | block table | OOB slots | data | OOB slots | block table | life | header |
 //! ```
 //!
-//! Every area begins at a multiple of 4096 bytes. The file is as long as its last page asks for, and sparse.
+//! Whatever is not data is there twice, before and behind the data: no damage in one place takes both. Every area begins at
+//! a multiple of 4096 bytes. The file is sparse.
 
 use flash::Geometry;
 
 use super::blocks::ENTRY_BYTES;
-use super::header::{COPIES, HEADER_BYTES};
+use super::header::HEADER_BYTES;
 use super::life::LIFE_BYTES;
 use super::oob::SLOT_BYTES;
 
 /// Areas begin at multiples of this: what memory and disks are paged by.
-const ALIGNMENT: u64 = 4096;
+pub(crate) const ALIGNMENT: u64 = 4096;
 
-/// Offsets of the areas of one image, in bytes.
+/// Offsets of the areas of one image, in bytes; of what is there twice, both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Places {
-    pub(crate) life: u64,
-    pub(crate) blocks: u64,
-    pub(crate) slots: u64,
+    pub(crate) life: [u64; 2],
+    blocks: [u64; 2],
+    slots: [u64; 2],
     pub(crate) data: u64,
     pub(crate) end: u64,
     page_bytes: u64,
@@ -29,23 +30,32 @@ pub(crate) struct Places {
 
 impl Places {
     pub(crate) fn of(geometry: &Geometry) -> Self {
-        let aligned = |offset: u64| offset.next_multiple_of(ALIGNMENT);
         let (pages, page_bytes) = (u64::from(geometry.pages()), u64::from(geometry.page_size_bytes()));
-        let life = HEADER_BYTES * COPIES;
-        let blocks = life + 2 * LIFE_BYTES;
-        let slots = aligned(blocks + u64::from(geometry.blocks()) * ENTRY_BYTES as u64);
-        let data = aligned(slots + pages * SLOT_BYTES as u64);
-        Self { life, blocks, slots, data, end: data + pages * page_bytes, page_bytes }
+        let entries = (u64::from(geometry.blocks()) * ENTRY_BYTES as u64).next_multiple_of(ALIGNMENT);
+        let slots = (pages * SLOT_BYTES as u64).next_multiple_of(ALIGNMENT);
+        let blocks_before = HEADER_BYTES + LIFE_BYTES;
+        let data = blocks_before + entries + slots;
+        let slots_behind = data + (pages * page_bytes).next_multiple_of(ALIGNMENT);
+        let blocks_behind = slots_behind + slots;
+        let life_behind = blocks_behind + entries;
+        Self {
+            life: [HEADER_BYTES, life_behind],
+            blocks: [blocks_before, blocks_behind],
+            slots: [blocks_before + entries, slots_behind],
+            data,
+            end: life_behind + LIFE_BYTES + HEADER_BYTES,
+            page_bytes,
+        }
     }
 
     /// Where a block's entry lies.
-    pub(crate) fn block(&self, block: usize) -> u64 {
-        self.blocks + (block * ENTRY_BYTES) as u64
+    pub(crate) fn block(&self, block: usize) -> [u64; 2] {
+        self.blocks.map(|blocks| blocks + (block * ENTRY_BYTES) as u64)
     }
 
     /// Where a page's OOB slot lies.
-    pub(crate) fn slot(&self, page: usize) -> u64 {
-        self.slots + (page * SLOT_BYTES) as u64
+    pub(crate) fn slot(&self, page: usize) -> [u64; 2] {
+        self.slots.map(|slots| slots + (page * SLOT_BYTES) as u64)
     }
 
     /// Where a page's data lie.
@@ -70,10 +80,14 @@ mod tests {
             page_size_bytes: 1536,
         };
         let places = Places::of(&Geometry::new(shape).expect("valid"));
-        assert_eq!((places.life, places.blocks), (16_384, 49_152));
-        assert_eq!(places.slots, 57_344); // 300 blocks × 16 B take two pages
-        assert_eq!(places.data, 57_344 + 69_632); // 2100 slots × 32 B = 67 200 B
-        assert_eq!(places.end, places.data(2100));
-        assert_eq!((places.block(1), places.slot(2)), (49_168, 57_408));
+        let blocks = 8192 + 16_384;
+        let slots = blocks + 20_480; // 300 blocks × 64 B take five memory pages
+        let data = slots + 135_168; // 2100 slots × 64 B = 134 400 B
+        let behind = data + 3_227_648; // 2100 pages × 1536 B = 3 225 600 B
+        assert_eq!((places.data, places.data(1)), (data, data + 1536));
+        assert_eq!(places.slot(2), [slots + 128, behind + 128]);
+        assert_eq!(places.block(1), [blocks + 64, behind + 135_168 + 64]);
+        assert_eq!(places.life, [8192, behind + 135_168 + 20_480]);
+        assert_eq!(places.end, places.life[1] + 16_384 + 8192);
     }
 }

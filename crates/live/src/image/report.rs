@@ -15,9 +15,10 @@ use super::file::ImageFile;
 use super::header::{self, Description};
 use super::life::{Counters, LifeSlots};
 use super::load::{Loaded, Purpose, load};
+use super::pages::PageState;
 use super::places::Places;
-use super::store::{FileStore, PageState};
-use super::{cannot_open, header::Found};
+use super::store::FileStore;
+use super::{cannot_open, geometry_in, header::Found};
 use crate::LiveError;
 
 /// Unreadable logical pages that are told one by one.
@@ -70,7 +71,7 @@ pub fn info(path: &Path) -> Result<ImageInfo, LiveError> {
     let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
     let (found, geometry) = describe(&file, path)?;
     let metadata = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?;
-    let life = LifeSlots::read(&file, Places::of(&geometry).life).1.unwrap_or_default();
+    let life = LifeSlots::read(&file, Places::of(&geometry).life).life.unwrap_or_default();
     let is_served = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
     Ok(ImageInfo {
         logical_bytes: found.description.logical_bytes(),
@@ -88,7 +89,8 @@ pub fn info(path: &Path) -> Result<ImageInfo, LiveError> {
 fn describe(file: &File, path: &Path) -> Result<(Found, Geometry), LiveError> {
     let named = |error: LiveError| LiveError::user(format!("{}: {error}", path.display()));
     let found = header::read(file).map_err(named)?;
-    let geometry = found.description.checked_geometry().map_err(named)?;
+    let length = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?.len();
+    let geometry = geometry_in(&found.description, length).map_err(named)?;
     Ok((found, geometry))
 }
 
@@ -106,11 +108,11 @@ pub fn check(path: &Path) -> Result<CheckReport, LiveError> {
     let length = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?.len();
     let missing = Places::of(&geometry).end.saturating_sub(length);
     let mut report = CheckReport::default();
-    report.problems.extend(found.damage);
     if missing > 0 {
         report.problems.push(format!("the file is truncated: its last {missing} bytes are missing"));
     }
-    let loaded = load(ImageFile::writable(file), &geometry, Purpose::Check)
+    report.problems.extend(found.damage);
+    let loaded = load(ImageFile::writable(file), &geometry, found.description.logical_pages, Purpose::Check)
         .map_err(|error| LiveError::file("read", path, &error))?;
     report.problems.extend(loaded.findings.sentences());
     report.count(&loaded);

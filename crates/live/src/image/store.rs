@@ -4,88 +4,34 @@
 //! again and again (state, logical number and version of each page) is kept in RAM, 17 bytes a page; data are not.
 //!
 //! **Killed at any moment.** What was handed to the operating system outlives the process. A program writes the data, and the
-//! slot later, which is written whole or not at all: without slot the page was never programmed. Slots wait, so that neighbours
-//! are written at once, until somebody must be able to rely on them ([`FileStore::settle`]): before anyone is told, before
-//! an erase, before a sync. An erase says in the block table that
-//! it has begun, clears the slots, and says that it is done; a block found in between reads as torn and is erased again.
+//! two copies of the slot later: without a slot the page was never programmed. Slots wait, so that neighbours are written at
+//! once, until somebody must be able to rely on them ([`FileStore::settle`]): before anyone is told, and before a sync. An erase
+//! is a new entry in the block table, with the next epoch.
 //!
-//! **A host that loses power** keeps what was synced, and of the rest any part. Two things follow. An erase waits until the programs
-//! before it are on the disk, for they may be copies of what it destroys. And a page that was programmed after the last sync
-//! is believed at the next start only if its data pass their CRC.
+//! **A host that loses power** keeps what was synced, and of the rest any sectors. Three things follow (`docs/format.md` has the argument).
+//! What destroys pages (an erase, a bad block, a failed erase) waits until the programs before it are on the disk, for they may be
+//! copies of what it destroys. A block is programmed only when its epoch is on the disk, so no slot of an earlier epoch ever counts
+//! over data that are no longer its own. And a page that was programmed after the last sync is believed at the next start only if its data pass
+//! their CRC.
 //!
 //! **A disk that fails** ends the store: the first error is kept, and the chip behaves as one without power. Recovery from
 //! there is what translation layers are for. A read that fails loses a page, as on flash.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use flash::{Frail, Role, Spoilt, Store, Tag};
+use flash::{Frail, Spoilt, Store, Tag};
 
 use super::blocks::{Block, Condition};
 use super::file::ImageFile;
 use super::life::{Counters, Life, LifeSlots};
-use super::oob::{Body, SLOT_BYTES, Slot, decode, encode};
+use super::oob::{Body, SLOT_BYTES, Slot, Written, decode, encode};
+use super::pages::{PageState, Pages};
 use super::places::Places;
-
-/// State of a page, one byte in RAM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PageState {
-    Erased,
-    /// Programmed with data.
-    Data,
-    /// Programmed without data: reads as zeros.
-    Empty,
-    /// Programmed with bytes of the translation layer's own: reads as zeros, too.
-    Own,
-    /// Programmed as lost: reads as an error.
-    Lost,
-    Torn,
-    Unstable,
-    Decayed,
-}
-
-/// What the store knows of every page without asking the file.
-#[derive(Default)]
-pub(super) struct Pages {
-    pub(super) states: Vec<PageState>,
-    pub(super) logicals: Vec<u32>,
-    pub(super) versions: Vec<u64>,
-    pub(super) data_crcs: Vec<u32>,
-}
-
-impl Pages {
-    pub(super) fn erased(pages: usize) -> Self {
-        Self {
-            states: vec![PageState::Erased; pages],
-            logicals: vec![0; pages],
-            versions: vec![0; pages],
-            data_crcs: vec![0; pages],
-        }
-    }
-
-    pub(super) fn set(&mut self, page: usize, slot: Slot) {
-        self.states[page] = match slot {
-            Slot::Erased => PageState::Erased,
-            Slot::Unstable => PageState::Unstable,
-            Slot::Torn | Slot::Damaged => PageState::Torn,
-            Slot::Programmed(Tag { role: Role::Lost, .. }, _) => PageState::Lost,
-            Slot::Programmed(_, Body::None) => PageState::Empty,
-            Slot::Programmed(_, Body::Data { .. }) => PageState::Data,
-            Slot::Programmed(_, Body::Own { .. }) => PageState::Own,
-        };
-        if let Slot::Programmed(tag, body) = slot {
-            self.logicals[page] = tag.logical;
-            self.versions[page] = tag.version;
-            self.data_crcs[page] = match body {
-                Body::None => 0,
-                Body::Data { crc } | Body::Own { crc, .. } => crc,
-            };
-        }
-    }
-}
 
 /// Pages in a file.
 pub struct FileStore {
@@ -101,19 +47,26 @@ pub struct FileStore {
     pub(super) written_seq: u64,
     /// Whether anything was handed over since the last sync.
     pub(super) is_dirty: bool,
+    /// The last page that was programmed since the last sync.
+    pub(super) unsynced_page: Option<usize>,
+    /// Blocks whose epoch may not be on the disk.
+    pub(super) unsynced_erases: BTreeSet<usize>,
+    /// Blocks that were erased and whose data still take room, the longest erased first.
+    pub(super) full_erased: VecDeque<usize>,
     pub(super) failure: Option<String>,
-    pub(super) zeros: Vec<u8>,
     /// Bytes of the translation layer's own for the page that it programs next.
     pub(super) loading: Option<(usize, Vec<u8>)>,
     /// Slots that wait to be written, in the order in which they were made.
     pub(super) waiting: Vec<(usize, [u8; SLOT_BYTES])>,
-    /// What was handed over, in order, for tests that kill the process in between.
-    #[cfg(test)]
-    pub(super) tape: Vec<(u64, Vec<u8>)>,
+    /// Copies that were found damaged or behind, and what belongs there: written when the device is switched on.
+    pub(super) repairs: Vec<(u64, Vec<u8>)>,
 }
 
 /// Slots that wait at most: a few requests of ordinary size.
 const MOST_WAITING: usize = 512;
+/// Erased blocks that keep their room in the file: those that a translation layer is about to fill again. Whatever was erased before
+/// them becomes a hole.
+const KEPT_ERASED: usize = 16;
 
 impl FileStore {
     /// Why nothing more can be kept, if that is so.
@@ -143,7 +96,9 @@ impl FileStore {
                     }
                     run.extend(bytes);
                     if next.is_none_or(|(next, _)| *next != page + 1) {
-                        self.write(&run, self.places.slot(first));
+                        for offset in self.places.slot(first) {
+                            self.write(&run, offset);
+                        }
                         run.clear();
                     }
                 }
@@ -154,20 +109,31 @@ impl FileStore {
         self.failure.is_none()
     }
 
-    /// The device has been switched on: from here to [`close`](Self::close) it is not in good order.
+    /// The device has been switched on: from here to [`close`](Self::close) it is not in good order. Everything that was found is on
+    /// the disk first, since it may be what a killed process left in memory.
     pub fn switched_on(&mut self) {
-        self.life.starts += 1;
+        for (offset, bytes) in std::mem::take(&mut self.repairs) {
+            self.write(&bytes, offset);
+        }
+        self.life.starts = self.life.starts.saturating_add(1);
         self.life.is_clean = false;
-        let result = self.life_slots.write(&self.file, &self.life);
+        self.life.touched_pages = None;
+        self.is_dirty = true;
+        self.reach_disk();
+        // Nothing may reach the disk before the word that the image is in use.
+        let result = self.file.sync();
         self.keep_failure(result);
     }
 
     /// Everything reaches the disk, and the image says that it was left in good order.
     pub fn close(&mut self, counters: Counters) {
         self.sync(counters);
+        self.punch_erased(0);
         if self.failure.is_none() {
             self.life.is_clean = true;
-            let result = self.life_slots.write(&self.file, &self.life).and_then(|()| self.file.sync_data());
+            let touched = self.pages.states.iter().filter(|&&state| state != PageState::Erased).count();
+            self.life.touched_pages = Some(touched as u64);
+            let result = self.life_slots.write(&mut self.file, &self.life).and_then(|()| self.file.sync());
             self.keep_failure(result);
         }
     }
@@ -209,13 +175,36 @@ impl FileStore {
         if !self.is_dirty || self.failure.is_some() {
             return;
         }
-        let result = self.file.sync_data();
+        let result = self.file.sync();
         if result.is_ok() {
             self.is_dirty = false;
+            self.unsynced_page = None;
+            self.full_erased.extend(std::mem::take(&mut self.unsynced_erases));
             self.life.synced_seq = self.written_seq;
         }
-        let result = result.and_then(|()| self.life_slots.write(&self.file, &self.life));
+        let result = result.and_then(|()| self.life_slots.write(&mut self.file, &self.life));
         self.keep_failure(result);
+        self.punch_erased(KEPT_ERASED);
+    }
+
+    /// Copies of what is about to be destroyed may not be on the disk: now they are.
+    fn before_destroying(&mut self) {
+        if self.unsynced_page.is_some() {
+            self.reach_disk();
+        }
+    }
+
+    /// Gives the room of erased blocks back, but of the last few. Only right after a sync: a block whose erase is not on the disk may
+    /// come back with its old pages.
+    fn punch_erased(&mut self, kept: usize) {
+        while self.full_erased.len() > kept && self.failure.is_none() && self.unsynced_erases.is_empty() {
+            let Some(block) = self.full_erased.pop_front() else { return };
+            let pages = block * self.pages_per_block..(block + 1) * self.pages_per_block;
+            let (from, until) = (self.places.data(pages.start), self.places.data(pages.end));
+            if self.pages.states[pages].iter().all(|&state| state == PageState::Erased) {
+                self.file.punch(from, until - from);
+            }
+        }
     }
 
     fn keep_failure(&mut self, result: io::Result<()>) {
@@ -229,9 +218,7 @@ impl FileStore {
     fn write(&mut self, bytes: &[u8], offset: u64) {
         if self.failure.is_none() {
             self.is_dirty = true;
-            #[cfg(test)]
-            self.tape.push((offset, bytes.to_vec()));
-            let result = self.file.write_all_at(bytes, offset);
+            let result = self.file.write(bytes, offset);
             self.keep_failure(result);
         }
     }
@@ -242,7 +229,7 @@ impl FileStore {
     }
 
     fn queue_slot(&mut self, page: usize, slot: Slot) {
-        self.waiting.push((page, encode(slot)));
+        self.waiting.push((page, encode(page, self.epoch(page), slot)));
         if self.waiting.len() >= MOST_WAITING {
             self.settle();
         }
@@ -250,16 +237,28 @@ impl FileStore {
 
     fn write_block(&mut self, block: usize, entry: Block) {
         self.blocks[block] = entry;
-        self.write(&entry.encode(), self.places.block(block));
+        for offset in self.places.block(block) {
+            self.write(&entry.encode(block), offset);
+        }
+    }
+
+    fn epoch(&self, page: usize) -> u32 {
+        self.blocks[page / self.pages_per_block].erases
     }
 
     fn slot(&self, page: usize) -> Option<Slot> {
+        let current = |bytes: &[u8; SLOT_BYTES]| match decode(page, bytes) {
+            Written::Slot(epoch, slot) if epoch == self.epoch(page) => Some(slot),
+            _ => None,
+        };
         if let Some((_, bytes)) = self.waiting.iter().rev().find(|(waiting, _)| *waiting == page) {
-            return Some(decode(bytes));
+            return current(bytes);
         }
-        let mut bytes = [0; SLOT_BYTES];
-        self.file.read_exact_at(&mut bytes, self.places.slot(page)).ok()?;
-        Some(decode(&bytes))
+        self.places.slot(page).into_iter().find_map(|offset| {
+            let mut bytes = [0; SLOT_BYTES];
+            self.file.read_exact_at(&mut bytes, offset).ok()?;
+            current(&bytes)
+        })
     }
 
     /// The first bytes of a page's data area, if they pass their CRC.
@@ -314,6 +313,9 @@ impl Store for FileStore {
     }
 
     fn program(&mut self, page: usize, tag: &Tag, data: Bytes) {
+        if self.unsynced_erases.contains(&(page / self.pages_per_block)) {
+            self.reach_disk();
+        }
         let own = self.loading.take_if(|(loaded, _)| *loaded == page).map(|(_, bytes)| bytes);
         let body = match own {
             None if data.is_empty() => Body::None,
@@ -333,17 +335,16 @@ impl Store for FileStore {
         };
         self.write_slot(page, Slot::Programmed(*tag, body));
         self.written_seq = self.written_seq.max(tag.seq);
+        self.unsynced_page = Some(page);
     }
 
     fn erase(&mut self, pages: Range<usize>) {
-        self.reach_disk();
-        let (block, first) = (pages.start / self.pages_per_block, pages.start);
-        let erases = self.blocks[block].erases;
-        self.write_block(block, Block { erases, condition: Condition::Erasing });
-        let zeros = std::mem::take(&mut self.zeros);
-        self.write(&zeros, self.places.slot(first));
-        self.zeros = zeros;
-        self.write_block(block, Block { erases: erases.saturating_add(1), condition: Condition::Good });
+        self.settle();
+        self.before_destroying();
+        let block = pages.start / self.pages_per_block;
+        let erases = self.blocks[block].erases.saturating_add(1);
+        self.write_block(block, Block { erases, condition: Condition::Good });
+        self.unsynced_erases.insert(block);
         self.pages.states[pages].fill(PageState::Erased);
     }
 
@@ -360,6 +361,7 @@ impl Store for FileStore {
     }
 
     fn spoil(&mut self, pages: Range<usize>) {
+        self.before_destroying();
         for page in pages {
             self.write_slot(page, Slot::Torn);
         }
@@ -367,6 +369,7 @@ impl Store for FileStore {
 
     fn retire(&mut self, pages: Range<usize>) {
         self.settle();
+        self.before_destroying();
         let block = pages.start / self.pages_per_block;
         let entry = Block { condition: Condition::Bad, ..self.blocks[block] };
         self.write_block(block, entry);
@@ -379,6 +382,10 @@ impl Store for FileStore {
 
 impl Frail for FileStore {
     fn spoil_page(&mut self, page: usize, how: Spoilt) {
+        // A page that was just programmed is not a copy of anything that it destroys.
+        if self.logical(page).is_some() && self.unsynced_page != Some(page) {
+            self.before_destroying();
+        }
         match how {
             Spoilt::Torn => self.write_slot(page, Slot::Torn),
             Spoilt::Unstable => self.write_slot(page, Slot::Unstable),

@@ -21,6 +21,8 @@ pub struct Stat {
     pub logical_bytes: u64,
     /// Bytes of a page.
     pub page_bytes: usize,
+    /// Logical pages that may hold data: those that were written and not trimmed since.
+    pub valid_pages: u64,
     /// Whether the flash has power.
     pub has_power: bool,
     /// Whether it is served for reading alone.
@@ -97,6 +99,7 @@ impl Stat {
             ftl: drive.description().ftl.clone(),
             logical_bytes: drive.len(),
             page_bytes: drive.page_bytes(),
+            valid_pages: drive.valid_pages(),
             has_power: drive.is_powered() && !is_dark,
             is_read_only: shared.export.is_read_only,
             uptime_s: shared.clock().0 as f64 / 1e9,
@@ -148,6 +151,7 @@ impl Stat {
             pairs.iter().map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), *count as f64)).collect()
         };
         metric("up", "gauge", "Whether the flash has power.", &one(f64::from(u8::from(self.has_power))));
+        metric("valid_pages", "gauge", "Logical pages that may hold data.", &one(self.valid_pages as f64));
         metric("clients", "gauge", "Clients connected.", &one(self.clients as f64));
         metric("turns_total", "counter", "Requests and pieces of long ones.", &one(self.turns as f64));
         let waited = one(self.turns_waited_max as f64);

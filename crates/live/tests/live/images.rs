@@ -5,8 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::common::{Client, Dice, create, options, serve, small_device};
-use live::{Image, Server};
+use crate::common::{Client, Dice, TRIM, create, options, serve, small_device};
+use live::{ControlRequest, Image, Server};
 
 /// Every page of the device holds its own number.
 fn fill(image: &Path) {
@@ -41,10 +41,10 @@ fn flip(image: &Path, offset: u64, mask: u8) {
     file.write_all_at(&[byte[0] ^ mask], offset).expect("written");
 }
 
-/// Where data begin, by docs/format.md.
+/// Where data begin, by docs/format.md: what lies before them lies behind them once more.
 fn data_offset(image: &Path) -> u64 {
     let info = live::info(image).expect("an image");
-    info.file_bytes - info.physical_bytes
+    (info.file_bytes - info.physical_bytes) / 2
 }
 
 #[test]
@@ -114,15 +114,52 @@ fn a_flipped_bit_anywhere_else_is_found_and_never_a_panic() {
 }
 
 #[test]
-fn a_damaged_tag_is_served_only_when_asked_for() {
+fn a_tag_of_which_both_copies_are_damaged_is_served_only_when_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let image = create(folder.path(), "page");
     fill(&image);
     let info = live::info(&image).expect("an image");
-    let pages = info.physical_bytes / 4096;
-    flip(&image, data_offset(&image) - (pages * 32).next_multiple_of(4096) + 8, 1);
+    let slots = (info.physical_bytes / 4096 * 64).next_multiple_of(4096);
+    let data = data_offset(&image);
+    flip(&image, data - slots + 8, 1);
+    let report = live::check(&image).expect("an image");
+    assert!(!report.is_sound && report.unreadable_count == 0, "{report:?}");
+    drop(Server::start(&options(&image)).expect("one copy is enough, and mends the other"));
+    flip(&image, data + info.physical_bytes + 8, 1);
+    drop(Server::start(&options(&image)).expect("so is the other"));
+    for at in [data - slots + 8, data + info.physical_bytes + 8] {
+        flip(&image, at, 1);
+    }
     let refused = Server::start(&options(&image)).err().expect("refused").to_string();
     assert!(refused.contains("damaged") && refused.contains("--accept-damage"), "{refused}");
+}
+
+#[test]
+fn the_room_of_what_was_discarded_comes_back() {
+    // File systems in memory take holes.
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
+    let image = create(folder.path(), "page");
+    fill(&image);
+    let room = || live::info(&image).expect("an image").disk_bytes;
+    let valid = || {
+        let stat = live::call(&image, &ControlRequest::Stat).expect("served");
+        let stat: serde_json::Value = serde_json::from_str(&stat).expect("JSON");
+        stat["valid_pages"].as_u64()
+    };
+    let before = room();
+    assert!(before >= 4 << 20, "{before} bytes");
+    let server = serve(&image);
+    let mut client = Client::connect(&image).expect("a connection");
+    assert_eq!(valid(), Some(1024));
+    assert_eq!(client.ask(0, TRIM, 0, 4 << 20, &[]), 0);
+    assert_eq!(client.flush(), 0);
+    assert_eq!(valid(), Some(0));
+    drop(client);
+    server.stop().expect("a clean stop");
+    // What holds nothing needed is erased when the device is switched on.
+    serve(&image).stop().expect("a clean stop");
+    assert!(room() < before / 4, "{} of {before} bytes", room());
+    assert!(live::check(&image).expect("an image").is_sound);
 }
 
 #[test]
@@ -144,7 +181,8 @@ fn what_is_no_image_is_refused_by_name() {
         assert!(refused(&path).contains("not a flash image"), "{name}");
     }
     let image = create(folder.path(), "page");
-    for copy in [0, 8192] {
+    let last = fs::metadata(&image).expect("the image").len() - 8192;
+    for copy in [0, last] {
         OpenOptions::new()
             .write(true)
             .open(&image)
@@ -153,7 +191,7 @@ fn what_is_no_image_is_refused_by_name() {
             .expect("written");
     }
     let version = refused(&image);
-    assert!(version.contains("version 9") && version.contains("reads version 1"), "{version}");
+    assert!(version.contains("version 9") && version.contains("reads version 2"), "{version}");
 }
 
 #[test]
@@ -161,14 +199,15 @@ fn images_of_unknown_schemes_and_impossible_geometries_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let image = create(folder.path(), "page");
     for (from, to, part) in [
-        (r#""ftl":"page""#, r#""ftl":"qage""#, "qage"),
+        (r#""text":"page:"#, r#""text":"qage:"#, "qage"),
+        (r#""version":1,"text""#, r#""version":2,"text""#, "stack"),
         (r#""logical_pages":1024"#, r#""logical_pages":0024"#, "header"),
         (r#""logical_pages":1024"#, r#""logical_pages":9999"#, "9999 logical pages"),
         (r#""pages_per_block":16"#, r#""pages_per_block": 0"#, "pages_per_block is 0"),
-        (r#""victim":"greedy""#, r#""victim":"random!""#, "header"),
+        ("victim=greedy", "victim=random!", "header"),
     ] {
         let mut bytes = fs::read(&image).expect("the image");
-        for copy in [0, 8192] {
+        for copy in [0, bytes.len() - 8192] {
             let text_bytes = u32::from_le_bytes(bytes[copy + 12..copy + 16].try_into().expect("four bytes")) as usize;
             let text = String::from_utf8(bytes[copy + 20..copy + 20 + text_bytes].to_vec()).expect("JSON");
             assert!(text.contains(from), "{text}");

@@ -1,0 +1,86 @@
+//! What the tests of images share: small devices of every scheme, and contents that tell where they belong.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bytes::Bytes;
+use ftl::registry;
+use sim::study::{Capacity, Count, DeviceText};
+
+use super::Image;
+use crate::drive::{Drive, DriveOptions, Piece};
+
+/// Logical pages of the device.
+pub(super) const PAGES: u64 = 128;
+
+/// Every scheme, and again with summaries where it can write them: those are bytes of its own.
+pub(super) fn cases() -> Vec<(&'static str, BTreeMap<String, String>)> {
+    let mut cases: Vec<_> = registry::ENTRIES.iter().map(|entry| (entry.name, BTreeMap::new())).collect();
+    let with_summaries = BTreeMap::from([("checkpoint".to_owned(), "summaries".to_owned())]);
+    let can = |entry: &&ftl::Entry| entry.parameters.iter().any(|parameter| parameter.name == "checkpoint");
+    cases.extend(registry::ENTRIES.iter().filter(can).map(|entry| (entry.name, with_summaries.clone())));
+    cases
+}
+
+/// A folder in memory where that can be had: hundreds of images are written.
+pub(super) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+}
+
+/// Makes an image of a small device, with pages of so many bytes and as little to spare as the scheme takes, so that what it erases
+/// is soon used again.
+pub(super) fn create(path: &Path, ftl: &str, settings: &BTreeMap<String, String>, page_bytes: usize) {
+    let made = [0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6].into_iter().find_map(|spare| {
+        let text = DeviceText {
+            capacity: Some(Capacity::Bytes(PAGES * page_bytes as u64)),
+            spare: Some(spare),
+            channels: Some(Count(2)),
+            pages_per_block: Some(Count(8)),
+            page_size: Some(trace::units::Bytes(page_bytes as u64)),
+            ..DeviceText::default()
+        };
+        let device = sim::Device::resolve(&text, 1).ok()?;
+        Image::create(path, &device, ftl, settings).ok()
+    });
+    assert!(made.is_some(), "{ftl} {settings:?} fits no device of the test");
+}
+
+/// Switches an image on.
+pub(super) fn start(path: &Path) -> Drive {
+    Drive::start(Image::open(path, false).expect("an image"), DriveOptions::default()).expect("a drive")
+}
+
+/// A page's content: its number and how often it was written, in each sector.
+pub(super) fn content(page: u64, round: u32, page_bytes: usize) -> Bytes {
+    let mut data = vec![round as u8; page_bytes];
+    for sector in data.chunks_mut(512) {
+        sector[..8].copy_from_slice(&page.to_le_bytes());
+        sector[8..12].copy_from_slice(&round.to_le_bytes());
+    }
+    data.into()
+}
+
+/// What a page holds.
+pub(super) fn read(drive: &mut Drive, page: u64) -> Result<Vec<u8>, crate::DriveError> {
+    let page_bytes = drive.page_bytes();
+    let pieces = drive.read(page * page_bytes as u64, page_bytes as u32)?;
+    Ok(pieces
+        .into_iter()
+        .flat_map(|piece| match piece {
+            Piece::Data(data) => data.to_vec(),
+            Piece::Zeros(length) => vec![0; length],
+        })
+        .collect())
+}
+
+/// Small numbers that repeat.
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}

@@ -1,0 +1,374 @@
+//! An image of version 1 becomes one of this version: the same pages, wear and counts, written into a new file.
+//!
+//! The old file is not touched. Without another name for the new one it takes the old one's place when it is complete and on the disk.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use flash::Geometry;
+use serde::Serialize;
+
+use super::blocks::Block;
+use super::copies::is_of;
+use super::file::ImageFile;
+use super::header::{self, Description, OLD_VERSION, VERSION, is_old};
+use super::life::Life;
+use super::oob::{Body, SLOT_BYTES, Slot, encode};
+use super::places::Places;
+use super::version_one::{self as old, OldPlaces, OldTag, TAG_BYTES};
+use super::{cannot_open, write_new};
+use crate::LiveError;
+
+/// What became of an image.
+#[derive(Clone, Debug, Serialize)]
+pub struct Upgraded {
+    /// Where the new one lies.
+    pub image: PathBuf,
+    /// What it is.
+    pub description: Description,
+    /// Pages that hold something.
+    pub pages: u64,
+    /// What was odd about the old one.
+    pub findings: Vec<String>,
+}
+
+/// Converts an image that nobody serves. One that lacks bytes or has damaged tags is refused, unless damage is accepted: then what is
+/// left is converted.
+pub fn upgrade(from: &Path, to: Option<&Path>, accept_damage: bool) -> Result<Upgraded, LiveError> {
+    let file = File::open(from).map_err(|error| cannot_open(from, &error))?;
+    if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        return Err(LiveError::user(format!("{} is being served; stop the server first", from.display())));
+    }
+    if !is_old(&file) {
+        // Whatever is wrong with it is said as when it is opened.
+        let why = header::read(&file).err().map_or_else(
+            || format!("is of version {VERSION} already; there is nothing to convert"),
+            |error| error.to_string(),
+        );
+        return Err(LiveError::user(format!("{}: {why}", from.display())));
+    }
+    let named = |why: String| LiveError::user(format!("{}: {why}", from.display()));
+    let description = old::description(&file).map_err(named)?;
+    let geometry = description.checked_geometry().map_err(|error| named(error.to_string()))?;
+    let converted = Old::read(file, from, &description, geometry, accept_damage)?;
+    let beside = || PathBuf::from([from.as_os_str(), "new".as_ref()].join(".".as_ref()));
+    let target = to.map_or_else(beside, Path::to_owned);
+    let new = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&target);
+    let new = new.map_err(|error| LiveError::file("create", &target, &error))?;
+    let written = converted.write(&mut ImageFile::writable(new), &description);
+    let written = written.and_then(|()| match to {
+        Some(_) => Ok(()),
+        None => std::fs::rename(&target, from).map_err(|error| LiveError::file("replace", from, &error)),
+    });
+    if written.is_err() {
+        // The old image is as it was. The first error is the one worth telling.
+        let _ = std::fs::remove_file(&target);
+    }
+    written?;
+    let image = to.unwrap_or(from).to_owned();
+    let pages = converted.slots.iter().filter(|slot| **slot != Slot::Erased).count() as u64;
+    Ok(Upgraded { image, description, pages, findings: converted.findings })
+}
+
+/// An image of version 1, in terms of this one.
+#[derive(Debug)]
+struct Old {
+    file: File,
+    geometry: Geometry,
+    places: OldPlaces,
+    blocks: Vec<Block>,
+    slots: Vec<Slot>,
+    life: Life,
+    findings: Vec<String>,
+}
+
+impl Old {
+    fn read(
+        file: File,
+        path: &Path,
+        described: &Description,
+        geometry: Geometry,
+        accept_damage: bool,
+    ) -> Result<Self, LiveError> {
+        let places = OldPlaces::of(&geometry);
+        let cannot_read = |error| LiveError::file("read", path, &error);
+        let length = file.metadata().map_err(cannot_read)?.len();
+        if length < places.data || (length < places.end && !accept_damage) {
+            return Err(LiveError::user(format!(
+                "{} is truncated: its last {} bytes are missing. Restore it from a copy, or convert what is left with --accept-damage",
+                path.display(),
+                places.end - length
+            )));
+        }
+        let life = old::life(&file, &places);
+        let mut findings = Vec::new();
+        if life.is_none() {
+            findings.push("neither copy of the image's life can be read: counts since it was made are lost".to_owned());
+        }
+        let entries = old::blocks(&file, &places, &geometry).map_err(cannot_read)?;
+        let most = entries.iter().flatten().map(|(block, _)| block.erases).max().unwrap_or(0);
+        let damaged_entries = entries.iter().filter(|entry| entry.is_none()).count();
+        let mut old = Self {
+            file,
+            geometry,
+            places,
+            blocks: Vec::new(),
+            slots: Vec::new(),
+            life: life.clone().unwrap_or_default(),
+            findings,
+        };
+        let mut damaged_tags = 0;
+        let mut bytes = vec![0; geometry.pages_per_block() as usize * TAG_BYTES];
+        for (block, entry) in (0..).zip(entries) {
+            let (entry, is_erasing) = entry.unwrap_or((Block { erases: most, ..Block::default() }, false));
+            let offset = old.places.tags + u64::from(block) * bytes.len() as u64;
+            header::read_up_to(&old.file, &mut bytes, offset).map_err(cannot_read)?;
+            for tag in bytes.as_chunks::<TAG_BYTES>().0 {
+                let slot = if is_erasing {
+                    Some(Slot::Erased)
+                } else {
+                    old.slot(old::tag(tag), block, described, life.is_some())
+                };
+                damaged_tags += usize::from(slot.is_none());
+                old.slots.push(slot.unwrap_or(Slot::Torn));
+            }
+            // What was to be erased was not needed any more: here it is erased.
+            old.blocks.push(Block { erases: entry.erases.saturating_add(u32::from(is_erasing)), ..entry });
+        }
+        for (count, what) in [(damaged_tags, "tags"), (damaged_entries, "entries of the block table")] {
+            if count > 0 {
+                old.findings.push(format!("{count} {what} are damaged"));
+            }
+        }
+        if damaged_tags + damaged_entries > 0 && !accept_damage {
+            return Err(LiveError::user(format!(
+                "{} is damaged: {}, so logical pages may show older content than they should. Restore it from a copy, or convert what is left \
+                 with --accept-damage",
+                path.display(),
+                old.findings.join(", ")
+            )));
+        }
+        Ok(old)
+    }
+
+    /// A tag as a slot of this version; none for a damaged one. Data are looked at where it is not promised that they are on the disk.
+    fn slot(&mut self, tag: OldTag, block: u32, described: &Description, knows_synced: bool) -> Option<Slot> {
+        let (tag, body) = match tag {
+            OldTag::Erased => return Some(Slot::Erased),
+            OldTag::Torn => return Some(Slot::Torn),
+            OldTag::Unstable => return Some(Slot::Unstable),
+            OldTag::Damaged => return None,
+            OldTag::Programmed(tag, body) => (tag, body),
+        };
+        if !is_of(&tag, body, block, &self.geometry, described.logical_pages) {
+            return None;
+        }
+        let is_unsynced = knows_synced && tag.seq > self.life.synced_seq;
+        let is_whole = match body {
+            Body::Data { crc } | Body::Own { crc, .. } if is_unsynced => {
+                self.data(self.slots.len(), body).is_ok_and(|data| crc32c::crc32c(&data) == crc)
+            }
+            _ => true,
+        };
+        Some(if is_whole { Slot::Programmed(tag, body) } else { Slot::Torn })
+    }
+
+    fn data(&self, page: usize, body: Body) -> std::io::Result<Vec<u8>> {
+        let page_bytes = self.geometry.page_size_bytes();
+        let length = match body {
+            Body::None => 0,
+            Body::Data { .. } => page_bytes,
+            Body::Own { length, .. } => length,
+        };
+        let mut data = vec![0; length as usize];
+        header::read_up_to(&self.file, &mut data, self.places.data + page as u64 * u64::from(page_bytes))?;
+        Ok(data)
+    }
+
+    fn write(&self, new: &mut ImageFile, description: &Description) -> Result<(), LiveError> {
+        let places = Places::of(&self.geometry);
+        let cannot = |error: std::io::Error| {
+            LiveError::user(format!(
+                "cannot convert an image of version {OLD_VERSION}: {error}; the old one is as it was"
+            ))
+        };
+        let seqs = self.slots.iter().filter_map(|slot| match slot {
+            Slot::Programmed(tag, _) => Some(tag.seq),
+            _ => None,
+        });
+        let touched = self.slots.iter().filter(|slot| **slot != Slot::Erased).count() as u64;
+        let life = Life { synced_seq: seqs.max().unwrap_or(0), touched_pages: Some(touched), ..self.life.clone() };
+        write_new(new, &self.geometry, &self.blocks, &life).map_err(cannot)?;
+        let pages_per_block = self.geometry.pages_per_block() as usize;
+        for (block, slots) in self.slots.chunks(pages_per_block).enumerate() {
+            let first = block * pages_per_block;
+            let written = |(page, slot): (usize, &Slot)| match slot {
+                Slot::Erased => [0; SLOT_BYTES],
+                slot => encode(page, self.blocks[block].erases, *slot),
+            };
+            let bytes: Vec<u8> = (first..).zip(slots).flat_map(written).collect();
+            if slots.iter().any(|slot| *slot != Slot::Erased) {
+                places.slot(first).into_iter().try_for_each(|offset| new.write(&bytes, offset)).map_err(cannot)?;
+            }
+            for (page, slot) in (first..).zip(slots) {
+                if let Slot::Programmed(_, body) = slot {
+                    let data = self.data(page, *body).map_err(cannot)?;
+                    new.write_all_at(&data, places.data(page)).map_err(cannot)?;
+                }
+            }
+        }
+        header::write(new, description, places.end)?;
+        new.sync_all().map_err(cannot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use flash::Store;
+
+    use super::super::load::{Purpose, load};
+    use super::super::testing::{Dice, PAGES, content, create, folder, read, start};
+    use super::super::{Image, check};
+    use super::*;
+
+    const PAGE: usize = 2048;
+
+    /// An image of version 1, byte by byte as its format was written down, with what an image of this version holds.
+    fn write_old(new: &Path, path: &Path) {
+        let file = File::open(new).expect("an image");
+        let description = header::read(&file).expect("a header").description;
+        let geometry = description.checked_geometry().expect("a shape");
+        let store = load(ImageFile::writable(file), &geometry, description.logical_pages, Purpose::Check)
+            .expect("readable")
+            .store;
+        let places = OldPlaces::of(&geometry);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).expect("a file");
+        file.set_len(places.end).expect("room");
+        let text = serde_json::to_vec(&description).expect("JSON");
+        for offset in [0, header::HEADER_BYTES] {
+            file.write_all_at(&header::framed(1, &text), offset).expect("written");
+        }
+        for (block, entry) in store.blocks.iter().enumerate().filter(|(_, entry)| **entry != Block::default()) {
+            let mut bytes = [0; old::ENTRY_BYTES];
+            bytes[..4].copy_from_slice(&entry.erases.to_le_bytes());
+            bytes[4] = entry.condition as u8;
+            let crc = crc32c::crc32c(&bytes[..12]);
+            bytes[12..].copy_from_slice(&crc.to_le_bytes());
+            file.write_all_at(&bytes, places.blocks + (block * old::ENTRY_BYTES) as u64).expect("written");
+        }
+        for page in 0..geometry.pages() as usize {
+            let Some(tag) = store.tag(page) else { continue };
+            let (own, data) = (store.loaded(page), store.content(page).expect("readable").1);
+            let area = own.as_deref().unwrap_or(&data);
+            let content = if own.is_some() { 2 } else { u8::from(!data.is_empty()) };
+            let mut bytes = [0; TAG_BYTES];
+            bytes[..21].copy_from_slice(&tag.head());
+            bytes[21] = 1;
+            if content > 0 {
+                bytes[4..8].copy_from_slice(&crc32c::crc32c(area).to_le_bytes());
+            }
+            let owner = tag.owner.map_or(0, |owner| owner.get() + 1);
+            let sixth = if content == 2 { area.len() as u32 } else { owner };
+            bytes[22..26].copy_from_slice(&sixth.to_le_bytes());
+            bytes[26] = content;
+            let crc = crc32c::crc32c(&bytes[..28]);
+            bytes[28..].copy_from_slice(&crc.to_le_bytes());
+            file.write_all_at(&bytes, places.tags + (page * TAG_BYTES) as u64).expect("written");
+            file.write_all_at(area, places.data + (page * PAGE) as u64).expect("written");
+        }
+        let mut slots = super::super::life::LifeSlots::read(&file, places.life).slots;
+        slots.write(&mut ImageFile::writable(file), &store.life).expect("written");
+    }
+
+    /// A new image and an old one that hold the same, what their pages hold, and how often blocks were erased.
+    fn pair(scheme: &str, folder: &Path) -> (PathBuf, Vec<u32>, Vec<u32>) {
+        let (new, old) = (folder.join("new.img"), folder.join("old.img"));
+        let can = ftl::registry::entry(scheme)
+            .expect("known")
+            .parameters
+            .iter()
+            .any(|parameter| parameter.name == "checkpoint");
+        let settings = BTreeMap::from([("checkpoint".to_owned(), "summaries".to_owned())]);
+        create(&new, scheme, if can { &settings } else { const { &BTreeMap::new() } }, PAGE);
+        let (mut drive, mut held, mut dice) = (start(&new), vec![0; PAGES as usize], Dice(5));
+        for round in 1..=400 {
+            let page = dice.below(PAGES);
+            drive.write(page * PAGE as u64, &content(page, round, PAGE)).expect("written");
+            held[page as usize] = round;
+        }
+        drive.stop().expect("stopped");
+        let erases = drive.erase_counts();
+        drop(drive);
+        write_old(&new, &old);
+        (old, held, erases)
+    }
+
+    fn compare(path: &Path, held: &[u32]) {
+        let mut drive = start(path);
+        assert_eq!(drive.findings().sentences(), Vec::<String>::new());
+        for (page, &round) in held.iter().enumerate() {
+            let expected = if round == 0 { vec![0; PAGE] } else { content(page as u64, round, PAGE).to_vec() };
+            assert_eq!(read(&mut drive, page as u64), Ok(expected), "page {page}");
+        }
+    }
+
+    #[test]
+    fn an_old_image_is_refused_with_the_way_to_convert_it_and_then_nothing_is_lost() {
+        for scheme in ["page", "fast", "block", "dftl"] {
+            let folder = folder();
+            let (path, held, erases) = pair(scheme, folder.path());
+            let before = std::fs::read(&path).expect("the old image");
+            for refused in [Image::open(&path, false).err().expect("refused"), check(&path).expect_err("refused")] {
+                assert!(refused.to_string().contains("ftlkit image upgrade"), "{refused}");
+            }
+            let beside = folder.path().join("upgraded.img");
+            let made = upgrade(&path, Some(&beside), false).expect("converted");
+            assert_eq!((made.image.as_path(), made.findings.len()), (beside.as_path(), 0));
+            assert!(std::fs::read(&path).expect("the old image") == before, "the old image is as it was");
+            let in_place = upgrade(&path, None, false).expect("converted");
+            assert_eq!((in_place.image, in_place.pages), (path.clone(), made.pages));
+            for image in [&beside, &path] {
+                let report = check(image).expect("an image");
+                assert!(report.is_sound, "{scheme}: {:?}", report.problems);
+                compare(image, &held);
+            }
+            let wear: u32 = start(&beside).erase_counts().iter().sum();
+            assert!(wear >= erases.iter().sum(), "{scheme}: {wear} erases are known, {erases:?} were counted");
+            let again = upgrade(&path, None, false).expect_err("refused").to_string();
+            assert!(again.contains("already"), "{again}");
+        }
+    }
+
+    #[test]
+    fn what_an_old_image_had_torn_or_half_erased_or_damaged_is_told() {
+        let folder = folder();
+        let (path, _, _) = pair("page", folder.path());
+        let file = OpenOptions::new().read(true).write(true).open(&path).expect("the old image");
+        let description = old::description(&file).expect("a header");
+        let geometry = description.checked_geometry().expect("a shape");
+        let places = OldPlaces::of(&geometry);
+        let at = |page: u64| places.tags + page * TAG_BYTES as u64;
+        // Block 0 was being erased; a page of block 1 is torn, one unstable, one damaged.
+        let mut entry = [0; old::ENTRY_BYTES];
+        (entry[0], entry[4]) = (41, 2);
+        let crc = crc32c::crc32c(&entry[..12]);
+        entry[12..].copy_from_slice(&crc.to_le_bytes());
+        file.write_all_at(&entry, places.blocks).expect("written");
+        file.write_all_at(&[0xFF; TAG_BYTES], at(8)).expect("written");
+        let mut unstable = [0; TAG_BYTES];
+        unstable[21] = 254;
+        file.write_all_at(&unstable, at(9)).expect("written");
+        let old = |accept| Old::read(file.try_clone().expect("a file"), &path, &description, geometry, accept);
+        let read = old(false).expect("whole");
+        assert_eq!((read.blocks[0].erases, &read.slots[..8]), (42, &[Slot::Erased; 8][..]));
+        assert_eq!(read.slots[8..10], [Slot::Torn, Slot::Unstable]);
+        file.write_all_at(&[0xA5; 3], at(10)).expect("written");
+        let refused = old(false).expect_err("refused").to_string();
+        assert!(refused.contains("1 tags are damaged") && refused.contains("--accept-damage"), "{refused}");
+        let accepted = old(true).expect("converted");
+        assert_eq!((accepted.slots[10], accepted.findings.len()), (Slot::Torn, 1));
+    }
+}
