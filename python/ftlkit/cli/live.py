@@ -109,7 +109,7 @@ def upgrade(
     path: Image,
     to: Annotated[
         Path | None,
-        typer.Argument(metavar="[NEW]", help="Where to write the new image; in the old one's place without it."),
+        typer.Argument(metavar="NEW", help="Where to write the new image; in the old one's place without it."),
     ] = None,
     accept_damage: Annotated[
         bool, typer.Option("--accept-damage", help="Convert what is left of a damaged image.")
