@@ -273,6 +273,13 @@ def test_a_model_stands_beside_a_simulation(study: Path, tmp_path: Path) -> None
     assert "Lookups" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+def test_a_claim_that_no_run_decides_is_not_measured(study: Path) -> None:
+    models = "".join(line for line in MODELS.splitlines(keepends=True) if "ftl = {" not in line)
+    study.write_text(models, encoding="utf-8")
+    with pytest.raises(fk.UserError, match="claim C1: it is measured, but the sweep both has only models"):
+        reproduce.load(study)
+
+
 BUFFERED = """
 [[sweeps]]
 id = "n"

@@ -175,3 +175,10 @@ def _check_references(plan: Plan, path: Path) -> None:
     for name, sweep in named:
         if sweep not in known:
             raise UserError(f"{path}: {name} names the sweep {sweep}; the sweeps are {', '.join(known)}.")
+    without_runs = [sweep.id for sweep in plan.sweeps if all(variant.model for variant in sweep.variants)]
+    for claim in plan.claims:
+        if claim.kind == "measured" and claim.measure["sweep"] in without_runs:
+            raise claim.wrong(
+                f"it is measured, but the sweep {claim.measure['sweep']} has only models, of which no run decides "
+                "anything: call it calibrated or an identity"
+            )
