@@ -89,6 +89,7 @@ struct Enterprise {
 #[derive(Clone, Copy, Debug)]
 struct Server {
     span_gib: u64,
+    runs: SmallRuns,
     write_share: f64,
     mean_gap_ns: u64,
     popularity: Popularity,
@@ -96,6 +97,15 @@ struct Server {
     small_and_medium: &'static [(u64, f64)],
     /// KiB and weight, from 16 KiB.
     large: &'static [(u64, f64)],
+}
+
+/// How a server's requests below 16 KiB follow each other.
+#[derive(Clone, Copy, Debug)]
+struct SmallRuns {
+    /// Streams at a time, alike in everything.
+    streams: u32,
+    /// Share of a stream's requests that go on where its last one ended.
+    sequential_share: f64,
 }
 
 /// How a server's requests below 16 KiB spread over extents of 64 KiB.
@@ -147,7 +157,9 @@ impl Server {
             sizes: Some(choice(sizes)),
             stream: None,
         };
-        let mut parts = vec![part(self.small_and_medium, self.popularity.pattern(), 0.0)];
+        let small = part(self.small_and_medium, self.popularity.pattern(), self.runs.sequential_share);
+        let one = Part { weight: small.weight / f64::from(self.runs.streams), ..small };
+        let mut parts = vec![one; self.runs.streams as usize];
         if !self.large.is_empty() {
             parts.push(part(self.large, popular_extents(LARGE_THETA, LARGE_EXTENT_KIB), LARGE_SEQUENTIAL_SHARE));
         }
