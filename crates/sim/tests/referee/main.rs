@@ -196,11 +196,31 @@ fn drawn_configurations_with_collections_agree() {
     let mut draw = draw(env("FTLKIT_SEED", 1));
     for number in 0..5 {
         let load = Load::Percent(draw.between(10, 60));
-        let case = Case { scheme: "page", settings: Vec::new(), written_percent: 100, ..drawn(&mut draw, load) };
+        let case = Case { scheme: "page", settings: Vec::new(), written_percent: 100, ..drawn_paged(&mut draw, load) };
         let judged = case.judge(&mut draw);
         let (by_queues, by_promises) = compare(&format!("page map {number}"), &case, &judged);
         assert!(judged.erases > 20, "{number}: only {} erases", judged.erases);
         assert!(by_queues < 0.005 && by_promises < 0.005, "{number}: more than 0.5 % apart");
+    }
+}
+
+/// Pages of the runs on one die.
+const ONE_DIE_PAGES: u64 = 32_768;
+
+/// Collections and mapping reads on one die, at any load: what is promised leaves no gaps, so both rules come to the same.
+#[test]
+fn drawn_configurations_on_one_die_agree_with_queues() {
+    let mut draw = draw(env("FTLKIT_SEED", 1));
+    for number in 0..10 {
+        let load = Load::Percent(draw.between(5, 80));
+        // From a fortieth to a tenth of the map in RAM.
+        let settings = vec![("cmt", (8 * ONE_DIE_PAGES / draw.between(10, 40)).to_string())];
+        let case = Case { settings, ..drawn(&mut draw, &[(1, 1)], ONE_DIE_PAGES as u32, &["dftl", "cdftl"], load) };
+        let judged = case.judge(&mut draw);
+        let (by_queues, by_promises) = compare(&format!("one die {number}"), &case, &judged);
+        let Judged { erases, mapping_reads, .. } = judged;
+        assert!(erases > 20 && mapping_reads > 1000, "{number}: {erases} erases, {mapping_reads} reads of the map");
+        assert!(by_queues < 0.001 && by_promises < 0.001, "{number}: more than 0.1 % apart");
     }
 }
 
@@ -211,7 +231,7 @@ fn drawn_configurations_with_collections_and_mapping_reads_agree() {
     let mut draw = draw(env("FTLKIT_SEED", 1));
     for number in 0..10 {
         let load = Load::Percent(draw.between(5, env("FTLKIT_LOAD", 25)));
-        let case = drawn(&mut draw, load);
+        let case = drawn_paged(&mut draw, load);
         let judged = case.judge(&mut draw);
         let (_, by_promises) = compare(&format!("demand-paged {number}"), &case, &judged);
         let Judged { erases, mapping_reads, .. } = judged;
@@ -228,14 +248,19 @@ fn env(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-/// A demand-paged case.
-fn drawn(draw: &mut Draw, load: Load) -> Case {
-    let (channels, dies_per_channel) = draw.one_of(&[(2, 1), (2, 2), (4, 1), (4, 2), (8, 1)]);
+/// A demand-paged case on several dies.
+fn drawn_paged(draw: &mut Draw, load: Load) -> Case {
+    drawn(draw, &[(2, 1), (2, 2), (4, 1), (4, 2), (8, 1)], 4096, &["dftl", "cdftl", "rftl"], load)
+}
+
+/// A case of one of `schemes` on one of `layouts` (channels, dies a channel).
+fn drawn(draw: &mut Draw, layouts: &[(u32, u32)], pages_per_die: u32, schemes: &[&'static str], load: Load) -> Case {
+    let (channels, dies_per_channel) = draw.one_of(layouts);
     let pages_per_block = draw.one_of(&[32, 64, 128]);
-    let blocks_per_plane = 4096 / pages_per_block;
+    let blocks_per_plane = pages_per_die / pages_per_block;
     let pages = u64::from(channels * dies_per_channel * blocks_per_plane * pages_per_block);
     Case {
-        scheme: draw.one_of(&["dftl", "cdftl", "rftl"]),
+        scheme: draw.one_of(schemes),
         // From a twentieth to half of the map in RAM, 8 bytes an entry.
         settings: vec![("cmt", (8 * pages / draw.between(2, 20)).to_string())],
         shape: shape(channels, dies_per_channel, blocks_per_plane, pages_per_block),
