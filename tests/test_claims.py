@@ -5,14 +5,16 @@ Workloads are look-alikes of each family, a uniform one, and real traces where t
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
 import ftlkit as fk
 from conftest import traces
-from ftlkit.metrics.derived import flash_time_ns, time_by_cause
-from ftlkit.report.load import fifths, is_overloaded
+from ftlkit.metrics.derived import flash_time_ns, time_by_cause, waiting
+from ftlkit.report.load import bearable, fifths, is_overloaded
+from ftlkit.report.why import LARGE
 from ftlkit.report.work import cache
 
 PRESETS = ("fin1", "fin2", "exchange", "web_0", "hm_0", "prxy_0", "iozone-4", "pctrace")
@@ -111,3 +113,63 @@ def test_requests_that_arrive_at_once_need_a_closed_loop() -> None:
     told = [caution for caution in found.verdict.cautions if "arrive" in caution]
     assert told == ["All requests arrive at once, so response times tell how many there are. Use a closed loop."]
     assert not any("arrive" in caution for caution in fk.compare(**asked, loop="closed").verdict.cautions)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_parts_of_response_times_add_up_and_those_of_the_distance_to_the_distance(name: str) -> None:
+    found = fk.compare(ftls="page,dftl,fast", precondition="fill", **chosen(name)).document["runs"]
+    parts = [waiting(run) for run in found]
+    means = [run["response_ns"]["all"]["mean"] or 0.0 for run in found]
+    for run, mean, of_run in zip(found, means, parts, strict=True):
+        assert sum(of_run.values()) == pytest.approx(mean, rel=1e-6), run["label"]
+        beyond = sum(of_run.get(part, 0.0) - parts[0].get(part, 0.0) for part in {*of_run, *parts[0]})
+        assert beyond == pytest.approx(mean - means[0], abs=1e-6 * max(mean, means[0])), run["label"]
+
+
+CURES: dict[str, tuple[str, str, dict[str, str], dict[str, float]]] = {
+    "mapping": ("steady", "dftl", {"cmt": WHOLE}, {}),
+    "collection": ("steady", "page", {}, {"spare": 0.5}),
+    "merge": ("fill", "fast", {"name": "page"}, {}),
+}
+"""For a cause of waiting: how the device is prepared, a scheme that has the cause, and what takes it away."""
+
+BRIEF = [name for name in (*PRESETS, "uniform") if name not in ("exchange", "pctrace")]
+"""Those that touch little enough to be prepared to a steady state in a moment."""
+
+
+@pytest.mark.parametrize("cause", CURES)
+@pytest.mark.parametrize("name", BRIEF)
+def test_what_is_named_as_a_cause_is_saved_without_it(name: str, cause: str) -> None:
+    """At least half of the time that the verdict gives to a cause goes when the cause does."""
+    asked = chosen(name)
+    precondition, ftl, settings, device = CURES[cause]
+    sick = fk.run(ftl=ftl, precondition=precondition, **asked).document["runs"][0]
+    asked["device"] = asked["device"] | device
+    sound = fk.run(ftl={"name": ftl} | settings, precondition=precondition, **asked).document["runs"][0]
+    part = sum(time for (_, each), time in waiting(sick).items() if each in (cause, f"{cause}_collection"))
+    before, after = (run["response_ns"]["all"]["mean"] or 0.0 for run in (sick, sound))
+    if part >= LARGE * before:
+        assert before - after >= part / 2
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_no_order_of_requests_beats_what_is_said_that_a_device_bears(name: str) -> None:
+    asked = chosen(name) | {"ftls": "page,dftl,fast", "precondition": "fill"}
+    open_loop = fk.compare(**asked).document["runs"]
+    closed = fk.compare(**asked, loop="closed", queue_depth=256).document["runs"]
+    for said, done in zip(open_loop, closed, strict=True):
+        most, reached = bearable(said), done["iops"]
+        assert most is None or reached is None or reached <= 1.05 * most, said["label"]
+    # The order by what they bear is that in which they are done, where it is not close.
+    for a, b in itertools.permutations(range(len(closed)), 2):
+        bears = [bearable(open_loop[each]) or 0.0 for each in (a, b)]
+        if all(bears) and bears[0] > 2 * bears[1]:
+            assert (closed[a]["iops"] or 0.0) > (closed[b]["iops"] or 0.0)
+
+
+def test_a_filled_device_reads_flash() -> None:
+    """The advice given where reads found nothing."""
+    asked = chosen("web_0") | {"ftls": "page,dftl"}
+    assert any("never been written" in caution for caution in fk.compare(**asked, precondition="none").verdict.cautions)
+    filled = fk.compare(**asked, precondition="fill")
+    assert [run["reads_without_flash"] for run in filled.document["runs"]] == [0.0, 0.0]

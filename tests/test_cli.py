@@ -61,7 +61,8 @@ def test_options_reach_the_study(call: Callable[..., Result], tmp_path: Path) ->
     study = json.loads((tmp_path / "r.json").read_text())["study"]
     assert study["ftl"][0]["cmt"] == "96KiB"
     assert (study["seed"], study["host"], study["device"]["spare"]) == (9, {"loop": "closed", "queue_depth": 4}, 0.2)
-    assert study["run"] == {"precondition": "fill", "samples": 10, "verify": True, "classes": True}
+    asked = {"precondition": "fill", "samples": 10, "verify": True, "classes": True}
+    assert study["run"] == asked | {"skip": 0, "waiting": True}
     assert (study["workload"]["requests"], study["workload"]["align_offset"]) == (500, 4096)
     assert (
         call(

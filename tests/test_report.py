@@ -123,7 +123,7 @@ def test_the_same_results_give_the_same_page(text: str) -> None:
 
 def test_real_results_are_drawn(results: fk.Results) -> None:
     found = Page(page(results))
-    assert [figure["id"] for figure in found.all("figure")] == CHARTS + LOG_CHARTS
+    assert [figure["id"] for figure in found.all("figure")] == [CHARTS[0], "response-parts", *CHARTS[1:], *LOG_CHARTS]
 
 
 def test_the_study_in_the_page_runs_again(results: fk.Results, tmp_path: Any) -> None:  # noqa: ANN401 - pytest's path

@@ -94,13 +94,13 @@ def test_reasons_are_the_parts_of_the_distance_that_were_measured() -> None:
     fast["service_ns"] = {"host": 75_000.0, "merge": 400_000.0}
     text = of(document)
     assert (
-        "A request to page takes 100 µs on average: 75.0 µs its own host pages and 20.0 µs waiting behind garbage "
+        "A request to page takes 100 µs on average: 75.0 µs on its own host pages and 20.0 µs waiting behind garbage "
         "collection." in text
     )
-    assert "fast takes 800 µs longer than page: 400 µs waiting behind merges and 400 µs its own merges." in text
+    assert "fast takes 800 µs longer than page: 400 µs waiting behind merges and 400 µs on its own merges." in text
     page["waiting_ns"] = {"collection": 90_000.0, "host": 5_000.0}
     page["service_ns"] = {"host": 5_000.0}
-    assert "and 400 µs its own merges, less 90.0 µs waiting behind garbage collection." in of(document)
+    assert "and 400 µs on its own merges, less 90.0 µs waiting behind garbage collection." in of(document)
 
 
 def test_ram_is_weighed_against_response() -> None:
@@ -144,7 +144,9 @@ def overload(document: Document, labels: list[str]) -> None:
             "offered_iops": 1_000.0,
             "sustainable_iops": 4_000.0 / (place + 1),
             "utilisation_max": 0.5,
+            "busiest": "die 3",
             "outlasts_arrivals_ns": 0,
+            "backlog_ns": None,
             "backlog_grows": run["label"] in labels,
             "is_overloaded": run["label"] in labels,
         }
@@ -157,7 +159,7 @@ def test_runs_that_fell_behind_are_not_ranked_by_their_queue() -> None:
     text = of(document)
     assert "page answers fastest" in text, "whatever response times a queue gave"
     assert "block does not keep up with the arrivals of 1.00 k requests a second." in text
-    assert "can bear: page 4.00 k, dftl 1.00 k, fast 1.33 k, block 2.00 k." in text
+    assert "can bear at most: page 4.00 k, dftl 1.00 k, fast 1.33 k, block 2.00 k." in text
 
 
 def test_where_none_keeps_up_what_each_can_bear_decides() -> None:
@@ -217,3 +219,17 @@ def test_a_worn_out_device_is_told_with_its_own_words() -> None:
     text = of(document)
     assert "fast at request 1,234 (device is read-only: 9 of 9 spares)" in text
     assert "Figures are of the requests before" in text
+
+
+def test_reads_of_what_was_never_written_are_told() -> None:
+    document = sample.document()
+    for run, share in zip(document["runs"], (0.992, 0.9923, 0.0, 0.004), strict=True):
+        run["reads_without_flash"] = share
+    assert "99.2 % of page reads found a page that had never been written, and read no flash" in of(document)
+    assert "Fill the device first" not in of(document), "it was filled"
+    for run in document["runs"]:
+        run["precondition"] = None
+    assert "Fill the device first (precondition = fill)." in of(document)
+    for run in document["runs"]:
+        run["reads_without_flash"] = 0.0
+    assert "never been written" not in of(document)

@@ -7,6 +7,7 @@ wrap.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,44 @@ def flash_time(results: Results) -> AnyChart | None:
     times = _caused(results).group_by("label", "cause", maintain_order=True).agg(pl.col("time_ns").sum())
     frame = times.filter(pl.col("time_ns") > 0)
     return _bars(results, frame, "time_ns", "share of flash time", normalise=True)
+
+
+def response_parts(results: Results) -> AnyChart | None:
+    """What mean response times are made of: waiting behind each cause, and own operations."""
+    order = {(part, cause): i for i, (part, cause) in enumerate(itertools.product(("service", "waiting"), CAUSES))}
+    frame = results.waiting.filter(pl.col("mean_ns") > 0)
+    if frame.is_empty():
+        return None
+    frame = frame.with_columns(
+        pl.Series(
+            "order", [order.get((part, cause), len(order)) for part, cause in frame.select("part", "cause").rows()]
+        ),
+        (pl.col("mean_ns") / pl.col("mean_ns").sum().over("label")).alias("share"),
+    )
+    present = [cause for cause in CAUSES if cause in frame["cause"].unique()]
+    bars = (
+        alt.Chart(_values(frame))
+        .mark_bar(cornerRadius=1)
+        .encode(
+            y=_run_axis(results),
+            x=alt.X(
+                "mean_ns:Q", title="share of mean response", stack="normalize", axis=alt.Axis(format="~%", tickCount=5)
+            ),
+            color=alt.Color(
+                "cause:N", legend=None, scale=alt.Scale(domain=present, range=[CAUSES[c] for c in present])
+            ),
+            opacity=alt.Opacity("part:N", legend=None, scale=alt.Scale(domain=["service", "waiting"], range=[1, 0.55])),
+            order="order:O",
+            tooltip=[
+                "label:N",
+                "part:N",
+                "cause:N",
+                _time_tip("mean_ns", "mean"),
+                alt.Tooltip("share:Q", format=".1%"),
+            ],
+        )
+    )
+    return sized(bars, BAR * len(results.labels))
 
 
 def _caused(results: Results) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ftlkit.metrics import COLUMNS
+from ftlkit.metrics.derived import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -86,6 +87,11 @@ def _class_cdf(run: Run) -> Iterator[Row]:
             yield latency["name"], part, float(time), float(share)
 
 
+def _waiting(run: Run) -> Iterator[Row]:
+    for (part, cause), time in waiting(run).items():
+        yield part, cause, time
+
+
 _TIMELINE: Columns = {
     "die": (_WHOLE, "the die that was held; 0 with serial pricing"),
     "op": (_TEXT, "`read`, `program` or `erase`"),
@@ -139,6 +145,16 @@ FRAMES: dict[str, Frame] = {
             "time_ns": (_WHOLE, "their service times, summed"),
         },
         _operations,
+    ),
+    "waiting": _frame(
+        "a run, part of the response time and cause; the times of a run add up to its mean response; empty without "
+        "`run.waiting`",
+        {
+            "part": (_TEXT, "`waiting` for what held its die or channel, or `service`, the request's own operations"),
+            "cause": (_TEXT, "of what was waited for, or of the own operation; `controller`: between operations"),
+            "mean_ns": (_REAL, "mean over all reads and writes"),
+        },
+        _waiting,
     ),
     "cdf": _frame(
         "a run, kind of requests and point of the distribution of response times",

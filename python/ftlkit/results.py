@@ -64,6 +64,11 @@ class Results:
         return self.frame("operations")
 
     @cached_property
+    def waiting(self) -> pl.DataFrame:
+        """What response times are made of: one row a run, part (`waiting`, `service`) and cause with `mean_ns`."""
+        return self.frame("waiting")
+
+    @cached_property
     def cdf(self) -> pl.DataFrame:
         """Response times: `share` of a run's `requests` (`all`, `read`, `write`) took `response_ns` or less."""
         return self.frame("cdf")

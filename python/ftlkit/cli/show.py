@@ -26,9 +26,10 @@ _CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p99", "longest")
 def show(results: Results, console: Console) -> None:
     """Print results."""
     runs = results.document["runs"]
-    for line in (reading(results.document), preparation(results.document)):
+    prepared = preparation(results.document)
+    for line in (reading(results.document), prepared and f"{prepared[0].upper()}{prepared[1:]}"):
         if line:
-            console.print(f"{line[0].upper()}{line[1:]}.", highlight=False, markup=False)
+            console.print(f"{line}.", highlight=False, markup=False)
     if runs:
         console.print(_runs(runs).fitted(console))
         _section(console, "Response times", _chosen(responses(results), "kind", [*RESPONSES], _RESPONSES, RESPONSES))

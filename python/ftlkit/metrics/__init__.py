@@ -21,8 +21,8 @@ COLUMNS: dict[str, Metric] = {name: metric for name, metric in METRICS.items() i
 
 PARTS: dict[str, str] = {
     "operations": "`Results.operations`",
-    "waiting_ns": "the verdict's reasons; by request with `--requests-out`",
-    "service_ns": "the verdict's reasons; by request with `--requests-out`",
+    "waiting_ns": "`Results.waiting`; by request with `--requests-out`",
+    "service_ns": "`Results.waiting`; by request with `--requests-out`",
     "load": "`offered_iops`, `sustainable_iops`, `utilisation_max`, `outlasts_arrivals_ns`, `is_overloaded`",
     "skipped_requests": "the study's `run.skip`",
     "cdf": "`Results.cdf`",

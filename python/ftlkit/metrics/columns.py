@@ -105,6 +105,9 @@ _TIMES = (
         _REAL,
         "load.sustainable_iops",
         HIGHER,
+        "bears at most",
+        "bears",
+        when="is_overloaded",
     ),
     Metric(
         "utilisation_max",

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 FEW_REQUESTS = 10_000
 """Below this fewer than a hundred requests lie beyond the 99th percentile, and one merge more or less moves it."""
 
+UNWRITTEN = 0.01
+"""From this share on, reads that cost nothing move a mean by more than its last digit."""
+
 FILLING = 1.25
 """Write amplification that ends this many times higher than it began had not settled."""
 
@@ -25,6 +28,7 @@ def cautions(results: Results) -> list[str]:
         _cancelled(results),
         _worn_out(runs),
         _overload(results),
+        _unwritten(runs),
         _filling(results),
         _few(results),
         _fresh(runs),
@@ -69,6 +73,21 @@ def _overload(results: Results) -> str | None:
         f"More requests arrive than {names(behind)} can serve, so queues grow until the end: these response times "
         "measure the length of the trace as much as the scheme. Lower the load (speedup below 1), or use a closed loop."
     )
+
+
+def _unwritten(runs: list[Run]) -> str | None:
+    """Reads of pages that hold nothing, which cost nothing."""
+    found = [(run["label"], share) for run in runs if (share := run.get("reads_without_flash") or 0.0) >= UNWRITTEN]
+    if not found:
+        return None
+    lowest, highest = (units.share(function(share for _, share in found)) for function in (min, max))
+    span = lowest if lowest == highest else f"{lowest} to {highest}"
+    text = (
+        f"{span} of page reads found a page that had never been written, and read no flash: read times are largely "
+        "those of an empty device."
+    )
+    filled = all(run["precondition"] for run in runs)
+    return text if filled else f"{text} Fill the device first (precondition = fill)."
 
 
 def _filling(results: Results) -> str | None:

@@ -73,6 +73,13 @@ _FIGURES: tuple[tuple[str, str, str, str, Callable[[Results], charts.AnyChart | 
         charts.class_latency,
     ),
     (
+        "response-parts",
+        "What response times are made of",
+        "Share of the mean response: solid, the request's own operations; pale, waiting behind those of others.",
+        "causes",
+        charts.response_parts,
+    ),
+    (
         "operations",
         "Flash operations by cause",
         "Flash pages read and programmed for each page that the host read or wrote; shorter is better.",

@@ -28,6 +28,7 @@ def page(results: Results) -> str:
     """The report's HTML."""
     document = results.document
     seen = {operation["cause"] for run in document["runs"] for operation in run["operations"] if operation["count"]}
+    seen |= set(results.waiting["cause"])
     return template("page.html.j2").render(
         title=document["study"].get("name") or f"Translation layers on {document['workload']['name']}",
         document=document,
@@ -36,6 +37,7 @@ def page(results: Results) -> str:
         operations=tables.operations(results),
         responses=tables.responses(results),
         response_columns=tables.RESPONSES,
+        parts=tables.parts(results),
         footprints=tables.footprints(results),
         classes=tables.classes(results),
         class_columns=tables.CLASS_COLUMNS,

@@ -27,6 +27,7 @@ CAUSES: dict[str, str] = {
     "relocation": "#4f8a3c",
     "recovery": "#a8649c",
     "checkpoint": "#4c6fd1",
+    "controller": "#857a5c",
 }
 """Colour of each cause, in the order in which bars stack them."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit import units
 from ftlkit.metrics import COLUMNS, HIGHER, METRICS, TAIL, Metric
+from ftlkit.metrics.derived import waiting
 from ftlkit.report.work import cause_name
 
 if TYPE_CHECKING:
@@ -71,6 +72,19 @@ def responses(results: Results) -> list[Json]:
             if served.get("count"):
                 cells = [units.duration(served.get(key)) for key in RESPONSES]
                 rows.append({"label": run["label"], "kind": name, "cells": cells})
+    return rows
+
+
+def parts(results: Results) -> list[Json]:
+    """What mean response times are made of: one row a run, part and cause, the largest first."""
+    words = {"waiting": "waiting behind", "service": "own"}
+    rows = []
+    for run in results.document["runs"]:
+        times = waiting(run)
+        whole = sum(times.values())
+        for (part, cause), time in sorted(times.items(), key=lambda each: -each[1]):
+            cells = [units.duration(time), units.share(time / whole if whole else None)]
+            rows.append({"label": run["label"], "part": f"{words[part]} {cause_name(cause)}", "cells": cells})
     return rows
 
 

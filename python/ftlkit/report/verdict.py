@@ -114,7 +114,7 @@ def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
         times = ", ".join(f"{run['label']} {units.duration(_flash_time(run))}" for run in behind)
         return f"{start}. Flash time for each request, which does not depend on the queue: {times}."
     loads = [f"{run['label']} {units.rate(bearable(run))}" for run in (*ahead, *behind) if bearable(run)]
-    return f"{start}. Requests a second that each can bear: {', '.join(loads)}."
+    return f"{start}. Requests a second that each can bear at most: {', '.join(loads)}."
 
 
 def _alone(run: Run) -> str:

@@ -61,4 +61,4 @@ def _of_which(parts: list[tuple[tuple[str, str], float]]) -> str:
 
 def _words(kind: str, cause: str) -> str:
     """What a part of a response is."""
-    return f"waiting behind {cause_name(cause)}" if kind == "waiting" else f"its own {cause_name(cause)}"
+    return f"waiting behind {cause_name(cause)}" if kind == "waiting" else f"on its own {cause_name(cause)}"

@@ -26,6 +26,7 @@ _NAMES = {
     "relocation": "emptying blocks that fail",
     "recovery": "recovery after power cuts",
     "checkpoint": "summaries for recovery",
+    "controller": "the controller's RAM and registers",
 }
 
 
