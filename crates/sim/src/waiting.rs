@@ -21,7 +21,7 @@ use ftl::{Cause, Op};
 use crate::Latencies;
 use crate::timeline::Placed;
 pub(crate) use ledger::ByCause;
-use ledger::{ChannelLedger, DieLedger};
+use ledger::Ledger;
 
 /// The parts of one request's time, or of many, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,8 +53,8 @@ struct Step {
 /// Watches who holds what, and splits requests' time.
 pub(crate) struct Waiting {
     latencies: Latencies,
-    dies: Vec<DieLedger>,
-    channels: Vec<ChannelLedger>,
+    dies: Vec<Ledger>,
+    channels: Vec<Ledger>,
     dies_per_channel: u32,
     /// Operations of the request in hand.
     steps: Vec<Step>,
@@ -68,8 +68,8 @@ impl Waiting {
         let dies = (channels * dies_per_channel).max(1);
         Self {
             latencies,
-            dies: (0..dies).map(|_| DieLedger::default()).collect(),
-            channels: (0..channels).map(|_| ChannelLedger::new(latencies.transfer_ns)).collect(),
+            dies: (0..dies).map(|_| Ledger::default()).collect(),
+            channels: (0..channels).map(|_| Ledger::default()).collect(),
             dies_per_channel,
             steps: Vec::new(),
             is_open: false,
@@ -96,7 +96,12 @@ impl Waiting {
         }
         self.dies[die as usize].hold(start_ns, end_ns, task.cause, now);
         if let Some(transfer) = transfer_ns {
-            self.channels[(die / self.dies_per_channel) as usize].hold(transfer, task.cause, now);
+            self.channels[(die / self.dies_per_channel) as usize].hold(
+                transfer,
+                transfer + self.latencies.transfer_ns,
+                task.cause,
+                now,
+            );
         }
     }
 

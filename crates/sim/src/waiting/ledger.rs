@@ -1,7 +1,9 @@
 //! For which cause a resource was held, and when.
 //!
-//! A die's operations come in order of time but for those that fill a gap near the end. They are kept in blocks that each begin with the
-//! sums so far, so that a stretch of any length costs two searches and two short walks: in overload an operation waits behind thousands.
+//! A die's operations come in order of time but for those that fill a gap; a channel's transfers come in any order. Both are kept in
+//! blocks that each begin with the sums so far, so that a stretch of any length costs two searches and two short walks: in overload
+//! an operation waits behind thousands. Beyond [`MOST_BLOCKS`] pairs of blocks in the middle become one each, which knows only its
+//! sums, taken as spread evenly over it. So time and memory are bounded, and what is next and what is last stays exact.
 
 use std::collections::VecDeque;
 
@@ -10,8 +12,14 @@ use ftl::Cause;
 /// Nanoseconds by cause.
 pub(crate) type ByCause = [u64; Cause::COUNT];
 
-/// Operations of a block: half the longest walk.
-const BLOCK: usize = 16;
+/// Stretches of a block: half the longest walk.
+const BLOCK: usize = 32;
+
+/// Blocks of a resource before some are joined: a backlog of sixty thousand stretches or more is kept to the nanosecond.
+const MOST_BLOCKS: usize = 2048;
+
+/// Blocks that are never joined, at each end.
+const EXACT_BLOCKS: usize = 256;
 
 /// A stretch for which one cause held the resource.
 #[derive(Clone, Copy)]
@@ -21,80 +29,175 @@ struct Held {
     cause: Cause,
 }
 
-impl Held {
-    /// Nanoseconds of it in `from..to`.
-    fn within(self, from: u64, to: u64) -> u64 {
-        self.end.min(to).saturating_sub(self.start.max(from))
-    }
-}
-
 struct Block {
-    /// Sums up to its first stretch.
+    /// Begin of its first stretch.
+    start: u64,
+    /// Sums up to then.
     before: ByCause,
+    /// End and cause of its last stretch.
+    end: u64,
+    last: Cause,
+    /// In order of time; empty when the block was joined of others.
     held: Vec<Held>,
 }
 
-/// Who held a die.
+impl Block {
+    fn new(before: ByCause, first: Held) -> Self {
+        Self { start: first.start, before, end: first.end, last: first.cause, held: vec![first] }
+    }
+
+    fn is_joined(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Adds a stretch after all others.
+    fn append(&mut self, new: Held) {
+        match self.held.last_mut() {
+            Some(last) if (last.end, last.cause) == (new.start, new.cause) => last.end = new.end,
+            _ => self.held.push(new),
+        }
+        (self.end, self.last) = (new.end, new.cause);
+    }
+
+    /// The first moment from `moment` on at which nothing that is known here is held.
+    fn free_from(&self, moment: u64) -> u64 {
+        if self.is_joined() {
+            return moment;
+        }
+        let first = self.held.partition_point(|held| held.start <= moment).saturating_sub(1);
+        let mut free = moment;
+        for held in &self.held[first..] {
+            if held.start > free {
+                break;
+            }
+            free = free.max(held.end);
+        }
+        free
+    }
+
+    /// Puts in the front of a stretch that begins where nothing is held, up to `next`; returns how many nanoseconds.
+    fn insert(&mut self, mut new: Held, next: u64) -> u64 {
+        let place = self.held.partition_point(|held| held.start < new.start);
+        new.end = new.end.min(self.held.get(place).map_or(next, |held| held.start));
+        if new.start >= new.end {
+            return 0;
+        }
+        if !self.is_joined() {
+            self.held.insert(place, new);
+        }
+        self.start = self.start.min(new.start);
+        if new.end > self.end {
+            (self.end, self.last) = (new.end, new.cause);
+        }
+        new.end - new.start
+    }
+}
+
+/// Who held a die or a channel.
 #[derive(Default)]
-pub(super) struct DieLedger {
+pub(super) struct Ledger {
     blocks: VecDeque<Block>,
     /// Sums up to the end of the last stretch.
     total: ByCause,
 }
 
-impl DieLedger {
-    /// Adds what held the die in `from..to` to `sums`, by cause; returns the nanoseconds that someone held it, and who held it last.
+impl Ledger {
+    /// Adds what held the resource in `from..to` to `sums`, by cause; returns the nanoseconds that someone held it, and who held it
+    /// last.
     pub(super) fn held(&self, from: u64, to: u64, sums: &mut ByCause) -> (u64, Option<Cause>) {
         let (earlier, _) = self.until(from);
         let (later, last) = self.until(to);
-        let mut covered = 0;
+        let mut left = to - from;
         for ((sum, later), earlier) in sums.iter_mut().zip(later).zip(earlier) {
-            *sum += later - earlier;
-            covered += later - earlier;
+            // Sums of joined blocks are rounded, and so may be some nanoseconds too many.
+            let ns = (later - earlier).min(left);
+            *sum += ns;
+            left -= ns;
         }
-        (covered, last.filter(|last| last.end > from).map(|last| last.cause))
+        (to - from - left, last.filter(|&(end, _)| end > from).map(|(_, cause)| cause))
     }
 
-    /// Sums up to a moment, and the last stretch that begins before it.
-    fn until(&self, moment: u64) -> (ByCause, Option<Held>) {
-        let after = self.blocks.partition_point(|block| block.held[0].start < moment);
-        let Some(block) = after.checked_sub(1).map(|index| &self.blocks[index]) else {
-            return (self.blocks.front().map_or(self.total, |block| block.before), None);
+    /// Sums up to a moment, and end and cause of the last stretch that begins before it.
+    fn until(&self, moment: u64) -> (ByCause, Option<(u64, Cause)>) {
+        let after = self.blocks.partition_point(|block| block.start < moment);
+        let Some(index) = after.checked_sub(1) else {
+            return (self.before(0), None);
         };
+        let block = &self.blocks[index];
+        if block.end <= moment {
+            return (self.before(after), Some((block.end, block.last)));
+        }
+        if block.is_joined() {
+            return (self.share(index, moment), Some((block.end, block.last)));
+        }
         let (mut sums, mut last) = (block.before, None);
         for held in block.held.iter().take_while(|held| held.start < moment) {
             sums[held.cause as usize] += held.end.min(moment) - held.start;
-            last = Some(*held);
+            last = Some((held.end, held.cause));
         }
         (sums, last)
     }
 
-    /// The die is held for a cause. Nothing begins before `now` any more.
-    pub(super) fn hold(&mut self, start: u64, end: u64, cause: Cause, now: u64) {
-        self.forget(now);
-        let new = Held { start, end, cause };
-        match self.blocks.back_mut().and_then(|block| block.held.last_mut()) {
-            Some(last) if start < last.end => self.fill(new),
-            Some(last) if start == last.end && cause == last.cause => last.end = end,
-            _ => match self.blocks.back_mut() {
-                Some(block) if block.held.len() < BLOCK => block.held.push(new),
-                _ => self.blocks.push_back(Block { before: self.total, held: vec![new] }),
-            },
-        }
-        self.total[cause as usize] += end - start;
+    /// Sums up to the begin of a block, or of all there are.
+    fn before(&self, index: usize) -> ByCause {
+        self.blocks.get(index).map_or(self.total, |block| block.before)
     }
 
-    /// A stretch fills a gap. Gaps are remembered for a while only, so it is near the end.
-    fn fill(&mut self, new: Held) {
-        let after = self.blocks.partition_point(|block| block.held[0].start < new.start);
-        let index = after.saturating_sub(1);
-        let block = &mut self.blocks[index];
-        let place = block.held.partition_point(|held| held.start < new.start);
-        block.held.insert(place, new);
+    /// Sums up to a moment within a joined block.
+    fn share(&self, index: usize, moment: u64) -> ByCause {
+        let block = &self.blocks[index];
+        let (passed, span) = (u128::from(moment - block.start), u128::from(block.end - block.start));
+        let mut sums = block.before;
+        for (sum, after) in sums.iter_mut().zip(self.before(index + 1)) {
+            *sum += (u128::from(after - *sum) * passed / span) as u64;
+        }
+        sums
+    }
+
+    /// The resource is held for a cause. Nothing begins before `now` any more. What is held already stays with who held it first:
+    /// transfers that a channel's calendar forgot may overlap.
+    pub(super) fn hold(&mut self, start: u64, end: u64, cause: Cause, now: u64) {
+        while self.blocks.len() > 1 && self.blocks[0].end <= now {
+            self.blocks.pop_front();
+        }
+        let new = Held { start, end, cause };
+        let added = match self.blocks.back_mut() {
+            Some(block) if start < block.end => self.fill(new),
+            Some(block) if (1..BLOCK).contains(&block.held.len()) => {
+                block.append(new);
+                end - start
+            }
+            _ => {
+                self.blocks.push_back(Block::new(self.total, new));
+                self.join();
+                end - start
+            }
+        };
+        self.total[cause as usize] += added;
+    }
+
+    /// Adds a stretch that begins before the end of the last one, from where it is free to where it is not; returns how many
+    /// nanoseconds that is.
+    fn fill(&mut self, mut new: Held) -> u64 {
+        let mut index = self.blocks.partition_point(|block| block.start <= new.start).saturating_sub(1);
+        let mut next = self.begin(index + 1);
+        new.start = self.blocks[index].free_from(new.start);
+        while next <= new.start {
+            index += 1;
+            next = self.begin(index + 1);
+            new.start = self.blocks[index].free_from(new.start);
+        }
+        let added = self.blocks[index].insert(new, next);
         for later in self.blocks.range_mut(index + 1..) {
-            later.before[new.cause as usize] += new.end - new.start;
+            later.before[new.cause as usize] += added;
         }
         self.split(index);
+        added
+    }
+
+    /// When a block begins; never for one that does not exist.
+    fn begin(&self, index: usize) -> u64 {
+        self.blocks.get(index).map_or(u64::MAX, |block| block.start)
     }
 
     /// Makes two blocks of one that has become too long.
@@ -106,49 +209,24 @@ impl DieLedger {
         let held = block.held.split_off(BLOCK);
         let mut before = block.before;
         block.held.iter().for_each(|held| before[held.cause as usize] += held.end - held.start);
-        self.blocks.insert(index + 1, Block { before, held });
+        let (end, last) = (block.end, block.last);
+        (block.end, block.last) = (block.held[BLOCK - 1].end, block.held[BLOCK - 1].cause);
+        self.blocks.insert(index + 1, Block { start: held[0].start, before, end, last, held });
+        self.join();
     }
 
-    fn forget(&mut self, now: u64) {
-        while self.blocks.len() > 1 && self.blocks[0].held.last().is_some_and(|last| last.end <= now) {
-            self.blocks.pop_front();
+    /// Joins pairs of blocks when there are too many.
+    fn join(&mut self) {
+        if self.blocks.len() <= MOST_BLOCKS {
+            return;
         }
-    }
-}
-
-/// Who moved pages over a channel: transfers of one length, which come in any order.
-pub(super) struct ChannelLedger {
-    transfer_ns: u64,
-    /// Begins, in order.
-    transfers: VecDeque<(u64, Cause)>,
-}
-
-impl ChannelLedger {
-    pub(super) fn new(transfer_ns: u64) -> Self {
-        Self { transfer_ns, transfers: VecDeque::new() }
-    }
-
-    /// Like [`DieLedger::held`]. Transfers that a channel's calendar forgot may overlap: what two hold counts for the first.
-    pub(super) fn held(&self, from: u64, to: u64, sums: &mut ByCause) -> (u64, Option<Cause>) {
-        let (mut covered, mut last, mut free_from) = (0, None, from);
-        let first = self.transfers.partition_point(|&(begin, _)| begin + self.transfer_ns <= from);
-        for &(start, cause) in self.transfers.range(first..).take_while(|&&(begin, _)| begin < to) {
-            let held = Held { start, end: start + self.transfer_ns, cause };
-            let within = held.within(free_from, to);
-            sums[cause as usize] += within;
-            covered += within;
-            (free_from, last) = (free_from.max(held.end), Some(cause));
+        let ends = self.blocks.split_off(self.blocks.len() - EXACT_BLOCKS);
+        let mut middle = self.blocks.split_off(EXACT_BLOCKS).into_iter();
+        while let Some(block) = middle.next() {
+            let (end, last) = middle.next().map_or((block.end, block.last), |next| (next.end, next.last));
+            self.blocks.push_back(Block { end, last, held: Vec::new(), ..block });
         }
-        (covered, last)
-    }
-
-    /// A page moves for a cause. Nothing begins before `now` any more.
-    pub(super) fn hold(&mut self, begin: u64, cause: Cause, now: u64) {
-        while self.transfers.front().is_some_and(|&(begin, _)| begin + self.transfer_ns <= now) {
-            self.transfers.pop_front();
-        }
-        let place = self.transfers.partition_point(|&(other, _)| other < begin);
-        self.transfers.insert(place, (begin, cause));
+        self.blocks.extend(ends);
     }
 }
 
@@ -166,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_stretch_is_shared_out_among_those_who_held_the_die() {
-        let mut ledger = DieLedger::default();
+        let mut ledger = Ledger::default();
         for index in 0..100 {
             let cause = if index % 2 == 0 { Cause::Host } else { Cause::Collection };
             ledger.hold(index * 100, index * 100 + 60, cause, 0);
@@ -198,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_is_over_is_forgotten_and_what_is_left_stays_right() {
-        let mut ledger = DieLedger::default();
+        let mut ledger = Ledger::default();
         (0..1000).for_each(|index| {
             let cause = if index % 3 == 0 { Cause::Merge } else { Cause::Host };
             ledger.hold(index * 10, index * 10 + 10, cause, (index * 10_u64).saturating_sub(500));
@@ -211,18 +289,72 @@ mod tests {
 
     #[test]
     fn transfers_come_in_any_order() {
-        let mut ledger = ChannelLedger::new(10);
+        let mut ledger = Ledger::default();
         for (begin, cause) in [(40, Cause::Collection), (10, Cause::Host), (25, Cause::Mapping)] {
-            ledger.hold(begin, cause, 0);
+            ledger.hold(begin, begin + 10, cause, 0);
         }
         let mut found = ByCause::default();
         assert_eq!(ledger.held(15, 45, &mut found), (20, Some(Cause::Collection)));
         assert_eq!(found, sums(&[(Cause::Host, 5), (Cause::Mapping, 10), (Cause::Collection, 5)]));
-        ledger.hold(60, Cause::Host, 35);
-        assert_eq!(ledger.transfers.len(), 2);
-        ledger.hold(65, Cause::Merge, 35);
+        ledger.hold(60, 70, Cause::Host, 35);
+        ledger.hold(65, 75, Cause::Merge, 35);
         let mut found = ByCause::default();
         assert_eq!(ledger.held(55, 80, &mut found), (15, Some(Cause::Merge)));
         assert_eq!(found, sums(&[(Cause::Host, 10), (Cause::Merge, 5)]), "what two hold counts once");
+    }
+
+    /// Stretches that overlap and come in any order, the next ones ever later: `(start, end, cause, now)`.
+    fn any_order(count: u64, backlog: u64) -> Vec<(u64, u64, Cause, u64)> {
+        let mut random = 12_345_u64;
+        let mut next = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        let stretch = |index: u64| {
+            let now = 10 * index;
+            let start = now + if next(2) == 0 { 10 * backlog } else { next(10 * backlog) };
+            (start, start + 1 + next(12), Cause::ALL[next(Cause::COUNT as u64) as usize], now)
+        };
+        (0..count).map(stretch).collect()
+    }
+
+    #[test]
+    fn it_agrees_with_a_list_of_every_nanosecond() {
+        let (mut ledger, mut list) = (Ledger::default(), vec![None; 60_000]);
+        for (index, (start, end, cause, now)) in any_order(4000, 500).into_iter().enumerate() {
+            // What is kept is the first part that is free.
+            ledger.hold(start, end, cause, now);
+            let from = (start..end).find(|&ns| list[ns as usize].is_none()).unwrap_or(end);
+            let until = (from..end).find(|&ns| list[ns as usize].is_some()).unwrap_or(end);
+            list[from as usize..until as usize].fill(Some(cause));
+            let (from, to) = (now + index as u64 % 500, now + 500 + index as u64 % 4500);
+            let mut found = ByCause::default();
+            let (covered, _) = ledger.held(from, to, &mut found);
+            let mut expected = ByCause::default();
+            list[from as usize..to as usize].iter().flatten().for_each(|&cause: &Cause| expected[cause as usize] += 1);
+            assert_eq!(found, expected, "step {index}");
+            assert_eq!(covered, expected.iter().sum::<u64>());
+        }
+    }
+
+    #[test]
+    fn a_backlog_without_end_takes_bounded_memory_and_its_sums_stay() {
+        let mut ledger = Ledger::default();
+        let mut sums = ByCause::default();
+        for (index, (start, end, cause, _)) in any_order(200_000, 100_000).into_iter().enumerate() {
+            let before = ledger.total;
+            ledger.hold(start, end, cause, 0);
+            sums[cause as usize] += ledger.total[cause as usize] - before[cause as usize];
+            assert!(ledger.blocks.len() <= MOST_BLOCKS, "step {index}");
+        }
+        assert!(ledger.blocks.iter().any(Block::is_joined));
+        let mut found = ByCause::default();
+        let (covered, last) = ledger.held(0, 1 << 40, &mut found);
+        assert_eq!((found, last.is_some()), (sums, true));
+        assert_eq!(covered, sums.iter().sum::<u64>());
+        // In the middle no stretch is known any more, but the share of each cause is, and never more than the time there is.
+        let mut found = ByCause::default();
+        let (covered, _) = ledger.held(900_000, 900_500, &mut found);
+        assert!((100..=500).contains(&covered), "{covered}");
     }
 }
