@@ -147,7 +147,8 @@ def response_parts(results: Results) -> AnyChart | None:
             color=alt.Color(
                 "cause:N", legend=None, scale=alt.Scale(domain=present, range=[CAUSES[c] for c in present])
             ),
-            opacity=alt.Opacity("part:N", legend=None, scale=alt.Scale(domain=["service", "waiting"], range=[1, 0.55])),
+            # Ordinal: of a field without order the browser warns that opacity suggests one.
+            opacity=alt.Opacity("part:O", legend=None, scale=alt.Scale(domain=["service", "waiting"], range=[1, 0.55])),
             order="order:O",
             tooltip=[
                 "label:N",

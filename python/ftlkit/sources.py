@@ -60,6 +60,10 @@ TITLES = {
         "X.-Y. Hu, E. Eleftheriou, R. Haas, I. Iliadis and R. Pletka, Write amplification analysis in "
         "flash-based solid state drives, SYSTOR 2009"
     ),
+    "Jung 2010": (
+        "D. Jung, J.-U. Kang, H. Jo, J.-S. Kim and J. Lee, Superblock FTL: a superblock-based flash translation "
+        "layer with a hybrid address translation scheme, ACM Transactions on Embedded Computing Systems 9, 2010"
+    ),
     "Kang 2006": (
         "J.-U. Kang, H. Jo, J.-S. Kim and J. Lee, A superblock-based flash translation layer for NAND "
         "flash memory, EMSOFT 2006"

@@ -104,7 +104,7 @@ def check(path: Image, as_json: AsJson = False) -> None:
         raise typer.Exit(USER_ERROR)
 
 
-@image.command()
+@image.command(cls=Command)
 def upgrade(
     path: Image,
     to: Annotated[

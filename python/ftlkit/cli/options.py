@@ -97,6 +97,7 @@ Format = Annotated[
 Columns = Annotated[
     str | None,
     typer.Option(
+        metavar="COLUMNS",
         help='The columns of a delimited text, instead of a format: "time:ms, device, offset:B, size:B, op:1=read".',
         rich_help_panel=_TRACE,
     ),
@@ -186,6 +187,14 @@ Skip = Annotated[
     int | None,
     typer.Option(
         metavar="N", help="Serve so many requests before measuring begins: a warm-up.", rich_help_panel=_DEVICE
+    ),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="What the runs may take of memory, for example 16GiB; without it 80 % of what is available.",
+        rich_help_panel=_DEVICE,
     ),
 ]
 Precondition = Annotated[
