@@ -55,7 +55,12 @@ pub fn upgrade(from: &Path, to: Option<&Path>, accept_damage: bool) -> Result<Up
     let beside = || PathBuf::from([from.as_os_str(), "new".as_ref()].join(".".as_ref()));
     let target = to.map_or_else(beside, Path::to_owned);
     let new = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&target);
-    let new = new.map_err(|error| LiveError::file("create", &target, &error))?;
+    let new = new.map_err(|error| match (error.kind(), to) {
+        (std::io::ErrorKind::AlreadyExists, None) => {
+            named(format!("{} exists; if an interrupted conversion left it, remove it first", target.display()))
+        }
+        _ => LiveError::file("create", &target, &error),
+    })?;
     let written = converted.write(&mut ImageFile::writable(new), &description);
     let written = written.and_then(|()| match to {
         Some(_) => Ok(()),
@@ -118,18 +123,18 @@ impl Old {
             life: life.clone().unwrap_or_default(),
             findings,
         };
-        let mut damaged_tags = 0;
+        let (mut damaged_tags, mut unreached) = (0, 0);
         let mut bytes = vec![0; geometry.pages_per_block() as usize * TAG_BYTES];
         for (block, entry) in (0..).zip(entries) {
             let (entry, is_erasing) = entry.unwrap_or((Block { erases: most, ..Block::default() }, false));
             let offset = old.places.tags + u64::from(block) * bytes.len() as u64;
             header::read_up_to(&old.file, &mut bytes, offset).map_err(cannot_read)?;
             for tag in bytes.as_chunks::<TAG_BYTES>().0 {
-                let slot = if is_erasing {
-                    Some(Slot::Erased)
-                } else {
-                    old.slot(old::tag(tag), block, described, life.is_some())
-                };
+                let tag = old::tag(tag);
+                let is_programmed = matches!(tag, OldTag::Programmed(..));
+                let slot =
+                    if is_erasing { Some(Slot::Erased) } else { old.slot(tag, block, described, life.is_some()) };
+                unreached += usize::from(is_programmed && slot == Some(Slot::Torn));
                 damaged_tags += usize::from(slot.is_none());
                 old.slots.push(slot.unwrap_or(Slot::Torn));
             }
@@ -140,6 +145,12 @@ impl Old {
             if count > 0 {
                 old.findings.push(format!("{count} {what} are damaged"));
             }
+        }
+        if unreached > 0 {
+            old.findings.push(format!(
+                "the data of {unreached} pages had not reached the disk when its host stopped; they were not flushed, so logical pages may show \
+                 what they held before"
+            ));
         }
         if damaged_tags + damaged_entries > 0 && !accept_damage {
             return Err(LiveError::user(format!(
@@ -328,6 +339,11 @@ mod tests {
             let made = upgrade(&path, Some(&beside), false).expect("converted");
             assert_eq!((made.image.as_path(), made.findings.len()), (beside.as_path(), 0));
             assert!(std::fs::read(&path).expect("the old image") == before, "the old image is as it was");
+            let left = folder.path().join("old.img.new");
+            std::fs::write(&left, "half an image").expect("written");
+            let refused = upgrade(&path, None, false).expect_err("refused").to_string();
+            assert!(refused.contains("interrupted") && left.exists(), "{refused}");
+            std::fs::remove_file(left).expect("removed");
             let in_place = upgrade(&path, None, false).expect("converted");
             assert_eq!((in_place.image, in_place.pages), (path.clone(), made.pages));
             for image in [&beside, &path] {
@@ -365,10 +381,22 @@ mod tests {
         let read = old(false).expect("whole");
         assert_eq!((read.blocks[0].erases, &read.slots[..8]), (42, &[Slot::Erased; 8][..]));
         assert_eq!(read.slots[8..10], [Slot::Torn, Slot::Unstable]);
+        assert_eq!(read.findings, Vec::<String>::new());
+        // The same pages, but the last sync is long ago and the data of one that is programmed are gone.
+        let programmed =
+            (16..read.slots.len()).position(|page| matches!(read.slots[page], Slot::Programmed(_, Body::Data { .. })));
+        let lost = (16 + programmed.expect("a page that holds data")) as u64;
+        let life = Life { synced_seq: 0, ..read.life.clone() };
+        let mut lives = super::super::life::LifeSlots::read(&file, places.life).slots;
+        lives.write(&mut ImageFile::writable(file.try_clone().expect("a file")), &life).expect("written");
+        file.write_all_at(&[0; PAGE], places.data + lost * PAGE as u64).expect("written");
+        let read = old(false).expect("converted");
+        assert_eq!((read.slots[lost as usize], read.findings.len()), (Slot::Torn, 1));
+        assert!(read.findings[0].starts_with("the data of 1 pages had not reached the disk"), "{:?}", read.findings);
         file.write_all_at(&[0xA5; 3], at(10)).expect("written");
         let refused = old(false).expect_err("refused").to_string();
         assert!(refused.contains("1 tags are damaged") && refused.contains("--accept-damage"), "{refused}");
         let accepted = old(true).expect("converted");
-        assert_eq!((accepted.slots[10], accepted.findings.len()), (Slot::Torn, 1));
+        assert_eq!((accepted.slots[10], accepted.findings.len()), (Slot::Torn, 2));
     }
 }
