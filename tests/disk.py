@@ -89,6 +89,11 @@ class Disk:
         self.line, self.before = said[-1], said[:-1]
         return self
 
+    def limit_file(self, file_limit_bytes: int) -> None:
+        """From now on the running server's disk has no room beyond a limit."""
+        assert self.process is not None
+        run("prlimit", f"--fsize={file_limit_bytes}", "--pid", str(self.process.pid))
+
     def refuse(self, *options: object, file_limit_bytes: int) -> str:
         """Start a server that ends before it listens, because of a user error; what it said."""
         command = [sys.executable, "-m", "ftlkit", "serve", str(self.image), "--socket", str(self.socket)]

@@ -33,8 +33,9 @@ def test_a_disk_without_room_ends_the_server_and_keeps_what_was_flushed(tmp_path
     needs("qemu-io", "prlimit")
     # One die, so that blocks are used from the front of the file.
     disk = Disk(tmp_path, "page", channels=1, dies_per_channel=1)
-    with disk.start(file_limit_bytes=disk.image.stat().st_size // 2):
+    with disk.start():
         run("qemu-io", "-f", "raw", "-c", "write -P 0x5a 0 4M", "-c", "flush", disk.uri)
+        disk.limit_file(disk.image.stat().st_size // 2)
         filling = ["qemu-io", "-f", "raw", "-c", "write -P 0xa5 4M 56M", "-c", "flush", disk.uri]
         failed = subprocess.run(filling, capture_output=True, text=True, timeout=60, check=False)
         assert failed.returncode != 0, failed.stdout
