@@ -20,8 +20,8 @@ use crate::mapping::page::Page;
 use crate::mapping::rftl::Rftl;
 use crate::mapping::sast::Sast;
 use crate::mapping::superblock::Superblock;
-use crate::parts::demand::DemandPaged;
-use crate::parts::log_buffer::LogBuffer;
+use crate::parts::demand::machine::DemandPaged;
+use crate::parts::log::machine::LogBuffer;
 use crate::{Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, RecoverError, Scheme, Values};
 
 /// What the registry knows of a scheme without building it.

@@ -60,13 +60,13 @@
 
 use flash::Lbn;
 
-use crate::parts::chains::Chains;
-use crate::parts::log_groups::LogGroups;
-use crate::parts::log_policy::log_blocks;
-use crate::parts::log_policy::{GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place};
-use crate::parts::log_sets::LogSets;
-use crate::parts::log_space::{LogSpace, Slot};
-use crate::parts::regrouping::Rules;
+use crate::parts::log::groups::LogGroups;
+use crate::parts::log::policy::log_blocks;
+use crate::parts::log::policy::{GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place};
+use crate::parts::log::regrouping::Rules;
+use crate::parts::log::sets::LogSets;
+use crate::parts::log::space::{LogSpace, Slot};
+use crate::parts::memory::chains::Chains;
 use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
 
 /// Adaptive set-associative sector translation.

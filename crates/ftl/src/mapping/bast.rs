@@ -53,9 +53,9 @@
 //! ## Costs
 //! Uniform one-page updates of D full data blocks of b pages with L log blocks, h = L/D: A = 1 + b (1 − h) / (1 − h^b).
 
-use crate::parts::log_groups::LogGroups;
-use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme, log_blocks};
-use crate::parts::log_sets::LogSets;
+use crate::parts::log::groups::LogGroups;
+use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme, log_blocks};
+use crate::parts::log::sets::LogSets;
 use crate::{ConfigError, Entry, Layout, Values};
 
 /// Block-associative sector translation.

@@ -19,7 +19,7 @@
 //!   the old one is what a power cut leaves.
 //! - B does not say what becomes of a page that comes again while it waits: the older version is dropped; nor when a buffer is written
 //!   down besides when it is full: a flush does it, idle time does not.
-//! - B does not say what "the most worn blocks" are (`parts/channel_status.rs`), nor what happens when no channel is valid: then
+//! - B does not say what "the most worn blocks" are (`parts/blocks/channel_status.rs`), nor what happens when no channel is valid: then
 //!   collections are overlooked. When a channel has no place left, the page goes to another.
 //! - In a random write B takes any block with an empty page. Here a channel has one open block a die, as in dftl.
 //! - The delay of the bus (B tab. 1) is the device's transfer time; those of RAM are 0 unless asked for, as dftl's are.
@@ -63,14 +63,14 @@
 use flash::Lpn;
 
 use crate::parameter::joined;
-use crate::parts::channel_status;
-use crate::parts::demand::{self, DemandPaged, OWN};
-use crate::parts::demand_policy::{DemandScheme, RAM_DELAYS, Ram};
-use crate::parts::mapping_cache::{self, MappingCache};
-use crate::parts::page_mapped::{HOST, PageMapped};
-use crate::parts::page_space::Stream;
-use crate::parts::placement::Placement;
-use crate::parts::write_buffer::{self, Locality, Waiting, WriteBuffer};
+use crate::parts::blocks::channel_status;
+use crate::parts::buffer::write_buffer::{self, Locality, Waiting, WriteBuffer};
+use crate::parts::demand::machine::{self, DemandPaged, OWN};
+use crate::parts::demand::mapping_cache::{self, MappingCache};
+use crate::parts::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
+use crate::parts::pages::page_mapped::{HOST, PageMapped};
+use crate::parts::pages::page_space::Stream;
+use crate::parts::pages::placement::Placement;
 use crate::{
     AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Gauge,
     Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
@@ -91,7 +91,7 @@ impl DemandScheme for Map {
             &channel_status::PARAMETERS,
             &RAM_DELAYS,
             &mapping_cache::PARAMETERS,
-            &demand::PARAMETERS,
+            &machine::PARAMETERS,
         ]),
         header: include_str!("bdb.rs"),
     };

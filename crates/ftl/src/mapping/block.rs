@@ -47,10 +47,10 @@ use std::collections::BTreeSet;
 
 use flash::{Lbn, Lpn, Pbn, Role};
 
-use crate::parts::block_recovery::{Claims, Twin, finished};
-use crate::parts::data_blocks::{DataBlocks, data_label};
-use crate::parts::scan::Scanned;
-use crate::parts::trims::Trims;
+use crate::parts::blocks::data_blocks::{DataBlocks, data_label};
+use crate::parts::recovery::block_recovery::{Claims, Twin, finished};
+use crate::parts::recovery::scan::Scanned;
+use crate::parts::recovery::trims::Trims;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Label, Layout, Media, Note,
     RecoverError, Request, Scheme, Spares, Values,

@@ -54,11 +54,11 @@
 //! An access costs a mapping read for a miss on both levels, and a write for each changed translation page that leaves the CTP.
 
 use crate::parameter::joined;
-use crate::parts::demand;
-use crate::parts::demand_policy::{DemandScheme, Ram};
-use crate::parts::mapping_cache;
-use crate::parts::translation::TranslationTable;
-use crate::parts::two_level_cache::TwoLevelCache;
+use crate::parts::demand::machine;
+use crate::parts::demand::mapping_cache;
+use crate::parts::demand::policy::{DemandScheme, Ram};
+use crate::parts::demand::table::TranslationTable;
+use crate::parts::demand::two_level_cache::TwoLevelCache;
 use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
 
 const CMT: Parameter = Parameter { default: "32KiB", ..mapping_cache::CMT };
@@ -78,7 +78,7 @@ impl DemandScheme for Cdftl {
         name: "cdftl",
         family: "demand-paged",
         source: "T 3.2.3; Qin 2011",
-        parameters: &joined::<9>(&[&[CMT, CTP], &demand::PARAMETERS]),
+        parameters: &joined::<9>(&[&[CMT, CTP], &machine::PARAMETERS]),
         header: include_str!("cdftl.rs"),
     };
 

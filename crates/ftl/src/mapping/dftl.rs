@@ -45,7 +45,7 @@
 //! ## Recover
 //! 1. Of each LPN the highest version among all tags of data and trim pages wins. Translation pages are not needed for that,
 //!    and may be older than the data: their blocks are erased. With `checkpoint` a filled block's summary tells its tags
-//!    (`parts/summary.rs`).
+//!    (`parts/recovery/summary.rs`).
 //! 2. `rewrite_table` writes them anew; the cache starts empty.
 //!
 //! ## Invariants
@@ -61,11 +61,11 @@
 //! h follows Che's approximation for plain LRU.
 
 use crate::parameter::joined;
-use crate::parts::demand::{self, TRANSLATION};
-use crate::parts::demand_policy::{DemandScheme, RAM_DELAYS, Ram};
-use crate::parts::mapping_cache::{self, MappingCache};
-use crate::parts::page_mapped::HOST;
-use crate::parts::placement::{self, Placement};
+use crate::parts::demand::machine::{self, TRANSLATION};
+use crate::parts::demand::mapping_cache::{self, MappingCache};
+use crate::parts::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
+use crate::parts::pages::page_mapped::HOST;
+use crate::parts::pages::placement::{self, Placement};
 use crate::{AccessDelays, ConfigError, Entry, Layout, Values};
 
 /// Demand-paged page-level mapping.
@@ -79,7 +79,7 @@ impl DemandScheme for Dftl {
         parameters: &joined::<14>(&[
             &[placement::PARAMETER],
             &mapping_cache::PARAMETERS,
-            &demand::PARAMETERS,
+            &machine::PARAMETERS,
             &RAM_DELAYS,
         ]),
         header: include_str!("dftl.rs"),

@@ -62,8 +62,8 @@
 //! Uniform one-page updates of D full data blocks with L random log blocks of b pages:
 //! A = 1 + bD / (D + R), R = (L − ½) b + D (1 − e^(−(L − ½)/D)).
 
-use crate::parts::log_areas::{InOrder, LogAreas, SEQUENTIAL};
-use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme};
+use crate::parts::log::areas::{InOrder, LogAreas, SEQUENTIAL};
+use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme};
 use crate::{ConfigError, Entry, Layout, Values};
 
 /// Fully associative sector translation.

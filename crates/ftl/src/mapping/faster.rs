@@ -55,9 +55,9 @@
 
 use flash::Lpn;
 
-use crate::parts::log_areas::{LogAreas, SEQUENTIAL, Sharing};
-use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
-use crate::parts::log_space::{LogSpace, Slot};
+use crate::parts::log::areas::{LogAreas, SEQUENTIAL, Sharing};
+use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
+use crate::parts::log::space::{LogSpace, Slot};
 use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
 
 /// Fully associative sector translation with second chances.

@@ -55,9 +55,9 @@ use std::collections::BTreeSet;
 
 use flash::Lbn;
 
-use crate::parts::log_areas::{LogAreas, SEQUENTIAL, Sharing};
-use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
-use crate::parts::log_space::{LogSpace, Slot};
+use crate::parts::log::areas::{LogAreas, SEQUENTIAL, Sharing};
+use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
+use crate::parts::log::space::{LogSpace, Slot};
 use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
 
 const K: Parameter = Parameter {

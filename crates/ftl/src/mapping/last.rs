@@ -57,11 +57,11 @@
 
 use flash::Lbn;
 
-use crate::parts::log_groups::LogGroups;
-use crate::parts::log_policy::log_blocks;
-use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place};
-use crate::parts::log_sets::LogSets;
-use crate::parts::log_space::{LogSpace, Slot};
+use crate::parts::log::groups::LogGroups;
+use crate::parts::log::policy::log_blocks;
+use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place};
+use crate::parts::log::sets::LogSets;
+use crate::parts::log::space::{LogSpace, Slot};
 use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
 
 /// Locality-aware sector translation.

@@ -37,9 +37,9 @@
 //!
 //! ## Recover
 //! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run. With `checkpoint` a
-//!    filled block's summary tells its tags (`parts/summary.rs`).
+//!    filled block's summary tells its tags (`parts/recovery/summary.rs`).
 //! 2. Blocks that hold nothing newest are erased; the others are closed as they are.
-//! 3. Trims are pending until a flush writes them down (`parts/trims.rs`); a cut before may bring the page back.
+//! 3. Trims are pending until a flush writes them down (`parts/recovery/trims.rs`); a cut before may bring the page back.
 //!
 //! ## Invariants
 //! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
@@ -54,12 +54,12 @@
 use flash::{Lpn, Pbn, Ppn, Role, long_array};
 
 use crate::parameter::joined;
-use crate::parts::page_mapped::{HOST, PageMapped};
-use crate::parts::page_space::{GC_THRESHOLD, Needs, PageSpace, Stream};
-use crate::parts::prefetch::prefetch;
-use crate::parts::summary::{self, Summaries};
-use crate::parts::trims::Trims;
-use crate::parts::victims::{self, Policy};
+use crate::parts::blocks::victims::{self, Policy};
+use crate::parts::memory::prefetch::prefetch;
+use crate::parts::pages::page_mapped::{HOST, PageMapped};
+use crate::parts::pages::page_space::{GC_THRESHOLD, Needs, PageSpace, Stream};
+use crate::parts::recovery::summary::{self, Summaries};
+use crate::parts::recovery::trims::Trims;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
     Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,

@@ -62,10 +62,10 @@
 //! As dftl, but each write of a translation page costs n + 1 programs; they run on different channels at once.
 
 use crate::parameter::joined;
-use crate::parts::copy_choice::{self, CopyChoice};
-use crate::parts::demand;
-use crate::parts::demand_policy::{DemandScheme, Ram};
-use crate::parts::mapping_cache::{self, MappingCache};
+use crate::parts::demand::copy_choice::{self, CopyChoice};
+use crate::parts::demand::machine;
+use crate::parts::demand::mapping_cache::{self, MappingCache};
+use crate::parts::demand::policy::{DemandScheme, Ram};
 use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
 
 const REPLICAS: Parameter = Parameter {
@@ -87,7 +87,7 @@ impl DemandScheme for Rftl {
         parameters: &joined::<13>(&[
             &[REPLICAS, copy_choice::PARAMETER],
             &mapping_cache::PARAMETERS,
-            &demand::PARAMETERS,
+            &machine::PARAMETERS,
         ]),
         header: include_str!("rftl.rs"),
     };

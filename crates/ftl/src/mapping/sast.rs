@@ -53,9 +53,9 @@
 //! ## Costs
 //! A full merge of a log block: b A(L) copies, A(L) + 1 erases, A(L) ≤ N (A eq. 1).
 
-use crate::parts::log_groups::LogGroups;
-use crate::parts::log_policy::{GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme, log_blocks};
-use crate::parts::log_sets::LogSets;
+use crate::parts::log::groups::LogGroups;
+use crate::parts::log::policy::{GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme, log_blocks};
+use crate::parts::log::sets::LogSets;
 use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
 
 /// Set-associative sector translation.

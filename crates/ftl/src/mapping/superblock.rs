@@ -55,12 +55,12 @@
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role, Tag};
 
-use crate::parts::log_policy::{LOG_BLOCKS, LOG_SPACE, log_blocks};
-use crate::parts::page_table::PageTable;
-use crate::parts::scan::Scanned;
-use crate::parts::spare_map::SpareMap;
-use crate::parts::superblocks::{Step, Stream, Superblocks};
-use crate::parts::trims::Trims;
+use crate::parts::blocks::superblocks::{Step, Stream, Superblocks};
+use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, log_blocks};
+use crate::parts::pages::page_table::PageTable;
+use crate::parts::pages::spare_map::SpareMap;
+use crate::parts::recovery::scan::Scanned;
+use crate::parts::recovery::trims::Trims;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Gauge, Kind, Label, Layout,
     Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,

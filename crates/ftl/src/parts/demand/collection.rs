@@ -1,0 +1,278 @@
+//! Collection in the demand-paged machine: data blocks, whose moved pages change the map, and translation blocks, whose moved
+//! pages change the directory.
+//!
+//! Moved pages whose entries are cached change only there. The others are sorted by translation page, and each translation
+//! page concerned is rewritten once, in all its copies.
+//!
+//! **Why that always finds room.** Besides each die's reserve, one block a copy is set aside for translation pages that a collection has to
+//! write when no die can lend one. When it has been used, as many translation pages have become invalid elsewhere, and
+//! collecting translation blocks needs no mapping updates; so it is restored before the next data block is collected.
+
+use flash::{Lpn, Pbn, Ppn, Role};
+
+use crate::parts::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
+use crate::parts::demand::policy::{DemandScheme, MapCache};
+use crate::parts::memory::prefetch::announce;
+use crate::parts::pages::page_mapped::{PageMapped, up_to_error};
+use crate::parts::pages::page_space::{PageSpace, Stream};
+use crate::parts::recovery::trims::Trims;
+use crate::{Cause, Content, Device, Foresight, FtlError, Label, Media, Note};
+
+impl<S: DemandScheme> PageMapped for DemandPaged<S> {
+    #[inline]
+    fn space(&mut self) -> &mut PageSpace {
+        &mut self.space
+    }
+
+    #[inline]
+    fn space_and_trims(&mut self) -> (&mut PageSpace, &mut Trims) {
+        (&mut self.space, &mut self.trims)
+    }
+
+    #[inline]
+    fn collected(&self) -> Stream {
+        COLLECTED
+    }
+
+    fn programs_per_move(&self) -> u32 {
+        1 + self.table.copies()
+    }
+
+    fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
+        (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.entry(lpn) == Some(ppn))
+    }
+
+    #[inline]
+    fn foresee_move(&self, lpn: Lpn, foresight: Foresight) {
+        match foresight {
+            Foresight::Far => self.cache.prefetch_slot(lpn),
+            Foresight::Near => self.prefetch_change(lpn),
+            Foresight::Next => {}
+        }
+    }
+
+    #[inline]
+    fn moved(&mut self, lpn: Lpn, to: Ppn) {
+        match self.cache.find(lpn) {
+            Some(slot) => self.cache.set(slot, Some(to)),
+            None => self.updates.push((self.table.page_of(lpn), lpn, to)),
+        }
+    }
+
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
+        self.tidy(media)?;
+        if let Some(die) = self.die_in_use(stream) {
+            return Ok(die);
+        }
+        for _ in 0..self.space.dies() {
+            let die = self.space.take_turn(stream);
+            if self.has_place(media, die, stream)? {
+                self.placement.goes_on(stream, die);
+                return Ok(die);
+            }
+        }
+        // Collecting may have taken turns of this stream, and so have passed over a die.
+        for die in 0..self.space.dies() {
+            if self.has_place(media, die, stream)? {
+                return Ok(die);
+            }
+        }
+        Err(self.space.out_of_space("a page"))
+    }
+
+    fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+        // Moving a data block also writes translation pages, so a policy that keeps choosing full blocks (fifo does) may
+        // spend as much as it gains for ever. After a turn of the whole die it has had its chance, and the best block goes.
+        let mut choices = self.space.blocks_per_die();
+        while self.space.is_short(die) {
+            let victim = if choices > 0 { self.space.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
+            let Some(victim) = victim else { break };
+            choices = choices.saturating_sub(1);
+            self.collect_apart(media, die, victim, false)?;
+        }
+        Ok(())
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
+        media.note(Note::Collection);
+        let cause = |cause| if fails { Cause::Relocation } else { cause };
+        if self.space.stream_of(victim) == TRANSLATION {
+            return media
+                .because(cause(Cause::MappingCollection), |media| self.collect_translation(media, die, victim, fails));
+        }
+        media.because(cause(Cause::Collection), |media| self.collect_data(media, die, victim, fails))?;
+        media.because(Cause::MappingCollection, |media| self.restore_aside(media))
+    }
+}
+
+impl<S: DemandScheme> DemandPaged<S> {
+    /// The die of the block that a stream fills one at a time, while that has room.
+    #[inline]
+    fn die_in_use(&self, stream: Stream) -> Option<u32> {
+        self.placement.die(stream).filter(|&die| self.space.has_room(die, stream))
+    }
+
+    /// The next die in turn of one channel that has a place for a page of a stream, perhaps after collecting there; none if no die
+    /// of that channel has.
+    pub fn next_die_on<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        channel: u32,
+    ) -> Result<Option<u32>, FtlError> {
+        self.tidy(media)?;
+        for _ in 0..self.space.dies() {
+            let die = self.space.take_turn(stream);
+            if self.space.channel_of_die(die) == channel && self.has_place(media, die, stream)? {
+                return Ok(Some(die));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next die in turn that has a place for a copy of a translation page, on none of these channels if that is possible.
+    pub(super) fn next_translation_die<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        channels: &[u32],
+    ) -> Result<u32, FtlError> {
+        if !channels.is_empty() {
+            self.space.spares().admit()?;
+            for _ in 0..self.space.dies() {
+                let die = self.space.take_turn(TRANSLATION);
+                if !channels.contains(&self.space.channel_of_die(die)) && self.has_place(media, die, TRANSLATION)? {
+                    return Ok(die);
+                }
+            }
+        }
+        self.next_die(media, TRANSLATION)
+    }
+
+    /// Whether a die has a place for a page of a stream, perhaps after collecting there.
+    #[inline]
+    fn has_place<D: Device>(&mut self, media: &mut Media<D>, die: u32, stream: Stream) -> Result<bool, FtlError> {
+        if self.space.has_room(die, stream) {
+            return Ok(true);
+        }
+        self.refill(media, die)?;
+        Ok(self.space.has_room(die, stream) || !self.space.is_short(die))
+    }
+
+    fn collect_data<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        victim: Pbn,
+        fails: bool,
+    ) -> Result<(), FtlError> {
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut moving);
+        let (moved, result) = self.move_pages(media, die, &moving);
+        // What was moved is mapped there even if something failed on the way; unless its translation page could not be written.
+        let updated = media.because(Cause::MappingCollection, |media| self.update_translations(media));
+        let unmoved = self.take_back_updates();
+        let result = result.and(updated).and_then(|()| self.replace_vanishing(media, die, victim));
+        let moved = moved.iter().copied().filter(|from| !unmoved.contains(from));
+        self.space.finish(media, victim, fails, moved, result)?;
+        self.moving = moving;
+        Ok(())
+    }
+
+    /// Rewrites each translation page that the pending updates concern, once.
+    fn update_translations<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let mut updates = std::mem::take(&mut self.updates);
+        updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
+        let groups: Vec<_> = updates.chunk_by(|a, b| a.0 == b.0).collect();
+        let written = groups.iter().enumerate().try_for_each(|(at, group)| {
+            announce(&groups, at, |group, foresight| self.foresee_translation(group[0].0, foresight));
+            self.write_translation(media, group[0].0, group, |scheme, _, channels| scheme.die_for_translation(channels))
+        });
+        if written.is_ok() {
+            updates.clear();
+        }
+        self.updates = updates;
+        written
+    }
+
+    /// Forgets the updates that could not be written: their pages stay where the map says. Returns those places.
+    fn take_back_updates(&mut self) -> Vec<Ppn> {
+        let mut unmoved = Vec::new();
+        for (_, lpn, to) in self.updates.drain(..) {
+            let mapped = self.table.entry(lpn);
+            if mapped != Some(to) {
+                self.space.release(to);
+                unmoved.extend(mapped);
+            }
+        }
+        unmoved
+    }
+
+    /// A die for a translation page in the middle of a collection, when nothing else may be collected; on none of these channels
+    /// if that is possible.
+    fn die_for_translation(&mut self, channels: &[u32]) -> Result<u32, FtlError> {
+        if let Some(die) = self.die_in_use(TRANSLATION) {
+            return Ok(die);
+        }
+        for avoided in [channels, &[]] {
+            for _ in 0..self.space.dies() {
+                let die = self.space.take_turn(TRANSLATION);
+                let has_place = self.space.has_room(die, TRANSLATION) || self.space.can_lend(die);
+                if has_place && !avoided.contains(&self.space.channel_of_die(die)) {
+                    return Ok(die);
+                }
+            }
+            if channels.is_empty() {
+                break;
+            }
+        }
+        let opened = self.aside.pop().map(|block| self.space.open_block(block, TRANSLATION));
+        opened.or_else(|| self.refuge()).ok_or_else(|| self.space.out_of_space("translation pages"))
+    }
+
+    /// A die that gives its last free block for translation pages, because the block set aside for them has failed. What the
+    /// collection moves is placed by then, and the die gets its reserve back as after any failure.
+    #[cold]
+    fn refuge(&self) -> Option<u32> {
+        (0..self.space.dies()).find(|&die| self.space.has_failing() && self.space.free_on(die) > 0)
+    }
+
+    fn collect_translation<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        victim: Pbn,
+        fails: bool,
+    ) -> Result<(), FtlError> {
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut moving);
+        let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(media, die, from));
+        self.space.finish(media, victim, fails, moved.iter().copied(), result)?;
+        self.moving = moving;
+        Ok(())
+    }
+
+    fn move_translation<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        let (page, content) = match media.read_to_move(from)? {
+            Some(page) => (page.logical, Content::Copy(page)),
+            None => (self.table.page_at(from), Content::New(D::Data::default())),
+        };
+        let label = Label::new(page, Role::Translation);
+        let to = self.space.program_moved(media, die, TRANSLATION, label, &content)?;
+        self.table.relocate(page, self.table.copy_at(page, from), to);
+        Ok(())
+    }
+
+    /// Puts blocks aside again, collecting translation blocks if no die can lend one.
+    pub(super) fn restore_aside<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        while self.aside.len() < self.table.copies() as usize {
+            if let Some(die) = (0..self.space.dies()).find(|&die| self.space.can_lend(die)) {
+                self.aside.extend(self.space.set_aside(die));
+                continue;
+            }
+            let Some(victim) = self.space.take_fewest_valid(TRANSLATION) else { break };
+            let die = self.space.die_of(victim);
+            self.collect_translation(media, die, victim, false)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,12 @@
+//! The machine of the demand-paged schemes: a page map on flash of which RAM caches a part.
+
+pub mod collection;
+pub mod copy_choice;
+pub mod machine;
+pub mod mapping_cache;
+pub mod newer_entries;
+pub mod policy;
+pub mod recency;
+pub mod table;
+mod translating;
+pub mod two_level_cache;

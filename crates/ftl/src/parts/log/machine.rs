@@ -1,0 +1,382 @@
+//! The machine that all log-buffer schemes share: data blocks under a block map, a log for what does not fit there, merges.
+//!
+//! A page goes into its data block if the program order still allows it, otherwise to the log block that the policy names
+//! (`policy.rs`). When the policy wants a block to leave, it is merged: switched or completed if it is in place, else
+//! each logical block with a newest page in it is merged into a fresh block (`merge.rs`), and it is erased.
+//!
+//! Merges are waited for by the request that needs the space, erases included (A eq. 1).
+//!
+//! Invariants, under the numbers that the schemes' headers repeat:
+//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.
+//! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
+//! - I3: a log page that is the newest copy carries its LPN.
+//! - I4: every good block is a data block, a log block or free, until the device is read-only.
+
+use flash::{Lbn, Lpn, Pbn, Role};
+
+use crate::parts::blocks::data_blocks::{DataBlocks, data_label};
+use crate::parts::log::merge;
+use crate::parts::log::merge_counts::MergeCounts;
+use crate::parts::log::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, Place};
+use crate::parts::log::space::{LogBlock, LogSpace, Slot};
+use crate::parts::recovery::trims::Trims;
+use crate::{
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Gauge, Layout, Media, Note,
+    RecoverError, Request, Scheme, Spares, Values,
+};
+
+/// A log-buffer scheme: the shared machine with a policy.
+pub struct LogBuffer<S: LogScheme> {
+    pub(super) data: DataBlocks,
+    pub(super) log: LogSpace,
+    pub(super) policy: S::Policy,
+    trims: Trims,
+    good_blocks: usize,
+    footprint: Footprint,
+    counts: MergeCounts,
+}
+
+impl<S: LogScheme> Scheme for LogBuffer<S> {
+    const ENTRY: Entry = S::ENTRY;
+
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        let LogNeeds { log_blocks, ahead, tables } = S::needs(layout, values)?;
+        let needs = match ahead {
+            0 => format!("{log_blocks} log blocks and one to merge into"),
+            _ => format!("{log_blocks} log blocks, {ahead} to move pages into and one to merge into"),
+        };
+        let extra = log_blocks.saturating_add(ahead).saturating_add(1);
+        let spares = DataBlocks::require(layout, S::ENTRY.name, extra, &needs)?;
+        let log_pages = u64::from(log_blocks) * u64::from(layout.geometry.pages_per_block());
+        let maps = Footprint::default().with("block map", 4 * u64::from(layout.logical_blocks()), 0).with(
+            "log map",
+            4 * log_pages,
+            0,
+        );
+        Ok(Self {
+            data: DataBlocks::new(layout, spares),
+            log: LogSpace::new(layout, S::Policy::TRACKS_ASSOCIATIVITY),
+            policy: S::policy(layout, values, log_blocks),
+            trims: Trims::default(),
+            good_blocks: layout.good_blocks.len(),
+            counts: MergeCounts::new(layout.logical_blocks()),
+            footprint: tables.into_iter().fold(maps, |maps, (name, bytes)| maps.with(name, bytes, 0)),
+        })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut fresh = Self::format(&layout.in_use(), values)?;
+        fresh.bring_back(layout, media)?;
+        Ok(fresh)
+    }
+}
+
+impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            out[i] = match merge::newest(&self.data, &self.log, lpn) {
+                Some(ppn) => media.read(ppn)?.data,
+                None => D::Data::default(),
+            };
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.data.spares().admit()?;
+        self.policy.request(request.pages);
+        for (i, lpn) in request.lpns() {
+            self.write_page(media, lpn, data[i].clone())?;
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        for run in request.block_runs(self.data.geometry()) {
+            for offset in run.first..run.first + run.pages {
+                let lpn = self.data.geometry().logical_page(run.lbn, offset);
+                if merge::newest(&self.data, &self.log, lpn).is_some() {
+                    self.log.set_newest(lpn, None);
+                    self.data.set_current(lpn, false);
+                    self.trims.trimmed(lpn);
+                }
+            }
+            media.because(Cause::Collection, |media| self.retire_if_empty(media, run.lbn))?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if self.trims.pending_runs().is_empty() {
+            return Ok(());
+        }
+        self.data.spares().admit()?;
+        media.because(Cause::Merge, |media| self.write_trims_down(media))
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.data.check(media, "I1", "I2")?;
+        self.log.check(media, "I3")?;
+        for lpn in (0..self.data.logical_pages()).map(Lpn::new) {
+            let both = self.data.is_current(lpn) && self.log.newest(lpn).is_some();
+            BrokenInvariant::unless(!both, "I1", || {
+                format!("{lpn} is current in its data block and newest in the log")
+            })?;
+        }
+        let known = self.data.mapped_blocks() + self.data.free_blocks() + self.log.len();
+        let good = self.data.accounted_for(self.good_blocks);
+        BrokenInvariant::unless(good.is_none_or(|good| known == good), "I4", || {
+            format!("{known} blocks are in use or free, but the device has {good:?} good ones")
+        })
+    }
+
+    fn spares(&self) -> Spares {
+        self.data.spares()
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.footprint.clone()
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        let mut gauges = vec![
+            Gauge { name: "log_utilisation", value: self.log.utilisation() },
+            Gauge { name: "log_blocks", value: self.log.len() as f64 },
+        ];
+        gauges.extend(self.counts.gauges());
+        gauges.extend(self.policy.gauges(&self.log));
+        gauges
+    }
+}
+
+impl<S: LogScheme> LogBuffer<S> {
+    fn write_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
+        let (lbn, offset) = self.data.geometry().split_logical(lpn);
+        if let Some(home) = self.home(media, lbn, offset)? {
+            self.write_home(media, home, (lpn, lbn, offset), data)?;
+        } else {
+            let page = LogPage { lpn, lbn, offset, moved: false };
+            let slot = self.slot_for(media, page)?;
+            self.append(media, slot, page, (Role::RandomLog, &Content::New(data)))?;
+        }
+        self.trims.overwritten(lpn);
+        Ok(())
+    }
+
+    /// The data block, if the page can be programmed there in its place; a logical block's first page gets it one.
+    fn home<D: Device>(&mut self, media: &Media<D>, lbn: Lbn, offset: u32) -> Result<Option<Pbn>, FtlError> {
+        if let Some(pbn) = self.data.block(lbn) {
+            return Ok(self.data.fits_in_place(media, pbn, offset).then_some(pbn));
+        }
+        let pbn = self.data.take_free("a new logical block")?;
+        self.data.remap(lbn, Some(pbn));
+        Ok(Some(pbn))
+    }
+
+    fn write_home<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        home: Pbn,
+        (lpn, lbn, offset): (Lpn, Lbn, u32),
+        data: D::Data,
+    ) -> Result<(), FtlError> {
+        let log = &self.log;
+        let current = |data: &DataBlocks, offset| {
+            data.page_at(lbn, offset).filter(|&lpn| data.is_current(lpn) && log.newest(lpn).is_none())
+        };
+        let block = self.data.program(media, home, offset, data_label(lpn, lbn), &Content::New(data), &current)?;
+        if block != home {
+            self.data.remap(lbn, Some(block));
+        }
+        self.data.set_current(lpn, true);
+        self.log.set_newest(lpn, None);
+        Ok(())
+    }
+
+    /// A log block with room for a page, where the policy wants it.
+    fn slot_for<D: Device>(&mut self, media: &mut Media<D>, page: LogPage) -> Result<Slot, FtlError> {
+        loop {
+            match self.policy.place(&mut self.log, page) {
+                Place::In(slot) => return Ok(slot),
+                Place::New(group) => self.make_room(media, group)?,
+            }
+        }
+    }
+
+    fn append<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        slot: Slot,
+        page: LogPage,
+        content: (Role, &Content<D::Data>),
+    ) -> Result<(), FtlError> {
+        let at = self.log.append(media, &mut self.data, (slot, page.lpn), content)?;
+        self.log.set_newest(page.lpn, Some(at));
+        self.data.set_current(page.lpn, false);
+        self.policy.appended(&self.log, slot, page);
+        Ok(())
+    }
+
+    /// Lets a log block leave, if one must, before one is opened for a group; otherwise opens it.
+    fn make_room<D: Device>(&mut self, media: &mut Media<D>, group: u32) -> Result<(), FtlError> {
+        match self.policy.victim(&mut self.log, group) {
+            Some(victim) => media.because(Cause::Merge, |media| self.evict(media, victim)),
+            None => self.open(group),
+        }
+    }
+
+    fn open(&mut self, group: u32) -> Result<(), FtlError> {
+        let pbn = self.data.take_free("a log block")?;
+        let slot = self.log.open(pbn, group);
+        self.policy.opened(&self.log, slot);
+        Ok(())
+    }
+
+    fn evict<D: Device>(&mut self, media: &mut Media<D>, victim: Slot) -> Result<(), FtlError> {
+        media.note(Note::LogVictim);
+        let Some(&LogBlock { pbn, filled, in_place, .. }) = self.log.block(victim) else { return Ok(()) };
+        if let Some(lbn) = in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
+            merge::in_place(media, &mut self.data, &mut self.log, pbn, lbn, filled)?;
+        } else {
+            self.move_some(media, victim)?;
+            self.merge_owners(media, victim)?;
+            self.counts.left();
+            self.data.retire(media, pbn)?;
+        }
+        self.forget_slot(victim);
+        Ok(())
+    }
+
+    fn forget_slot(&mut self, slot: Slot) {
+        self.policy.left(&self.log, slot);
+        self.log.remove(slot);
+    }
+
+    /// Whether no page of a log block in place is older than what the data block holds.
+    fn may_become_data(&self, pbn: Pbn, lbn: Lbn, filled: u32) -> bool {
+        let geometry = self.data.geometry();
+        (0..filled).all(|offset| {
+            let lpn = geometry.logical_page(lbn, offset);
+            !self.data.is_current(lpn) || self.log.newest(lpn) == Some(geometry.page(pbn, offset))
+        })
+    }
+
+    /// Moves those newest pages of a victim that the policy does not want merged.
+    fn move_some<D: Device>(&mut self, media: &mut Media<D>, victim: Slot) -> Result<(), FtlError> {
+        for lpn in self.log.newest_in(media, victim) {
+            if !self.policy.moves(lpn) {
+                continue;
+            }
+            let Some(from) = self.log.newest(lpn) else { continue };
+            let (lbn, offset) = self.data.geometry().split_logical(lpn);
+            let page = LogPage { lpn, lbn, offset, moved: true };
+            let slot = loop {
+                match self.policy.place(&mut self.log, page) {
+                    Place::In(slot) => break slot,
+                    Place::New(group) => self.open(group)?,
+                }
+            };
+            let (role, content) = media.lift(from, Role::RandomLog)?;
+            self.append(media, slot, page, (role, &content))?;
+            media.note(Note::MovedLogPage);
+        }
+        Ok(())
+    }
+
+    /// Merges each logical block with a newest page in a log block.
+    fn merge_owners<D: Device>(&mut self, media: &mut Media<D>, slot: Slot) -> Result<(), FtlError> {
+        let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(()) };
+        for lpn in self.log.newest_in(media, slot) {
+            // An earlier merge of the same logical block may have taken this page along.
+            if self.log.newest(lpn).is_some_and(|ppn| self.data.geometry().block_of(ppn) == pbn) {
+                let (lbn, _) = self.data.geometry().split_logical(lpn);
+                self.merge_block(media, lbn, Some(slot))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A full merge of a logical block, after which log blocks that serve it alone hold nothing newest.
+    fn merge_block<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, except: Option<Slot>) -> Result<(), FtlError> {
+        merge::full(media, &mut self.data, &mut self.log, lbn)?;
+        self.counts.merged(lbn, except.is_some());
+        self.drop_dedicated(media, lbn, except)
+    }
+
+    /// Erases the log blocks that serve a logical block alone, whose pages have all moved elsewhere: as data blocks they would
+    /// bring old copies back.
+    fn drop_dedicated<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lbn: Lbn,
+        except: Option<Slot>,
+    ) -> Result<(), FtlError> {
+        while let Some(slot) = self.policy.dedicated(lbn, except) {
+            let pbn = self.log.block(slot).map(|block| block.pbn);
+            self.forget_slot(slot);
+            pbn.map_or(Ok(()), |pbn| self.data.retire(media, pbn))?;
+        }
+        Ok(())
+    }
+
+    /// Makes pending trims survive a power cut: full merges leave the trimmed pages behind, and either a page of the log says which
+    /// copies in older log blocks are void, or those log blocks are merged, too.
+    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let runs = self.trims.pending_runs();
+        let in_log = self.policy.place_of_trims(&self.log).is_some();
+        for &(first, extent) in &runs {
+            for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
+                if self.data.block(run.lbn).is_some() {
+                    self.merge_block(media, run.lbn, None)?;
+                }
+                self.log.never_switch(run.lbn);
+            }
+            if in_log {
+                self.append_trim(media, first, extent)?;
+                self.trims.settled(first, extent);
+            }
+        }
+        if in_log {
+            return Ok(());
+        }
+        let trimmed = |lpn: Lpn| {
+            let at = runs.partition_point(|&(first, _)| first <= lpn.get());
+            at.checked_sub(1).is_some_and(|i| lpn.get() - runs[i].0 < runs[i].1)
+        };
+        for slot in self.log.holding(media, trimmed) {
+            let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { continue };
+            self.merge_owners(media, slot)?;
+            self.data.retire(media, pbn)?;
+            self.forget_slot(slot);
+        }
+        for (first, extent) in runs {
+            self.trims.settled(first, extent);
+        }
+        Ok(())
+    }
+
+    fn append_trim<D: Device>(&mut self, media: &mut Media<D>, first: u32, extent: u32) -> Result<(), FtlError> {
+        while let Some(place) = self.policy.place_of_trims(&self.log) {
+            match place {
+                Place::New(group) => self.make_room(media, group)?,
+                Place::In(slot) => {
+                    let (label, content) = (Trims::label(first, extent), Content::New(D::Data::default()));
+                    self.log.program(media, &mut self.data, slot, label, &content, None)?;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn retire_if_empty<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn) -> Result<(), FtlError> {
+        if self.data.pages_of(lbn).any(|(_, lpn)| merge::newest(&self.data, &self.log, lpn).is_some()) {
+            return Ok(());
+        }
+        self.drop_dedicated(media, lbn, None)?;
+        match self.data.remap(lbn, None) {
+            Some(pbn) => self.data.retire(media, pbn),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The machine of the log-buffer schemes: data blocks, log blocks, merges.
+
+pub mod areas;
+pub mod associativity;
+pub mod groups;
+pub mod machine;
+pub mod merge;
+pub mod merge_counts;
+pub mod policy;
+mod recovery;
+pub mod regrouping;
+pub mod sets;
+pub mod space;

@@ -1,0 +1,258 @@
+//! How every page-mapped scheme keeps house: where its pages go, and what has to be tidied before.
+//!
+//! A scheme knows what a page means and how to move it ([`PageMapped::collect`]). Everything else is the same whether the map lies in
+//! RAM or on flash: reserves that failures took are restored first, then failing blocks emptied, then a die is chosen; trims are written
+//! down in runs; after a power cut the newest pages are taken over.
+
+use flash::{Lpn, Pbn, Ppn, Role};
+
+use crate::parts::memory::prefetch::announce;
+use crate::parts::pages::page_space::{PageSpace, Stream};
+use crate::parts::recovery::trims::Trims;
+use crate::{Content, Device, Foresight, FtlError, Label, Layout, Media, Note, RecoverError};
+
+/// The stream of what the host writes.
+pub const HOST: Stream = 0;
+
+/// A scheme whose pages lie in a [`PageSpace`].
+pub trait PageMapped {
+    /// The space.
+    fn space(&mut self) -> &mut PageSpace;
+
+    /// The space, and the trims whose pages lie in it.
+    fn space_and_trims(&mut self) -> (&mut PageSpace, &mut Trims);
+
+    /// The stream of collected pages.
+    fn collected(&self) -> Stream;
+
+    /// The most programs that moving a page takes: one, and those of the map on flash.
+    fn programs_per_move(&self) -> u32 {
+        1
+    }
+
+    /// The LPN whose page this is, found in the map, for a page that cannot be read and so does not tell.
+    fn owner_of(&self, ppn: Ppn) -> Option<Lpn>;
+
+    /// Tells of a data page that will be moved, so that the scheme can ask for the memory that it will touch.
+    fn foresee_move(&self, lpn: Lpn, foresight: Foresight);
+
+    /// A data page was moved: changes the map.
+    fn moved(&mut self, lpn: Lpn, to: Ppn);
+
+    /// Moves what is valid in a block, then erases it; or marks it bad if it `fails`.
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError>;
+
+    /// Collects on a die while that is short of free blocks and there is something to gain.
+    fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+        while self.space().is_short(die)
+            && let Some(victim) = self.space().take_victim(die)
+        {
+            self.collect_apart(media, die, victim, false)?;
+        }
+        Ok(())
+    }
+
+    /// The next die in turn that has a place for a page of a stream, perhaps after collecting there.
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError>;
+
+    /// Collects a block; the host does not wait for that.
+    fn collect_apart<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        victim: Pbn,
+        fails: bool,
+    ) -> Result<(), FtlError> {
+        media.detached(|media| self.collect(media, die, victim, fails))
+    }
+
+    /// What comes before a page is placed: refuses on a read-only device, and makes good what failures have done.
+    #[inline]
+    fn tidy<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.space().spares().admit()?;
+        if self.space().has_lost_reserve() {
+            self.restore_reserves(media)?;
+        }
+        if self.space().has_failing() {
+            self.empty_failing(media)?;
+        }
+        Ok(())
+    }
+
+    /// What comes after a host write, and not with the next one, since the power may be cut before.
+    #[inline]
+    fn tidy_after_write<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if self.space().has_lost_reserve() {
+            FtlError::unless_read_only(self.restore_reserves(media))?;
+        }
+        Ok(())
+    }
+
+    /// Collects where failures have cost a die its last free block.
+    #[cold]
+    fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let (collected, cost) = (self.collected(), self.programs_per_move());
+        while self.space().has_lost_reserve()
+            && let Some((die, victim)) = self.space().take_victim_for_reserve(collected, cost)
+        {
+            self.collect_apart(media, die, victim, false)?;
+        }
+        Ok(())
+    }
+
+    /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
+    /// their die stays whole. A block for which there is no room yet waits.
+    #[cold]
+    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for die in self.space().failing_dies() {
+            self.refill(media, die)?;
+            if !self.space().is_short(die)
+                && let Some(block) = self.space().take_failing(die)
+            {
+                self.collect_apart(media, die, block, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
+    #[inline]
+    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
+        self.append_on(media, HOST, label, data, |scheme, media| scheme.next_die(media, HOST))
+    }
+
+    /// Programs a page of a stream on a die that `next_die` finds; one that fails is tried again on the one it finds then.
+    #[inline]
+    fn append_on<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        label: Label,
+        data: &D::Data,
+        mut next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
+    ) -> Result<Ppn, FtlError> {
+        loop {
+            let die = next_die(self, media)?;
+            if let Some(to) = self.space().program(media, die, stream, label, Content::New(data.clone()))? {
+                return Ok(to);
+            }
+        }
+    }
+
+    /// Moves pages off a die up to the first error; returns the pages moved, and how it ended.
+    #[inline]
+    fn move_pages<'a, D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        pages: &'a [Ppn],
+    ) -> (&'a [Ppn], Result<(), FtlError>) {
+        up_to_error(pages, |at, from| {
+            announce(pages, at, |&from, foresight| {
+                if let Some(lpn) = media.device().peek(from) {
+                    self.foresee_move(Lpn::new(lpn), foresight);
+                }
+            });
+            self.move_page(media, die, from)
+        })
+    }
+
+    /// Moves a data page or a trim page off a die. One that cannot be read becomes a lost page.
+    #[inline]
+    fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        if self.move_trim_page(media, die, from)? {
+            return Ok(());
+        }
+        let (lpn, role, content) = match media.read_to_move(from)? {
+            Some(page) => (Lpn::new(page.logical), Role::Collected, Content::Copy(page)),
+            None => (self.lose(media, from), Role::Lost, Content::New(D::Data::default())),
+        };
+        let stream = self.collected();
+        let to = self.space().program_moved(media, die, stream, Label::new(lpn.get(), role), &content)?;
+        self.moved(lpn, to);
+        Ok(())
+    }
+
+    /// The logical page that an unreadable page held.
+    #[cold]
+    fn lose<D: Device>(&self, media: &mut Media<D>, ppn: Ppn) -> Lpn {
+        media.note(Note::LostPage);
+        self.owner_of(ppn).unwrap_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"))
+    }
+
+    /// Moves a page off a die if it is a trim page; tells whether it was.
+    #[inline]
+    fn move_trim_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<bool, FtlError> {
+        let stream = self.collected();
+        let (space, trims) = self.space_and_trims();
+        let Some((label, version)) = trims.at(from) else { return Ok(false) };
+        let to = space.program_moved(media, die, stream, label, &Content::empty(label.logical, version))?;
+        trims.moved(from, to);
+        Ok(true)
+    }
+
+    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back.
+    fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+        let stream = self.collected();
+        let (space, trims) = self.space_and_trims();
+        for (copy, lpn) in trims.about_to_vanish(space.page_indices(victim)) {
+            let version = media.read_to_move(copy)?.map(|page| page.version);
+            let content =
+                version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
+            let to = space.program_moved(media, die, stream, Trims::label(lpn.get(), 1), &content)?;
+            trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
+        }
+        Ok(())
+    }
+
+    /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
+    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.space_and_trims().1.pending_runs() {
+            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
+            let (space, trims) = self.space_and_trims();
+            for page in trims.wrote(first, extent, to, media.last_version()) {
+                space.release(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over what a used device holds: finds the newest page of each LPN and of each trim, has the former mapped, and
+    /// returns the LPNs of which an outdated page may come back, which have to be guarded when pages can be programmed again.
+    fn take_over<D: Device>(
+        &mut self,
+        layout: &Layout,
+        media: &mut Media<D>,
+        mut map: impl FnMut(&mut Self, Lpn, Ppn),
+    ) -> Result<Vec<Lpn>, RecoverError> {
+        let scanned = self.space().scan(media, layout)?;
+        let newest = scanned.newest(layout.logical_pages);
+        let kept = scanned.keep_one_copy(layout, &newest);
+        let collected = self.collected();
+        let stream = |role| if role == Role::Collected { collected } else { HOST };
+        let valid = kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role)));
+        self.space().take_over(media, layout, valid)?;
+        for &(ppn, tag) in &kept.pages {
+            if tag.role == Role::Trimmed {
+                self.space_and_trims().1.found(&tag, ppn, &newest);
+            } else {
+                map(self, Lpn::new(tag.logical), ppn);
+            }
+        }
+        Ok(kept.outdated)
+    }
+}
+
+/// Does something for each page, given its position too, up to the first error; returns the pages done, and how it ended.
+#[inline]
+pub fn up_to_error(
+    pages: &[Ppn],
+    mut each: impl FnMut(usize, Ppn) -> Result<(), FtlError>,
+) -> (&[Ppn], Result<(), FtlError>) {
+    for (done, &ppn) in pages.iter().enumerate() {
+        if let Err(error) = each(done, ppn) {
+            return (&pages[..done], Err(error));
+        }
+    }
+    (pages, Ok(()))
+}

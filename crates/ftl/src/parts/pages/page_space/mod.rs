@@ -1,0 +1,290 @@
+//! Physical space under a page map: pages are placed on open blocks, die by die, and whole blocks come back by collection.
+//!
+//! A *stream* is a kind of content that gets blocks of its own (host writes, collected pages, translation pages …). Each
+//! stream has at most one open block a die and visits the dies in turn, channels first. The space knows which pages are
+//! valid and which closed blocks are worth collecting; what a page means, and moving it, is the scheme's.
+//!
+//! **Why a placement never fails.** Each die keeps a last free block that only its own collection may open
+//! ([`PageSpace::program`]). Collecting a block moves at most one block's worth of pages, so it needs at most that one and
+//! returns one. As long as the valid pages fit into [`PageSpace::capacity_pages`], some die has either room in an open block
+//! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number.
+//!
+//! Here pages are placed; `collecting.rs` gets blocks back, `failing.rs` copes with those that fail, `facts.rs` tells.
+
+mod collecting;
+mod facts;
+mod failing;
+
+use flash::{Geometry, Pbn, Ppn};
+
+use crate::parts::blocks::channel_status::ChannelWear;
+use crate::parts::blocks::ledger::Ledger;
+use crate::parts::blocks::pool::{FreePool, channels_first};
+use crate::parts::blocks::victims::{Policy, Victims};
+use crate::parts::recovery::scan::Scanned;
+use crate::parts::recovery::summary::Summaries;
+use crate::{ConfigError, Content, Device, FtlError, Kind, Label, Layout, Media, Parameter, Spares};
+
+/// Index of a stream of a space.
+pub type Stream = usize;
+
+/// When a die collects.
+pub const GC_THRESHOLD: Parameter = Parameter {
+    name: "gc_threshold",
+    kind: Kind::Integer { min: 1, max: 1 << 20 },
+    default: "1",
+    meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages.",
+    source: "ftlkit",
+};
+
+/// What a scheme asks of its space.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// Streams.
+    pub streams: usize,
+    /// Victims.
+    pub policy: Policy,
+    /// Free blocks of a die at or below which it collects, at least 1.
+    pub threshold: usize,
+    /// The most pages that are ever valid at once.
+    pub valid: u64,
+    /// What filled blocks end with.
+    pub summaries: Summaries,
+}
+
+/// An open block: its next page and the first page after it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    next: u32,
+    end: u32,
+}
+
+/// Blocks, open blocks and valid pages of a page-mapped device.
+#[derive(Clone, Debug)]
+pub struct PageSpace {
+    geometry: Geometry,
+    pool: FreePool,
+    ledger: Ledger,
+    victims: Victims,
+    open: Vec<Open>,
+    stream_of: Vec<u8>,
+    order: Vec<u32>,
+    turns: Vec<usize>,
+    threshold: usize,
+    /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with what of it is still erased.
+    failing: Vec<(Pbn, Open)>,
+    spares: Spares,
+    summaries: Summaries,
+    wear: ChannelWear,
+    /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
+    was_recovered: bool,
+}
+
+impl PageSpace {
+    /// An erased space for up to `valid` valid pages. A die reclaims blocks until more than `threshold` (at least 1) are
+    /// free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
+    pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<Self, ConfigError> {
+        let Needs { streams, policy, threshold, summaries, .. } = needs;
+        let spares = Self::require(layout, &needs, scheme)?;
+        let geometry = layout.geometry;
+        Ok(Self {
+            geometry,
+            pool: FreePool::new(geometry, &layout.good_blocks),
+            ledger: Ledger::new(geometry),
+            victims: Victims::new(geometry, summaries.content_pages(), policy, layout.seed),
+            open: vec![Open::default(); streams * geometry.dies() as usize],
+            stream_of: vec![0; geometry.blocks() as usize],
+            order: channels_first(&geometry),
+            turns: vec![0; streams],
+            threshold: threshold.max(1),
+            failing: Vec::new(),
+            spares,
+            summaries,
+            wear: ChannelWear::new(geometry.channels()),
+            was_recovered: false,
+        })
+    }
+
+    /// What the device holds: read from the summaries of filled blocks if they have any.
+    pub fn scan<D: Device>(&self, media: &mut Media<D>, layout: &Layout) -> Result<Scanned, FtlError> {
+        Scanned::with(media, layout, &self.summaries)
+    }
+
+    /// Makes a fresh space that of a device which was used before: these pages are valid, each with its block's stream; blocks
+    /// without any are erased, whatever they look like. Blocks with some are closed: their erased pages may be unstable.
+    pub fn take_over<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        layout: &Layout,
+        valid: impl IntoIterator<Item = (Ppn, Stream)>,
+    ) -> Result<(), FtlError> {
+        let mut used = vec![false; self.geometry.blocks() as usize];
+        for (ppn, stream) in valid {
+            let pbn = self.geometry.block_of(ppn);
+            self.ledger.validate(ppn, pbn);
+            self.stream_of[pbn.index()] = stream as u8;
+            used[pbn.index()] = true;
+        }
+        self.pool = FreePool::empty(self.geometry, &layout.good_blocks);
+        self.was_recovered = true;
+        media.together(&layout.good_blocks, |media, &pbn| {
+            if used[pbn.index()] {
+                self.wear.saw(self.channel_of_block(pbn), media.device().erase_count(pbn));
+                self.victims.close(pbn, self.ledger.valid_pages(pbn));
+                return Ok(());
+            }
+            self.reclaim(media, pbn, false)
+        })
+    }
+
+    /// Valid pages that a space is sure to hold: each die sets aside its free blocks and one open block a stream.
+    pub fn capacity_pages(layout: &Layout, needs: &Needs) -> u64 {
+        let mut good = vec![0_u64; layout.geometry.dies() as usize];
+        for &pbn in &layout.good_blocks {
+            good[layout.geometry.die_of(pbn) as usize] += 1;
+        }
+        let set_aside = (needs.streams + needs.threshold.max(1)) as u64;
+        let usable: u64 = good.iter().map(|blocks| blocks.saturating_sub(set_aside)).sum();
+        usable * u64::from(needs.summaries.content_pages())
+    }
+
+    /// Refuses a layout whose valid pages might not fit; otherwise tells how many blocks may fail.
+    fn require(layout: &Layout, needs: &Needs, scheme: &str) -> Result<Spares, ConfigError> {
+        let &Needs { streams, threshold, valid, summaries, .. } = needs;
+        let capacity = Self::capacity_pages(layout, needs);
+        let content_pages = u64::from(summaries.content_pages());
+        if valid <= capacity {
+            let total = (capacity - valid) / content_pages;
+            return Ok(Spares { total: total as u32, used: 0 });
+        }
+        if layout.in_use {
+            return Ok(Spares::READ_ONLY);
+        }
+        let good = layout.good_blocks.len() as u64 * content_pages;
+        Err(ConfigError(format!(
+            "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
+             each of {} dies keeps {streams} open and {threshold} free blocks; raise device.spare, use more blocks per plane or fewer dies",
+            layout.geometry.dies()
+        )))
+    }
+
+    /// The next die in turn for a stream.
+    #[inline]
+    pub fn take_turn(&mut self, stream: Stream) -> u32 {
+        let turn = &mut self.turns[stream];
+        let die = self.order[*turn];
+        *turn += 1;
+        if *turn == self.order.len() {
+            *turn = 0;
+        }
+        die
+    }
+
+    /// Whether a die has an open block with room for a stream.
+    #[inline]
+    pub fn has_room(&self, die: u32, stream: Stream) -> bool {
+        let open = self.open[stream * self.order.len() + die as usize];
+        open.next < open.end
+    }
+
+    /// Whether a die should collect before it opens another block.
+    #[inline]
+    pub fn is_short(&self, die: u32) -> bool {
+        self.pool.len_on(die) <= self.threshold + self.margin()
+    }
+
+    /// Whether a die has free blocks beyond the one that its collection needs.
+    pub fn can_lend(&self, die: u32) -> bool {
+        self.pool.len_on(die) > 1
+    }
+
+    /// Places one page of a stream on a die, opening any free block there, and marks it valid; tells whether that fills the block.
+    #[inline]
+    fn place_on(&mut self, die: u32, stream: Stream) -> Option<(Ppn, bool)> {
+        if !self.has_room(die, stream) {
+            let pbn = self.pool.take_on(die)?;
+            self.open_block(pbn, stream);
+        }
+        let open = &mut self.open[stream * self.order.len() + die as usize];
+        let ppn = Ppn::new(open.next);
+        open.next += 1;
+        let filled = open.next == open.end;
+        self.ledger.validate(ppn, self.geometry.block_of(ppn));
+        Some((ppn, filled))
+    }
+
+    /// Closes a block whose last page has been programmed.
+    #[inline(never)]
+    fn close<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+        match self.summaries.write(media, pbn) {
+            Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
+            Err(error) if error.is_program_failure() => {
+                self.failing.push((pbn, Open::default()));
+                self.spares.use_one();
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Makes an erased block, which is not in the pool, the open block of a stream on its die, and returns the die.
+    pub fn open_block(&mut self, pbn: Pbn, stream: Stream) -> u32 {
+        let next = self.geometry.page(pbn, 0).get();
+        let die = self.geometry.die_of(pbn);
+        self.open[stream * self.order.len() + die as usize] = Open { next, end: next + self.summaries.content_pages() };
+        self.stream_of[pbn.index()] = stream as u8;
+        die
+    }
+
+    /// Asks for the memory that releasing a page touches.
+    #[inline]
+    pub fn prefetch(&self, ppn: Ppn) {
+        let pbn = self.geometry.block_of(ppn);
+        self.ledger.prefetch(ppn, pbn);
+        self.victims.prefetch(pbn);
+    }
+
+    /// A page's content is superseded.
+    #[inline]
+    pub fn release(&mut self, ppn: Ppn) {
+        let pbn = self.ledger.invalidate(ppn);
+        self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
+    }
+
+    /// Programs a page of a stream on a die, opening any free block there. None if the page failed: then its block takes no
+    /// more pages and waits to be emptied.
+    #[inline]
+    pub fn program<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        stream: Stream,
+        label: Label,
+        content: Content<D::Data>,
+    ) -> Result<Option<Ppn>, FtlError> {
+        let Some((to, filled)) = self.place_on(die, stream) else {
+            return Err(FtlError::OutOfSpace { wanted: "a page" });
+        };
+        match media.put(to, label, content) {
+            Ok(()) => {
+                if filled {
+                    self.close(media, self.geometry.block_of(to))?;
+                }
+                Ok(Some(to))
+            }
+            Err(error) if error.is_program_failure() => {
+                self.give_up(to, stream);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a free block out of the pool, for a scheme that keeps one aside.
+    pub fn set_aside(&mut self, die: u32) -> Option<Pbn> {
+        self.pool.take_on(die)
+    }
+}
+
+#[cfg(test)]
+mod tests;
