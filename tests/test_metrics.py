@@ -133,3 +133,4 @@ def test_any_frame_can_be_saved(full: fk.Results, tmp_path: Path) -> None:
 
 def test_the_page_of_all_columns_is_made_of_it() -> None:
     assert (DOCS / "columns.md").read_text(encoding="utf-8") == docs.columns(), "make docs writes it anew"
+    assert (DOCS / "sources.md").read_text(encoding="utf-8") == docs.titles(), "make docs writes it anew"

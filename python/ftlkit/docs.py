@@ -1,7 +1,7 @@
 """Writes the reference pages that are made and never edited: `python -m ftlkit.docs docs`.
 
-One page a scheme, from the story at the head of its source file, where its author keeps it true; and the page of all
-columns, from the table of metrics and the frames.
+One page a scheme, from the story at the head of its source file, where its author keeps it true; the page of all
+columns, from the table of metrics and the frames; and the page of sources.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ftlkit import api, units
 from ftlkit.frames import FRAMES
 from ftlkit.metrics import METRICS, PARTS
 from ftlkit.outputs import write as write_file
+from ftlkit.sources import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +33,7 @@ def write(folder: Path) -> list[Path]:
     pages = {place / f"{scheme['name']}.md": page(scheme) for scheme in schemes}
     pages[place / "index.md"] = index(schemes)
     pages[folder / "columns.md"] = columns()
+    pages[folder / "sources.md"] = titles()
     for path, text in pages.items():
         write_file(path, text.encode())
     return list(pages)
@@ -76,6 +78,12 @@ def index(schemes: list[Json]) -> str:
     """The page that lists them."""
     rows = [f"| [{each['name']}]({each['name']}.md) | {each['family']} | {_cell(each['idea'])} |" for each in schemes]
     return "\n".join(["# Translation layers", "", "| name | family | idea |", "|---|---|---|", *rows, ""])
+
+
+def titles() -> str:
+    """The page of what is cited, each by its short name."""
+    head = ["# Sources", "", "What the sources, stories and studies cite, by short name.", ""]
+    return "\n".join([*head, "| name | title |", "|---|---|", *(f"| {name} | {TITLES[name]} |" for name in TITLES), ""])
 
 
 _COLUMNS_HEAD = """\

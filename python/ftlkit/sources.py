@@ -1,6 +1,6 @@
 """The papers and books that schemes cite: short names, as they stand in sources and stories, with full titles.
 
-Five documents are cited by a letter and a place in them, such as "A III.C"; all others by name and year.
+A place in a document follows its name: "A-SAST III.C" is a section, "RFTL tab. 6" a table.
 """
 
 from __future__ import annotations
@@ -11,43 +11,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ftlkit.document import Json
 
-LETTERS = {
-    "A": (
-        "A-SAST paper",
-        ("D. Koo and D. Shin, Adaptive Log Block Mapping Scheme for Log Buffer-based FTL (Flash Translation Layer)"),
-    ),
-    "B": (
-        "BDB FTL paper",
-        (
-            "H. Zhou, J. Jiang, T. Liu and X. Han, BDB FTL: Design and Implementation of a Buffer-Detector "
-            "Based Flash Translation Layer"
-        ),
-    ),
-    "R": (
-        "RFTL paper",
-        (
-            "R. Mativenga, J.-Y. Paik, Y. Kim, J. Lee and T.-S. Chung, RFTL: improving performance of "
-            "selective caching-based page-level FTL through replication, 2018"
-        ),
-    ),
-    "T": (
-        "Wang's thesis",
-        (
-            "C. Wang, Flash Memory Management with Cooperation, Adaptation and Assistance, PhD thesis, "
-            "National University of Singapore, 2013"
-        ),
-    ),
-    "W": (
-        "WAFTL paper",
-        (
-            "Q. Wei, B. Gong, S. Pathak, B. Veeravalli, L. Zeng and K. Okada, WAFTL: A Workload Adaptive "
-            "Flash Translation Layer with Data Partition, MSST 2011"
-        ),
-    ),
-}
-"""Documents cited by a letter: what they are called in a sentence, and their title."""
-
 TITLES = {
+    "A-SAST": (
+        "D. Koo and D. Shin, Adaptive Log Block Mapping Scheme for Log Buffer-based FTL (Flash Translation Layer)"
+    ),
+    "BDB": (
+        "H. Zhou, J. Jiang, T. Liu and X. Han, BDB FTL: Design and Implementation of a Buffer-Detector "
+        "Based Flash Translation Layer"
+    ),
+    "RFTL": (
+        "R. Mativenga, J.-Y. Paik, Y. Kim, J. Lee and T.-S. Chung, RFTL: improving performance of "
+        "selective caching-based page-level FTL through replication, 2018"
+    ),
+    "WAFTL": (
+        "Q. Wei, B. Gong, S. Pathak, B. Veeravalli, L. Zeng and K. Okada, WAFTL: A Workload Adaptive "
+        "Flash Translation Layer with Data Partition, MSST 2011"
+    ),
+    "Wang 2013": (
+        "C. Wang, Flash Memory Management with Cooperation, Adaptation and Assistance, PhD thesis, "
+        "National University of Singapore, 2013"
+    ),
     "Cho 2009": (
         "H. Cho, D. Shin and Y. I. Eom, KAST: K-associative sector translation for NAND flash memory in "
         "real-time systems, DATE 2009"
@@ -104,30 +87,24 @@ TITLES = {
         "with hot/cold data, Performance Evaluation 70, 2013"
     ),
 }
-"""Documents cited by name and year."""
+"""What is cited: its short name and its title."""
 
-_PLACED = re.compile(r"(?<![\w-])([ABRTW])(?= (?:[IVX]+\b|[0-9]|tab\.|fig|eq\.|reference))")
-_CITED = re.compile(r"\b(?:Van )?[A-Z][a-z]+ (?:19|20)[0-9]{2}b?\b")
-_SOURCE_LETTERS = re.compile(r"(?<![\w-])([BRTW])\b")
+_NAMES = re.compile("|".join(rf"(?<![\w-]){name}(?![\w-])" for name in sorted(TITLES, key=len, reverse=True)))
 
 
 def spelled(source: str) -> str:
-    """A source with its letters spelled out: `A III` is *A-SAST paper III*; what was chosen here says so."""
-    if source == "ftlkit":
-        return "chosen for ftlkit"
-    return _PLACED.sub(lambda found: LETTERS[found[1]][0], source)
+    """A source in the reader's words: what was chosen here says so."""
+    return "chosen for ftlkit" if source == "ftlkit" else source
 
 
 def cited(text: str) -> list[str]:
     """What a text cites, each as its short name with its title."""
-    letters = {found[1] for found in _PLACED.finditer(text)} | {found[1] for found in _SOURCE_LETTERS.finditer(text)}
-    names = {found[0] for found in _CITED.finditer(text)}
-    placed = [f"{letter}: {LETTERS[letter][1]}" for letter in LETTERS if letter in letters]
-    return placed + [f"{name}: {TITLES[name]}" for name in TITLES if name in names]
+    names = {found[0] for found in _NAMES.finditer(text)}
+    return [f"{name}: {title}" for name, title in TITLES.items() if name in names]
 
 
 def described(scheme: Json) -> Json:
-    """What a scheme's entry says besides: the idea in a line, its sources spelled out, the titles of what it cites."""
+    """What a scheme's entry says besides: the idea in a line, its sources, the titles of what it cites."""
     parameters = [each | {"source": spelled(each["source"])} for each in scheme["parameters"]]
     text = "\n".join([scheme["source"], scheme["story"], *(each["source"] for each in scheme["parameters"])])
     title = scheme["story"].strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-//! bdb's buffers by hand (B 4-6, figs. 1-6): which page goes where, when, and what the request waits for, with the prices of B's
+//! bdb's buffers by hand (BDB 4-6, figs. 1-6): which page goes where, when, and what the request waits for, with the prices of BDB's
 //! table 1.
 
 use std::cell::RefCell;
@@ -20,7 +20,7 @@ const LOGICAL_PAGES: u32 = 800;
 
 const PROGRAM_US: u64 = 200;
 
-/// Dies with the times of B's table 1, without a bus.
+/// Dies with the times of BDB's table 1, without a bus.
 #[derive(Clone, Default)]
 struct Dies {
     free_at: Rc<RefCell<[u64; 8]>>,

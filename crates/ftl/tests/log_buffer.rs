@@ -64,7 +64,7 @@ fn fast() -> Scenario {
     Scenario::filled("fast", &[("log_blocks", "2")], 2, 4)
 }
 
-/// T fig. 3.1 (a): pages 0 to 3 in order, then another stream: the log block becomes the data block, one erase.
+/// Wang 2013 fig. 3.1 (a): pages 0 to 3 in order, then another stream: the log block becomes the data block, one erase.
 #[test]
 fn a_complete_sequential_block_is_switched() {
     let mut fast = fast();
@@ -72,7 +72,7 @@ fn a_complete_sequential_block_is_switched() {
     assert_eq!((fast.merges(), fast.cost()), ([1, 0, 0], (0, 1)));
 }
 
-/// T fig. 3.1 (b): pages 0 and 1, then another stream: pages 2 and 3 are copied, one erase.
+/// Wang 2013 fig. 3.1 (b): pages 0 and 1, then another stream: pages 2 and 3 are copied, one erase.
 #[test]
 fn an_incomplete_sequential_block_is_completed() {
     let mut fast = fast();
@@ -80,8 +80,8 @@ fn an_incomplete_sequential_block_is_completed() {
     assert_eq!((fast.merges(), fast.cost()), ([0, 1, 0], (2, 1)));
 }
 
-/// T fig. 3.1 (c): updates of both logical blocks share a log block; when it leaves, both are merged: 2 b copies and
-/// 2 + 1 erases (A eq. 1 with A(L) = 2).
+/// Wang 2013 fig. 3.1 (c): updates of both logical blocks share a log block; when it leaves, both are merged: 2 b copies and
+/// 2 + 1 erases (A-SAST eq. 1 with A(L) = 2).
 #[test]
 fn a_shared_log_block_costs_a_full_merge_for_each_logical_block() {
     let mut fast = fast();
@@ -111,7 +111,7 @@ fn bast_thrashes_where_fast_fills_a_block() {
     assert_eq!(fast.merges(), [0, 0, 0]);
 }
 
-/// A I: a log block written in place is switched (one erase), or completed with copies.
+/// A-SAST I: a log block written in place is switched (one erase), or completed with copies.
 #[test]
 fn bast_switches_and_completes_log_blocks_in_place() {
     for (pages, merges, cost) in [(4, [1, 0, 0], (0, 1)), (3, [0, 1, 0], (1, 1))] {
@@ -122,7 +122,7 @@ fn bast_switches_and_completes_log_blocks_in_place() {
     }
 }
 
-/// T 3.2.2: a page that is overwritten before its log block comes around again costs a copy instead of a merge.
+/// Wang 2013 3.2.2: a page that is overwritten before its log block comes around again costs a copy instead of a merge.
 #[test]
 fn faster_moves_a_page_once_and_merges_it_the_second_time() {
     let mut faster = Scenario::filled("faster", &[("log_blocks", "2")], 2, 5);
@@ -133,7 +133,7 @@ fn faster_moves_a_page_once_and_merges_it_the_second_time() {
     assert_eq!((faster.merges(), faster.cost()), ([0, 0, 1], (1 + 3 + 4, 1 + 2)));
 }
 
-/// A II: with K = 2, a block that serves two data blocks takes no third; the merge of any block is at most two full merges.
+/// A-SAST II: with K = 2, a block that serves two data blocks takes no third; the merge of any block is at most two full merges.
 #[test]
 fn kast_ties_no_log_block_to_more_than_k_data_blocks() {
     let mut kast = Scenario::filled("kast", &[("log_blocks", "3"), ("k", "2")], 4, 5);
@@ -146,7 +146,7 @@ fn kast_ties_no_log_block_to_more_than_k_data_blocks() {
     assert_eq!((kast.merges(), kast.cost()), ([0, 0, 2], (8, 3)));
 }
 
-/// T 5.2: pages that are written again and again share blocks that are erased without a merge.
+/// Wang 2013 5.2: pages that are written again and again share blocks that are erased without a merge.
 #[test]
 fn last_lets_hot_blocks_die() {
     let mut last = Scenario::filled("last", &[("log_blocks", "4"), ("threshold", "512")], 4, 6);
@@ -156,7 +156,7 @@ fn last_lets_hot_blocks_die() {
     assert!(last.cost().1 > 5, "hot blocks were erased");
 }
 
-/// T 5.2: large requests go to log blocks of their own data block, which end in switch merges, whatever comes between.
+/// Wang 2013 5.2: large requests go to log blocks of their own data block, which end in switch merges, whatever comes between.
 #[test]
 fn last_keeps_streams_apart() {
     let settings = [("log_blocks", "6"), ("threshold", "512"), ("sequential_share", "0.34")];
@@ -167,11 +167,11 @@ fn last_keeps_streams_apart() {
     assert_eq!(last.merges(), [2, 0, 0]);
 }
 
-/// The write order of A III.A. Pages 32 to 47 are data blocks 8 to 11, group 2 of four; log blocks 300 to 304 hold
+/// The write order of A-SAST III.A. Pages 32 to 47 are data blocks 8 to 11, group 2 of four; log blocks 300 to 304 hold
 /// `32 36 40 44`, `2 3 4 5`, `6 7`, `20 21` and `33 37 41 45`.
 const A_FIG_1: [u32; 16] = [32, 36, 40, 44, 2, 3, 4, 5, 6, 7, 20, 21, 33, 37, 41, 45];
 
-/// The data blocks that were merged after A's writes and one more, to a group without a log block. With sixteen data blocks
+/// The data blocks that were merged after A-SAST's writes and one more, to a group without a log block. With sixteen data blocks
 /// there is a gauge for each.
 fn merged_after_fig_1(scheme: &str, settings: &[(&str, &str)]) -> Vec<u32> {
     let shared = [("log_blocks", "5"), ("group_blocks", "4"), ("group_log_blocks", "2")];
@@ -182,13 +182,13 @@ fn merged_after_fig_1(scheme: &str, settings: &[(&str, &str)]) -> Vec<u32> {
     (0..16).filter(|lbn| scenario.gauge(&format!("full_merges_in_{:02}", lbn + 1)) > 0.0).collect()
 }
 
-/// A III.A: "the log block at PBN 300 is the oldest one. However, the log block at PBN 301 is selected" by group-level LRU.
+/// A-SAST III.A: "the log block at PBN 300 is the oldest one. However, the log block at PBN 301 is selected" by group-level LRU.
 #[test]
 fn sast_takes_the_oldest_block_of_the_least_recent_group() {
     assert_eq!(merged_after_fig_1("sast", &[]), [0, 1]);
 }
 
-/// A III.A and fig. 2: "the PBN 300 is the LRU log block, but PBN 302 is selected", as A(300) = 4 and A(302) = 1.
+/// A-SAST III.A and fig. 2: "the PBN 300 is the LRU log block, but PBN 302 is selected", as A(300) = 4 and A(302) = 1.
 #[test]
 fn a_sast_takes_the_cheapest_block_of_the_region() {
     let by_block = |region| merged_after_fig_1("a-sast", &[("regroup", "false"), ("region", region)]);
@@ -197,7 +197,7 @@ fn a_sast_takes_the_cheapest_block_of_the_region() {
     assert_eq!(by_block("16"), [1], "302 has A = 1, and is older than 303");
 }
 
-/// A III.A: a log block that stayed in the region too long is taken although it is dear.
+/// A-SAST III.A: a log block that stayed in the region too long is taken although it is dear.
 #[test]
 fn a_sast_does_not_pass_over_a_block_for_ever() {
     let settings = [("log_blocks", "2"), ("group_blocks", "8"), ("regroup", "false"), ("region", "2")];
@@ -213,7 +213,7 @@ fn a_sast_does_not_pass_over_a_block_for_ever() {
     assert!(scenario.gauge("full_merges_in_01") > 0.0, "taken after two");
 }
 
-/// A III.C and fig. 3 with A's own alpha: groups 0 and 1 become one when block 302 is the victim, since 6 and 2 log pages are used
+/// A-SAST III.C and fig. 3 with A-SAST's own alpha: groups 0 and 1 become one when block 302 is the victim, since 6 and 2 log pages are used
 /// for 16 data pages each. Of their log blocks' own pages it would be 6 of 8 and 2 of 4.
 #[test]
 fn a_sast_joins_idle_neighbours() {
@@ -243,7 +243,7 @@ fn a_sast_looks_at_the_next_group_after_a_join_made_room() {
     assert_eq!(scenario.gauge("group_splits") as u32, 1);
 }
 
-/// A III.C and fig. 3: group 2 is written at random; once it is split, each log block serves two data blocks, not four.
+/// A-SAST III.C and fig. 3: group 2 is written at random; once it is split, each log block serves two data blocks, not four.
 #[test]
 fn a_sast_splits_a_random_group() {
     let settings = [("log_blocks", "6"), ("group_blocks", "4"), ("alpha", "0"), ("gamma", "3")];

@@ -1,5 +1,5 @@
-//! What copies of the map are for: a miss goes round a busy channel (R 3.1, fig. 5), and round a channel whose translation pages
-//! cannot be read (R 3.2.4).
+//! What copies of the map are for: a miss goes round a busy channel (RFTL 3.1, fig. 5), and round a channel whose translation pages
+//! cannot be read (RFTL 3.2.4).
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

@@ -195,7 +195,7 @@ pub const PRESETS: &[Preset] = &[
     current::EMMC,
     Preset {
         name: "waftl",
-        source: "W tab. II",
+        source: "WAFTL tab. II",
         description: "32 GiB of 2 GiB dies, 4 KiB pages, 256 KiB blocks. Assumed: every die on a channel of its own; service times without \
                       overlap, as in the FlashSim that the paper modified; 7 % spare.",
         keys: keys(
@@ -208,7 +208,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "thesis",
-        source: "T ch. 4-5, tab. 5.2",
+        source: "Wang 2013 ch. 4-5, tab. 5.2",
         description: "2 KiB pages, 128 KiB blocks. The paper's capacity differs by trace (2.06 to 6.18 GB): here 4 GiB of flash, set \
                       capacity to change it. Latencies include the transfer. Assumed: one die, no overlap (FlashSim); 6 % spare, of which \
                       the paper gives 3 % to the log space.",
@@ -222,20 +222,20 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "treeftl",
-        source: "T ch. 6, tab. 6.1",
+        source: "Wang 2013 ch. 6, tab. 6.1",
         description: "32 GiB, 2 KiB pages, 128 KiB blocks. Latencies include the transfer. Assumed: one die, no overlap (FlashSim); 6 % spare. \
                       The 2 µs of a RAM access belong to the buffers and are not priced here.",
         keys: keys(shape((1, 1), 262_144, 64, 2048), 0.06, [25_000, 200_000, 700_000, 0], PricingText::Serial, 100_000),
     },
     Preset {
         name: "saw",
-        source: "T ch. 7",
+        source: "Wang 2013 ch. 7",
         description: "1 GiB. Assumed: pages of 2 KiB and blocks of 128 KiB as in chapter 6, one die, no overlap (FlashSim), 6 % spare.",
         keys: keys(shape((1, 1), 8192, 64, 2048), 0.06, [25_000, 200_000, 700_000, 0], PricingText::Serial, 100_000),
     },
     Preset {
         name: "bdb",
-        source: "B tab. 1",
+        source: "BDB tab. 1",
         description: "Eight channels; a transfer is bus control (20 µs) plus bus data (10 µs). Assumed: one die a channel, 4 KiB pages, 64 a \
                       block, 2 GiB of flash, 10 % spare. Delays of RAM and registers are parameters of bdb (and dftl).",
         keys: keys(
@@ -248,7 +248,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "a-sast",
-        source: "A IV, and the data sheet it cites (SLC large block)",
+        source: "A-SAST IV, and the data sheet it cites (SLC large block)",
         description: "2 KiB pages, 64 a block. Assumed: 2 GiB on one die, no overlap, typical times of the SLC large-block family with the \
                       transfer of 2 KiB at 25 ns a byte; 6 % spare, enough for the paper's 256 log blocks.",
         keys: keys(
@@ -261,7 +261,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "rftl",
-        source: "R 5 and tab. 5",
+        source: "RFTL 5 and tab. 5",
         description: "4 GiB: four channels of one chip with two dies, 1024 blocks of 128 pages of 4 KiB each, 30 % spare. For the \
                       paper's limit of two channels that collect at once set gc_channels = 2.",
         keys: keys(

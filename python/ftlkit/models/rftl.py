@@ -1,12 +1,12 @@
-"""The model of R 4: what an access to the cached mapping table costs, with and without copies of the map.
+"""The model of RFTL 4: what an access to the cached mapping table costs, with and without copies of the map.
 
-Symbols are those of R tab. 2: `C` access time of the CMT, `GC` wait for a collection, `R` and `W` latency of a read and
-a write, all in nanoseconds; `F` channels; `M` miss ratio; `N` copies; `P` = `N` / `F`, the probability of a copy on an
-idle channel; `P_GC`, the probability that a channel is busy collecting; `E`, the ratio of extra writes.
+Symbols are those of RFTL tab. 2: `C` access time of the CMT, `GC` wait for a collection, `R` and `W` latency of a read
+and a write, all in nanoseconds; `F` channels; `M` miss ratio; `N` copies; `P` = `N` / `F`, the probability of a copy on
+an idle channel; `P_GC`, the probability that a channel is busy collecting; `E`, the ratio of extra writes.
 
-The model charges every miss with two reads and a write, the worst case of R 3.3: a full cache whose victim has changed.
-It knows no queue but the one wait, no locality and no cost of the additional copies' programs, which it takes to run in
-parallel.
+The model charges every miss with two reads and a write, the worst case of RFTL 3.3: a full cache whose victim has
+changed. It knows no queue but the one wait, no locality and no cost of the additional copies' programs, which it takes
+to run in parallel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Latencies:
-    """Constants of the model, in nanoseconds; the defaults are R tab. 3."""
+    """Constants of the model, in nanoseconds; the defaults are RFTL tab. 3."""
 
     C: float = 100.0
     GC: float = 900_000.0
@@ -29,23 +29,23 @@ class Latencies:
 
 
 TABLE_3 = Latencies()
-"""SSD settings of R tab. 3."""
+"""SSD settings of RFTL tab. 3."""
 
 MAPPING_BYTES = 8
-"""What a mapping takes on flash, in bytes: 512 in a page of 4 KB (R 3.1)."""
+"""What a mapping takes on flash, in bytes: 512 in a page of 4 KB (RFTL 3.1)."""
 
 PAGE_KB = 4
-"""What a page holds, in KB (R 5.1)."""
+"""What a page holds, in KB (RFTL 5.1)."""
 
 DEVICE_GB = 100
-"""The device of R tab. 1, in GB."""
+"""The device of RFTL tab. 1, in GB."""
 
 EXTRA_WRITES = 0.4
-"""Extra writes for each replica, as a ratio to all writes (R tab. 1)."""
+"""Extra writes for each replica, as a ratio to all writes (RFTL tab. 1)."""
 
 
 def baseline(M: float, *, P_GC: float = 1.0, latencies: Latencies = TABLE_3) -> float:  # noqa: N803 - the paper's symbols
-    """Mean time of an access under DFTL, in nanoseconds: R eq. 1, with the wait weighted by `P_GC` (fig. 6).
+    """Mean time of an access under DFTL, in nanoseconds: RFTL eq. 1, with the wait weighted by `P_GC` (fig. 6).
 
     `M` and `P_GC` are from 0 to 1.
     """
@@ -56,15 +56,15 @@ def baseline(M: float, *, P_GC: float = 1.0, latencies: Latencies = TABLE_3) -> 
 def rftl(M: float, *, P: float, latencies: Latencies = TABLE_3) -> float:  # noqa: N803 - the paper's symbols
     """Mean time of an access under RFTL, in nanoseconds, while the page's own channel is collecting.
 
-    A copy on an idle channel is found with probability `P`: R eq. 2 at 1, eq. 3 at 0, their mixture between (fig. 6).
-    `M` and `P` are from 0 to 1.
+    A copy on an idle channel is found with probability `P`: RFTL eq. 2 at 1, eq. 3 at 0, their mixture between
+    (fig. 6). `M` and `P` are from 0 to 1.
     """
     _check(M=M, P=P)
     return _access(M, 1.0 - P, latencies)
 
 
 def idle_copy_probability(N: int, F: int) -> float:  # noqa: N803 - the paper's symbols
-    """`P` = `N` / `F` (R tab. 2), for `N` copies on `F` channels, `N` at most `F`."""
+    """`P` = `N` / `F` (RFTL tab. 2), for `N` copies on `F` channels, `N` at most `F`."""
     if not 0 <= N <= F or F < 1:
         raise ValueError(
             f"N = {N}, F = {F}: there must be at least one channel, and at most as many copies as channels"
@@ -73,7 +73,7 @@ def idle_copy_probability(N: int, F: int) -> float:  # noqa: N803 - the paper's 
 
 
 def extra_writes(replicas: int) -> float:
-    """`E`: extra writes over all writes, for so many replicas besides the original (R tab. 1, fig. 7)."""
+    """`E`: extra writes over all writes, for so many replicas besides the original (RFTL tab. 1, fig. 7)."""
     _check_replicas(replicas)
     return EXTRA_WRITES * replicas
 
@@ -86,7 +86,7 @@ def map_bytes(logical_pages: int, page_bytes: int, replicas: int = 0, *, mapping
 
 
 def map_mb(replicas: int) -> int:
-    """What the map takes on flash in MB, on a 100 GB device with so many replicas besides the original (R tab. 1).
+    """What the map takes on flash in MB, on a 100 GB device with so many replicas besides the original (RFTL tab. 1).
 
     A MB is 1000 KB and a GB 1000 MB, as the table's round numbers ask for.
     """
@@ -95,7 +95,7 @@ def map_mb(replicas: int) -> int:
 
 
 def curves(miss_ratios: Iterable[float]) -> list[dict[str, float | str]]:
-    """The curves of R fig. 6 (tab. 4): `model`, `miss_ratio`, `access_ns`, a row for each point."""
+    """The curves of RFTL fig. 6 (tab. 4): `model`, `miss_ratio`, `access_ns`, a row for each point."""
     rows: list[dict[str, float | str]] = []
     for miss_ratio in miss_ratios:
         times = {f"DFTL, P_GC = {p_gc:g}": baseline(miss_ratio, P_GC=p_gc) for p_gc in (0.0, 0.5, 1.0)}

@@ -13,15 +13,15 @@
 //! ```
 //!
 //! ## Source
-//! A III, figs. 2-3. `victim = block` alone is SAST-V, `regroup` alone is SAST-G; neither is sast with `group_log_blocks` as K.
+//! A-SAST III, figs. 2-3. `victim = block` alone is SAST-V, `regroup` alone is SAST-G; neither is sast with `group_log_blocks` as K.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
-//! - M and "too long" are not given in A III.A: M is a quarter of the log blocks (`region = 0`), and a block that was passed over
+//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
+//! - M and "too long" are not given in A-SAST III.A: M is a quarter of the log blocks (`region = 0`), and a block that was passed over
 //!   M times for younger ones leaves. A sweep over M is in `studies/a-sast.toml`.
-//! - The first condition of A III.C divides the used pages of the log blocks by the pages of the group's data blocks, which alone
+//! - The first condition of A-SAST III.C divides the used pages of the log blocks by the pages of the group's data blocks, which alone
 //!   joins groups 0 and 1 of fig. 3 at alpha = 0.4 (6 of 16 and 2 of 16; of the log's own pages it would be 6 of 8). `utilisation =
-//!   log` divides by the log's, as the words "log block utilization" of A III.B would. A group without log blocks uses none.
+//!   log` divides by the log's, as the words "log block utilization" of A-SAST III.B would. A group without log blocks uses none.
 //! - alpha, beta and gamma are not said for figs. 4 to 7: 0.4 is that of fig. 8 (a), 4 and 8 are those of fig. 8 (b). Where beta
 //!   exceeds gamma, a joined group may be split at once.
 //! - Of the two neighbours of a victim's group, the right one is looked at first; at most one is joined.
@@ -40,7 +40,7 @@
 //! 2. else to the youngest log block of the group; if that is full, `Rules::split_if_random` looks at it, and a new one is opened.
 //!
 //! ## Reclaim
-//! 1. `cheapest_of_region`: when the log space is used up, the block with the lowest A(L), hence the cheapest by A eq. 1, of the M least
+//! 1. `cheapest_of_region`: when the log space is used up, the block with the lowest A(L), hence the cheapest by A-SAST eq. 1, of the M least
 //!    recently written ones; ties go to the older.
 //! 2. `Rules::join_if_idle`: its group and a neighbour become one if both use less than `alpha` of their pages and no log block of them has
 //!    A(L) ≥ `beta`.
@@ -56,7 +56,7 @@
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
-//! A full merge of a log block: b A(L) copies, A(L) + 1 erases (A eq. 1). Choosing a victim looks at M log blocks.
+//! A full merge of a log block: b A(L) copies, A(L) + 1 erases (A-SAST eq. 1). Choosing a victim looks at M log blocks.
 
 use flash::Lbn;
 
@@ -73,22 +73,22 @@ use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
 pub struct AdaptiveSast;
 
 const fn ratio(name: &'static str, max: f64, default: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, kind: Kind::Ratio { min: 0.0, max }, default, meaning, source: "A III.C, fig. 8" }
+    Parameter { name, kind: Kind::Ratio { min: 0.0, max }, default, meaning, source: "A-SAST III.C, fig. 8" }
 }
 
 const fn integer(name: &'static str, min: u64, default: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, kind: Kind::Integer { min, max: u32::MAX as u64 }, default, meaning, source: "A III, IV" }
+    Parameter { name, kind: Kind::Integer { min, max: u32::MAX as u64 }, default, meaning, source: "A-SAST III, IV" }
 }
 
 const fn choice(name: &'static str, of: &'static [&'static str], meaning: &'static str) -> Parameter {
-    Parameter { name, kind: Kind::Choice { of }, default: of[0], meaning, source: "A III" }
+    Parameter { name, kind: Kind::Choice { of }, default: of[0], meaning, source: "A-SAST III" }
 }
 
 impl LogScheme for AdaptiveSast {
     const ENTRY: Entry = Entry {
         name: "a-sast",
         family: "log-buffer",
-        source: "A III",
+        source: "A-SAST III",
         parameters: &[
             LOG_SPACE,
             LOG_BLOCKS,
@@ -110,7 +110,7 @@ impl LogScheme for AdaptiveSast {
                 kind: Kind::Switch,
                 default: "true",
                 meaning: "Whether groups are joined and split.",
-                source: "A III.C",
+                source: "A-SAST III.C",
             },
             ratio(
                 "alpha",

@@ -14,13 +14,13 @@
 //! ```
 //!
 //! ## Source
-//! A I-II, T 3.2.2; Kim 2002.
+//! A-SAST I-II, Wang 2013 3.2.2; Kim 2002.
 //!
-//! Of Kim 2002 no text could be had: all here is as A and T tell it. Which log block leaves (A II: "one of allocated log blocks")
+//! Of Kim 2002 no text could be had: all here is as A-SAST and Wang 2013 tell it. Which log block leaves (A-SAST II: "one of allocated log blocks")
 //! is therefore ours.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
+//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
 //! - A log block whose pages have all been merged or trimmed is erased at once.
 //!
 //! ## State
@@ -65,7 +65,7 @@ impl LogScheme for Bast {
     const ENTRY: Entry = Entry {
         name: "bast",
         family: "log-buffer",
-        source: "A I-II; T 3.2.2; Kim 2002",
+        source: "A-SAST I-II; Wang 2013 3.2.2; Kim 2002",
         parameters: &[LOG_SPACE, LOG_BLOCKS],
         header: include_str!("bast.rs"),
     };

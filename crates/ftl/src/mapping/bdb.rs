@@ -12,17 +12,17 @@
 //! ```
 //!
 //! ## Source
-//! B 3-6, tab. 1; on top of dftl.
+//! BDB 3-6, tab. 1; on top of dftl.
 //!
 //! ## Departures
 //! - B looks the old page up when a new one comes, to invalidate it. Here that is done when the new one is programmed: until then
 //!   the old one is what a power cut leaves.
-//! - B does not say what becomes of a page that comes again while it waits: the older version is dropped; nor when a buffer is written
+//! - BDB does not say what becomes of a page that comes again while it waits: the older version is dropped; nor when a buffer is written
 //!   down besides when it is full: a flush does it, idle time does not.
-//! - B does not say what "the most worn blocks" are (`parts/blocks/channel_status.rs`), nor what happens when no channel is valid: then
+//! - BDB does not say what "the most worn blocks" are (`parts/blocks/channel_status.rs`), nor what happens when no channel is valid: then
 //!   collections are overlooked. When a channel has no place left, the page goes to another.
 //! - In a random write B takes any block with an empty page. Here a channel has one open block a die, as in dftl.
-//! - The delay of the bus (B tab. 1) is the device's transfer time; those of RAM are 0 unless asked for, as dftl's are.
+//! - The delay of the bus (BDB tab. 1) is the device's transfer time; those of RAM are 0 unless asked for, as dftl's are.
 //!
 //! ## State
 //! RAM: CMT and GTD as in dftl; the buffers and two registers, a page and 4 B for its LPN each. Flash: as in dftl; sequential pages have
@@ -85,7 +85,7 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "bdb",
         family: "demand-paged",
-        source: "B 3-6, tab. 1",
+        source: "BDB 3-6, tab. 1",
         parameters: &joined::<18>(&[
             &write_buffer::PARAMETERS,
             &channel_status::PARAMETERS,

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! ## Source
-//! W tab. I, T 2.2.
+//! WAFTL tab. I, Wang 2013 2.2.
 //!
 //! ## Departures
 //! A request that rewrites several pages of one block copies that block once, since the request is known as a whole.
@@ -68,7 +68,7 @@ impl Scheme for Block {
     const ENTRY: Entry = Entry {
         name: "block",
         family: "block",
-        source: "W tab. I, T 2.2",
+        source: "WAFTL tab. I, Wang 2013 2.2",
         parameters: &[],
         header: include_str!("block.rs"),
     };

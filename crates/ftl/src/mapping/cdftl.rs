@@ -12,13 +12,13 @@
 //! ```
 //!
 //! ## Source
-//! T 3.2.3 and fig. 3.2; Qin 2011.
+//! Wang 2013 3.2.3 and fig. 3.2; Qin 2011.
 //!
 //! ## Departures
 //! - A changed entry whose translation page has left the CTP can no longer fall there. When it leaves the CMT, its translation
 //!   page is written as in dftl, with all changed entries.
 //! - A hit in the CTP moves the entry to the CMT unless another one would have to be written for that.
-//! - T gives no sizes: by default both levels take the same RAM.
+//! - Wang 2013 gives no sizes: by default both levels take the same RAM.
 //! - Otherwise as dftl: victims among data and translation blocks alike, one block set aside for translation pages.
 //!
 //! ## State
@@ -77,7 +77,7 @@ impl DemandScheme for Cdftl {
     const ENTRY: Entry = Entry {
         name: "cdftl",
         family: "demand-paged",
-        source: "T 3.2.3; Qin 2011",
+        source: "Wang 2013 3.2.3; Qin 2011",
         parameters: &joined::<9>(&[&[CMT, CTP], &machine::PARAMETERS]),
         header: include_str!("cdftl.rs"),
     };

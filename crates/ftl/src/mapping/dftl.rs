@@ -13,7 +13,7 @@
 //! ```
 //!
 //! ## Source
-//! R 2-3, T 3.2.3; Gupta 2009.
+//! RFTL 2-3, Wang 2013 3.2.3; Gupta 2009.
 //!
 //! ## Departures
 //! - Pages go to all dies in turn, since devices of today have several. Gupta 2009 speaks of one current data block and one current translation
@@ -75,7 +75,7 @@ impl DemandScheme for Dftl {
     const ENTRY: Entry = Entry {
         name: "dftl",
         family: "demand-paged",
-        source: "R 2-3, T 3.2.3; Gupta 2009",
+        source: "RFTL 2-3, Wang 2013 3.2.3; Gupta 2009",
         parameters: &joined::<14>(&[
             &[placement::PARAMETER],
             &mapping_cache::PARAMETERS,

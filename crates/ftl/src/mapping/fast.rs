@@ -13,13 +13,13 @@
 //! ```
 //!
 //! ## Source
-//! T 3.2.2 and fig. 3.1, A II; Lee 2007.
+//! Wang 2013 3.2.2 and fig. 3.1, A-SAST II; Lee 2007.
 //!
 //! Of Lee 2007 only a reader's summary could be had. It agrees in this: log blocks for sequential and for random writes are kept
 //! apart, each with a page map of its own, and a random one takes pages of any data block. Its algorithms could not be checked.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (T 3.2.2: "checks whether the
+//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2: "checks whether the
 //!   page in the mapped data block is clean").
 //! - When a full merge has moved away everything that the sequential block held, that block is erased at once: as a data
 //!   block it would bring old copies back.
@@ -73,7 +73,7 @@ impl LogScheme for Fast {
     const ENTRY: Entry = Entry {
         name: "fast",
         family: "log-buffer",
-        source: "T 3.2.2, fig. 3.1; A II; Lee 2007",
+        source: "Wang 2013 3.2.2, fig. 3.1; A-SAST II; Lee 2007",
         parameters: &[LOG_SPACE, LOG_BLOCKS, SEQUENTIAL],
         header: include_str!("fast.rs"),
     };

@@ -13,14 +13,14 @@
 //! ```
 //!
 //! ## Source
-//! T 3.2.2, 5.3; Lim 2010.
+//! Wang 2013 3.2.2, 5.3; Lim 2010.
 //!
 //! Of Lim 2010 only the abstract could be had: "giving a second chance to valid pages and isolating cold ones". The first is here.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
+//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
 //! - A page written by the host, and every page after a power cut, has its chance anew.
-//! - Cold pages are not kept apart: T 5.3 names the second chance alone, and how Lim 2010 isolates them could not be read.
+//! - Cold pages are not kept apart: Wang 2013 5.3 names the second chance alone, and how Lim 2010 isolates them could not be read.
 //! - The end of the log is opened before the leaving block is erased, so one more block is kept free.
 //!
 //! ## State
@@ -67,7 +67,7 @@ impl LogScheme for Faster {
     const ENTRY: Entry = Entry {
         name: "faster",
         family: "log-buffer",
-        source: "T 3.2.2, 5.3; Lim 2010",
+        source: "Wang 2013 3.2.2, 5.3; Lim 2010",
         parameters: &[
             LOG_SPACE,
             LOG_BLOCKS,
@@ -77,7 +77,7 @@ impl LogScheme for Faster {
                 kind: Kind::Switch,
                 default: "true",
                 meaning: "Whether a page moves to the end of the log once before it is merged; without it the scheme is fast.",
-                source: "T 3.2.2",
+                source: "Wang 2013 3.2.2",
             },
         ],
         header: include_str!("faster.rs"),

@@ -12,13 +12,13 @@
 //! ```
 //!
 //! ## Source
-//! A II; Cho 2009.
+//! A-SAST II; Cho 2009.
 //!
 //! Of Cho 2009 only the abstract could be had. It agrees in what K is for: the user sets the largest associativity of a log block,
 //! and the longest time that a request is held up stays below a bound. How pages are spread over log blocks could not be checked.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
+//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
 //! - A log block stays tied to a data block until it leaves, even if the pages in it have become old.
 //! - The sequential block and the order of leaving are those of fast.
 //!
@@ -49,7 +49,7 @@
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
-//! A log block leaves with at most K full merges: K b copies and K + 1 erases (A eq. 1).
+//! A log block leaves with at most K full merges: K b copies and K + 1 erases (A-SAST eq. 1).
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ impl LogScheme for Kast {
     const ENTRY: Entry = Entry {
         name: "kast",
         family: "log-buffer",
-        source: "A II; Cho 2009",
+        source: "A-SAST II; Cho 2009",
         parameters: &[LOG_SPACE, LOG_BLOCKS, SEQUENTIAL, K],
         header: include_str!("kast.rs"),
     };

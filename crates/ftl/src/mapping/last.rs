@@ -13,13 +13,13 @@
 //! ```
 //!
 //! ## Source
-//! T 3.2.2, 5.2; Lee 2008.
+//! Wang 2013 3.2.2, 5.2; Lee 2008.
 //!
-//! Of Lee 2008 only the abstract could be had, which says nothing of the mechanism: all here is as T tells it.
+//! Of Lee 2008 only the abstract could be had, which says nothing of the mechanism: all here is as Wang 2013 tells it.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
-//! - T does not say what is hot: here a page written again within the last `hot_window` writes to the random area.
+//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
+//! - Wang 2013 does not say what is hot: here a page written again within the last `hot_window` writes to the random area.
 //! - Hot and cold blocks share the random area as they need it. If no block is free of newest pages and none is cold, the hot one with the
 //!   lowest A(L) leaves.
 //!
@@ -52,7 +52,7 @@
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
-//! A block without newest pages: one erase. Another one: b A(L) copies, A(L) + 1 erases (A eq. 1). Choosing a victim looks at the
+//! A block without newest pages: one erase. Another one: b A(L) copies, A(L) + 1 erases (A-SAST eq. 1). Choosing a victim looks at the
 //! random area once for each block that is filled, so at L / b blocks a page.
 
 use flash::Lbn;
@@ -71,7 +71,7 @@ impl LogScheme for Last {
     const ENTRY: Entry = Entry {
         name: "last",
         family: "log-buffer",
-        source: "T 3.2.2, 5.2; Lee 2008",
+        source: "Wang 2013 3.2.2, 5.2; Lee 2008",
         parameters: &[
             LOG_SPACE,
             LOG_BLOCKS,
@@ -80,14 +80,14 @@ impl LogScheme for Last {
                 kind: Kind::Bytes { min: 0, max: 1 << 30 },
                 default: "4KiB",
                 meaning: "Larger requests go to the sequential area; 0 sends all there, a large value none.",
-                source: "T 5.2",
+                source: "Wang 2013 5.2",
             },
             Parameter {
                 name: "sequential_share",
                 kind: Kind::Ratio { min: 0.0, max: 1.0 },
                 default: "0.0625",
                 meaning: "Share of the log blocks that the sequential area has, at least one; the random area keeps at least two.",
-                source: "T 5.2 (1/16)",
+                source: "Wang 2013 5.2 (1/16)",
             },
             Parameter {
                 name: "hot_window",

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! ## Source
-//! Baseline of W and R; striping and streams as in current SSDs.
+//! Baseline of WAFTL and RFTL; striping and streams as in current SSDs.
 //!
 //! ## Departures
 //! None of the papers says how dies are striped. Here the unit of striping is the page, dies are visited channels first,
@@ -88,7 +88,7 @@ impl Scheme for Page {
     const ENTRY: Entry = Entry {
         name: "page",
         family: "page",
-        source: "W tab. I, R 2 (baseline)",
+        source: "WAFTL tab. I, RFTL 2 (baseline)",
         parameters: &joined::<6>(&[&victims::PARAMETERS, &[GC_THRESHOLD, STREAMS, summary::PARAMETER]]),
         header: include_str!("page.rs"),
     };

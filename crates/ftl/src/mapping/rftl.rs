@@ -11,34 +11,34 @@
 //! ```
 //!
 //! ## Source
-//! R 3.
+//! RFTL 3.
 //!
 //! ## Departures
 //! - Which copy is read: R reads the original if its channel is idle, else a copy on an idle channel, else it waits; a channel is busy
-//!   while a read, a program or an erase is under way on it (R fig. 3). That is `copy_choice = "idle_channel"`. By default the copy is read whose
+//!   while a read, a program or an erase is under way on it (RFTL fig. 3). That is `copy_choice = "idle_channel"`. By default the copy is read whose
 //!   read would be done first, by its die and its bus: with two dies a channel, one of them is mostly at work.
-//! - R says that die registers survive a power cut, so that a batch of copies is always complete. No such register is
+//! - RFTL says that die registers survive a power cut, so that a batch of copies is always complete. No such register is
 //!   assumed: the map is rebuilt from the data pages' tags, so it does not matter which copies a cut left behind.
 //! - Copies are placed on different channels when they are written. A collection that moves one keeps it on its die.
 //! - When no die on another channel has room, a copy goes where there is room; that is rare, and the read still finds it.
-//! - Among equals the original is taken, else the lowest copy (R says only "an idle channel").
-//! - A changed entry that leaves takes all changed entries of its translation page along. That is from dftl; R's batch updating
+//! - Among equals the original is taken, else the lowest copy (RFTL says only "an idle channel").
+//! - A changed entry that leaves takes all changed entries of its translation page along. That is from dftl; RFTL's batch updating
 //!   (3.2.3) is that all copies are written together. `batch_update` turns the former off.
 //!
 //! ## State
 //! RAM: RCMT, 8 B an entry (LPN and PPN); RGTD, 4 B × translation pages × (n + 1). Flash: n + 1 copies of the translation pages of
-//! `page_size / mapping_bytes` entries (R 3.1: 512 in 4 KiB, so 8 bytes); data pages. Tags carry the LPN or the translation page number.
+//! `page_size / mapping_bytes` entries (RFTL 3.1: 512 in 4 KiB, so 8 bytes); data pages. Tags carry the LPN or the translation page number.
 //!
 //! ## Read
 //! 1. `lookup`: a hit is free; a miss first makes room in the RCMT, then reads a copy of the translation page, as `copy_choice`
-//!    says (R, algorithm 1).
-//! 2. A copy that cannot be read is passed over, and written anew from the one that could (R 3.2.4).
+//!    says (RFTL, algorithm 1).
+//! 2. A copy that cannot be read is passed over, and written anew from the one that could (RFTL 3.2.4).
 //! 3. The data page.
 //!
 //! ## Write
 //! 1. `lookup`, as for a read. A changed entry that leaves the RCMT takes all changed entries of its translation page along, which is
-//!    written in all copies together (R 3.2.3).
-//! 2. Program the page on the next die in turn, channels first (R 5.1: Channel-Chip-Die), then change the cached entry; the old page is released.
+//!    written in all copies together (RFTL 3.2.3).
+//! 2. Program the page on the next die in turn, channels first (RFTL 5.1: Channel-Chip-Die), then change the cached entry; the old page is released.
 //!
 //! ## Reclaim
 //! 1. As in dftl: dies collect data and translation blocks alike, by one policy.
@@ -73,7 +73,7 @@ const REPLICAS: Parameter = Parameter {
     kind: Kind::Integer { min: 1, max: 15 },
     default: "1",
     meaning: "n: copies of each translation page besides the original; more channels to read from, more programs to write.",
-    source: "R tab. 7 (1 to 3)",
+    source: "RFTL tab. 7 (1 to 3)",
 };
 
 /// Replication-based demand-paged mapping.
@@ -83,7 +83,7 @@ impl DemandScheme for Rftl {
     const ENTRY: Entry = Entry {
         name: "rftl",
         family: "demand-paged",
-        source: "R 3",
+        source: "RFTL 3",
         parameters: &joined::<13>(&[
             &[REPLICAS, copy_choice::PARAMETER],
             &mapping_cache::PARAMETERS,

@@ -13,13 +13,13 @@
 //! ```
 //!
 //! ## Source
-//! A II and fig. 1 (c); Park 2008.
+//! A-SAST II and fig. 1 (c); Park 2008.
 //!
-//! Of Park 2008 only the abstract could be had, which names no mechanism: all here is as A tells it.
+//! Of Park 2008 only the abstract could be had, which names no mechanism: all here is as A-SAST tells it.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (T 3.2.2).
-//! - Of the group that gives way, one log block is merged at a time, the oldest, as in the example of A III.A.
+//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
+//! - Of the group that gives way, one log block is merged at a time, the oldest, as in the example of A-SAST III.A.
 //!
 //! ## State
 //! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; the groups' log blocks, 8 B × log blocks. Flash: `log_space`
@@ -51,7 +51,7 @@
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
-//! A full merge of a log block: b A(L) copies, A(L) + 1 erases, A(L) ≤ N (A eq. 1).
+//! A full merge of a log block: b A(L) copies, A(L) + 1 erases, A(L) ≤ N (A-SAST eq. 1).
 
 use crate::parts::log::groups::LogGroups;
 use crate::parts::log::policy::{GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme, log_blocks};
@@ -65,7 +65,7 @@ impl LogScheme for Sast {
     const ENTRY: Entry = Entry {
         name: "sast",
         family: "log-buffer",
-        source: "A II; Park 2008",
+        source: "A-SAST II; Park 2008",
         parameters: &[LOG_SPACE, LOG_BLOCKS, GROUP_BLOCKS, GROUP_LOG_BLOCKS],
         header: include_str!("sast.rs"),
     };
@@ -88,5 +88,5 @@ const GROUP_LOG_BLOCKS: Parameter = Parameter {
     kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
     default: "4",
     meaning: "K: log blocks that a group may have; more serves bursts, fewer leaves some for the others.",
-    source: "A IV (K = N/2)",
+    source: "A-SAST IV (K = N/2)",
 };

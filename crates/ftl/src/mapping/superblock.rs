@@ -12,7 +12,7 @@
 //! ```
 //!
 //! ## Source
-//! T 3.2.2, A, reference 9; Kang 2006.
+//! Wang 2013 3.2.2, A-SAST, reference 9; Kang 2006.
 //!
 //! Of Kang 2006, and of its longer form (Jung 2010), only abstracts could be had. They agree in this: adjacent logical blocks are
 //! mapped together, pages lie anywhere inside, and their map is in the spare area. What leaves first could not be checked.
@@ -82,7 +82,7 @@ impl Scheme for Superblock {
     const ENTRY: Entry = Entry {
         name: "superblock",
         family: "log-buffer",
-        source: "T 3.2.2; Kang 2006",
+        source: "Wang 2013 3.2.2; Kang 2006",
         parameters: &[
             LOG_SPACE,
             LOG_BLOCKS,

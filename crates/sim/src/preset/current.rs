@@ -22,10 +22,11 @@ const fn parallel(shape: Shape, spare: f64, latencies_ns: [u64; 4], endurance: u
 
 pub(super) const NVME_TLC: Preset = Preset {
     name: "nvme-tlc-1t",
-    source: "NVMeVirt (FAST '23), its configuration fitted to a WD ZN540",
+    source: "NVMeVirt (FAST '23), its configuration fitted to a WD ZN540; the zones of that drive as gczns reports them",
     description: "An NVMe drive of 1 TB with 96-layer TLC. From NVMeVirt: 8 channels of 4 dies, pages of 32 KiB (both planes), read 58 µs, \
-                  561 µs for the three pages that a cell line is programmed with, here 187 µs each, channels of 450 MB/s (72.8 µs a page). Blocks of \
-                  1077 pages follow from the drive's zones of 1077 MiB over 32 dies. Assumed: erase 3.5 ms, 3000 cycles, 7 % spare.",
+                  561 µs for the three pages that a cell line is programmed with, here 187 µs each, channels of 450 MB/s (72.8 µs a page), a zone over \
+                  all 32 dies. Reported of a ZN540 (github.com/johnramsden/gczns): 904 zones that hold 1.0518 GiB each, which is 1077 MiB, so 1077 pages on \
+                  each die. Assumed: that those are one block, erase 3.5 ms, 3000 cycles, 7 % spare.",
     keys: parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [58_000, 187_000, 3_500_000, 72_800], 3_000),
 };
 

@@ -1,4 +1,4 @@
-//! Which copy of a translation page a miss reads, on a priced device: R fig. 3 with the times of R tab. 5, and an erase behind an idle
+//! Which copy of a translation page a miss reads, on a priced device: RFTL fig. 3 with the times of RFTL tab. 5, and an erase behind an idle
 //! bus.
 //!
 //! The scheme has one entry in RAM, so that every look-up misses; the copies of a translation page lie on two channels of two dies each.
@@ -7,7 +7,7 @@ use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Role, Shape};
 use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Task, Timed, Timing, registry};
 use sim::{Abilities, Latencies, Pricing, Suspend};
 
-/// R tab. 5, in nanoseconds.
+/// RFTL tab. 5, in nanoseconds.
 const LATENCIES: Latencies =
     Latencies { read_ns: 25_000, program_ns: 200_000, erase_ns: 1_500_000, transfer_ns: 100_000 };
 const READ_US: u64 = 125;
@@ -97,7 +97,7 @@ fn lpn_apart(bench: &Bench, dies: &[u32]) -> u32 {
 
 #[test]
 fn a_miss_does_not_wait_for_what_keeps_the_other_copy_busy() {
-    // R fig. 3: W, R and E are under way on the channel of the translation page. On one die they take 300 + 125 + 1500 µs.
+    // RFTL fig. 3: W, R and E are under way on the channel of the translation page. On one die they take 300 + 125 + 1500 µs.
     let (ops, busy_us) = ([Op::Program, Op::Read, Op::Erase], 1925);
     let mut bench = Bench::new("dftl", &[], Abilities::default());
     let &[.., only] = bench.dies_of_copies().as_slice() else { panic!("it was written") };

@@ -1,6 +1,6 @@
-//! Which channels take part in writes that go to several at once (B 6, figs. 5-6).
+//! Which channels take part in writes that go to several at once (BDB 6, figs. 5-6).
 //!
-//! A channel is left out while it collects garbage, or when it holds the most worn blocks. B says no more than that. Here a channel
+//! A channel is left out while it collects garbage, or when it holds the most worn blocks. BDB says no more than that. Here a channel
 //! holds the most worn blocks if one of its blocks was erased `gap` times more often than every block of the least worn channel. So
 //! one channel is never left out for its wear; and when all that are not worn are collecting, that is overlooked, lest a
 //! write wait for a channel that it need not use.
@@ -16,14 +16,14 @@ pub const PARAMETERS: [Parameter; 2] = [
         kind: Kind::Integer { min: 1, max: 1024 },
         default: "8",
         meaning: "Most channels that a random write goes to at once, and so pages of the random buffer; 1 writes each page alone.",
-        source: "B tab. 1",
+        source: "BDB tab. 1",
     },
     Parameter {
         name: "wear_gap",
         kind: Kind::Integer { min: 1, max: 1 << 30 },
         default: "16",
         meaning: "Erases by which a block must exceed all of the least worn channel for random writes to leave its channel out.",
-        source: "ftlkit (B 6 gives no number)",
+        source: "ftlkit (BDB 6 gives no number)",
     },
 ];
 

@@ -47,7 +47,7 @@ pub const PARAMETERS: [Parameter; 3] = [
         kind: Kind::Choice { of: &["greedy", "cost-benefit", "d-choices", "fifo", "windowed-greedy", "random"] },
         default: "greedy",
         meaning: "Which block garbage collection takes: greedy copies least for uniform writes, random most.",
-        source: "R tab. 6 (greedy)",
+        source: "RFTL tab. 6 (greedy)",
     },
     Parameter {
         name: "d",

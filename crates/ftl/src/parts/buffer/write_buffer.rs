@@ -1,4 +1,4 @@
-//! A write buffer that tells sequential pages from random ones (B 3-4, figs. 1-2).
+//! A write buffer that tells sequential pages from random ones (BDB 3-4, figs. 1-2).
 //!
 //! A page that comes waits in a register until the next one comes. The difference of the two addresses then tells what the
 //! first one was: 1 means that it is followed by its neighbour, and it joins the *sequential* pages; anything else, and it
@@ -24,21 +24,21 @@ pub const PARAMETERS: [Parameter; 3] = [
         kind: Kind::Integer { min: 1, max: 1024 },
         default: "7",
         meaning: "Pages of the sequential buffer; more are written in a row, and lost in a power cut.",
-        source: "B tab. 1",
+        source: "BDB tab. 1",
     },
     Parameter {
         name: "register_read_delay",
         kind: Kind::Duration { min: 0, max: 1_000_000 },
         default: "1us",
         meaning: "Time to read a page from a register of the buffer.",
-        source: "B tab. 1",
+        source: "BDB tab. 1",
     },
     Parameter {
         name: "register_write_delay",
         kind: Kind::Duration { min: 0, max: 1_000_000 },
         default: "1us",
         meaning: "Time to write a page to a register of the buffer.",
-        source: "B tab. 1",
+        source: "BDB tab. 1",
     },
 ];
 

@@ -12,7 +12,7 @@ pub const PARAMETER: Parameter = Parameter {
     default: "first_done",
     meaning: "Which copy a miss reads: the one whose read would be done first, by die and bus; or one whose channel is idle, bus and all dies, \
               else the one whose channel is idle first.",
-    source: "ftlkit; R alg. 1 (idle_channel)",
+    source: "ftlkit; RFTL alg. 1 (idle_channel)",
 };
 
 /// How the copy to read is chosen.

@@ -19,7 +19,7 @@ pub const CMT: Parameter = Parameter {
     kind: Kind::Bytes { min: 64, max: 1 << 40 },
     default: "64KiB",
     meaning: "RAM of the cached mapping table, 8 B an entry; as much as 8 B a logical page makes every access a hit.",
-    source: "R tab. 6 (32 KB to 512 KB for 4 GB)",
+    source: "RFTL tab. 6 (32 KB to 512 KB for 4 GB)",
 };
 
 /// Whether a changed entry that leaves takes others along.

@@ -21,14 +21,14 @@ pub const RAM_DELAYS: [Parameter; 2] = [
         kind: Kind::Duration { min: 0, max: 1_000_000 },
         default: "0us",
         meaning: "Time of a look-up in the cached mapping table; 0 counts it as nothing beside flash.",
-        source: "ftlkit (B tab. 1: 10us)",
+        source: "ftlkit (BDB tab. 1: 10us)",
     },
     Parameter {
         name: "ram_write_delay",
         kind: Kind::Duration { min: 0, max: 1_000_000 },
         default: "0us",
         meaning: "Time of a change in the cached mapping table; 0 counts it as nothing beside flash.",
-        source: "ftlkit (B tab. 1: 10us)",
+        source: "ftlkit (BDB tab. 1: 10us)",
     },
 ];
 

@@ -4,7 +4,7 @@
 //! mirrored here, four bytes an entry, because a simulated page has no bytes to keep it in; the mirror of a page changes only at the moment the
 //! page is programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its page.
 //!
-//! A page may be kept in several copies (R 3.2); the directory then has a place for each.
+//! A page may be kept in several copies (RFTL 3.2); the directory then has a place for each.
 
 use flash::{Lpn, Ppn, long_array};
 
@@ -18,7 +18,7 @@ pub const MAPPING_BYTES: Parameter = Parameter {
     default: "4",
     meaning: "Bytes of a mapping in a translation page: 4 for a PPN found by its position, 8 with the LPN beside it. Half as many mappings in a \
               page make twice as many pages of the map.",
-    source: "Gupta 2009 (4); R 3.1 (8: 512 mappings in 4 KiB)",
+    source: "Gupta 2009 (4); RFTL 3.1 (8: 512 mappings in 4 KiB)",
 };
 
 /// GTD and the content of the translation pages.

@@ -17,7 +17,7 @@ pub const SEQUENTIAL: Parameter = Parameter {
     kind: Kind::Switch,
     default: "true",
     meaning: "Whether one of the log blocks takes sequential streams; without it offset-0 writes go to the random log.",
-    source: "T 3.2.2",
+    source: "Wang 2013 3.2.2",
 };
 
 const STREAM: u32 = 0;

@@ -1,6 +1,6 @@
 //! A(L), the associativity of log blocks: how many logical blocks have a newest page there.
 //!
-//! It is what a full merge of the block costs (A eq. 1). Each physical block has the list of its owners with their pages; a log
+//! It is what a full merge of the block costs (A-SAST eq. 1). Each physical block has the list of its owners with their pages; a log
 //! block has few owners, at most as many as pages, so the list is searched from end to end.
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn};

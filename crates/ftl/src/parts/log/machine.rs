@@ -4,7 +4,7 @@
 //! (`policy.rs`). When the policy wants a block to leave, it is merged: switched or completed if it is in place, else
 //! each logical block with a newest page in it is merged into a fresh block (`merge.rs`), and it is erased.
 //!
-//! Merges are waited for by the request that needs the space, erases included (A eq. 1).
+//! Merges are waited for by the request that needs the space, erases included (A-SAST eq. 1).
 //!
 //! Invariants, under the numbers that the schemes' headers repeat:
 //! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.

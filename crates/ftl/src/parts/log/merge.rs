@@ -6,7 +6,7 @@
 //!   full      log  [2][7][2'][9] + data [0][1][2][3]  newest pages of a logical block ▶ free block
 //! ```
 //!
-//! A full merge of every logical block in a victim costs `N · A(L)` copies and `A(L) + 1` erases (A eq. 1), where A(L) is the
+//! A full merge of every logical block in a victim costs `N · A(L)` copies and `A(L) + 1` erases (A-SAST eq. 1), where A(L) is the
 //! number of logical blocks with a newest page in it.
 
 use flash::{Lbn, Lpn, Pbn, Ppn, Role};

@@ -51,7 +51,7 @@ impl MergeCounts {
         self.left += 1;
     }
 
-    /// `associativity` is the mean number of full merges that a leaving log block cost: A(L) of A eq. 1.
+    /// `associativity` is the mean number of full merges that a leaving log block cost: A(L) of A-SAST eq. 1.
     pub fn gauges(&self) -> Vec<Gauge> {
         let associativity = self.for_leaving as f64 / self.left.max(1) as f64;
         let by_region = REGIONS.into_iter().zip(self.by_region);

@@ -121,7 +121,7 @@ pub const LOG_SPACE: Parameter = Parameter {
     kind: Kind::Ratio { min: 0.0001, max: 1.0 },
     default: "0.03",
     meaning: "Log blocks as a share of data blocks, rounded up to at least the smallest number possible; more delays merges and needs more spare blocks.",
-    source: "T 3.2.2 (3 %)",
+    source: "Wang 2013 3.2.2 (3 %)",
 };
 
 /// The log space as a number of blocks.
@@ -139,7 +139,7 @@ pub const GROUP_BLOCKS: Parameter = Parameter {
     kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
     default: "8",
     meaning: "N: neighbouring data blocks that share log blocks; more fills log blocks better, fewer makes merges cheaper.",
-    source: "A IV (4 to 64; 8 is best for PCtrace)",
+    source: "A-SAST IV (4 to 64; 8 is best for PCtrace)",
 };
 
 /// The number of log blocks that the parameters ask for; an error if there are fewer than `least`.

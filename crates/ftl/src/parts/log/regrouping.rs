@@ -1,4 +1,4 @@
-//! When groups of logical blocks are split and joined (A III.C).
+//! When groups of logical blocks are split and joined (A-SAST III.C).
 //!
 //! A group is split if its log blocks have pages of too many data blocks; neighbours are joined if they hardly use theirs. When to
 //! look at a group is the policy's business.
@@ -62,7 +62,7 @@ impl Rules {
         true
     }
 
-    /// A III.C: little of its log is used, and no log block has many owners.
+    /// A-SAST III.C: little of its log is used, and no log block has many owners.
     fn is_idle(&self, groups: &LogGroups, log: &LogSpace, group: u32) -> bool {
         let blocks = || groups.log_blocks(group).filter_map(|slot| log.block(slot));
         let used: u32 = blocks().map(|block| block.filled).sum();

@@ -10,7 +10,7 @@ pub const PARAMETER: Parameter = Parameter {
     default: "striped",
     meaning: "Where pages go: to all dies in turn; or into one block until it is full, data and translation pages each into one, which leaves the \
               other dies idle. Collections keep pages on their die.",
-    source: "ftlkit (R 5.1: over channels, chips, dies); FlashSim (single)",
+    source: "ftlkit (RFTL 5.1: over channels, chips, dies); FlashSim (single)",
 };
 
 /// Streams of which one block is filled before the next is begun, and on which die that block lies.
