@@ -48,7 +48,8 @@
 //! - I1: every mapped LPN maps to a valid page that carries that LPN, in a block of its superblock.
 //! - I2: valid pages = mapped LPNs + needed trim pages.
 //! - I3: no block is used twice; free blocks are erased.
-//! - I4: no superblock has more blocks than N + K, but for one that a collection is filling and those that fail.
+//! - I4: no superblock has more blocks than N + K, but for one that a collection is filling, those that fail, and those that
+//!   had failed before a power cut and were not yet empty: it never gets more than recovery found, and loses them by collections.
 //!
 //! ## Costs
 //! Inside a superblock as page mapping: at a utilisation of N / (N + K), without cache misses.

@@ -93,3 +93,27 @@ fn what_leaves_a_block_does_not_land_in_it_again() {
     model.blocks.reclaim(&mut model.media, victim).expect("erased");
     model.holds();
 }
+
+/// A superblock of one logical block, found in as many blocks as it has pages: the programs of all others had failed, and the power
+/// was cut before any was emptied.
+#[test]
+fn a_superblock_that_was_found_in_too_many_blocks_loses_them_and_gets_no_more() {
+    let mut model = Model::new(14, 1, 1, 1);
+    let pages: Vec<_> = (0..PAGES).map(|lpn| (lpn, model.blocks.geometry.page(Pbn::new(lpn), 0))).collect();
+    for &(lpn, ppn) in &pages {
+        model.media.put(ppn, Label::new(lpn, Role::Data), Content::New(())).expect("erased");
+        model.at.insert(lpn, ppn);
+    }
+    let layout = layout(14, PAGES, LOGICAL_PAGES);
+    model.blocks.adopt(&mut model.media, &layout, pages.iter().map(|&(_, ppn)| (ppn, 0))).expect("nothing fails");
+    let mut most = model.blocks.all[0].blocks.len();
+    assert_eq!(most, PAGES as usize);
+    for step in 0..200 {
+        model.write(if step % 3 == 0 { step % LOGICAL_PAGES } else { step % PAGES });
+        model.holds();
+        let now = model.blocks.all[0].blocks.len();
+        assert!(now <= most.max(3), "{now} blocks after {most}");
+        most = now;
+    }
+    assert!(most <= 2, "{most} blocks");
+}
