@@ -61,7 +61,8 @@ impl<S: LogScheme> LogBuffer<S> {
         in_log
     }
 
-    /// Makes one home of the blocks that claim a logical block, of which each holds something that the others do not.
+    /// Makes one home of the blocks that claim a logical block, of which each holds something that the others do not. A home must not
+    /// hold copies from before a flushed trim, as a log block in place may: they would come back when the trim page has left the log.
     fn settle<D: Device>(
         &mut self,
         media: &mut Media<D>,
@@ -74,7 +75,8 @@ impl<S: LogScheme> LogBuffer<S> {
         let current =
             home.pages.iter().filter(|&(&lpn, &(_, version))| newest_at(lpn, version)).map(|(&lpn, _)| Lpn::new(lpn));
         self.data.adopt(lbn, home.block, current.filter(|&lpn| self.log.newest(lpn).is_none()).collect::<Vec<_>>());
-        if others.is_empty() {
+        let is_trimmed = |lpn: &u32| newest[*lpn as usize].is_some_and(|found| found.page.is_none());
+        if others.is_empty() && !home.pages.keys().any(is_trimmed) {
             return Ok(());
         }
         for (&lpn, &(ppn, version)) in others.iter().flat_map(|claim| &claim.pages) {
