@@ -13,7 +13,8 @@ import pytest
 import ftlkit as fk
 import sample
 from ftlkit import study as studies
-from ftlkit._native import parse_study_toml
+from ftlkit._native import causes, parse_study_toml
+from ftlkit.causes import CAUSES
 from ftlkit.report import figures
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import page
@@ -199,3 +200,21 @@ def test_a_run_has_the_same_colour_in_every_chart() -> None:
 def test_a_study_printed_is_read_as_it_was(name: str) -> None:
     study = studies.load(Path(__file__).parent.parent / "examples" / f"{name}.toml")
     assert json.loads(parse_study_toml(study_toml(study), "")) == study
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_each_cause_of_the_simulator_has_words_and_a_colour_of_its_own_that_stands_out() -> None:
+    known = [each["name"] for each in json.loads(causes())]
+    assert list(CAUSES) == [*known, "controller"], "in the order in which charts stack them"
+    assert len({cause.colour for cause in CAUSES.values()}) == len(CAUSES)
+    assert len({cause.words for cause in CAUSES.values()}) == len(CAUSES)
+    for cause in CAUSES.values():
+        for paper in ("#ffffff", "#12161d"):
+            dark, light = sorted((luminance(cause.colour), luminance(paper)))
+            assert (light + 0.05) / (dark + 0.05) >= 3, (cause, paper)

@@ -42,6 +42,9 @@ def parse_study_toml(text: str, path: str) -> str:
 def schemes() -> str:
     """All translation layers (JSON)."""
 
+def causes() -> str:
+    """All causes of flash operations (JSON), in the order in which charts stack them."""
+
 def devices() -> str:
     """All device presets (JSON)."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from ftlkit.report.palette import CAUSES, styles
+from ftlkit.report.palette import CAUSE_COLOURS, styles
 from ftlkit.report.tables import CLASSES
 
 if TYPE_CHECKING:
@@ -125,7 +125,9 @@ def flash_time(results: Results) -> AnyChart | None:
 
 def response_parts(results: Results) -> AnyChart | None:
     """What mean response times are made of: waiting behind each cause, and own operations."""
-    order = {(part, cause): i for i, (part, cause) in enumerate(itertools.product(("service", "waiting"), CAUSES))}
+    order = {
+        (part, cause): i for i, (part, cause) in enumerate(itertools.product(("service", "waiting"), CAUSE_COLOURS))
+    }
     frame = results.waiting.filter(pl.col("mean_ns") > 0)
     if frame.is_empty():
         return None
@@ -135,7 +137,7 @@ def response_parts(results: Results) -> AnyChart | None:
         ),
         (pl.col("mean_ns") / pl.col("mean_ns").sum().over("label")).alias("share"),
     )
-    present = [cause for cause in CAUSES if cause in frame["cause"].unique()]
+    present = [cause for cause in CAUSE_COLOURS if cause in frame["cause"].unique()]
     bars = (
         alt.Chart(_values(frame))
         .mark_bar(cornerRadius=1)
@@ -145,7 +147,7 @@ def response_parts(results: Results) -> AnyChart | None:
                 "mean_ns:Q", title="share of mean response", stack="normalize", axis=alt.Axis(format="~%", tickCount=5)
             ),
             color=alt.Color(
-                "cause:N", legend=None, scale=alt.Scale(domain=present, range=[CAUSES[c] for c in present])
+                "cause:N", legend=None, scale=alt.Scale(domain=present, range=[CAUSE_COLOURS[c] for c in present])
             ),
             # Ordinal: of a field without order the browser warns that opacity suggests one.
             opacity=alt.Opacity("part:O", legend=None, scale=alt.Scale(domain=["service", "waiting"], range=[1, 0.55])),
@@ -163,7 +165,7 @@ def response_parts(results: Results) -> AnyChart | None:
 
 
 def _caused(results: Results) -> pl.DataFrame:
-    order = {cause: i for i, cause in enumerate(CAUSES)}
+    order = {cause: i for i, cause in enumerate(CAUSE_COLOURS)}
     rank = pl.col("cause").replace_strict(order, default=len(order), return_dtype=pl.Int64).alias("order")
     return results.operations.filter(pl.col("cause") != "precondition").with_columns(rank)
 
@@ -171,7 +173,7 @@ def _caused(results: Results) -> pl.DataFrame:
 def _bars(results: Results, frame: pl.DataFrame, value: str, title: str, *, normalise: bool) -> AnyChart | None:
     if frame.is_empty():
         return None
-    present = [cause for cause in CAUSES if cause in frame["cause"].unique()]
+    present = [cause for cause in CAUSE_COLOURS if cause in frame["cause"].unique()]
     order = {cause: i for i, cause in enumerate(present)}
     frame = frame.with_columns(
         pl.col("cause").replace_strict(order, return_dtype=pl.Int64).alias("order"),
@@ -185,7 +187,7 @@ def _bars(results: Results, frame: pl.DataFrame, value: str, title: str, *, norm
             y=_run_axis(results),
             x=alt.X(f"{value}:Q", title=title, stack="normalize" if normalise else "zero", axis=axis),
             color=alt.Color(
-                "cause:N", legend=None, scale=alt.Scale(domain=present, range=[CAUSES[c] for c in present])
+                "cause:N", legend=None, scale=alt.Scale(domain=present, range=[CAUSE_COLOURS[c] for c in present])
             ),
             order="order:O",
             tooltip=[

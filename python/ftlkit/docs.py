@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit import api, units
+from ftlkit.causes import CAUSES
 from ftlkit.frames import FRAMES
 from ftlkit.metrics import METRICS, PARTS
 from ftlkit.outputs import write as write_file
@@ -118,6 +119,8 @@ def columns() -> str:
             parts += [
                 f"| `{key}` | {_type(kind)} | {_cell(meaning)} |" for key, (kind, meaning) in frame.columns.items()
             ]
+    parts += ["", "## Causes", "", "| `cause` | in reports | kind of work | meaning |", "|---|---|---|---|"]
+    parts += [f"| `{each.name}` | {each.words} | {each.work} | {_cell(each.meaning)} |" for each in CAUSES.values()]
     parts += [
         "",
         "## Metrics for reproductions",

@@ -2,7 +2,9 @@
 //!
 //! Invariant: no clock, thread, file, socket, global or unseeded randomness; a mapping never imports another mapping.
 
+mod cause;
 mod error;
+mod listed;
 pub mod mapping;
 mod media;
 mod parameter;
@@ -13,11 +15,12 @@ mod scheme;
 mod tally;
 mod timing;
 
+pub use cause::{Cause, CauseFacts, Work};
 pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 pub use media::{Content, Label, Media};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use ram::{AccessDelays, RamPage, RamPages};
 pub use registry::Entry;
 pub use scheme::{Buffered, Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
-pub use tally::{Cause, Note, Tally};
+pub use tally::{Note, Tally};
 pub use timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};

@@ -1,4 +1,4 @@
-//! What there is: translation layers, devices, workloads.
+//! What there is: translation layers, devices, workloads, causes.
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -38,6 +38,19 @@ fn workload_presets() -> PyResult<String> {
     Ok(to_json(&all?)?)
 }
 
+/// All causes of flash operations, as JSON: name, words, meaning and kind of work; in the order in which charts stack them, and with the
+/// number by which each has its colour.
+#[pyfunction]
+fn causes() -> PyResult<String> {
+    let mut all = ftl::Cause::ALL;
+    all.sort_by_key(|cause| cause.work());
+    let all = all.map(|cause| {
+        let (name, words, work) = (cause.name(), cause.facts().words, cause.work().name());
+        json!({ "number": cause as u8, "name": name, "words": words, "meaning": cause.meaning(), "work": work })
+    });
+    Ok(to_json(&all.to_vec())?)
+}
+
 fn words(name: &str, source: &str, description: &str) -> [(&'static str, Value); 3] {
     [("name", json!(name)), ("source", json!(source)), ("description", json!(description))]
 }
@@ -57,6 +70,7 @@ fn with<const N: usize>(mut value: Value, words: [(&str, Value); N]) -> Value {
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(causes, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(workload_presets, module)?)
 }

@@ -7,7 +7,7 @@
 //! Limits: operations are looked at one by one. A request of several, or a whole collection, takes longer than each of them. With
 //! fixed latencies the service of a class that has one kind of operation is the same for all; only a collection mixes kinds.
 
-use ftl::{Cause, Op, Task};
+use ftl::{Cause, Op, Task, Work};
 
 use crate::metrics::Latency;
 use crate::result::ClassLatency;
@@ -39,14 +39,13 @@ impl Class {
 
     /// The class of an operation. Moving data to make room is one class whatever is moved and however the scheme calls it.
     fn of(cause: Cause, op: Op) -> Self {
-        match (cause, op) {
-            (Cause::Host | Cause::ReadModifyWrite, Op::Read) => Self::HostRead,
-            (Cause::Host | Cause::ReadModifyWrite, Op::Program) => Self::HostWrite,
-            (Cause::Mapping, Op::Read) => Self::MappingRead,
-            (Cause::Mapping, Op::Program) => Self::MappingWrite,
-            (Cause::Collection | Cause::MappingCollection | Cause::Merge | Cause::Relocation, _) => Self::Collection,
-            (Cause::Precondition | Cause::Recovery | Cause::Checkpoint, _)
-            | (Cause::Host | Cause::ReadModifyWrite | Cause::Mapping, Op::Erase) => Self::Other,
+        match (cause.work(), op) {
+            (Work::Host, Op::Read) => Self::HostRead,
+            (Work::Host, Op::Program) => Self::HostWrite,
+            (Work::Mapping, Op::Read) => Self::MappingRead,
+            (Work::Mapping, Op::Program) => Self::MappingWrite,
+            (Work::Moving, _) => Self::Collection,
+            (Work::Recovery | Work::Preparation, _) | (Work::Host | Work::Mapping, Op::Erase) => Self::Other,
         }
     }
 }

@@ -52,7 +52,7 @@ mod passing;
 mod queue;
 
 use flash::Geometry;
-use ftl::{Cause, Nanos, Op, Span, Task};
+use ftl::{Nanos, Op, Span, Task, Work};
 
 use crate::Latencies;
 use crate::planner::backlog::{After, Backlog};
@@ -245,7 +245,7 @@ impl Planner {
         let begins = self.permissions.iter().all(|permission| permission.chain != task.chain);
         if let Some(most) = self.abilities.gc_channels
             && begins
-            && collects(task.cause)
+            && task.cause.work() == Work::Moving
         {
             return self.permit(task, at, most);
         }
@@ -304,11 +304,6 @@ impl Planner {
         self.extend_permission(task.chain, end);
         Some((at, end))
     }
-}
-
-/// Whether an operation belongs to a collection.
-fn collects(cause: Cause) -> bool {
-    matches!(cause, Cause::Collection | Cause::MappingCollection | Cause::Merge | Cause::Relocation)
 }
 
 /// Shows an item as the operations that it is.

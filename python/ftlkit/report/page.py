@@ -16,9 +16,9 @@ import vl_convert
 from markupsafe import Markup
 
 from ftlkit import units
+from ftlkit.causes import cause_name
 from ftlkit.report import facts, figures, tables
-from ftlkit.report.palette import CAUSES, styles
-from ftlkit.report.work import cause_name
+from ftlkit.report.palette import CAUSE_COLOURS, styles
 
 if TYPE_CHECKING:
     from ftlkit.results import Results
@@ -43,8 +43,8 @@ def page(results: Results) -> str:
         class_columns=tables.CLASS_COLUMNS,
         figures=figures.draw(results),
         styles=styles(results.labels),
-        causes={cause: cause_name(cause) for cause in CAUSES if cause in seen},
-        cause_colours=CAUSES,
+        causes={cause: cause_name(cause) for cause in CAUSE_COLOURS if cause in seen},
+        cause_colours=CAUSE_COLOURS,
         asked=facts.asked(results),
         study=facts.study_toml(document["study"]),
         css=style(),

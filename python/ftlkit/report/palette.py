@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ftlkit.causes import CAUSES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,18 +19,7 @@ _HUES = ("#3b7dd8", "#d97706", "#0e9a78", "#c44f9c", "#7c6fd6", "#c2453a", "#8b8
 _DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (12, 3), (1, 3), (6, 2, 1, 2))
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 
-CAUSES: dict[str, str] = {
-    "host": "#7f8a99",
-    "read_modify_write": "#b08f26",
-    "mapping": "#2b93b5",
-    "mapping_collection": "#6a5bb8",
-    "collection": "#c46a2d",
-    "merge": "#b5405f",
-    "relocation": "#4f8a3c",
-    "recovery": "#a8649c",
-    "checkpoint": "#4c6fd1",
-    "controller": "#857a5c",
-}
+CAUSE_COLOURS: dict[str, str] = {cause.name: cause.colour for cause in CAUSES.values()}
 """Colour of each cause, in the order in which bars stack them."""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import units
+from ftlkit.causes import cause_name
 from ftlkit.metrics import COLUMNS, HIGHER, METRICS, TAIL, Metric
 from ftlkit.metrics.derived import waiting
-from ftlkit.report.work import cause_name
 
 if TYPE_CHECKING:
     from ftlkit.document import Json, Run

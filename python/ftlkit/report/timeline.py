@@ -16,11 +16,11 @@ from markupsafe import Markup
 
 from ftlkit import units
 from ftlkit._native import UserError
+from ftlkit.causes import cause_name
 from ftlkit.charts import DURATION, AnyChart, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import drawing_script, own_script, style, template
-from ftlkit.report.palette import CAUSES
-from ftlkit.report.work import cause_name
+from ftlkit.report.palette import CAUSE_COLOURS
 
 if TYPE_CHECKING:
     from ftlkit.document import Document, Json, Run, Timeline
@@ -64,8 +64,8 @@ def page(results: Results) -> str:
         title=document["study"].get("name") or f"Timeline of {document['workload']['name']}",
         document=document,
         runs=drawn,
-        causes={cause: cause_name(cause) for cause in CAUSES if cause in seen},
-        cause_colours=CAUSES,
+        causes={cause: cause_name(cause) for cause in CAUSE_COLOURS if cause in seen},
+        cause_colours=CAUSE_COLOURS,
         css=style(),
         script=own_script(),
         vega=drawing_script(),
@@ -135,7 +135,7 @@ def chart(results: Results, label: str, window: Timeline) -> AnyChart:
     scale = alt.Scale(domain=[window["from_ns"], window["to_ns"]], nice=False)
     axis = alt.Axis(labelExpr=DURATION, tickCount=8, orient="top", grid=True)
     lane_axis = alt.Axis(ticks=False, domain=False)
-    colours = {cause: colour for cause, colour in CAUSES.items() if cause in set(frame["cause"])}
+    colours = {cause: colour for cause, colour in CAUSE_COLOURS.items() if cause in set(frame["cause"])}
     base = alt.Chart(values).encode(
         color=alt.Color("cause:N", legend=None, scale=alt.Scale(domain=[*colours], range=[*colours.values()])),
         tooltip=[

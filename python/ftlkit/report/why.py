@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit import units
+from ftlkit.causes import cause_name
 from ftlkit.metrics.derived import waiting
-from ftlkit.report.work import cause_name
 
 if TYPE_CHECKING:
     from ftlkit.document import Run
