@@ -15,6 +15,7 @@
 
 use flash::Lpn;
 
+use crate::books::Books;
 use crate::failure::Fault;
 use crate::operation::{Extent, Operation};
 use crate::oracle::{Mismatch, Nature, Stamp, page_of, stamp, version_of};
@@ -63,36 +64,6 @@ impl Allowed {
     /// Logical pages of the device.
     pub(crate) fn logical_pages(&self) -> u32 {
         self.pages.len() as u32
-    }
-
-    /// A request begins; returns the stamps of a write.
-    pub(crate) fn begin(&mut self, operation: Operation) -> Vec<Stamp> {
-        self.in_flight = Some(operation);
-        let Operation::Write(extent) = operation else { return Vec::new() };
-        let next = |lpn: Lpn| {
-            let page = &mut self.pages[lpn.index()];
-            page.newest += 1;
-            stamp(lpn, page.newest)
-        };
-        extent.lpns().map(next).collect()
-    }
-
-    /// The request in flight is acknowledged.
-    pub(crate) fn acknowledge(&mut self) {
-        match self.in_flight.take() {
-            Some(Operation::Write(extent)) => {
-                let lasts = self.buffer_pages == 0;
-                self.each(extent, |page| page.write(lasts));
-            }
-            Some(Operation::Trim(extent)) => self.each(extent, Account::trim),
-            Some(Operation::Flush) => self.pages.iter_mut().for_each(Account::settle),
-            Some(Operation::Read(_) | Operation::Idle) | None => {}
-        }
-    }
-
-    /// What a read must return while the power is on.
-    pub(crate) fn compare(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
-        if got == self.right(lpn) { Ok(()) } else { Err(self.mismatch(lpn, got)) }
     }
 
     /// What a read must return while the power is on.
@@ -165,6 +136,35 @@ impl Allowed {
 
     fn each(&mut self, extent: Extent, change: impl FnMut(&mut Account)) {
         self.pages[extent.first as usize..][..extent.pages as usize].iter_mut().for_each(change);
+    }
+}
+
+impl Books for Allowed {
+    fn begin(&mut self, operation: Operation) -> Vec<Stamp> {
+        self.in_flight = Some(operation);
+        let Operation::Write(extent) = operation else { return Vec::new() };
+        let next = |lpn: Lpn| {
+            let page = &mut self.pages[lpn.index()];
+            page.newest += 1;
+            stamp(lpn, page.newest)
+        };
+        extent.lpns().map(next).collect()
+    }
+
+    fn acknowledge(&mut self) {
+        match self.in_flight.take() {
+            Some(Operation::Write(extent)) => {
+                let lasts = self.buffer_pages == 0;
+                self.each(extent, |page| page.write(lasts));
+            }
+            Some(Operation::Trim(extent)) => self.each(extent, Account::trim),
+            Some(Operation::Flush) => self.pages.iter_mut().for_each(Account::settle),
+            Some(Operation::Read(_) | Operation::Idle) | None => {}
+        }
+    }
+
+    fn compare(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+        if got == self.right(lpn) { Ok(()) } else { Err(self.mismatch(lpn, got)) }
     }
 }
 

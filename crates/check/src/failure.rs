@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 
 use flash::FlashError;
-use ftl::{BrokenInvariant, ConfigError, FtlError};
+use ftl::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 
 use crate::case::Case;
 use crate::operation::Operation;
@@ -92,6 +92,15 @@ impl Fault {
     pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
         Self::Panicked(text.unwrap_or("without a message").to_owned())
+    }
+}
+
+impl From<RecoverError> for Fault {
+    fn from(error: RecoverError) -> Self {
+        match error {
+            RecoverError::Config(error) => Self::Refused(error),
+            RecoverError::Ftl(error) => Self::Stopped(error),
+        }
     }
 }
 

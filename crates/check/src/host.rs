@@ -10,106 +10,101 @@
 
 use std::ops::RangeInclusive;
 
-use flash::{Flash, Lpn, Operations};
-use ftl::{Buffered, Cause, Footprint, Ftl, FtlError, Media, Nanos, Op, Request, Tally};
+use flash::{Chip, Full};
+use ftl::{Buffered, Cause, ConfigError, Footprint, Ftl, Layout, Op, Tally, Timed, Untimed};
 
 use crate::Stamp;
+use crate::case::Case;
 use crate::device::CheckedDevice;
-use crate::dice::Dice;
+use crate::dice::{Dice, derive};
+use crate::driver::Driver;
 use crate::failure::Fault;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Oracle;
+use crate::outcome::Outcome;
 
 /// A scheme as the suite drives it.
 pub type CheckedFtl = Box<dyn Ftl<CheckedDevice>>;
-
-/// What a read's buffer holds before the scheme fills it: no stamp, so that a page left out is seen.
-const UNFILLED: Stamp = Stamp::MAX;
 
 /// Random pages read back besides those that a request touched: enough to meet each page of a small device many times in a
 /// run, few enough that a demand-paged scheme's cache is not all theirs.
 const BYSTANDERS: u32 = 2;
 
-/// Idle time offered at once: room for a few operations of any flash, should a scheme count.
-const IDLE_BUDGET: Nanos = Nanos(10_000_000);
-
 /// A scheme on its device, and the host's account of both.
 pub(crate) struct Host {
-    scheme: CheckedFtl,
-    media: Media<CheckedDevice>,
-    oracle: Oracle,
+    driver: Driver<CheckedDevice, Oracle>,
     dice: Dice,
     footprint: Footprint,
-    buffer: Vec<Stamp>,
-    requests: u64,
-    pages_written: u64,
 }
 
 impl Host {
     /// A host in front of a freshly formatted scheme.
-    pub(crate) fn new(scheme: CheckedFtl, media: Media<CheckedDevice>, logical_pages: u32, seed: u64) -> Self {
-        let footprint = scheme.footprint();
-        Self {
-            scheme,
-            media,
-            oracle: Oracle::new(logical_pages),
-            dice: Dice::named(seed, "readback"),
-            footprint,
-            buffer: Vec::new(),
-            requests: 0,
-            pages_written: 0,
+    pub(crate) fn format(
+        chip: Chip<Full<Stamp>>,
+        case: &Case,
+        build: impl FnOnce(&Layout) -> Result<CheckedFtl, ConfigError>,
+    ) -> Result<Self, Fault> {
+        let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
+        let device = Timed { chip, timing: Untimed };
+        let driver = Driver::start(device, |_| Ok(build(&layout)?), |_| Oracle::new(case.logical_pages))?;
+        Ok(Self { dice: Dice::named(case.seed, "readback"), footprint: driver.scheme().footprint(), driver })
+    }
+
+    /// Hash of all flash operations so far.
+    pub(crate) fn event_hash(&self) -> u64 {
+        self.driver.media().event_hash()
+    }
+
+    /// What has been done so far.
+    pub(crate) fn outcome(&self) -> Outcome {
+        self.driver.outcome()
+    }
+
+    /// Does one operation; reads are compared with the oracle, what it cost with what it may cost.
+    pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
+        let expected = self.expected(operation);
+        let before = Before { tally: *self.driver.media().tally(), buffered: self.driver.scheme().buffered() };
+        self.driver.apply(operation)?;
+        self.audit(&before, expected)?;
+        match self.driver.scheme().buffered().pages {
+            left if left > 0 && operation == Operation::Flush => {
+                Err(Fault::Accounts(format!("{left} pages still wait in RAM after a flush")))
+            }
+            _ => Ok(()),
         }
     }
 
-    /// The device behind its door.
-    pub(crate) fn media(&self) -> &Media<CheckedDevice> {
-        &self.media
-    }
-
-    /// Host pages written so far.
-    pub(crate) fn pages_written(&self) -> u64 {
-        self.pages_written
-    }
-
-    /// Does one operation; reads are compared with the oracle.
-    pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
+    /// What an operation comes to.
+    fn expected(&self, operation: Operation) -> Expected {
         match operation {
-            Operation::Write(extent) => self.write(extent),
-            Operation::Read(extent) => self.read(extent),
-            Operation::Trim(extent) => {
-                lpns(extent).for_each(|lpn| self.oracle.trim(lpn));
-                let expected = Expected { replaced: extent.pages, ..Expected::default() };
-                self.serve(expected, |scheme, media, at| scheme.trim(media, &request(extent, at)))
+            Operation::Write(extent) => Expected { written: extent.pages, reads: 0, replaced: extent.pages },
+            Operation::Read(extent) => {
+                let written = extent.lpns().filter(|&lpn| self.driver.books.expected(lpn) != 0).count();
+                Expected { reads: written as u64, ..Expected::default() }
             }
-            Operation::Flush => {
-                self.serve(Expected::default(), |scheme, media, _| scheme.flush(media))?;
-                match self.scheme.buffered().pages {
-                    0 => Ok(()),
-                    left => Err(Fault::Accounts(format!("{left} pages still wait in RAM after a flush"))),
-                }
-            }
-            Operation::Idle => self.serve(Expected::default(), |scheme, media, _| scheme.idle(media, IDLE_BUDGET)),
+            Operation::Trim(extent) => Expected { replaced: extent.pages, ..Expected::default() },
+            Operation::Flush | Operation::Idle => Expected::default(),
         }
     }
 
     /// Reads back what an operation touched, and a few pages that it did not.
     pub(crate) fn read_back(&mut self, operation: Operation) -> Result<(), Fault> {
         if let Operation::Write(extent) | Operation::Trim(extent) = operation {
-            self.read(extent)?;
+            self.apply(Operation::Read(extent))?;
         }
         for _ in 0..BYSTANDERS {
-            let first = self.dice.below(self.oracle.logical_pages());
-            self.read(Extent { first, pages: 1 })?;
+            let first = self.dice.below(self.driver.books.logical_pages());
+            self.apply(Operation::Read(Extent { first, pages: 1 }))?;
         }
         Ok(())
     }
 
     /// Reads every page, in requests of random size.
     pub(crate) fn read_everything(&mut self) -> Result<(), Fault> {
-        let (mut first, end) = (0, self.oracle.logical_pages());
+        let (mut first, end) = (0, self.driver.books.logical_pages());
         while first < end {
             let extent = Extent::within(end, first, self.dice.up_to(7));
-            self.read(extent)?;
+            self.apply(Operation::Read(extent))?;
             first += extent.pages;
         }
         Ok(())
@@ -117,16 +112,16 @@ impl Host {
 
     /// Asks the scheme for its invariants and its footprint.
     pub(crate) fn check(&self) -> Result<(), Fault> {
-        self.scheme.check(&self.media).map_err(Fault::Invariant)?;
+        self.driver.check()?;
         self.check_footprint()?;
-        match self.scheme.gauges().iter().find(|gauge| !gauge.value.is_finite()) {
+        match self.driver.scheme().gauges().iter().find(|gauge| !gauge.value.is_finite()) {
             Some(gauge) => Err(Fault::Accounts(format!("gauge {} is {}", gauge.name, gauge.value))),
             None => Ok(()),
         }
     }
 
     fn check_footprint(&self) -> Result<(), Fault> {
-        let now = self.scheme.footprint();
+        let now = self.driver.scheme().footprint();
         if now.ram_bytes() == 0 {
             return Err(Fault::Accounts("the footprint says that the mapping takes no RAM".into()));
         }
@@ -137,61 +132,10 @@ impl Host {
         Ok(())
     }
 
-    fn write(&mut self, extent: Extent) -> Result<(), Fault> {
-        let stamps: Vec<_> = lpns(extent).map(|lpn| self.oracle.stamp_for_write(lpn)).collect();
-        self.pages_written += u64::from(extent.pages);
-        let expected = Expected { written: extent.pages, reads: 0, replaced: extent.pages };
-        self.serve(expected, |scheme, media, at| scheme.write(media, &request(extent, at), &stamps))
-    }
-
-    fn read(&mut self, extent: Extent) -> Result<(), Fault> {
-        let mut out = std::mem::take(&mut self.buffer);
-        out.clear();
-        out.resize(extent.pages as usize, UNFILLED);
-        let written = lpns(extent).filter(|&lpn| self.oracle.expected(lpn) != 0).count() as u64;
-        let expected = Expected { reads: written, ..Expected::default() };
-        let before = self.try_serve(|scheme, media, at| scheme.read(media, &request(extent, at), &mut out))?;
-        for (lpn, &got) in lpns(extent).zip(&out) {
-            self.oracle.compare(lpn, got).map_err(Fault::WrongContent)?;
-        }
-        self.buffer = out;
-        self.audit(&before, expected)
-    }
-
-    fn serve(
-        &mut self,
-        expected: Expected,
-        ask: impl FnOnce(&mut CheckedFtl, &mut Media<CheckedDevice>, Nanos) -> Result<(), FtlError>,
-    ) -> Result<(), Fault> {
-        let before = self.try_serve(ask)?;
-        self.audit(&before, expected)
-    }
-
-    /// Asks the scheme for something; returns the books from before.
-    fn try_serve(
-        &mut self,
-        ask: impl FnOnce(&mut CheckedFtl, &mut Media<CheckedDevice>, Nanos) -> Result<(), FtlError>,
-    ) -> Result<Before, Fault> {
-        let before = Before { tally: *self.media.tally(), buffered: self.scheme.buffered() };
-        let at = Nanos(self.requests);
-        self.requests += 1;
-        self.media.begin(at);
-        ask(&mut self.scheme, &mut self.media, at).map_err(Fault::Stopped)?;
-        Ok(before)
-    }
-
-    /// Compares what was charged with what the flash counted and with what the request may cost.
+    /// Compares what was charged to the host with what its request may cost.
     fn audit(&self, before: &Before, expected: Expected) -> Result<(), Fault> {
-        let Operations { reads, programs, erases } = self.media.device().operations();
-        for (op, counted) in [(Op::Read, reads), (Op::Program, programs), (Op::Erase, erases)] {
-            let charged = self.media.tally().total(op);
-            if charged != counted {
-                let name = op.name();
-                return Err(Fault::Accounts(format!("{charged} {name}s are charged, but the flash counted {counted}")));
-            }
-        }
-        let done = self.media.tally().since(&before.tally);
-        for (op, allowed) in (Op::ALL.into_iter()).zip(expected.of(before.buffered, self.scheme.buffered())?) {
+        let done = self.driver.media().tally().since(&before.tally);
+        for (op, allowed) in (Op::ALL.into_iter()).zip(expected.of(before.buffered, self.driver.scheme().buffered())?) {
             let charged = done.count(Cause::Host, op);
             if !allowed.contains(&charged) {
                 let (name, least, most) = (op.name(), allowed.start(), allowed.end());
@@ -252,12 +196,4 @@ fn audit_foreign_causes(done: &Tally) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-fn lpns(extent: Extent) -> impl Iterator<Item = Lpn> {
-    (extent.first..extent.first + extent.pages).map(Lpn::new)
-}
-
-fn request(extent: Extent, arrival: Nanos) -> Request {
-    Request { arrival, ..Request::new(Lpn::new(extent.first), extent.pages) }
 }

@@ -8,12 +8,14 @@
 //! depends on its replay line alone.
 
 mod allowed;
+mod books;
 pub mod campaign;
 pub mod canary;
 mod case;
 mod cut;
 mod device;
 mod dice;
+mod driver;
 mod explorer;
 pub mod failing_flash;
 mod failure;

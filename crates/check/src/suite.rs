@@ -11,10 +11,9 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ftl::{ConfigError, Layout, Media, Timed, Untimed};
+use ftl::{ConfigError, Layout};
 
 use crate::case::Case;
-use crate::dice::derive;
 use crate::explorer;
 use crate::failure::{Failure, Fault, Place};
 use crate::faults;
@@ -73,10 +72,7 @@ fn guarded(
 
 fn format(case: &Case, build: &impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>) -> Result<Host, Fault> {
     let chip = case.device.chip(endurance(case)).map_err(Fault::ImpossibleCase)?;
-    let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-    let scheme = build(&layout).map_err(Fault::Refused)?;
-    let media = Media::new(Timed { chip, timing: Untimed });
-    Ok(Host::new(scheme, media, case.logical_pages, case.seed))
+    Host::format(chip, case, build)
 }
 
 /// Erases that a block survives. A page written costs a scheme that makes progress about one erase, all blocks taken
@@ -106,14 +102,12 @@ impl Run<'_> {
         self.prefill()?;
         self.workload()?;
         self.aftermath()?;
-        let media = self.host.media();
-        let (event_hash, tally) = (media.event_hash(), *media.tally());
-        Ok(Outcome { event_hash, tally, pages_written: self.host.pages_written() })
+        Ok(self.host.outcome())
     }
 
     fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
         self.host.apply(operation)?;
-        (self.watch)(self.step, self.host.media().event_hash())?;
+        (self.watch)(self.step, self.host.event_hash())?;
         self.step += 1;
         Ok(())
     }

@@ -1,0 +1,38 @@
+//! Books: what a host knows of its pages, whatever may happen to them.
+
+use flash::Lpn;
+
+use crate::operation::Operation;
+use crate::oracle::{Mismatch, Oracle, Stamp};
+
+/// What a host knows of its pages.
+pub(crate) trait Books {
+    /// A request begins; returns the stamps of a write.
+    fn begin(&mut self, operation: Operation) -> Vec<Stamp>;
+
+    /// The request that began is acknowledged.
+    fn acknowledge(&mut self);
+
+    /// Compares what a read returned with what it must return now.
+    fn compare(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch>;
+}
+
+/// Where nothing fails, a request is as good as done when it begins.
+impl Books for Oracle {
+    fn begin(&mut self, operation: Operation) -> Vec<Stamp> {
+        match operation {
+            Operation::Write(extent) => extent.lpns().map(|lpn| self.stamp_for_write(lpn)).collect(),
+            Operation::Trim(extent) => {
+                extent.lpns().for_each(|lpn| self.trim(lpn));
+                Vec::new()
+            }
+            Operation::Read(_) | Operation::Flush | Operation::Idle => Vec::new(),
+        }
+    }
+
+    fn acknowledge(&mut self) {}
+
+    fn compare(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+        Oracle::compare(self, lpn, got)
+    }
+}

@@ -1,0 +1,173 @@
+//! The driver: asks a scheme for what the host wants, and reads back what its pages hold. There is one for every kind of run.
+//!
+//! What differs is the *books*: who hands out stamps, and says what a page must hold. They are the oracle's on flash that does not fail,
+//! `allowed.rs`'s where the power is cut, and the account in `faults` on failing flash. A request is done in two halves, so
+//! that power cuts can be staged in between: [`Driver::begin`] has the scheme serve it, [`Driver::acknowledge`] is the host hearing of it.
+
+use flash::{Lpn, Operations};
+use ftl::{Device, Ftl, FtlError, Media, Nanos, Op, RecoverError, Request};
+
+use crate::books::Books;
+use crate::failure::Fault;
+use crate::operation::{Extent, Operation};
+use crate::oracle::Stamp;
+use crate::outcome::Outcome;
+
+/// What a read's buffer holds before the scheme fills it: no stamp, so that a page left out is seen.
+const UNFILLED: Stamp = Stamp::MAX;
+
+/// Idle time offered at once: room for a few operations of any flash.
+const IDLE_BUDGET: Nanos = Nanos(10_000_000);
+
+/// A scheme on its device, and what the host knows of its pages.
+pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
+    scheme: Box<dyn Ftl<D>>,
+    /// None only while the device is out of its old door and not yet behind the new one.
+    media: Option<Media<D>>,
+    pub(crate) books: B,
+    at_power_on: Operations,
+    /// Requests begun; the next one begins at so many nanoseconds.
+    requests: u64,
+    pages_written: u64,
+    /// What was read last.
+    content: Vec<Stamp>,
+}
+
+impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
+    /// Puts a device behind a door and a scheme that `start` makes on it, by formatting or recovering, with books to suit the scheme.
+    pub(crate) fn start(
+        device: D,
+        start: impl FnOnce(&mut Media<D>) -> Result<Box<dyn Ftl<D>>, RecoverError>,
+        books: impl FnOnce(&dyn Ftl<D>) -> B,
+    ) -> Result<Self, Fault> {
+        let at_power_on = device.operations();
+        let mut media = Media::new(device);
+        let scheme = start(&mut media)?;
+        let books = books(&*scheme);
+        Ok(Self { scheme, media: Some(media), books, at_power_on, requests: 0, pages_written: 0, content: Vec::new() })
+    }
+
+    /// The power comes back: a new door, behind which nothing but [`recover`](Self::recover) is to be done.
+    pub(crate) fn power_on(&mut self, turn_on: impl FnOnce(&mut D)) {
+        if let Some(media) = self.media.take() {
+            let mut device = media.into_device();
+            turn_on(&mut device);
+            self.at_power_on = device.operations();
+            self.media = Some(Media::new(device));
+        }
+    }
+
+    /// Has a scheme recovered from the flash.
+    pub(crate) fn recover(
+        &mut self,
+        recover: impl FnOnce(&mut Media<D>) -> Result<Box<dyn Ftl<D>>, RecoverError>,
+    ) -> Result<(), RecoverError> {
+        self.scheme = recover(self.media_mut())?;
+        Ok(())
+    }
+
+    /// The scheme, to ask what it says of itself.
+    pub(crate) fn scheme(&self) -> &dyn Ftl<D> {
+        &*self.scheme
+    }
+
+    /// The device behind its door.
+    pub(crate) fn media(&self) -> &Media<D> {
+        self.media.as_ref().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"))
+    }
+
+    fn media_mut(&mut self) -> &mut Media<D> {
+        self.media.as_mut().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"))
+    }
+
+    /// The device, out of its door for good.
+    pub(crate) fn into_device(self) -> Option<D> {
+        self.media.map(Media::into_device)
+    }
+
+    /// What has been done since the power came on.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let (event_hash, tally) = (self.media().event_hash(), *self.media().tally());
+        Outcome { event_hash, tally, pages_written: self.pages_written }
+    }
+
+    /// A moment passes in which no request begins.
+    pub(crate) fn pass(&mut self) {
+        self.requests += 1;
+    }
+
+    /// Has the scheme serve a request that the host does not hear of yet. What a read returns is compared with the books.
+    pub(crate) fn begin(&mut self, operation: Operation) -> Result<(), Fault> {
+        let stamps = self.books.begin(operation);
+        self.pages_written += stamps.len() as u64;
+        let at = Nanos(self.requests);
+        self.requests += 1;
+        self.media_mut().begin(at);
+        let Some(media) = self.media.as_mut() else { return Ok(()) };
+        let request = |extent: Extent| Request { arrival: at, ..request(extent) };
+        match operation {
+            Operation::Write(extent) => self.scheme.write(media, &request(extent), &stamps),
+            Operation::Trim(extent) => self.scheme.trim(media, &request(extent)),
+            Operation::Flush => self.scheme.flush(media),
+            Operation::Idle => self.scheme.idle(media, IDLE_BUDGET),
+            Operation::Read(extent) => return self.compare(extent),
+        }
+        .map_err(Fault::Stopped)
+    }
+
+    /// The host hears of the request.
+    pub(crate) fn acknowledge(&mut self) -> Result<(), Fault> {
+        self.books.acknowledge();
+        self.audit()
+    }
+
+    /// Both halves.
+    pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
+        self.begin(operation)?;
+        self.acknowledge()
+    }
+
+    /// Reads pages, at the moment of the request before.
+    pub(crate) fn read(&mut self, extent: Extent) -> Result<&[Stamp], FtlError> {
+        self.content.clear();
+        self.content.resize(extent.pages as usize, UNFILLED);
+        let Some(media) = self.media.as_mut() else { return Ok(&[]) };
+        self.scheme.read(media, &request(extent), &mut self.content)?;
+        Ok(&self.content)
+    }
+
+    /// Reads pages, which must hold what the books say.
+    pub(crate) fn compare(&mut self, extent: Extent) -> Result<(), Fault> {
+        self.read(extent).map_err(Fault::Stopped)?;
+        let mut pages = extent.lpns().zip(&self.content);
+        pages.try_for_each(|(lpn, &got)| self.books.compare(lpn, got)).map_err(Fault::WrongContent)
+    }
+
+    /// Asks the scheme for its invariants, and audits the counts.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        self.scheme.check(self.media()).map_err(Fault::Invariant)?;
+        self.audit()
+    }
+
+    /// Compares what was charged since the power came on with what the flash counted.
+    pub(crate) fn audit(&self) -> Result<(), Fault> {
+        let (now, then) = (self.media().device().operations(), self.at_power_on);
+        let counted = [
+            (Op::Read, now.reads - then.reads),
+            (Op::Program, now.programs - then.programs),
+            (Op::Erase, now.erases - then.erases),
+        ];
+        for (op, counted) in counted {
+            let charged = self.media().tally().total(op);
+            if charged != counted {
+                let name = op.name();
+                return Err(Fault::Accounts(format!("{charged} {name}s are charged, but the flash counted {counted}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn request(extent: Extent) -> Request {
+    Request::new(Lpn::new(extent.first), extent.pages)
+}
