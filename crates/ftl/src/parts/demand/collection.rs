@@ -5,8 +5,10 @@
 //! page concerned is rewritten once, in all its copies.
 //!
 //! **Why that always finds room.** Besides each die's reserve, one block a copy is set aside for translation pages that a collection has to
-//! write when no die can lend one. When it has been used, as many translation pages have become invalid elsewhere, and
-//! collecting translation blocks needs no mapping updates; so it is restored before the next data block is collected.
+//! write when no die can lend one. It is opened when all other translation blocks are full, and each page that is written to it makes one
+//! of theirs invalid. So its room and those invalid pages are a block's worth together. Collecting translation blocks needs no mapping
+//! updates, and what is valid in them fills whatever room there is, on any die, before another block is opened; so one block is
+//! free in the end, and is set aside before the next data block is collected.
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
@@ -97,8 +99,9 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         media.note(Note::Collection);
         let cause = |cause| if fails { Cause::Relocation } else { cause };
         if self.space.stream_of(victim) == TRANSLATION {
-            return media
-                .because(cause(Cause::MappingCollection), |media| self.collect_translation(media, die, victim, fails));
+            return media.because(cause(Cause::MappingCollection), |media| {
+                self.collect_translation(media, victim, fails, |_| die)
+            });
         }
         media.because(cause(Cause::Collection), |media| self.collect_data(media, die, victim, fails))?;
         media.because(Cause::MappingCollection, |media| self.restore_aside(media))
@@ -185,7 +188,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let groups: Vec<_> = updates.chunk_by(|a, b| a.0 == b.0).collect();
         let written = groups.iter().enumerate().try_for_each(|(at, group)| {
             announce(&groups, at, |group, foresight| self.foresee_translation(group[0].0, foresight));
-            self.write_translation(media, group[0].0, group, |scheme, _, channels| scheme.die_for_translation(channels))
+            self.write_translation(media, group[0].0, group, Self::die_for_translation)
         });
         if written.is_ok() {
             updates.clear();
@@ -209,7 +212,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// A die for a translation page in the middle of a collection, when nothing else may be collected; on none of these channels
     /// if that is possible.
-    fn die_for_translation(&mut self, channels: &[u32]) -> Result<u32, FtlError> {
+    fn die_for_translation<D: Device>(&mut self, media: &mut Media<D>, channels: &[u32]) -> Result<u32, FtlError> {
         if let Some(die) = self.die_in_use(TRANSLATION) {
             return Ok(die);
         }
@@ -226,7 +229,11 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         }
         let opened = self.aside.pop().map(|block| self.space.open_block(block, TRANSLATION));
-        opened.or_else(|| self.refuge()).ok_or_else(|| self.space.out_of_space("translation pages"))
+        let die = match opened.or_else(|| self.refuge()) {
+            Some(die) => Some(die),
+            None => self.space.reclaim_empty(media, &self.trims)?,
+        };
+        die.ok_or_else(|| self.space.out_of_space("translation pages"))
     }
 
     /// A die that gives its last free block for translation pages, because the block set aside for them has failed. What the
@@ -236,16 +243,17 @@ impl<S: DemandScheme> DemandPaged<S> {
         (0..self.space.dies()).find(|&die| self.space.has_failing() && self.space.free_on(die) > 0)
     }
 
+    /// Moves each translation page of a block to the die that `to` names.
     fn collect_translation<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        die: u32,
         victim: Pbn,
         fails: bool,
+        to: impl Fn(&PageSpace) -> u32,
     ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(media, die, from));
+        let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(media, to(&self.space), from));
         self.space.finish(media, victim, fails, moved.iter().copied(), result)?;
         self.moving = moving;
         Ok(())
@@ -257,7 +265,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             None => (self.table.page_at(from), Content::New(D::Data::default())),
         };
         let label = Label::new(page, Role::Translation);
-        let to = self.space.program_moved(media, die, TRANSLATION, label, &content)?;
+        let to = self.space.program_moved(media, die, TRANSLATION, (label, &content), &self.trims)?;
         self.table.relocate(page, self.table.copy_at(page, from), to);
         Ok(())
     }
@@ -271,7 +279,11 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
             let Some(victim) = self.space.take_fewest_valid(TRANSLATION) else { break };
             let die = self.space.die_of(victim);
-            self.collect_translation(media, die, victim, false)?;
+            let with_room = |space: &PageSpace| {
+                let mut dies = std::iter::once(die).chain(0..space.dies());
+                dies.find(|&die| space.has_room(die, TRANSLATION)).unwrap_or(die)
+            };
+            self.collect_translation(media, victim, false, with_room)?;
         }
         Ok(())
     }

@@ -168,7 +168,8 @@ pub trait PageMapped {
             None => (self.lose(media, from), Role::Lost, Content::New(D::Data::default())),
         };
         let stream = self.collected();
-        let to = self.space().program_moved(media, die, stream, Label::new(lpn.get(), role), &content)?;
+        let (space, trims) = self.space_and_trims();
+        let to = space.program_moved(media, die, stream, (Label::new(lpn.get(), role), &content), trims)?;
         self.moved(lpn, to);
         Ok(())
     }
@@ -186,7 +187,8 @@ pub trait PageMapped {
         let stream = self.collected();
         let (space, trims) = self.space_and_trims();
         let Some((label, version)) = trims.at(from) else { return Ok(false) };
-        let to = space.program_moved(media, die, stream, label, &Content::empty(label.logical, version))?;
+        let content = Content::empty(label.logical, version);
+        let to = space.program_moved(media, die, stream, (label, &content), trims)?;
         trims.moved(from, to);
         Ok(true)
     }
@@ -199,7 +201,7 @@ pub trait PageMapped {
             let version = media.read_to_move(copy)?.map(|page| page.version);
             let content =
                 version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
-            let to = space.program_moved(media, die, stream, Trims::label(lpn.get(), 1), &content)?;
+            let to = space.program_moved(media, die, stream, (Trims::label(lpn.get(), 1), &content), trims)?;
             trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
         }
         Ok(())

@@ -3,14 +3,21 @@
 use flash::{Pbn, Ppn};
 
 use super::{PageSpace, Stream};
-use crate::{Content, Device, FtlError, Label, Media, Spares};
+use crate::parts::recovery::trims::Trims;
+use crate::{Content, Device, FtlError, Label, Media, Note, Spares};
 
 impl PageSpace {
     /// Whether blocks that failed have cost a die its last free block: pages that had to be moved off another die took it, or
     /// it could not be erased.
     #[inline]
     pub fn has_lost_reserve(&self) -> bool {
-        self.pool.has_emptied_die() && (self.spares.used > 0 || self.was_recovered)
+        self.pool.has_emptied_die() && self.may_have_failed()
+    }
+
+    /// Whether blocks have failed, or may have in an earlier life.
+    #[inline]
+    fn may_have_failed(&self) -> bool {
+        self.spares.used > 0 || !self.failing.is_empty() || self.was_recovered
     }
 
     /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to `stream`, where
@@ -41,24 +48,50 @@ impl PageSpace {
         usize::from(used > 0 && used < total && self.order.len() == 1)
     }
 
-    /// Programs a page that has to be moved off a die: there if possible, else where there is room; at worst in what is left of
-    /// a failing block, which is better than not at all.
+    /// Programs a page that has to be moved off a die: there if possible, else where there is room or a block to be had without moving
+    /// anything; at worst in what is left of a failing block, which is better than not at all.
     pub fn program_moved<D: Device>(
         &mut self,
         media: &mut Media<D>,
         die: u32,
         stream: Stream,
-        label: Label,
-        content: &Content<D::Data>,
+        (label, content): (Label, &Content<D::Data>),
+        trims: &Trims,
     ) -> Result<Ppn, FtlError> {
         loop {
             let has_place = |die: u32| self.has_room(die, stream) || self.pool.len_on(die) > 0;
             let refuge = if has_place(die) { Some(die) } else { (0..self.dies()).find(|&die| has_place(die)) };
-            let Some(refuge) = refuge else { return self.program_in_failing(media, stream, label, content) };
+            let refuge = match refuge {
+                Some(refuge) => refuge,
+                None => match self.reclaim_empty(media, trims)? {
+                    Some(refuge) => refuge,
+                    None => return self.program_in_failing(media, stream, label, content),
+                },
+            };
             if let Some(to) = self.program(media, refuge, stream, label, content.clone())? {
                 return Ok(to);
             }
         }
+    }
+
+    /// Erases a closed block in which nothing is valid, on whatever die, once failures have cost every die its last free block: that needs
+    /// no room for anything. Not one with the last copy of a page whose trim is pending, which would have to be replaced
+    /// first. Returns the die that has a free block then.
+    #[cold]
+    pub fn reclaim_empty<D: Device>(&mut self, media: &mut Media<D>, trims: &Trims) -> Result<Option<u32>, FtlError> {
+        while self.may_have_failed() {
+            let is_empty = |&pbn: &Pbn| self.victims.contains(pbn) && self.ledger.valid_pages(pbn) == 0;
+            let is_safe = |&pbn: &Pbn| trims.about_to_vanish(self.page_indices(pbn)).is_empty();
+            let mut blocks = (0..self.geometry.blocks()).map(Pbn::new);
+            let Some(pbn) = blocks.find(|pbn| is_empty(pbn) && is_safe(pbn)) else { break };
+            media.note(Note::Collection);
+            self.victims.remove(pbn, 0);
+            self.reclaim(media, pbn, false)?;
+            if self.pool.len_on(self.die_of(pbn)) > 0 {
+                return Ok(Some(self.die_of(pbn)));
+            }
+        }
+        Ok(None)
     }
 
     #[cold]
@@ -114,7 +147,7 @@ impl PageSpace {
     /// Nothing could be placed: because too many blocks have failed, or too many pages at once while a block was collected
     /// (then the spares that are left are of no use), or because of a bug.
     pub fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
-        if self.spares.used == 0 && self.failing.is_empty() && !self.was_recovered {
+        if !self.may_have_failed() {
             return FtlError::OutOfSpace { wanted };
         }
         self.spares.used = self.spares.used.max(self.spares.total + 1);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use flash::{Flash, Role};
+use flash::{Flash, Lpn, Role};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::mapping::testing::{TestDevice, device, layout};
+use crate::parts::recovery::trims::Trims;
 
 const PAGES: u32 = 4;
 const HOST: Stream = 0;
@@ -36,7 +37,13 @@ impl Model {
         for &from in &pages {
             let lpn = self.media.device().peek(from).expect("a valid page is programmed");
             let label = Label::new(lpn, Role::Collected);
-            let to = self.space.program_moved(&mut self.media, die, COLLECTED, label, &Content::New(()));
+            let to = self.space.program_moved(
+                &mut self.media,
+                die,
+                COLLECTED,
+                (label, &Content::New(())),
+                &Trims::default(),
+            );
             assert_eq!(self.at.insert(lpn, to.expect("the last free block is kept for this")), Some(from));
         }
         self.space.finish(&mut self.media, victim, false, pages, Ok(())).expect("erased");
@@ -95,4 +102,28 @@ fn a_page_more_than_the_capacity_is_refused_with_advice() {
     let needs = Needs { streams: 2, policy: Policy::Greedy, threshold: 1, valid: valid.into(), summaries };
     let refused = PageSpace::format(&layout, "page", needs).expect_err("a page too many").to_string();
     assert!(refused.contains("page needs 13 pages") && refused.contains("raise device.spare"), "{refused}");
+}
+
+#[test]
+fn an_empty_block_is_had_without_room_unless_it_holds_a_last_copy_of_a_pending_trim() {
+    let mut model = Model::new(6, 2 * PAGES, 1, Policy::Greedy);
+    let mut trims = Trims::default();
+    assert_eq!(
+        model.space.reclaim_empty(&mut model.media, &trims).expect("nothing fails"),
+        None,
+        "nothing is closed yet"
+    );
+    (0..PAGES).for_each(|lpn| model.write(lpn));
+    let copy = model.at[&0];
+    (0..PAGES).for_each(|lpn| model.write(lpn));
+    assert_eq!(model.space.reclaim_empty(&mut model.media, &trims).expect("nothing fails"), None, "nothing has failed");
+    model.space.spares.use_one();
+    trims.guard(Lpn::new(0));
+    trims.trimmed_at(Lpn::new(0), copy);
+    assert_eq!(model.space.reclaim_empty(&mut model.media, &trims).expect("nothing fails"), None, "{copy} must last");
+    trims.overwritten(Lpn::new(0));
+    let free = model.space.free_blocks();
+    assert_eq!(model.space.reclaim_empty(&mut model.media, &trims).expect("nothing fails"), Some(0));
+    assert_eq!(model.space.free_blocks(), free + 1);
+    model.holds();
 }
