@@ -79,7 +79,7 @@ def test_the_resolved_study_of_results_runs_again_to_the_same_events(results: fk
 
 def test_parameters_of_one_of_several() -> None:
     found = fk.compare("fin1", "dftl,dftl:cmt=128KiB", requests=500, settings=["dftl.cmt=96KiB"])
-    assert found.labels == ["dftl", "dftl cmt=128KiB"]
+    assert found.labels == ["dftl", "dftl:cmt=128KiB"]
     assert found.runs["parameters"].str.extract("cmt=([^ ]+)").to_list() == ["96KiB", "128KiB"]
     ram = found.runs["ram_bytes"].to_list()
     assert ram[0] < ram[1]

@@ -30,7 +30,7 @@ def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result],
     assert made.exit_code == 0, made.output
     assert "ftlkit serve d.img" in made.output
     found = json.loads(call("image", "info", "d.img", "--json").output)
-    assert found["description"]["settings"]["cmt"] == "8KiB"
+    assert ":cmt=8KiB:" in found["description"]["stack"]
     assert found["logical_bytes"] == 32 << 20
     assert found["disk_bytes"] < found["file_bytes"] / 10
     assert "in good order" in call("image", "info", "d.img").output

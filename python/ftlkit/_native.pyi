@@ -39,6 +39,9 @@ def check_study(study_json: str, control: Control) -> str:
 def parse_study_toml(text: str, path: str) -> str:
     """Turn a study file's text into JSON; errors name path and line, relative trace paths are relative to it."""
 
+def parse_stack(text: str) -> str:
+    """Take a stack's text apart: the `[[ftl]]` table (JSON) that says the same."""
+
 def schemes() -> str:
     """All translation layers (JSON)."""
 

@@ -74,7 +74,7 @@ class SchemeReport(TypedDict):
     """What was tried on one translation layer, over the trials that it passed."""
 
     scheme: str
-    settings: dict[str, str]
+    stack: str
     busy_s: float
     trials: Trials
     requests: int
@@ -138,7 +138,7 @@ def torture(
         raise UserError(f"torture: seed = {seed}: must be 0 or more.")
     asked = json.dumps(
         {
-            "ftl": [] if ftl == ALL else [_scheme(one) for one in study.named(ftl)],
+            "ftl": [] if ftl == ALL else study.named(ftl),
             "geometry": list(geometry),
             "seed": seed,
             "seconds": 60.0 * minutes,
@@ -162,8 +162,3 @@ def replay(line: str, *, shrink: bool = False) -> Replayed:
     """
     done: Replayed = json.loads(watched(lambda _: _native.replay(line, shrink), Silent()))
     return done
-
-
-def _scheme(entry: Json) -> Json:
-    settings = {key: str(value) for key, value in entry.items() if key not in ("name", "label")}
-    return {"name": entry["name"], "settings": settings}

@@ -158,6 +158,7 @@ class Run(TypedDict):
 
     label: str
     ftl: str
+    stack: NotRequired[str]
     family: str
     parameters: dict[str, str]
     seed: int

@@ -36,13 +36,9 @@ def create_image(
     `device` is a preset's name or a `[device]` table; its `capacity` must be a size. Raises `UserError` if the file
     exists, or if the translation layer does not fit the device.
     """
-    table = study.scheme(ftl)
-    name = table.pop("name")
-    table.pop("label", None)
     asked: dict[str, Any] = {
         "image": str(path),
-        "ftl": name,
-        "settings": {key: str(value) for key, value in table.items()},
+        "ftl": study.scheme(ftl),
         "device": {"preset": device} if isinstance(device, str) else dict(device or {}),
     }
     if seed is not None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ftlkit._native import UserError, parse_study_toml, workload_presets
+from ftlkit._native import UserError, parse_stack, parse_study_toml, workload_presets
 from ftlkit.words import hint
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def build(
 
 
 def scheme(choice: FtlChoice) -> Json:
-    """The `[[ftl]]` table of one translation layer: a name, `dftl:cmt=32KiB`, or a table as given."""
+    """The `[[ftl]]` table of one translation layer: a stack such as `dftl:cmt=32KiB`, or a table as given."""
     return _ftl(choice) if isinstance(choice, str) else dict(choice)
 
 
@@ -223,7 +223,7 @@ def source(choice: WorkloadChoice) -> Json:
 
 
 def named(choice: FtlChoice | Iterable[FtlChoice]) -> list[Json]:
-    """The `[[ftl]]` tables of translation layers: names by commas with perhaps settings, or tables as given."""
+    """The `[[ftl]]` tables of translation layers: stacks by commas, or tables as given."""
     choices: list[FtlChoice]
     if isinstance(choice, str):
         choices = [part.strip() for part in choice.split(",") if part.strip()]
@@ -238,16 +238,13 @@ def named(choice: FtlChoice | Iterable[FtlChoice]) -> list[Json]:
 
 def _ftl(text: str) -> Json:
     """`dftl`, or `dftl:cmt=32KiB:victim=fifo` with a label that tells it from its siblings."""
-    name, *settings = text.split(":")
-    entry: Json = {"name": name}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise UserError(f"{text}: {setting} is not KEY=VALUE; write for example dftl:cmt=32KiB.")
-        entry[key] = value
-    if settings:
-        entry["label"] = " ".join((name, *settings))
-    return entry
+    entry: Json = json.loads(parse_stack(text))
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def parts(stack: str) -> list[str]:
+    """The names of a stack's parts, the mapping first."""
+    return [part.partition(":")[0] for part in stack.split("+")]
 
 
 def _apply(setting: str, study: Json) -> None:
@@ -258,16 +255,17 @@ def _apply(setting: str, study: Json) -> None:
     if owner in SECTIONS:
         study.setdefault(owner, {})[key] = _number(value.strip())
         return
-    entries = [entry for entry in study["ftl"] if owner in (entry["name"], entry.get("label"))]
+    entries = [entry for entry in study["ftl"] if owner in (entry["name"], entry.get("label"), *parts(entry["name"]))]
     if not entries:
-        names = ", ".join(dict.fromkeys(entry["name"] for entry in study["ftl"]))
+        names = ", ".join(dict.fromkeys(name for entry in study["ftl"] for name in parts(entry["name"])))
         raise UserError(
             f"--set {setting}: {owner} is neither one of the translation layers compared ({names}) "
             f"nor one of the sections {', '.join(SECTIONS)}."
         )
     for entry in entries:
         # Set for all of a name, kept where one of several was given its own value.
-        entry.setdefault(key, value.strip())
+        table = entry.setdefault(owner, {}) if owner in parts(entry["name"])[1:] else entry
+        table.setdefault(key, value.strip())
 
 
 def _refuse_twice(settings: Sequence[str]) -> None:

@@ -1,30 +1,34 @@
 //! How long torture takes to find a fault of one scheme, seed by seed:
-//! `cargo run -p check --example hunt -- superblock 10 500 [n=1 …]` for ten seeds and at most 500 million flash operations each,
-//! and perhaps settings that are kept.
+//! `cargo run -p check --example hunt -- superblock:n=1 10 500` for ten seeds and at most 500 million flash operations each. Settings
+//! that are given are kept.
 //!
 //! Kinds of trials share flash operations instead of seconds, so that the figures are the same on every machine and under
 //! every load. A hunt ends at the first finding, or is given up after so many operations.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use check::torture::{Options, Torture};
+use ftl::Stack;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let [scheme, seeds, millions, settings @ ..] = &arguments[..] else {
-        eprintln!("hunt SCHEME SEEDS MILLIONS [NAME=VALUE …]: for example hunt superblock 10 500");
+    let [stack, seeds, millions] = &arguments[..] else {
+        eprintln!("hunt STACK SEEDS MILLIONS: for example hunt superblock:n=1 10 500");
         return ExitCode::from(2);
     };
-    let settings: BTreeMap<_, _> =
-        settings.iter().filter_map(|word| word.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let stack: Stack = match stack.parse() {
+        Ok(stack) => stack,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(2);
+        }
+    };
     let (Ok(seeds), Ok(millions)) = (seeds.parse::<u64>(), millions.parse::<u64>()) else {
         eprintln!("{seeds} seeds, {millions} million operations: both must be whole numbers, for example 10 500");
         return ExitCode::from(2);
     };
     for seed in 1..=seeds {
-        let options =
-            Options { schemes: vec![(scheme.clone(), settings.clone())], seed, swarm: false, ..Options::default() };
+        let options = Options { stacks: vec![stack.clone()], seed, swarm: false, ..Options::default() };
         match Torture::new(options) {
             Ok(torture) => hunt(seed, torture, millions * 1_000_000),
             Err(why) => {

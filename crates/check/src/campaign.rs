@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use ftl::{Entry, Parameter};
+use ftl::Stack;
 
 use crate::canary;
 use crate::case::{Case, Prefill};
@@ -20,14 +20,13 @@ use crate::failure::Failure;
 use crate::geometries;
 use crate::session::create;
 use crate::suite::run_case;
-use crate::variants::{Settings, one_at_a_time, pairs};
+use crate::variants::{Subject, seed_name};
 use crate::workload::{Pattern, Workload};
 
-/// A scheme that is to be tried.
-#[derive(Clone, Copy, Debug)]
+/// A stack that is to be tried.
+#[derive(Clone, Debug)]
 pub struct Campaign {
-    scheme: &'static str,
-    parameters: &'static [Parameter],
+    subject: Subject,
     seed: u64,
 }
 
@@ -50,28 +49,28 @@ const MANNERS: [Manner; 3] = [
 ];
 
 impl Campaign {
-    /// The campaign of a registered scheme.
-    pub fn of(entry: &Entry, seed: u64) -> Self {
-        Self { scheme: entry.name, parameters: entry.parameters, seed }
+    /// The campaign of a stack.
+    pub fn of(subject: Subject, seed: u64) -> Self {
+        Self { subject, seed }
     }
 
     /// The campaign of the canary without a bug.
     pub fn of_canary(seed: u64) -> Self {
-        Self { scheme: canary::NAME, parameters: &[], seed }
+        Self { subject: Subject { stack: Stack::of(canary::NAME), parameters: Vec::new() }, seed }
     }
 
     /// Every device, every workload, every manner, with the scheme's defaults; and one logical page on each device.
     pub fn defaults(&self) -> Sweep {
         let mut sweep = Sweep::default();
         for device in geometries::all() {
-            let Some(capacity) = self.capacity(&mut sweep, &Settings::new(), &device) else { continue };
+            let Some(capacity) = Self::capacity(&mut sweep, &self.subject.stack, &device) else { continue };
             for (pattern, _) in Pattern::ALL {
                 for manner in MANNERS {
-                    sweep.cases.push(self.case(&Settings::new(), &device, capacity, pattern, manner));
+                    sweep.cases.push(self.case(&self.subject.stack, &device, capacity, pattern, manner));
                 }
             }
             for pattern in [Pattern::Mixed, Pattern::Hammer] {
-                sweep.cases.push(self.case(&Settings::new(), &device, 1, pattern, MANNERS[0]));
+                sweep.cases.push(self.case(&self.subject.stack, &device, 1, pattern, MANNERS[0]));
             }
         }
         sweep
@@ -82,13 +81,13 @@ impl Campaign {
         let rotation =
             [Pattern::Mixed, Pattern::Uniform, Pattern::CrossBlock, Pattern::InterruptedRuns, Pattern::HotCold];
         let mut sweep = Sweep::default();
-        for (i, settings) in one_at_a_time(self.parameters).into_iter().enumerate() {
+        for (i, stack) in self.subject.one_at_a_time().into_iter().enumerate() {
             for (j, device) in geometries::all().into_iter().enumerate() {
-                let Some(capacity) = self.capacity(&mut sweep, &settings, &device) else { continue };
+                let Some(capacity) = Self::capacity(&mut sweep, &stack, &device) else { continue };
                 for k in 0..4 {
                     let pattern = rotation[(i + j + k) % rotation.len()];
                     let manner = MANNERS[(i + k) % MANNERS.len()];
-                    sweep.cases.push(self.case(&settings, &device, capacity, pattern, manner));
+                    sweep.cases.push(self.case(&stack, &device, capacity, pattern, manner));
                 }
             }
         }
@@ -99,30 +98,29 @@ impl Campaign {
     pub fn pairs(&self) -> Sweep {
         let devices = [DeviceSpec::new(1, 1, 1, 20, 4), DeviceSpec::new(2, 2, 1, 10, 8)];
         let mut sweep = Sweep::default();
-        for (i, settings) in pairs(self.parameters).into_iter().enumerate() {
+        for (i, stack) in self.subject.pairs().into_iter().enumerate() {
             for (j, device) in devices.iter().enumerate() {
-                let Some(capacity) = self.capacity(&mut sweep, &settings, device) else { continue };
+                let Some(capacity) = Self::capacity(&mut sweep, &stack, device) else { continue };
                 let pattern = if (i + j).is_multiple_of(2) { Pattern::Mixed } else { Pattern::Uniform };
-                sweep.cases.push(self.case(&settings, device, capacity, pattern, MANNERS[i % MANNERS.len()]));
+                sweep.cases.push(self.case(&stack, device, capacity, pattern, MANNERS[i % MANNERS.len()]));
             }
         }
         sweep
     }
 
-    fn capacity(&self, sweep: &mut Sweep, settings: &Settings, device: &DeviceSpec) -> Option<u32> {
-        let build = |layout: &ftl::Layout| create(self.scheme, settings, layout);
+    fn capacity(sweep: &mut Sweep, stack: &Stack, device: &DeviceSpec) -> Option<u32> {
+        let build = |layout: &ftl::Layout| create(stack, layout);
         let capacity = geometries::largest_capacity(device, build);
         sweep.refused += u32::from(capacity.is_none());
         capacity
     }
 
-    fn case(&self, settings: &Settings, device: &DeviceSpec, capacity: u32, pattern: Pattern, manner: Manner) -> Case {
+    fn case(&self, stack: &Stack, device: &DeviceSpec, capacity: u32, pattern: Pattern, manner: Manner) -> Case {
         let logical_pages = (u64::from(capacity) * u64::from(manner.eighths)).div_ceil(8) as u32;
         let workload = Workload::Generated(pattern);
-        let name = format!("{} {settings:?} {device} {workload} {manner:?}", self.scheme);
+        let name = format!("{} {device} {workload} {manner:?}", seed_name(stack));
         Case {
-            scheme: self.scheme.to_owned(),
-            settings: settings.clone(),
+            stack: stack.clone(),
             device: device.clone(),
             logical_pages,
             seed: derive(self.seed, &name) >> 32,

@@ -16,14 +16,14 @@
 //! Its invariant: I1, free blocks are erased. It is silent about maps on purpose: what a scheme does not check itself the
 //! suite must find from outside.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
-use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher;
 
 use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
 use ftl::{
     BrokenInvariant, Buffered, Cause, ConfigError, Device, Footprint, Ftl, FtlError, Label, Layout, Media,
-    RecoverError, Request,
+    RecoverError, Request, Settings, Stack,
 };
 
 use crate::Stamp;
@@ -38,17 +38,25 @@ pub use bug::Bug;
 /// The scheme's name in replay lines.
 pub const NAME: &str = "canary";
 
+/// The canary's settings, if a stack is one; the canary goes alone.
+pub fn settings_in(stack: &Stack) -> Result<Option<&Settings>, ConfigError> {
+    if stack.mapping.name != NAME {
+        return Ok(None);
+    }
+    if !stack.is_bare() {
+        return Err(ConfigError(format!("{stack}: the canary takes no further parts; leave them out")));
+    }
+    Ok(Some(&stack.mapping.settings))
+}
+
 /// Builds a canary with the bug that `settings` name under `bug`, or without one, and with the buffer that they name.
-pub fn create<D: Device<Data = Stamp>>(
-    settings: &BTreeMap<String, String>,
-    layout: &Layout,
-) -> Result<Box<dyn Ftl<D>>, ConfigError> {
+pub fn create<D: Device<Data = Stamp>>(settings: &Settings, layout: &Layout) -> Result<Box<dyn Ftl<D>>, ConfigError> {
     Ok(Box::new(Canary::format(layout, settings)?))
 }
 
 /// Brings a canary back from what the flash holds.
 pub fn recover<D: Device<Data = Stamp>>(
-    settings: &BTreeMap<String, String>,
+    settings: &Settings,
     layout: &Layout,
     media: &mut Media<D>,
 ) -> Result<Box<dyn Ftl<D>>, RecoverError> {
@@ -58,7 +66,7 @@ pub fn recover<D: Device<Data = Stamp>>(
 }
 
 /// The bug and the room of the buffer that settings ask for.
-fn chosen(settings: &BTreeMap<String, String>) -> Result<(Bug, usize), ConfigError> {
+fn chosen(settings: &Settings) -> Result<(Bug, usize), ConfigError> {
     let name = settings.get("bug").map_or("none", String::as_str);
     let known = || Bug::ALL.map(|(_, name)| name).join(", ");
     if let Some(key) = settings.keys().find(|key| *key != "bug" && *key != "buffer") {
@@ -104,7 +112,7 @@ struct Canary {
 }
 
 impl Canary {
-    fn format(layout: &Layout, settings: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
+    fn format(layout: &Layout, settings: &Settings) -> Result<Self, ConfigError> {
         let (bug, room) = chosen(settings)?;
         let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
         let capacity = usable * u64::from(layout.geometry.pages_per_block());

@@ -1,10 +1,10 @@
 //! A case: everything that decides how a run goes, and the one line that says it all.
 //!
 //! ```text
-//! check::replay scheme=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200
+//! check::replay stack=page:victim=fifo geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200
 //! ```
 //!
-//! Settings of the scheme follow as `set.victim=fifo`. Power cuts follow as `cut=12:torn` (`cut.rs`) and faults of the
+//! Lines of before there were stacks say `scheme=page set.victim=fifo`, which means the same. Power cuts follow as `cut=12:torn` (`cut.rs`) and faults of the
 //! flash as `faults=12:program-fails` (`strike.rs`); then `readback` and `check` have no meaning. Three more keys may be left out: `prefill` (what the device holds
 //! when the requests begin), `readback` and `check` (after how many requests content is read back and invariants are
 //! checked). Reading back after each request finds a loss at once, but it also keeps the scheme's caches warm; a scheme
@@ -13,6 +13,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+
+use ftl::{ConfigError, Stack};
 
 use crate::cut::{self, Cut};
 use crate::device::DeviceSpec;
@@ -30,13 +32,11 @@ pub enum Prefill {
     Full,
 }
 
-/// One run of one scheme.
+/// One run of one stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Name in the registry, or `canary`.
-    pub scheme: String,
-    /// Settings that differ from the scheme's defaults.
-    pub settings: BTreeMap<String, String>,
+    /// What is tried, with the settings that differ from defaults; its mapping is one of the registry's, or `canary`.
+    pub stack: Stack,
     /// The flash.
     pub device: DeviceSpec,
     /// Logical pages that the scheme promises to the host.
@@ -62,7 +62,7 @@ pub struct Case {
 /// The first word of a replay line.
 pub const REPLAY: &str = "check::replay";
 
-const EXAMPLE: &str = "check::replay scheme=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200";
+const EXAMPLE: &str = "check::replay stack=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200";
 
 /// Pages of the largest device: 40 bytes a page are kept, and a slip in a replay line should not cost gigabytes.
 const MOST_PAGES: u32 = 1 << 24;
@@ -131,10 +131,7 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{REPLAY} scheme={}", self.scheme)?;
-        for (name, value) in &self.settings {
-            write!(f, " set.{name}={value}")?;
-        }
+        write!(f, "{REPLAY} stack={}", self.stack)?;
         write!(f, " geometry={} pages={} seed={}", self.device, self.logical_pages, self.seed)?;
         if self.prefill == Prefill::Full {
             write!(f, " prefill=full")?;
@@ -155,10 +152,8 @@ impl FromStr for Case {
     fn from_str(text: &str) -> Result<Self, String> {
         let start = text.find(REPLAY).ok_or_else(|| format!("not a replay line; one looks like: {EXAMPLE}"))?;
         let mut fields = Fields::parse(&text[start + REPLAY.len()..])?;
-        let settings = fields.take_settings();
         let case = Self {
-            scheme: fields.required("scheme")?,
-            settings,
+            stack: fields.stack()?,
             device: fields.required("geometry")?.parse()?,
             logical_pages: fields.number("pages", None)?,
             seed: fields.number("seed", None)?,
@@ -191,10 +186,15 @@ impl Fields {
         Ok(Self(fields))
     }
 
-    fn take_settings(&mut self) -> BTreeMap<String, String> {
+    /// The stack, or what lines of before there were stacks say in its place.
+    fn stack(&mut self) -> Result<Stack, String> {
+        let Some(scheme) = self.0.remove("scheme") else {
+            return self.required("stack")?.parse().map_err(|error: ConfigError| error.to_string());
+        };
         let is_setting = |key: &String| key.starts_with("set.");
         let keys: Vec<_> = self.0.keys().filter(|key| is_setting(key)).cloned().collect();
-        keys.into_iter().filter_map(|key| Some((key["set.".len()..].to_owned(), self.0.remove(&key)?))).collect()
+        let settings = keys.into_iter().filter_map(|key| Some((key["set.".len()..].to_owned(), self.0.remove(&key)?)));
+        Ok(Stack::with(&scheme, settings))
     }
 
     fn required(&mut self, key: &str) -> Result<String, String> {
@@ -242,12 +242,12 @@ mod tests {
     #[test]
     fn every_case_reads_back_from_its_line() {
         for line in [
-            "check::replay scheme=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200 readback=1 check=16",
-            "check::replay scheme=page set.d=3 set.victim=d-choices geometry=3x1x1x5x5x512,strict,bad:0:7 pages=1 \
+            "check::replay stack=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200 readback=1 check=16",
+            "check::replay stack=page:d=3:victim=d-choices geometry=3x1x1x5x5x512,strict,bad:0:7 pages=1 \
              seed=18446744073709551615 prefill=full workload=script:w0+1,t0+1,f requests=3 readback=0 check=0",
-            "check::replay scheme=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
-             cut=12:torn,0:after",
-            "check::replay scheme=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
+            "check::replay stack=fast+owl:bat=256 geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 \
+             check=1 cut=12:torn,0:after",
+            "check::replay stack=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
              faults=12:program-fails,30:erase-fails",
         ] {
             let case: Case = line.parse().expect(line);
@@ -258,10 +258,21 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_before_there_were_stacks_means_what_it_meant() {
+        let rest = "geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1";
+        let old: Case =
+            format!("check::replay scheme=page set.d=3 set.victim=d-choices {rest}").parse().expect("valid");
+        assert_eq!(old.to_string(), format!("check::replay stack=page:d=3:victim=d-choices {rest}"));
+    }
+
+    #[test]
     fn every_wrong_line_says_what_is_wrong() {
         for (from, to, words) in [
             (REPLAY, "replay", "not a replay line"),
-            ("scheme=page ", "", "scheme= is missing"),
+            ("stack=page ", "", "stack= is missing"),
+            ("stack=page", "stack=page+", "behind + there must be"),
+            ("stack=page", "stack=page set.d=3", "set.d= is unknown"),
+            ("stack=page", "stack=page scheme=page", "stack= is unknown"),
             ("seed=7", "seed=x", "seed=x: not a whole number"),
             ("seed=7", "seed=7 seed=8", "seed is given twice"),
             ("seed=7", "seed", "key=value"),

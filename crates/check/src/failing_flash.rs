@@ -10,14 +10,13 @@
 //! - *cuts*: failures at random, and the power is cut as well.
 
 use flash::{Fault, FaultPlan, ProgramOrder, Tear};
-use ftl::Layout;
+use ftl::{Layout, Stack};
 
 use crate::case::{Case, Prefill};
 use crate::device::DeviceSpec;
 use crate::dice::{Dice, derive};
 use crate::geometries;
 use crate::session::create;
-use crate::variants::Settings;
 use crate::workload::{Pattern, Workload};
 
 /// Operations for which plans at random are drawn: more than any run has.
@@ -72,21 +71,20 @@ fn grounds() -> Vec<(DeviceSpec, u32)> {
     ]
 }
 
-/// The cases of a scheme with these settings, of so many requests; devices that it refuses are left out.
-pub fn cases(scheme: &str, settings: &Settings, patterns: &[Pattern], requests: u32, seed: u64) -> Vec<Case> {
+/// The cases of a stack, of so many requests; devices that it refuses are left out.
+pub fn cases(stack: &Stack, patterns: &[Pattern], requests: u32, seed: u64) -> Vec<Case> {
     let mut cases = Vec::new();
     for (device, spares) in grounds() {
-        let build = |layout: &Layout| create(scheme, settings, layout);
+        let build = |layout: &Layout| create(stack, layout);
         let Some(capacity) = geometries::largest_capacity(&device, build) else { continue };
         let logical_pages = capacity.saturating_sub(spares * device.shape.pages_per_block).max(1);
         for (i, &pattern) in patterns.iter().enumerate() {
             let workload = Workload::Generated(pattern);
             cases.push(Case {
-                scheme: scheme.to_owned(),
-                settings: settings.clone(),
+                stack: stack.clone(),
                 device: device.clone(),
                 logical_pages,
-                seed: derive(seed, &format!("failing flash {scheme} {device} {workload}")) >> 32,
+                seed: derive(seed, &format!("failing flash {} {device} {workload}", stack.names())) >> 32,
                 workload,
                 requests,
                 prefill: if i % 2 == 0 { Prefill::Full } else { Prefill::Empty },

@@ -119,8 +119,8 @@ impl Failure {
     pub fn message(&self) -> String {
         let Self { case, place, fault } = self;
         match self.promise() {
-            Some(promise) => format!("{} breaks {promise} {place}: {fault}", case.scheme),
-            None => format!("{} could not be tried, {place}: {fault}", case.scheme),
+            Some(promise) => format!("{} breaks {promise} {place}: {fault}", case.stack.names()),
+            None => format!("{} could not be tried, {place}: {fault}", case.stack.names()),
         }
     }
 

@@ -12,7 +12,7 @@
 use std::ops::AddAssign;
 
 use flash::ProgramOrder;
-use ftl::{Entry, Layout};
+use ftl::{Layout, Stack};
 
 use crate::case::{Case, Prefill};
 use crate::device::DeviceSpec;
@@ -20,7 +20,7 @@ use crate::dice::derive;
 use crate::explorer::{Effort, Explored};
 use crate::geometries;
 use crate::session::create;
-use crate::variants::{Settings, checkpoints, one_at_a_time};
+use crate::variants::{Subject, seed_name};
 use crate::workload::{Pattern, Workload};
 
 /// Requests of a case.
@@ -57,51 +57,43 @@ fn grounds() -> Vec<Ground> {
     ]
 }
 
-/// The cases of a scheme, each with the effort to explore it with; devices that it refuses are left out.
-pub fn cases(scheme: &str, settings: &Settings, seed: u64) -> Vec<(Case, Effort)> {
+/// The cases of a stack, each with the effort to explore it with; devices that it refuses are left out.
+pub fn cases(stack: &Stack, seed: u64) -> Vec<(Case, Effort)> {
     let mut cases = Vec::new();
     for Ground { device, patterns, effort } in grounds() {
         for (i, &pattern) in patterns.iter().enumerate() {
             let prefill = if i == 0 { Prefill::Empty } else { Prefill::Full };
-            cases.extend(case(scheme, settings, &device, pattern, prefill, seed).map(|case| (case, effort)));
+            cases.extend(case(stack, &device, pattern, prefill, seed).map(|case| (case, effort)));
         }
     }
     cases
 }
 
-/// The cases of a scheme that keeps checkpoints, with each kind of them; none for one that has none.
-pub fn cases_of_checkpoints(entry: &Entry, seed: u64) -> Vec<(Case, Effort)> {
-    checkpoints(entry).iter().flat_map(|settings| cases(entry.name, settings, seed)).collect()
+/// The cases of a stack that keeps checkpoints, with each kind of them; none for one that has none.
+pub fn cases_of_checkpoints(subject: &Subject, seed: u64) -> Vec<(Case, Effort)> {
+    subject.checkpoints().iter().flat_map(|stack| cases(stack, seed)).collect()
 }
 
-/// The cases of a scheme's settings: each parameter at each of its values, the others at their defaults.
-pub fn cases_of_settings(entry: &Entry, seed: u64) -> Vec<(Case, Effort)> {
+/// The cases of a stack's settings: each parameter at each of its values, the others at their defaults.
+pub fn cases_of_settings(subject: &Subject, seed: u64) -> Vec<(Case, Effort)> {
     let device = DeviceSpec::new(2, 1, 1, 24, 4);
     let rotation = [Pattern::TrimFlush, Pattern::Mixed, Pattern::Uniform];
-    let settings = one_at_a_time(entry.parameters).into_iter().zip(rotation.into_iter().cycle());
-    settings
-        .filter_map(|(settings, pattern)| case(entry.name, &settings, &device, pattern, Prefill::Full, seed))
+    let stacks = subject.one_at_a_time().into_iter().zip(rotation.into_iter().cycle());
+    stacks
+        .filter_map(|(stack, pattern)| case(&stack, &device, pattern, Prefill::Full, seed))
         .map(|case| (case.cut_off(REQUESTS_OF_SETTINGS), RARE))
         .collect()
 }
 
 /// A case at the largest capacity; none where the scheme refuses the device.
-fn case(
-    scheme: &str,
-    settings: &Settings,
-    device: &DeviceSpec,
-    pattern: Pattern,
-    prefill: Prefill,
-    seed: u64,
-) -> Option<Case> {
-    let build = |layout: &Layout| create(scheme, settings, layout);
+fn case(stack: &Stack, device: &DeviceSpec, pattern: Pattern, prefill: Prefill, seed: u64) -> Option<Case> {
+    let build = |layout: &Layout| create(stack, layout);
     let workload = Workload::Generated(pattern);
     Some(Case {
-        scheme: scheme.to_owned(),
-        settings: settings.clone(),
+        stack: stack.clone(),
         device: device.clone(),
         logical_pages: geometries::largest_capacity(device, build)?,
-        seed: derive(seed, &format!("power cuts {scheme} {settings:?} {device} {workload}")) >> 32,
+        seed: derive(seed, &format!("power cuts {} {device} {workload}", seed_name(stack))) >> 32,
         workload,
         requests: REQUESTS,
         prefill,

@@ -5,7 +5,7 @@
 //! those of `allowed.rs`.
 
 use flash::{Chip, Faulty, Full};
-use ftl::{ConfigError, Device, Ftl, Layout, Media, RecoverError, Timed, Untimed, registry};
+use ftl::{ConfigError, Device, Ftl, Layout, Media, RecoverError, Stack, Timed, Untimed, registry};
 
 use crate::allowed::Allowed;
 use crate::canary;
@@ -16,28 +16,27 @@ use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
 use crate::outcome::Outcome;
 use crate::recorder::{CutDevice, Recorder, Tape};
-use crate::variants::Settings;
 
-/// Builds a scheme by name for an erased device: `canary`, or one of the registry's.
+/// Builds a stack for an erased device: `canary`, or one of the registry's.
 pub fn create<D: Device<Data = Stamp> + 'static>(
-    scheme: &str,
-    settings: &Settings,
+    stack: &Stack,
     layout: &Layout,
 ) -> Result<Box<dyn Ftl<D>>, ConfigError> {
-    if scheme == canary::NAME { canary::create(settings, layout) } else { registry::create(scheme, settings, layout) }
+    match canary::settings_in(stack)? {
+        Some(settings) => canary::create(settings, layout),
+        None => registry::create(stack, layout),
+    }
 }
 
-/// Brings a scheme back by name on a device that it has used: `canary`, or one of the registry's.
+/// Brings a stack back on a device that it has used: `canary`, or one of the registry's.
 pub fn recover<D: Device<Data = Stamp> + 'static>(
-    scheme: &str,
-    settings: &Settings,
+    stack: &Stack,
     layout: &Layout,
     media: &mut Media<D>,
 ) -> Result<Box<dyn Ftl<D>>, RecoverError> {
-    if scheme == canary::NAME {
-        canary::recover(settings, layout, media)
-    } else {
-        registry::recover(scheme, settings, layout, media)
+    match canary::settings_in(stack)? {
+        Some(settings) => canary::recover(settings, layout, media),
+        None => registry::recover(stack, layout, media),
     }
 }
 
@@ -49,13 +48,13 @@ impl Session {
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
         let device = Timed { chip: Recorder::new(chip, Some(tape.clone())), timing: Untimed };
         let books = |scheme: &dyn Ftl<_>| Allowed::new(case.logical_pages, scheme.buffered().capacity_pages);
-        Ok(Self(Driver::start(device, |_| Ok(create(&case.scheme, &case.settings, layout)?), books)?))
+        Ok(Self(Driver::start(device, |_| Ok(create(&case.stack, layout)?), books)?))
     }
 
     /// A device after a power cut, with what its pages may hold; recovered, not yet looked at.
     pub(crate) fn recover(case: &Case, layout: &Layout, recorder: Recorder, allowed: Allowed) -> Result<Self, Fault> {
         let device = Timed { chip: recorder, timing: Untimed };
-        let start = |media: &mut Media<_>| recover(&case.scheme, &case.settings, layout, media);
+        let start = |media: &mut Media<_>| recover(&case.stack, layout, media);
         Ok(Self(Driver::start(device, start, |_| allowed)?))
     }
 

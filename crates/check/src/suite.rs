@@ -30,7 +30,7 @@ pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
     if !case.faults.is_empty() {
         return faults::replay(case);
     }
-    run_with(case, |layout| create(&case.scheme, &case.settings, layout))
+    run_with(case, |layout| create(&case.stack, layout))
 }
 
 /// Runs a case of any scheme that `build` makes; it is asked twice, for two runs that must be the same.

@@ -17,16 +17,15 @@
 //!
 //! It knows no clock and no threads: whoever runs it says how long each trial took, and may run several at once.
 
-use ftl::{Parameter, Values, registry};
+use ftl::{Stack, registry};
 use serde::Serialize;
 
-use crate::canary;
 use crate::device::DeviceSpec;
 use crate::failure::Failure;
 use crate::geometries;
 use crate::session::create;
 use crate::suite::run_case;
-use crate::variants::Settings;
+use crate::variants::Subject;
 
 mod choices;
 mod coverage;
@@ -44,8 +43,8 @@ const MOST_PAGES: u32 = 2_000;
 /// What is to be tortured, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Schemes with the settings that they keep throughout; none for every registered scheme with its defaults.
-    pub schemes: Vec<(String, Settings)>,
+    /// Stacks with the settings that they keep throughout; none for every registered mapping with its defaults.
+    pub stacks: Vec<Stack>,
     /// Devices; none for devices drawn at random.
     pub devices: Vec<DeviceSpec>,
     /// Seed of everything drawn.
@@ -107,14 +106,6 @@ impl Trials {
     }
 }
 
-/// A scheme, checked.
-#[derive(Clone, Debug)]
-struct Subject {
-    scheme: String,
-    settings: Settings,
-    parameters: &'static [Parameter],
-}
-
 /// What all trials are drawn from.
 #[derive(Debug)]
 struct Grounds {
@@ -149,10 +140,10 @@ pub struct Finding {
 /// What is known of one scheme.
 #[derive(Clone, Debug, Serialize)]
 pub struct SchemeReport {
-    /// Its name.
+    /// The names of its parts.
     pub scheme: String,
-    /// The settings that it kept.
-    pub settings: Settings,
+    /// The stack with the settings that it kept.
+    pub stack: Stack,
     /// Seconds that its trials took, all threads together.
     pub busy_s: f64,
     /// Trials by kind.
@@ -200,14 +191,16 @@ pub struct Torture {
 impl Torture {
     /// Checks what was asked; `Err` says what to change.
     pub fn new(options: Options) -> Result<Self, String> {
-        let asked = if options.schemes.is_empty() {
-            registry::ENTRIES.iter().map(|entry| (entry.name.to_owned(), Settings::new())).collect()
+        let asked = if options.stacks.is_empty() {
+            registry::ENTRIES.iter().map(|entry| Stack::of(entry.name)).collect()
         } else {
-            options.schemes
+            options.stacks
         };
         options.devices.iter().try_for_each(check_device)?;
-        let subjects: Vec<_> =
-            asked.into_iter().map(|(name, settings)| subject(name, settings)).collect::<Result<_, _>>()?;
+        let subjects: Vec<_> = asked
+            .into_iter()
+            .map(|stack| Subject::keeping(stack).map_err(|error| error.to_string()))
+            .collect::<Result<_, _>>()?;
         for subject in &subjects {
             check_place(subject, &options.devices)?;
         }
@@ -261,8 +254,8 @@ impl Torture {
 impl SchemeReport {
     fn of(subject: &Subject) -> Self {
         Self {
-            scheme: subject.scheme.clone(),
-            settings: subject.settings.clone(),
+            scheme: subject.stack.names(),
+            stack: subject.stack.clone(),
             busy_s: 0.0,
             trials: Trials::default(),
             tried: Tried::default(),
@@ -291,17 +284,6 @@ impl Finding {
     }
 }
 
-fn subject(scheme: String, settings: Settings) -> Result<Subject, String> {
-    let parameters: &[Parameter] = if scheme == canary::NAME {
-        &[]
-    } else {
-        let entry = registry::entry(&scheme).map_err(|error| error.to_string())?;
-        Values::check(entry.name, entry.parameters, &settings).map_err(|error| error.to_string())?;
-        entry.parameters
-    };
-    Ok(Subject { scheme, settings, parameters })
-}
-
 fn check_device(device: &DeviceSpec) -> Result<(), String> {
     let pages = device.geometry()?.pages();
     if pages > MOST_PAGES {
@@ -315,16 +297,13 @@ fn check_device(device: &DeviceSpec) -> Result<(), String> {
 
 /// Refuses a scheme that has no place on any of the devices, with what it says of the last one.
 fn check_place(subject: &Subject, devices: &[DeviceSpec]) -> Result<(), String> {
-    let largest = |device: &DeviceSpec| {
-        geometries::largest_capacity(device, |layout| create(&subject.scheme, &subject.settings, layout))
-    };
+    let largest = |device: &DeviceSpec| geometries::largest_capacity(device, |layout| create(&subject.stack, layout));
     let default = [DeviceSpec::new(1, 1, 1, 20, 4), DeviceSpec::new(2, 1, 1, 20, 4)];
     let devices = if devices.is_empty() { &default } else { devices };
     if devices.iter().any(|device| largest(device).is_some()) {
         return Ok(());
     }
-    let refused = devices.iter().find_map(|device| {
-        geometries::accepts(device, 1, |layout| create(&subject.scheme, &subject.settings, layout)).err()
-    });
-    Err(refused.map_or_else(|| format!("{} accepts no device", subject.scheme), |error| error.to_string()))
+    let refused =
+        devices.iter().find_map(|device| geometries::accepts(device, 1, |layout| create(&subject.stack, layout)).err());
+    Err(refused.map_or_else(|| format!("{} accepts no device", subject.stack), |error| error.to_string()))
 }

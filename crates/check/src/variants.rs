@@ -1,15 +1,92 @@
-//! Settings to try a scheme with, made from the parameters that its registry entry declares.
+//! Stacks to try, and settings to try them with, made from what the registry lists and the parameters that its entries declare.
 //!
 //! Each choice and switch is tried with every value. Of numbers the bounds are tried, where off-by-one errors live, and a few
 //! small values, because what is a small cache to a real device is a large one here. Of spans of time only the bounds are tried:
 //! time is no part of a promise.
 
-use std::collections::BTreeMap;
+use ftl::{ConfigError, Entry, Kind, Parameter, Stack, registry};
 
-use ftl::{Entry, Kind, Parameter};
+use crate::canary;
 
-/// A scheme's settings: parameter name to text.
-pub type Settings = BTreeMap<String, String>;
+/// A stack that is to be tried, and the parameters that are varied on it.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// With the settings that it keeps.
+    pub stack: Stack,
+    /// What is varied: the number of the part, 0 for the mapping, and one of its parameters.
+    pub parameters: Vec<(usize, &'static Parameter)>,
+}
+
+impl Subject {
+    /// A mapping alone, at its defaults, all its parameters varied.
+    pub fn of(entry: &Entry) -> Self {
+        Self { stack: Stack::of(entry.name), parameters: entry.parameters.iter().map(|each| (0, each)).collect() }
+    }
+
+    /// A stack whose settings are kept: all other parameters of all its parts are varied. The canary has none.
+    pub fn keeping(stack: Stack) -> Result<Self, ConfigError> {
+        if canary::settings_in(&stack)?.is_some() {
+            return Ok(Self { stack, parameters: Vec::new() });
+        }
+        let resolved = registry::resolve(&stack)?;
+        let parts = resolved.parts().iter().zip(stack.parts()).enumerate();
+        let parameters = parts.flat_map(|(number, (chosen, part))| {
+            let free = chosen.entry.parameters.iter().filter(|each| !part.settings.contains_key(each.name));
+            free.map(move |each| (number, each))
+        });
+        let parameters = parameters.collect();
+        Ok(Self { stack, parameters })
+    }
+
+    /// Each parameter at each of its values, the others at their defaults; the first is the stack as it is.
+    pub fn one_at_a_time(&self) -> Vec<Stack> {
+        let mut variants = vec![self.stack.clone()];
+        for &(part, parameter) in &self.parameters {
+            variants
+                .extend(values(parameter).into_iter().skip(1).map(|value| set(&self.stack, part, parameter, value)));
+        }
+        variants
+    }
+
+    /// Every two parameters at every two values that are not their defaults.
+    pub fn pairs(&self) -> Vec<Stack> {
+        let mut variants = Vec::new();
+        for (i, &(part, first)) in self.parameters.iter().enumerate() {
+            for &(other_part, second) in &self.parameters[i + 1..] {
+                for one in values(first).into_iter().skip(1) {
+                    let with_one = set(&self.stack, part, first, one);
+                    let others = values(second).into_iter().skip(1);
+                    variants.extend(others.map(|other| set(&with_one, other_part, second, other)));
+                }
+            }
+        }
+        variants
+    }
+
+    /// The stack with each kind of checkpoints that it keeps when asked to; none for one that has none.
+    pub fn checkpoints(&self) -> Vec<Stack> {
+        let declared = self.parameters.iter().filter(|(_, parameter)| parameter.name == "checkpoint");
+        let kinds = declared.flat_map(|&(part, parameter)| {
+            values(parameter).into_iter().skip(1).map(move |kind| set(&self.stack, part, parameter, kind))
+        });
+        kinds.collect()
+    }
+}
+
+/// A stack with one more setting, of a part by its number.
+pub(crate) fn set(stack: &Stack, part: usize, parameter: &Parameter, value: String) -> Stack {
+    let mut stack = stack.clone();
+    if let Some(part) = stack.parts_mut().nth(part) {
+        part.settings.insert(parameter.name.to_owned(), value);
+    }
+    stack
+}
+
+/// What a stack is called where seeds are derived by name. A mapping alone keeps the name that it had before there were stacks, so
+/// that the suite's cases stay the same.
+pub(crate) fn seed_name(stack: &Stack) -> String {
+    if stack.is_bare() { format!("{} {:?}", stack.mapping.name, stack.mapping.settings) } else { stack.to_string() }
+}
 
 /// The values of one parameter that are worth trying, its default among them.
 pub fn values(parameter: &Parameter) -> Vec<String> {
@@ -40,40 +117,6 @@ fn small_and_extreme(min: u64, max: u64, small: &[u64]) -> Vec<String> {
     [min, max].into_iter().chain(within).map(|value| value.to_string()).collect()
 }
 
-/// Each parameter at each of its values, the others at their defaults; the first is the default of all.
-pub fn one_at_a_time(parameters: &[Parameter]) -> Vec<Settings> {
-    let mut variants = vec![Settings::new()];
-    for parameter in parameters {
-        for value in values(parameter).into_iter().skip(1) {
-            variants.push(Settings::from([(parameter.name.to_owned(), value)]));
-        }
-    }
-    variants
-}
-
-/// The kinds of checkpoints that a scheme keeps when asked to; none for one that has none.
-pub fn checkpoints(entry: &Entry) -> Vec<Settings> {
-    let declared = entry.parameters.iter().filter(|parameter| parameter.name == "checkpoint");
-    let kinds = declared.flat_map(|parameter| values(parameter).into_iter().skip(1));
-    kinds.map(|kind| Settings::from([("checkpoint".to_owned(), kind)])).collect()
-}
-
-/// Every two parameters at every two values that are not their defaults.
-pub fn pairs(parameters: &[Parameter]) -> Vec<Settings> {
-    let mut variants = Vec::new();
-    for (i, first) in parameters.iter().enumerate() {
-        for second in &parameters[i + 1..] {
-            for one in values(first).into_iter().skip(1) {
-                for other in values(second).into_iter().skip(1) {
-                    variants
-                        .push(Settings::from([(first.name.to_owned(), one.clone()), (second.name.to_owned(), other)]));
-                }
-            }
-        }
-    }
-    variants
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,7 +135,21 @@ mod tests {
         assert_eq!(values(&parameter("d", Kind::Duration { min: 0, max: 9 }, "0ns")), ["0ns", "9ns"]);
         assert_eq!(values(&parameter("r", Kind::Ratio { min: 0.0, max: 1.0 }, "0.5")), ["0.5", "0", "1", "0.1"]);
         assert_eq!(values(&parameter("b", Kind::Bytes { min: 64, max: 512 }, "64")), ["64", "512", "72", "200"]);
-        assert_eq!(one_at_a_time(&[number, word]).len(), 1 + 3 + 2);
-        assert_eq!(pairs(&[number, word]).len(), 3 * 2);
+    }
+
+    #[test]
+    fn a_subject_is_varied_in_what_it_does_not_keep() {
+        let page = Subject::of(registry::entry("page").expect("known"));
+        assert_eq!(page.one_at_a_time()[0], Stack::of("page"));
+        let kept = Subject::keeping("page:victim=fifo:streams=shared".parse().expect("valid")).expect("known");
+        assert_eq!(kept.parameters.len() + 2, page.parameters.len());
+        let values: usize = kept.parameters.iter().map(|(_, parameter)| values(parameter).len() - 1).sum();
+        assert_eq!(kept.one_at_a_time().len(), 1 + values);
+        assert!(kept.pairs().iter().all(|stack| stack.mapping.settings["victim"] == "fifo"));
+        let checkpoints = kept.checkpoints();
+        assert!(checkpoints.iter().all(|stack| stack.mapping.settings.len() == 3) && !checkpoints.is_empty());
+        assert!(Subject::keeping("pgae".parse().expect("a spelling")).is_err());
+        let canary = Subject::keeping("canary:bug=lost-write".parse().expect("valid")).expect("the canary");
+        assert_eq!(canary.one_at_a_time().len(), 1);
     }
 }

@@ -44,7 +44,7 @@ fn nature_of(bug: Bug) -> Option<Nature> {
 fn failures(name: &str) -> Vec<Failure> {
     let with_bug = |case: &Case| {
         let mut case = case.clone();
-        case.settings.insert("bug".into(), name.into());
+        case.stack.mapping.settings.insert("bug".into(), name.into());
         case
     };
     let cases = Campaign::of_canary(SEED).defaults().cases;
@@ -78,7 +78,7 @@ fn the_healthy_canary_passes_everything() {
 fn the_healthy_canary_with_a_write_buffer_passes_as_well() {
     for case in Campaign::of_canary(SEED).defaults().cases.iter().step_by(5) {
         let mut case = case.clone();
-        case.settings.insert("buffer".into(), "3".into());
+        case.stack.mapping.settings.insert("buffer".into(), "3".into());
         run_case(&case).unwrap_or_else(|failure| panic!("{failure}"));
     }
 }

@@ -6,10 +6,10 @@
 mod common;
 
 use check::campaign::{Campaign, Sweep};
-use check::variants::{self, Settings};
+use check::variants::Subject;
 use check::{Case, DeviceSpec, create, geometries, run_case};
-use common::schemes;
-use ftl::{Entry, Layout};
+use common::subjects;
+use ftl::Layout;
 
 /// Campaigns of neighbouring seeds: different random requests at each point of the same grid.
 const ROUNDS: u64 = 3;
@@ -20,14 +20,14 @@ fn seed() -> u64 {
     text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
 }
 
-fn all_pass<'a>(schemes: impl IntoIterator<Item = &'a Entry>, sweep: impl Fn(&Campaign) -> Sweep) {
+fn all_pass(subjects: impl IntoIterator<Item = Subject>, sweep: impl Fn(&Campaign) -> Sweep) {
     let mut failures = 0;
-    for entry in schemes {
+    for subject in subjects {
         let mut whole = Sweep::default();
-        whole.extend((0..ROUNDS).map(|round| sweep(&Campaign::of(entry, seed().wrapping_add(round)))));
+        whole.extend((0..ROUNDS).map(|round| sweep(&Campaign::of(subject.clone(), seed().wrapping_add(round)))));
         let summary = whole.run();
-        println!("{}: {summary}", entry.name);
-        assert!(summary.cases > 0, "{}: the sweep is empty, so it shows nothing", entry.name);
+        println!("{}: {summary}", subject.stack);
+        assert!(summary.cases > 0, "{}: the sweep is empty, so it shows nothing", subject.stack);
         failures += summary.failures.len();
     }
     assert_eq!(failures, 0, "see the replay lines above");
@@ -35,31 +35,31 @@ fn all_pass<'a>(schemes: impl IntoIterator<Item = &'a Entry>, sweep: impl Fn(&Ca
 
 #[test]
 fn every_scheme_keeps_its_promises_on_every_device_under_every_workload() {
-    all_pass(schemes(), Campaign::defaults);
+    all_pass(subjects(), Campaign::defaults);
 }
 
 #[test]
 fn every_scheme_keeps_its_promises_with_every_setting() {
-    all_pass(schemes(), Campaign::settings);
+    all_pass(subjects(), Campaign::settings);
 }
 
 #[test]
 fn every_scheme_keeps_its_promises_with_every_two_settings() {
-    all_pass(schemes().into_iter().filter(|entry| entry.parameters.len() > 1), Campaign::pairs);
+    all_pass(subjects().into_iter().filter(|subject| subject.parameters.len() > 1), Campaign::pairs);
 }
 
 /// A capacity that leaves no spare is refused by an error with advice, whatever the settings.
 #[test]
 fn impossible_capacities_are_refused_in_words_by_every_scheme() {
-    for entry in schemes() {
-        for settings in variants::one_at_a_time(entry.parameters) {
+    for subject in subjects() {
+        for stack in subject.one_at_a_time() {
             for device in geometries::all() {
                 let pages = device.geometry().expect("a possible device").pages();
                 for logical_pages in [pages, pages + 1, 2 * pages, u32::MAX - 1] {
-                    let answer = geometries::accepts(&device, logical_pages, |l| create(entry.name, &settings, l));
-                    let what = format!("{} {settings:?} on {device} with {logical_pages} pages", entry.name);
+                    let answer = geometries::accepts(&device, logical_pages, |l| create(&stack, l));
+                    let what = format!("{stack} on {device} with {logical_pages} pages");
                     let error = answer.expect_err(&what).to_string();
-                    let has_advice = error.contains(entry.name) && error.contains("; ");
+                    let has_advice = error.contains(&stack.mapping.name) && error.contains("; ");
                     assert!(has_advice, "{what}: names neither the scheme nor what to do: {error}");
                 }
             }
@@ -69,24 +69,24 @@ fn impossible_capacities_are_refused_in_words_by_every_scheme() {
 
 #[test]
 fn one_of_everything_is_too_small_for_every_scheme() {
-    for entry in schemes() {
+    for Subject { stack, .. } in subjects() {
         let device = DeviceSpec::new(1, 1, 1, 1, 1);
-        let capacity = geometries::largest_capacity(&device, |l| create(entry.name, &Settings::new(), l));
-        assert_eq!(capacity, None, "{}", entry.name);
+        let capacity = geometries::largest_capacity(&device, |l| create(&stack, l));
+        assert_eq!(capacity, None, "{stack}");
     }
 }
 
 /// Bisection finds the largest capacity only if nothing smaller is refused.
 #[test]
 fn whoever_accepts_a_capacity_accepts_every_smaller_one() {
-    for entry in schemes() {
-        for settings in variants::one_at_a_time(entry.parameters) {
+    for subject in subjects() {
+        for stack in subject.one_at_a_time() {
             for device in geometries::all() {
-                let build = |layout: &Layout| create(entry.name, &settings, layout);
+                let build = |layout: &Layout| create(&stack, layout);
                 let largest = geometries::largest_capacity(&device, build).unwrap_or(0);
                 for logical_pages in 1..=device.geometry().expect("a possible device").pages() {
                     let accepted = geometries::accepts(&device, logical_pages, build).is_ok();
-                    let what = format!("{} {settings:?} on {device} with {logical_pages} pages", entry.name);
+                    let what = format!("{stack} on {device} with {logical_pages} pages");
                     assert_eq!(accepted, logical_pages <= largest, "{what}");
                 }
             }

@@ -6,16 +6,15 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use check::failing_flash::{Rates, cases};
-use check::variants::{Settings, checkpoints, one_at_a_time};
+use check::variants::Subject;
 use check::{Case, Endured, Failure, Ordeal, Pattern, endure};
 use flash::{Fault, FaultPlan};
-use ftl::{Entry, Op};
+use ftl::{Op, Stack};
 
 fn seed() -> u64 {
     let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
@@ -84,37 +83,15 @@ fn endure_all(what: &str, runs: &[(Case, Ordeal)]) -> (Sum, usize) {
     (sum, failures.len())
 }
 
-/// A scheme as it is tried.
-#[derive(Clone)]
-struct Tried {
-    scheme: &'static str,
-    settings: Settings,
+/// All stacks with their defaults.
+fn stacks() -> impl Iterator<Item = Stack> {
+    common::subjects().into_iter().map(|subject| subject.stack)
 }
 
-impl fmt::Display for Tried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.scheme)?;
-        self.settings.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
-    }
-}
-
-/// All schemes with their defaults.
-fn schemes() -> impl Iterator<Item = Tried> {
-    common::schemes().into_iter().map(|entry| Tried { scheme: entry.name, settings: Settings::new() })
-}
-
-/// All schemes, each with these settings of it.
-fn with<V: IntoIterator<Item = Settings>>(settings: impl Fn(&Entry) -> V) -> Vec<Tried> {
-    let of = |entry: &&'static Entry| {
-        let tried = |settings| Tried { scheme: entry.name, settings };
-        settings(entry).into_iter().map(tried).collect::<Vec<_>>()
-    };
-    common::schemes().iter().flat_map(of).collect()
-}
-
-/// All schemes, and once more those that keep checkpoints, with them.
-fn schemes_and_checkpoints() -> Vec<Tried> {
-    with(|entry| [Settings::new()].into_iter().chain(checkpoints(entry)))
+/// All stacks, and once more those that keep checkpoints, with them.
+fn stacks_and_checkpoints() -> Vec<Stack> {
+    let both = |subject: Subject| std::iter::once(subject.stack.clone()).chain(subject.checkpoints());
+    common::subjects().into_iter().flat_map(both).collect()
 }
 
 const PATTERNS: [Pattern; 6] = [
@@ -127,9 +104,9 @@ const PATTERNS: [Pattern; 6] = [
 ];
 
 /// One run for each operation of the given kind that a run without faults does, in which that operation fails.
-fn one_fault_each(tried: &Tried, op: Op, fault: Fault, step: usize) -> Vec<(Case, Ordeal)> {
+fn one_fault_each(stack: &Stack, op: Op, fault: Fault, step: usize) -> Vec<(Case, Ordeal)> {
     let mut runs = Vec::new();
-    for case in cases(tried.scheme, &tried.settings, &PATTERNS[..4], 60, seed()) {
+    for case in cases(stack, &PATTERNS[..4], 60, seed()) {
         let calm =
             endure(&case, &Ordeal { records: true, ..Ordeal::default() }).unwrap_or_else(|failure| panic!("{failure}"));
         let which = (0..).zip(&calm.operations).filter(|&(_, &asked)| asked == op).step_by(step);
@@ -141,9 +118,9 @@ fn one_fault_each(tried: &Tried, op: Op, fault: Fault, step: usize) -> Vec<(Case
     runs
 }
 
-fn at_rates(tried: &Tried, requests: u32, rates: &[Rates]) -> Vec<(Case, Ordeal)> {
+fn at_rates(stack: &Stack, requests: u32, rates: &[Rates]) -> Vec<(Case, Ordeal)> {
     let mut runs = Vec::new();
-    for (i, case) in (0..).zip(cases(tried.scheme, &tried.settings, &PATTERNS, requests, seed())) {
+    for (i, case) in (0..).zip(cases(stack, &PATTERNS, requests, seed())) {
         for (j, rates) in (0..).zip(rates) {
             let plan = rates.plan(seed() ^ (i << 32) ^ (j << 16));
             runs.push((case.clone(), Ordeal { plan, ..Ordeal::default() }));
@@ -155,17 +132,15 @@ fn at_rates(tried: &Tried, requests: u32, rates: &[Rates]) -> Vec<(Case, Ordeal)
 #[test]
 fn any_one_program_or_erase_may_fail() {
     let mut failures = 0;
-    for scheme in schemes_and_checkpoints() {
+    for stack in stacks_and_checkpoints() {
         failures += endure_all(
-            &format!("{scheme}, one program fails"),
-            &one_fault_each(&scheme, Op::Program, Fault::ProgramFails, 1),
+            &format!("{stack}, one program fails"),
+            &one_fault_each(&stack, Op::Program, Fault::ProgramFails, 1),
         )
         .1;
-        failures += endure_all(
-            &format!("{scheme}, one erase fails"),
-            &one_fault_each(&scheme, Op::Erase, Fault::EraseFails, 1),
-        )
-        .1;
+        failures +=
+            endure_all(&format!("{stack}, one erase fails"), &one_fault_each(&stack, Op::Erase, Fault::EraseFails, 1))
+                .1;
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }
@@ -173,9 +148,9 @@ fn any_one_program_or_erase_may_fail() {
 #[test]
 fn any_one_read_may_fail() {
     let mut failures = 0;
-    for scheme in schemes() {
+    for stack in stacks() {
         failures +=
-            endure_all(&format!("{scheme}, one read fails"), &one_fault_each(&scheme, Op::Read, Fault::ReadFails, 7)).1;
+            endure_all(&format!("{stack}, one read fails"), &one_fault_each(&stack, Op::Read, Fault::ReadFails, 7)).1;
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }
@@ -187,10 +162,10 @@ fn blocks_fail_at_random_until_the_device_is_read_only() {
     let erases = Rates { erase: 10, ..Rates::default() };
     let bursts = Rates { program: 8, erase: 8, ..Rates::default() };
     let mut failures = 0;
-    for scheme in schemes_and_checkpoints() {
+    for stack in stacks_and_checkpoints() {
         let (sum, failed) =
-            endure_all(&format!("{scheme}, blocks fail"), &at_rates(&scheme, 400, &[often, seldom, erases, bursts]));
-        assert!(sum.read_only > 0, "{scheme}: no run came to the end of its spares");
+            endure_all(&format!("{stack}, blocks fail"), &at_rates(&stack, 400, &[often, seldom, erases, bursts]));
+        assert!(sum.read_only > 0, "{stack}: no run came to the end of its spares");
         failures += failed;
     }
     assert_eq!(failures, 0, "see the replay lines above");
@@ -201,9 +176,9 @@ fn pages_decay_and_blocks_fail_at_random() {
     let decay = Rates { read: 400, corrected: 50, ..Rates::default() };
     let all = Rates { read: 400, corrected: 50, program: 300, erase: 100, ..Rates::default() };
     let mut failures = 0;
-    for scheme in schemes() {
-        let (sum, failed) = endure_all(&format!("{scheme}, pages decay"), &at_rates(&scheme, 300, &[decay, all]));
-        assert!(sum.lost > 0, "{scheme}: no page was lost");
+    for stack in stacks() {
+        let (sum, failed) = endure_all(&format!("{stack}, pages decay"), &at_rates(&stack, 300, &[decay, all]));
+        assert!(sum.lost > 0, "{stack}: no page was lost");
         failures += failed;
     }
     assert_eq!(failures, 0, "see the replay lines above");
@@ -212,13 +187,13 @@ fn pages_decay_and_blocks_fail_at_random() {
 #[test]
 fn blocks_wear_out() {
     let mut failures = 0;
-    for scheme in schemes() {
-        let runs: Vec<_> = cases(scheme.scheme, &scheme.settings, &PATTERNS, 600, seed())
+    for stack in stacks() {
+        let runs: Vec<_> = cases(&stack, &PATTERNS, 600, seed())
             .into_iter()
             .map(|case| (case, Ordeal { endurance: Some(12), ..Ordeal::default() }))
             .collect();
-        let (sum, failed) = endure_all(&format!("{scheme}, blocks wear out"), &runs);
-        assert!(sum.read_only > 0, "{scheme}: no device wore out");
+        let (sum, failed) = endure_all(&format!("{stack}, blocks wear out"), &runs);
+        assert!(sum.read_only > 0, "{stack}: no device wore out");
         failures += failed;
     }
     assert_eq!(failures, 0, "see the replay lines above");
@@ -229,12 +204,10 @@ fn the_power_is_cut_while_blocks_fail() {
     let cuts = Rates { cut: 100, program: 100, erase: 60, ..Rates::default() };
     let seldom = Rates { cut: 60, program: 900, erase: 400, ..Rates::default() };
     let mut failures = 0;
-    for scheme in schemes_and_checkpoints() {
-        failures += endure_all(
-            &format!("{scheme}, blocks fail and the power is cut"),
-            &at_rates(&scheme, 200, &[cuts, seldom]),
-        )
-        .1;
+    for stack in stacks_and_checkpoints() {
+        failures +=
+            endure_all(&format!("{stack}, blocks fail and the power is cut"), &at_rates(&stack, 200, &[cuts, seldom]))
+                .1;
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }
@@ -245,10 +218,10 @@ fn blocks_fail_with_every_setting() {
     let failures_only = Rates { program: 60, erase: 30, ..Rates::default() };
     let with_cuts = Rates { cut: 80, program: 200, erase: 60, ..Rates::default() };
     let mut failures = 0;
-    for scheme in with(|entry| one_at_a_time(entry.parameters).into_iter().skip(1)) {
-        let runs: Vec<_> = at_rates(&scheme, 120, &[failures_only, with_cuts]).into_iter().step_by(9).collect();
+    for stack in common::subjects().iter().flat_map(|subject| subject.one_at_a_time().into_iter().skip(1)) {
+        let runs: Vec<_> = at_rates(&stack, 120, &[failures_only, with_cuts]).into_iter().step_by(9).collect();
         if !runs.is_empty() {
-            failures += endure_all(&format!("{scheme}, blocks fail"), &runs).1;
+            failures += endure_all(&format!("{stack}, blocks fail"), &runs).1;
         }
     }
     assert_eq!(failures, 0, "see the replay lines above");

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use check::canary::{self, Bug};
-use check::variants::Settings;
 use check::{Case, Effort, Explored, Failure, Promise, explore, power_cuts, run_case, shrink};
-use common::schemes;
+use common::subjects;
+use ftl::Stack;
 
 fn seed() -> u64 {
     let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
@@ -64,10 +64,10 @@ fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
 #[test]
 fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
     let mut failures = 0;
-    for entry in schemes() {
-        let mut cases = power_cuts::cases(entry.name, &Settings::new(), seed());
-        cases.extend(power_cuts::cases_of_settings(entry, seed()));
-        failures += report(entry.name, &cases);
+    for subject in subjects() {
+        let mut cases = power_cuts::cases(&subject.stack, seed());
+        cases.extend(power_cuts::cases_of_settings(&subject, seed()));
+        failures += report(&subject.stack.to_string(), &cases);
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }
@@ -75,10 +75,10 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
 #[test]
 fn no_checkpoint_misleads_recovery_at_any_power_cut() {
     let mut failures = 0;
-    for entry in schemes() {
-        let cases = power_cuts::cases_of_checkpoints(entry, seed());
+    for subject in subjects() {
+        let cases = power_cuts::cases_of_checkpoints(&subject, seed());
         if !cases.is_empty() {
-            failures += report(&format!("{} with checkpoints", entry.name), &cases);
+            failures += report(&format!("{} with checkpoints", subject.stack), &cases);
         }
     }
     assert_eq!(failures, 0, "see the replay lines above");
@@ -88,13 +88,13 @@ fn no_checkpoint_misleads_recovery_at_any_power_cut() {
 fn the_healthy_canary_survives_every_power_cut() {
     let cases: Vec<_> = canary_cases("none").into_iter().step_by(3).collect();
     assert_eq!(report(canary::NAME, &cases), 0, "see the replay lines above");
-    let buffered = Settings::from([("buffer".to_owned(), "3".to_owned())]);
-    let cases: Vec<_> = power_cuts::cases(canary::NAME, &buffered, seed()).into_iter().step_by(5).collect();
+    let buffered = Stack::with(canary::NAME, [("buffer", "3")]);
+    let cases: Vec<_> = power_cuts::cases(&buffered, seed()).into_iter().step_by(5).collect();
     assert_eq!(report("canary with a write buffer", &cases), 0, "see the replay lines above");
 }
 
 fn canary_cases(bug: &str) -> Vec<(Case, Effort)> {
-    power_cuts::cases(canary::NAME, &Settings::from([("bug".to_owned(), bug.to_owned())]), seed())
+    power_cuts::cases(&Stack::with(canary::NAME, [("bug", bug)]), seed())
 }
 
 /// The promise that a bug breaks.

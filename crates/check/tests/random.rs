@@ -9,9 +9,9 @@ mod common;
 
 use std::cell::Cell;
 
-use check::{Case, Extent, Operation, Prefill, Workload, create, geometries, run_case, variants};
-use common::schemes;
-use ftl::{Entry, registry};
+use check::variants::Subject;
+use check::{Case, Extent, Operation, Prefill, Workload, create, geometries, run_case};
+use common::subjects;
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::prop_oneof;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
@@ -57,14 +57,13 @@ fn picks() -> impl Strategy<Value = Picks> {
 }
 
 /// The case of some picks; none where the scheme refuses the device with these settings.
-fn case(entry: &Entry, (device, settings, is_full, readback, list): &Picks) -> Option<Case> {
+fn case(subject: &Subject, (device, settings, is_full, readback, list): &Picks) -> Option<Case> {
     let device = device.get(&geometries::all()).clone();
-    let settings = settings.get(&variants::one_at_a_time(entry.parameters)).clone();
-    let capacity = geometries::largest_capacity(&device, |layout| create(entry.name, &settings, layout))?;
+    let stack = settings.get(&subject.one_at_a_time()).clone();
+    let capacity = geometries::largest_capacity(&device, |layout| create(&stack, layout))?;
     let script: Vec<_> = list.iter().map(|sketch| sketch.on(capacity)).collect();
     Some(Case {
-        scheme: entry.name.to_owned(),
-        settings,
+        stack,
         device,
         logical_pages: capacity,
         seed: 1,
@@ -81,7 +80,7 @@ fn case(entry: &Entry, (device, settings, is_full, readback, list): &Picks) -> O
 #[test]
 fn no_list_of_operations_breaks_a_promise() {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    for entry in schemes() {
+    for subject in subjects() {
         let mut runner = TestRunner::new(Config {
             cases: asked.unwrap_or(LISTS),
             failure_persistence: None,
@@ -89,7 +88,7 @@ fn no_list_of_operations_breaks_a_promise() {
             ..Config::default()
         });
         let passed = Cell::new(0);
-        let result = runner.run(&picks(), |picks| match case(entry, &picks).map(|case| run_case(&case)) {
+        let result = runner.run(&picks(), |picks| match case(&subject, &picks).map(|case| run_case(&case)) {
             None => Ok(()),
             Some(Ok(_)) => {
                 passed.set(passed.get() + 1);
@@ -98,9 +97,9 @@ fn no_list_of_operations_breaks_a_promise() {
             Some(Err(failure)) => Err(TestCaseError::fail(failure.to_string())),
         });
         match result {
-            Ok(()) => assert!(passed.get() > 0, "{} refuses every device, so this shows nothing", entry.name),
+            Ok(()) => assert!(passed.get() > 0, "{} refuses every device, so this shows nothing", subject.stack),
             Err(TestError::Fail(failure, _)) => panic!("{failure}"),
-            Err(TestError::Abort(why)) => panic!("{}: {why}", entry.name),
+            Err(TestError::Abort(why)) => panic!("{}: {why}", subject.stack),
         }
     }
 }
@@ -108,12 +107,12 @@ fn no_list_of_operations_breaks_a_promise() {
 /// The shrinking that this file relies on, tried on a scheme that is known to fail.
 #[test]
 fn a_planted_bug_is_found_and_shrunk() {
-    let entry = Entry { name: "canary", parameters: &[], ..registry::ENTRIES[0] };
+    let canary = Subject::keeping("canary".parse().expect("a spelling")).expect("the canary");
     let mut runner =
         TestRunner::new(Config { failure_persistence: None, rng_seed: RngSeed::Fixed(20_261), ..Config::default() });
     let with_bug = |picks: &Picks| {
-        let mut case = case(&entry, picks)?;
-        case.settings.insert("bug".into(), "forgotten-trim".into());
+        let mut case = case(&canary, picks)?;
+        case.stack.mapping.settings.insert("bug".into(), "forgotten-trim".into());
         Some(case)
     };
     let result = runner.run(&picks(), |picks| match with_bug(&picks).map(|case| run_case(&case)) {

@@ -3,12 +3,10 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-
 use check::canary::{self, Bug};
 use check::torture::{Kind, Options, Torture, Tried};
 use check::{Case, run_case};
-use ftl::registry;
+use ftl::{Stack, registry};
 
 /// Trials of a scheme, of all kinds together.
 const TRIALS: u64 = 24;
@@ -17,13 +15,12 @@ fn trials() -> u64 {
     std::env::var("FTLKIT_TRIALS").map_or(TRIALS, |text| text.parse().expect("FTLKIT_TRIALS is a whole number"))
 }
 
-fn schemes() -> Vec<(String, BTreeMap<String, String>)> {
-    common::schemes().into_iter().map(|entry| (entry.name.to_owned(), BTreeMap::new())).collect()
+fn stacks() -> Vec<Stack> {
+    common::subjects().into_iter().map(|subject| subject.stack).collect()
 }
 
 fn canary_with(bug: &str) -> Options {
-    let settings = BTreeMap::from([("bug".to_owned(), bug.to_owned())]);
-    Options { schemes: vec![(canary::NAME.to_owned(), settings)], ..Options::default() }
+    Options { stacks: vec![Stack::with(canary::NAME, [("bug", bug)])], ..Options::default() }
 }
 
 /// Gives every trial the same time.
@@ -35,9 +32,9 @@ fn run(torture: &mut Torture, trials: u64) {
 }
 
 fn passes(swarm: bool) {
-    let options = Options { schemes: schemes(), seed: 20_261, swarm, ..Options::default() };
+    let options = Options { stacks: stacks(), seed: 20_261, swarm, ..Options::default() };
     let mut torture = Torture::new(options).expect("registered schemes");
-    run(&mut torture, trials() * schemes().len() as u64);
+    run(&mut torture, trials() * stacks().len() as u64);
     for report in torture.reports() {
         println!("{}: {:?} trials, {:?}", report.scheme, report.trials, report.tried);
         let findings: Vec<_> =
@@ -110,15 +107,12 @@ fn planted_bugs_are_found_and_set_aside() {
 #[test]
 fn what_cannot_be_tortured_is_refused_in_words() {
     let refused = |options: Options| Torture::new(options).map(|_| ()).expect_err("refused");
-    let named = |name: &str, key: &str| Options {
-        schemes: vec![(name.to_owned(), BTreeMap::from([(key.to_owned(), "x".to_owned())]))],
-        ..Options::default()
-    };
+    let named = |name: &str, key: &str| Options { stacks: vec![Stack::with(name, [(key, "x")])], ..Options::default() };
     assert!(refused(named("dtfl", "cmt")).contains("dtfl"));
     assert!(refused(named("dftl", "speed")).contains("dftl has no parameter speed"));
     assert!(refused(canary_with("ugly")).contains("must be one of none, stale-read"));
     let on = |geometry: &str| Options {
-        schemes: vec![("block".to_owned(), BTreeMap::new())],
+        stacks: vec![Stack::of("block")],
         devices: vec![geometry.parse().expect("a geometry")],
         ..Options::default()
     };
@@ -135,7 +129,7 @@ fn what_was_mended_stays_mended() {
         let &[story, line] = pair else { panic!("a story without its line: {pair:?}") };
         assert!(story.starts_with("# ") && story.len() > 30, "what went wrong stands above the line: {story}");
         let case: Case = line.parse().expect("a replay line");
-        assert!(story[2..].starts_with(&case.scheme), "the story names the scheme: {story}");
+        assert!(story[2..].starts_with(&case.stack.mapping.name), "the story names the scheme: {story}");
         run_case(&case).unwrap_or_else(|failure| panic!("{failure}"));
     }
 }

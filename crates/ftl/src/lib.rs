@@ -12,6 +12,7 @@ pub mod parts;
 mod ram;
 pub mod registry;
 mod scheme;
+mod stack;
 mod tally;
 mod timing;
 
@@ -20,7 +21,8 @@ pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 pub use media::{Content, Label, Media};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use ram::{AccessDelays, RamPage, RamPages};
-pub use registry::Entry;
+pub use registry::{Entry, PartKind};
 pub use scheme::{Buffered, Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
+pub use stack::{Part, Settings, Stack};
 pub use tally::{Note, Tally};
 pub use timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};

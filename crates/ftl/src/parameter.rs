@@ -4,10 +4,12 @@
 //! a checked value. Unknown names, wrong units and values out of range are errors that name the limit.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
-use crate::ConfigError;
+use crate::stack::is_plain;
+use crate::{ConfigError, Settings};
 
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -20,7 +22,7 @@ pub enum Kind {
         /// Largest allowed.
         max: u64,
     },
-    /// A real number within bounds.
+    /// A real number within bounds, written as `0.05` or as `5%`.
     Ratio {
         /// Smallest allowed.
         min: f64,
@@ -90,7 +92,19 @@ enum Value {
     Switch(bool),
 }
 
-/// A checked value for every parameter of one scheme.
+impl fmt::Display for Value {
+    /// As it would be read again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(value) => value.fmt(f),
+            Self::Ratio(value) => value.fmt(f),
+            Self::Word(value) => f.write_str(value),
+            Self::Switch(value) => value.fmt(f),
+        }
+    }
+}
+
+/// A checked value for every parameter of one part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
     values: BTreeMap<&'static str, Value>,
@@ -98,11 +112,7 @@ pub struct Values {
 
 impl Values {
     /// Checks a user's settings (parameter name → text) against a scheme's parameters.
-    pub fn check(
-        scheme: &str,
-        parameters: &[Parameter],
-        settings: &BTreeMap<String, String>,
-    ) -> Result<Self, ConfigError> {
+    pub fn check(scheme: &str, parameters: &[Parameter], settings: &Settings) -> Result<Self, ConfigError> {
         for key in settings.keys() {
             if !parameters.iter().any(|p| p.name == key) {
                 let known: Vec<_> = parameters.iter().map(|p| p.name).collect();
@@ -163,6 +173,18 @@ impl Values {
     }
 }
 
+impl Parameter {
+    /// A valid value as it stands in a stack: the user's own words, unless these have spaces or separators in them.
+    pub(crate) fn spelled(&self, text: &str) -> String {
+        let text = text.trim();
+        match (is_plain(text), self.kind, parse(self.kind, text)) {
+            (false, Kind::Duration { .. }, Ok(value)) => format!("{value}ns"),
+            (false, _, Ok(value)) => value.to_string(),
+            _ => text.to_owned(),
+        }
+    }
+}
+
 fn parse(kind: Kind, text: &str) -> Result<Value, String> {
     match kind {
         Kind::Integer { min, max } => {
@@ -175,7 +197,9 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
             within(nanoseconds(text)?, min, max).map(Value::Integer).map_err(limits)
         }
         Kind::Ratio { min, max } => {
-            let value = text.parse::<f64>().map_err(|_| format!("not a number; give one from {min} to {max}"))?;
+            let (number, divisor) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim_end(), 100.0));
+            let value = number.parse::<f64>().map_err(|_| format!("not a number; give one from {min} to {max}"))?;
+            let value = value / divisor;
             if value.is_finite() {
                 within(value, min, max).map(Value::Ratio)
             } else {
@@ -259,6 +283,23 @@ mod tests {
         assert!((values.ratio("share") - 0.03).abs() < f64::EPSILON);
         assert_eq!(values.integer("delay"), 10_000);
         assert_eq!(check("delay", "1 ms").expect("valid").integer("delay"), 1_000_000);
+        assert!((check("share", "5%").expect("valid").ratio("share") - 0.05).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_value_with_spaces_is_spelled_without_and_means_the_same() {
+        let [cmt, victim, delay, share] = PARAMETERS;
+        for (parameter, text, spelled) in [
+            (cmt, " 2 MiB ", "2097152"),
+            (cmt, "2MiB", "2MiB"),
+            (victim, "fifo", "fifo"),
+            (delay, "1 ms", "1000000ns"),
+            (share, "5 %", "0.05"),
+            (share, "+0.5", "0.5"),
+        ] {
+            assert_eq!(parameter.spelled(text), spelled);
+            assert_eq!(check(parameter.name, text), check(parameter.name, spelled));
+        }
     }
 
     #[test]
@@ -275,6 +316,8 @@ mod tests {
             ("victim", "lifo", "greedy, fifo"),
             ("share", "NaN", "finite"),
             ("share", "1.5", "from 0 to 1"),
+            ("share", "150%", "from 0 to 1"),
+            ("share", "%", "not a number"),
             ("cmtt", "1", "cmt, victim, delay, share"),
         ] {
             let error = check(key, text).expect_err(text).to_string();

@@ -1,8 +1,7 @@
-//! The one list of all schemes: name → parameters → instance.
+//! The one list of all parts of stacks, mappings, wear policies and buffers: name → parameters → instance.
 //!
-//! An unknown name, an unknown parameter or a value out of range is an error at construction, never a default.
-
-use std::collections::BTreeMap;
+//! An unknown name, an unknown parameter, a value out of range or a pair that cannot work together is an error at construction,
+//! never a default.
 
 use serde::Serialize;
 
@@ -22,22 +21,112 @@ use crate::mapping::sast::Sast;
 use crate::mapping::superblock::Superblock;
 use crate::parts::demand::machine::DemandPaged;
 use crate::parts::log::machine::LogBuffer;
-use crate::{Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, RecoverError, Scheme, Values};
+use crate::{
+    Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, Part, RecoverError, Scheme, Settings, Stack, Values,
+};
 
-/// What the registry knows of a scheme without building it.
+/// What the registry knows of a part without building it.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Entry {
     /// Name in studies and on the command line.
     pub name: &'static str,
-    /// How it maps: `page`, `block`, `log-buffer`, `demand-paged`.
+    /// How a mapping maps: `page`, `block`, `log-buffer`, `demand-paged`. Of other parts what kind they are.
     pub family: &'static str,
     /// The paper, and the section that defines it.
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// The scheme's header, from which its docs page is made.
+    /// The part's header, from which its docs page is made.
     #[serde(skip)]
     pub header: &'static str,
+}
+
+/// What a part does in its stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    /// Says where logical pages lie. Each stack begins with one.
+    Mapping,
+    /// Says which free block is opened next, and which block is emptied.
+    WearPolicy,
+    /// Holds pages in RAM in front of the mapping.
+    Buffer,
+}
+
+impl PartKind {
+    /// All, in the order in which they stand in a stack.
+    pub const ALL: [Self; 3] = [Self::Mapping, Self::WearPolicy, Self::Buffer];
+
+    /// All parts of this kind, in the order in which tables show them.
+    pub fn entries(self) -> &'static [Entry] {
+        match self {
+            Self::Mapping => ENTRIES,
+            Self::WearPolicy => WEAR_POLICIES,
+            Self::Buffer => BUFFERS,
+        }
+    }
+
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mapping => "mapping",
+            Self::WearPolicy => "wear policy",
+            Self::Buffer => "buffer",
+        }
+    }
+}
+
+/// A part of a stack with a checked value for every parameter.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// What it is.
+    pub kind: PartKind,
+    /// Its entry.
+    pub entry: &'static Entry,
+    /// The values of its parameters.
+    pub values: Values,
+    /// Every parameter with its value, as a user would write it.
+    pub settings: Settings,
+}
+
+/// Parts that exist, have valid settings and go together.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The mapping, then the others in the order of [`PartKind`].
+    parts: Vec<Chosen>,
+}
+
+impl Resolved {
+    /// The mapping.
+    pub fn mapping(&self) -> &Chosen {
+        &self.parts[0]
+    }
+
+    /// The part of a kind, if the stack has one.
+    pub fn part(&self, kind: PartKind) -> Option<&Chosen> {
+        self.parts.iter().find(|part| part.kind == kind)
+    }
+
+    /// Its parts, the mapping first.
+    pub fn parts(&self) -> &[Chosen] {
+        &self.parts
+    }
+
+    /// The stack with every parameter of every part.
+    pub fn filled(&self) -> Stack {
+        let mut parts = self.parts.iter().map(|part| Part::new(part.entry.name, part.settings.clone()));
+        let mapping = parts.next().unwrap_or_default();
+        Stack { mapping, others: parts.collect() }
+    }
+
+    /// The stack that was asked for, with what it set and nothing else, so that its text reads back.
+    pub fn spelled(&self, asked: &Stack) -> Stack {
+        let mut filled = self.filled();
+        for (part, asked) in filled.parts_mut().zip(asked.parts()) {
+            part.settings.retain(|key, _| asked.settings.contains_key(key));
+        }
+        filled
+    }
 }
 
 impl Entry {
@@ -57,35 +146,30 @@ macro_rules! schemes {
         /// All schemes, in the order in which tables show them.
         pub const ENTRIES: &[Entry] = &[$(<$scheme as Scheme>::ENTRY),+];
 
-        /// Builds a scheme for an erased device.
-        pub fn create<D: Device + 'static>(
-            name: &str,
-            settings: &BTreeMap<String, String>,
-            layout: &Layout,
-        ) -> Result<Box<dyn Ftl<D>>, ConfigError> {
-            let entry = entry(name)?;
-            let values = Values::check(name, entry.parameters, settings)?;
-            $(if name == <$scheme as Scheme>::ENTRY.name {
-                return Ok(Box::new(<$scheme>::format(layout, &values)?));
+        /// Builds a stack for an erased device.
+        pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Box<dyn Ftl<D>>, ConfigError> {
+            let resolved = resolve(stack)?;
+            let Chosen { entry, values, .. } = resolved.mapping();
+            $(if entry.name == <$scheme as Scheme>::ENTRY.name {
+                return Ok(Box::new(<$scheme>::format(layout, values)?));
             })+
-            unreachable!("entry() found {name} in the same list")
+            unreachable!("entry() found {} in the same list", entry.name)
         }
 
-        /// Brings a scheme back on a device that it has used before, after any power cut.
+        /// Brings a stack back on a device that it has used before, after any power cut.
         pub fn recover<D: Device + 'static>(
-            name: &str,
-            settings: &BTreeMap<String, String>,
+            stack: &Stack,
             layout: &Layout,
             media: &mut Media<D>,
         ) -> Result<Box<dyn Ftl<D>>, RecoverError> {
-            let entry = entry(name)?;
-            let values = Values::check(name, entry.parameters, settings)?;
-            $(if name == <$scheme as Scheme>::ENTRY.name {
+            let resolved = resolve(stack)?;
+            let Chosen { entry, values, .. } = resolved.mapping();
+            $(if entry.name == <$scheme as Scheme>::ENTRY.name {
                 return media.because(Cause::Recovery, |media| {
-                    Ok(Box::new(<$scheme>::recover(layout, &values, media)?) as Box<dyn Ftl<D>>)
+                    Ok(Box::new(<$scheme>::recover(layout, values, media)?) as Box<dyn Ftl<D>>)
                 });
             })+
-            unreachable!("entry() found {name} in the same list")
+            unreachable!("entry() found {} in the same list", entry.name)
         }
     };
 }
@@ -107,12 +191,66 @@ schemes![
     Bdb,
 ];
 
-/// The entry of a scheme; an unknown name is an error that lists the known ones.
+/// All wear policies.
+pub const WEAR_POLICIES: &[Entry] = &[];
+
+/// All buffers.
+pub const BUFFERS: &[Entry] = &[];
+
+/// The entry of a mapping; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {
-    ENTRIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let known: Vec<_> = ENTRIES.iter().map(|entry| entry.name).collect();
-        ConfigError(format!("unknown FTL {name}: choose from {}", known.join(", ")))
+    ENTRIES
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| ConfigError(format!("unknown FTL {name}: choose from {}", known(PartKind::Mapping))))
+}
+
+/// Checks a stack: the names, each part's settings, and whether the parts go together.
+pub fn resolve(stack: &Stack) -> Result<Resolved, ConfigError> {
+    let mut parts = vec![chosen(PartKind::Mapping, entry(&stack.mapping.name)?, &stack.mapping)?];
+    for part in &stack.others {
+        let (kind, entry) = further(stack, &part.name)?;
+        let before = parts[parts.len() - 1].kind;
+        if kind <= before {
+            return Err(ConfigError(format!(
+                "{}: {} is a {}, which comes before a {} and at most once; write MAPPING+WEAR_POLICY+BUFFER, or leave parts out",
+                stack.names(),
+                part.name,
+                kind.name(),
+                before.name()
+            )));
+        }
+        parts.push(chosen(kind, entry, part)?);
+    }
+    Ok(Resolved { parts })
+}
+
+fn chosen(kind: PartKind, entry: &'static Entry, part: &Part) -> Result<Chosen, ConfigError> {
+    let values = Values::check(entry.name, entry.parameters, &part.settings)?;
+    let setting = |p: &Parameter| p.spelled(part.settings.get(p.name).map_or(p.default, String::as_str));
+    let settings = entry.parameters.iter().map(|p| (p.name.to_owned(), setting(p))).collect();
+    Ok(Chosen { kind, entry, values, settings })
+}
+
+/// What a part behind the mapping is.
+fn further(stack: &Stack, name: &str) -> Result<(PartKind, &'static Entry), ConfigError> {
+    let kinds = [PartKind::WearPolicy, PartKind::Buffer];
+    let entries = kinds.into_iter().flat_map(|kind| kind.entries().iter().map(move |entry| (kind, entry)));
+    entries.into_iter().find(|(_, entry)| entry.name == name).ok_or_else(|| {
+        let known = kinds.map(|kind| format!("{}: {}", kind.name(), known(kind))).join("; ");
+        let why = if ENTRIES.iter().any(|entry| entry.name == name) {
+            "is a mapping, and a stack has one, in front"
+        } else {
+            "is neither a wear policy nor a buffer"
+        };
+        ConfigError(format!("{}: {name} {why}. Behind + may stand a {known}", stack.names()))
     })
+}
+
+/// The names of the parts of a kind.
+fn known(kind: PartKind) -> String {
+    let names: Vec<_> = kind.entries().iter().map(|entry| entry.name).collect();
+    if names.is_empty() { "none yet".into() } else { names.join(", ") }
 }
 
 #[cfg(test)]
@@ -155,7 +293,7 @@ mod tests {
     #[test]
     fn every_parameter_has_a_default_within_its_range_and_a_meaning() {
         for entry in ENTRIES {
-            Values::check(entry.name, entry.parameters, &BTreeMap::new()).expect("defaults are valid");
+            Values::check(entry.name, entry.parameters, &Settings::new()).expect("defaults are valid");
             for parameter in entry.parameters {
                 assert!(
                     !parameter.meaning.is_empty() && !parameter.source.is_empty(),
@@ -164,6 +302,29 @@ mod tests {
                     parameter.name
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_stack_is_filled_with_every_default_and_reads_back() {
+        let asked = Stack::with("dftl", [("cmt", "2 MiB")]);
+        let filled = resolve(&asked).expect("valid").filled();
+        assert_eq!(filled.mapping.settings.len(), entry("dftl").expect("known").parameters.len());
+        assert_eq!(filled.mapping.settings["cmt"], "2097152");
+        assert_eq!(filled.to_string().parse(), Ok(filled.clone()));
+        assert_eq!(resolve(&filled).expect("valid").filled(), filled);
+    }
+
+    #[test]
+    fn parts_that_do_not_go_together_are_refused_by_name() {
+        for (text, words) in [
+            ("pgae", "pgae"),
+            ("page:cmt=1", "page.cmt"),
+            ("page+owll:bat=1", "owll is neither a wear policy nor a buffer"),
+            ("page+fast", "fast is a mapping"),
+        ] {
+            let error = resolve(&text.parse().expect("a spelling")).expect_err(text).to_string();
+            assert!(error.contains(words), "{error}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Ppn, Role, Shape};
-use ftl::{Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Task, Timed, Timing, registry};
+use ftl::{Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timed, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 8,
@@ -69,8 +69,7 @@ impl Bench {
         let dies = Dies::default();
         let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-        let settings = settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let ftl = registry::create("bdb", &settings, &layout).expect("accepted");
+        let ftl = registry::create(&Stack::with("bdb", settings.iter().copied()), &layout).expect("accepted");
         Self { media: Media::new(Timed { chip, timing: dies.clone() }), dies, ftl, now: Nanos::ZERO }
     }
 

@@ -1,10 +1,8 @@
 //! Schemes that must be the same under certain parameters: after each request, every flash operation so far was the same, at
 //! the same place and for the same cause.
 
-use std::collections::BTreeMap;
-
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, ProgramOrder, Shape};
-use ftl::{Ftl, Layout, Media, Op, Request, Timed, Untimed, registry};
+use ftl::{Ftl, Layout, Media, Op, Request, Stack, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -18,14 +16,11 @@ struct Instance {
 /// A scheme's name and its settings.
 type Named<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 
-fn settings(of: &[(&str, &str)]) -> BTreeMap<String, String> {
-    of.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
-}
-
 impl Instance {
     fn new((scheme, of): Named<'_>, chip: Chip<Full<()>>, logical_pages: u32) -> Self {
         let layout = Layout::of(&chip, logical_pages, 7);
-        let ftl = registry::create(scheme, &settings(of), &layout).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        let ftl = registry::create(&Stack::with(scheme, of.iter().copied()), &layout)
+            .unwrap_or_else(|error| panic!("{scheme}: {error}"));
         Self { media: Media::new(Timed { chip, timing: Untimed }), ftl }
     }
 
@@ -34,7 +29,8 @@ impl Instance {
         let chip = self.media.into_device().chip;
         let layout = Layout::of(&chip, logical_pages, 7);
         let mut media = Media::new(Timed { chip, timing: Untimed });
-        let ftl = registry::recover(scheme, &settings(of), &layout, &mut media).expect("a recoverable device");
+        let ftl = registry::recover(&Stack::with(scheme, of.iter().copied()), &layout, &mut media)
+            .expect("a recoverable device");
         Self { media, ftl }
     }
 }

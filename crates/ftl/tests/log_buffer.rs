@@ -1,9 +1,7 @@
 //! The log-buffer schemes on a few blocks of four pages: the papers' figures, operation by operation.
 
-use std::collections::BTreeMap;
-
 use flash::{Chip, ChipOptions, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Ftl, Layout, Media, Note, Op, Request, Timed, Untimed, registry};
+use ftl::{Cause, Ftl, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
@@ -26,8 +24,7 @@ impl Scenario {
         };
         let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
         let layout = Layout::of(&chip, 4 * logical_blocks, 7);
-        let settings: BTreeMap<_, _> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let ftl = registry::create(scheme, &settings, &layout).expect("a valid scheme");
+        let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("a valid scheme");
         let mut scenario = Self { media: Media::new(Timed { chip, timing: Untimed }), ftl };
         for lpn in 0..4 * logical_blocks {
             scenario.write(&[lpn]);

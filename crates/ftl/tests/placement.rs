@@ -1,7 +1,7 @@
 //! Where pages of a demand-paged scheme go: over all dies in turn, or into one block until that is full.
 
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Shape};
-use ftl::{Ftl, Layout, Media, Request, Timed, Untimed, registry};
+use ftl::{Ftl, Layout, Media, Request, Stack, Timed, Untimed, registry};
 
 const SHAPE: Shape = Shape {
     channels: 2,
@@ -18,8 +18,7 @@ type Device = Timed<Chip<Full<u32>>, Untimed>;
 fn bench(settings: &[(&str, &str)]) -> (Media<Device>, Box<dyn Ftl<Device>>) {
     let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let ftl = registry::create("dftl", &settings, &layout).expect("accepted");
+    let ftl = registry::create(&Stack::with("dftl", settings.iter().copied()), &layout).expect("accepted");
     (Media::new(Timed { chip, timing: Untimed }), ftl)
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flash::{
     Chip, ChipOptions, Flash, FlashError, Full, Geometry, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Shape, Tag,
 };
-use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Task, Timed, Timing, registry};
+use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 4,
@@ -98,8 +98,7 @@ impl Bench {
         let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let settings = [("replicas", replicas.to_string()), ("cmt", "64".into()), ("cmt_policy", "lru".into())];
-        let settings = settings.map(|(name, value)| (name.to_owned(), value)).into();
-        let ftl = registry::create("rftl", &settings, &layout).expect("accepted");
+        let ftl = registry::create(&Stack::with("rftl", settings), &layout).expect("accepted");
         let breakable = Breakable { chip, shared: shared.clone() };
         let media = Media::new(Timed { chip: breakable, timing: shared.clone() });
         Self { shared, media, ftl, written: BTreeMap::new() }
@@ -215,7 +214,8 @@ fn a_lost_copy_is_written_anew_elsewhere() {
 fn more_copies_than_channels_are_refused_with_advice() {
     let chip: Chip<Full<u32>> = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-    let settings = [("replicas".to_owned(), "4".to_owned())].into();
-    let refused = registry::create::<Device>("rftl", &settings, &layout).err().expect("refused").to_string();
+    let settings = [("replicas", "4")];
+    let refused =
+        registry::create::<Device>(&Stack::with("rftl", settings), &layout).err().expect("refused").to_string();
     assert!(refused.contains("replicas = 4") && refused.contains("at most 3"), "{refused}");
 }

@@ -7,7 +7,7 @@ use flash::{
 };
 use ftl::parts::recovery::scan::Scanned;
 use ftl::parts::recovery::summary::{PARAMETER, Summaries};
-use ftl::{Ftl, FtlError, Layout, Media, Op, Request, Timed, Untimed, Values, registry};
+use ftl::{Ftl, FtlError, Layout, Media, Op, Request, Stack, Timed, Untimed, Values, registry};
 
 type Device = Timed<Faulty<u64>, Untimed>;
 
@@ -40,7 +40,7 @@ fn summaries(layout: &Layout) -> Summaries {
 /// Writes, trims and flushes until it is done or the power is cut; the device with the power on again.
 fn used(scheme: &str, layout: &Layout, flash: Faulty<u64>, requests: u32) -> Faulty<u64> {
     let mut media = media(flash);
-    let mut ftl = registry::create(scheme, &settings(), layout).expect("the scheme takes the device");
+    let mut ftl = registry::create(&Stack::with(scheme, settings()), layout).expect("the scheme takes the device");
     let pages = layout.logical_pages;
     let result = (0..requests).try_for_each(|i| {
         let request = Request::new(Lpn::new(i.wrapping_mul(2_654_435_761) % pages), 1);
@@ -135,7 +135,7 @@ fn a_decayed_page_stays_an_error_after_a_power_cut() {
     let fresh = chip(7, 4);
     let layout = Layout::of(&fresh, 14, 1);
     let mut media = media(Faulty::new(fresh, FaultPlan::default()));
-    let mut page = registry::create("page", &settings(), &layout).expect("the scheme takes the device");
+    let mut page = registry::create(&Stack::with("page", settings()), &layout).expect("the scheme takes the device");
     for (i, lpn) in [0, 1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 10].into_iter().enumerate() {
         page.write(&mut media, &Request::new(Lpn::new(lpn), 1), &[i as u64 + 100]).expect("room");
     }
@@ -146,7 +146,7 @@ fn a_decayed_page_stays_an_error_after_a_power_cut() {
     let lost = page.read(&mut media, &lpn_0, &mut [0]).expect_err("it decays");
     assert!(lost.is_uncorrectable());
     let mut media = self::media(media.into_device().chip);
-    let mut page = registry::recover("page", &settings(), &layout, &mut media).expect("the power is on");
+    let mut page = registry::recover(&Stack::with("page", settings()), &layout, &mut media).expect("the power is on");
     let lost = page.read(&mut media, &lpn_0, &mut [0]).map(|()| "an older version");
     assert!(lost.as_ref().is_err_and(FtlError::is_uncorrectable), "{lost:?}");
     page.write(&mut media, &lpn_0, &[7]).expect("room");
@@ -158,7 +158,8 @@ fn a_decayed_page_stays_an_error_after_a_power_cut() {
 #[test]
 fn a_block_of_one_page_has_no_room_for_a_summary() {
     let layout = Layout::of(&chip(7, 1), 3, 1);
-    let error = registry::create::<Device>("page", &settings(), &layout).err().expect("refused").to_string();
+    let error =
+        registry::create::<Device>(&Stack::with("page", settings()), &layout).err().expect("refused").to_string();
     assert!(error.contains("page.checkpoint") && error.contains("at least 2 pages"), "{error}");
 }
 
@@ -168,7 +169,7 @@ fn a_summary_costs_a_page_of_each_block() {
     let fresh = chip(9, 4);
     let layout = Layout::of(&fresh, 24, 1);
     let mut media = media(Faulty::new(fresh, FaultPlan::default()));
-    let mut page = registry::create("page", &settings(), &layout).expect("the scheme takes the device");
+    let mut page = registry::create(&Stack::with("page", settings()), &layout).expect("the scheme takes the device");
     page.write(&mut media, &Request::new(Lpn::new(0), 24), &[1; 24]).expect("room");
     assert_eq!((media.tally().count(ftl::Cause::Host, Op::Program), media.tally().total(Op::Program)), (24, 24 + 8));
     assert_eq!(media.tally().count(ftl::Cause::Checkpoint, Op::Program), 8);

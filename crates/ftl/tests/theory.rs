@@ -5,10 +5,8 @@
 //! own) it sees `ρ_eff` = ρ N / (N − r). What is printed shows both. Set `FTLKIT_LONG=1` for devices four times as large and
 //! runs of twice the length.
 
-use std::collections::BTreeMap;
-
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Ftl, Layout, Media, Note, Op, Request, Timed, Untimed, registry};
+use ftl::{Cause, Ftl, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -42,8 +40,7 @@ impl Bench {
         };
         let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
         let layout = Layout::of(&chip, pages, 7);
-        let settings: BTreeMap<_, _> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let ftl = registry::create(scheme, &settings, &layout).expect("a valid scheme");
+        let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("a valid scheme");
         let media = Media::new(Timed { chip, timing: Untimed });
         Self { media, ftl, pages, rng: Xoshiro256PlusPlus::seed_from_u64(11) }
     }

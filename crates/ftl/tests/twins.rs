@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use flash::{Cell, Chip, ChipOptions, Fault, FaultPlan, Faulty, Flash, Full, Geometry, Lpn, Role, Shape, Tear};
-use ftl::{Ftl, FtlError, Layout, Media, Request, Timed, Untimed, registry};
+use ftl::{Ftl, FtlError, Layout, Media, Request, Stack, Timed, Untimed, registry};
 
 type Device = Timed<Faulty<u64>, Untimed>;
 
@@ -62,10 +62,9 @@ fn twins(chip: &Chip<Full<u64>>) -> u64 {
 
 /// Recovers from a cut, with one of the reads failing that come after the scan; whether it was of a twin, and what was lost.
 fn recover(scheme: &str, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<u32>)> {
-    let settings = BTreeMap::new();
     let mut media = Media::new(device(size, FaultPlan::cut(cut, Tear::Before)));
     let layout = Layout::of(&media.device().chip, PAGES, 1);
-    let mut ftl = registry::create::<Device>(scheme, &settings, &layout).expect("fits");
+    let mut ftl = registry::create::<Device>(&Stack::of(scheme), &layout).expect("fits");
     let (held, in_doubt) = run(&mut *ftl, &mut media).expect("no other error");
     in_doubt?;
     let mut device = media.into_device();
@@ -74,7 +73,7 @@ fn recover(scheme: &str, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<u
     let fails = u64::from(device.chip.geometry().pages()) + read;
     device.chip.restore_power(FaultPlan { at: BTreeMap::from([(fails, Fault::ReadFails)]) });
     let mut media = Media::new(device);
-    let mut ftl = registry::recover::<Device>(scheme, &settings, &layout.in_use(), &mut media).expect("recovered");
+    let mut ftl = registry::recover::<Device>(&Stack::of(scheme), &layout.in_use(), &mut media).expect("recovered");
     let mut lost = Vec::new();
     for (&lpn, &stamp) in held.iter().filter(|(lpn, _)| Some(**lpn) != in_doubt) {
         let mut out = [0];
@@ -91,7 +90,7 @@ fn recover(scheme: &str, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<u
 fn size_for(scheme: &str) -> Size {
     let fits = |size: &Size| {
         let layout = Layout::of(&device(*size, FaultPlan::default()).chip, PAGES, 1);
-        registry::create::<Device>(scheme, &BTreeMap::new(), &layout).is_ok()
+        registry::create::<Device>(&Stack::of(scheme), &layout).is_ok()
     };
     let sizes =
         [1, 2, 4].into_iter().flat_map(|channels| (PAGES / 4 / channels..40).map(move |blocks| (channels, blocks)));

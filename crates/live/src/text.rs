@@ -1,12 +1,11 @@
 //! What a caller says as text (JSON from Python, TOML of a fault script), before anything of it is believed.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use flash::{Fault, FaultPlan};
 use serde::Deserialize;
-use sim::study::DeviceText;
+use sim::study::{DeviceText, FtlText};
 
 use crate::LiveError;
 use crate::image::{Description, Image};
@@ -21,11 +20,8 @@ const MAX_CLIENTS: usize = 1024;
 pub struct CreateText {
     /// Where.
     pub image: PathBuf,
-    /// Name of the translation layer.
-    pub ftl: String,
-    /// Its parameters.
-    #[serde(default)]
-    pub settings: BTreeMap<String, String>,
+    /// The translation layer, as an `[[ftl]]` table.
+    pub ftl: FtlText,
     /// A `[device]` table.
     #[serde(default)]
     pub device: DeviceText,
@@ -38,7 +34,7 @@ impl CreateText {
     /// Makes the image.
     pub fn create(&self) -> Result<Description, LiveError> {
         let device = sim::Device::resolve(&self.device, self.seed.unwrap_or(1))?;
-        Image::create(&self.image, &device, &self.ftl, &self.settings)
+        Image::create(&self.image, &device, &self.ftl.stack()?)
     }
 }
 

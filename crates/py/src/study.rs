@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use ftl::Stack;
 use pyo3::prelude::*;
+use sim::study::FtlText;
 
 use crate::control::Control;
 use crate::error::{Failure, json};
@@ -48,9 +50,19 @@ fn parse_study_toml(text: &str, path: &str) -> PyResult<String> {
     Ok(json(&study.to_json())?)
 }
 
+/// Takes a stack's text apart: the `[[ftl]]` table (JSON) that says the same.
+#[pyfunction]
+fn parse_stack(text: &str) -> PyResult<String> {
+    let stack: Stack = text.parse().map_err(|error: ftl::ConfigError| Failure::User(error.to_string()))?;
+    // A label tells stacks of the same parts apart.
+    let label = stack.parts().any(|part| !part.settings.is_empty()).then(|| stack.to_string());
+    Ok(json(&FtlText::of(&stack, label))?)
+}
+
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_study, module)?)?;
     module.add_function(wrap_pyfunction!(check_study, module)?)?;
-    module.add_function(wrap_pyfunction!(parse_study_toml, module)?)
+    module.add_function(wrap_pyfunction!(parse_study_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_stack, module)?)
 }

@@ -1,6 +1,5 @@
 //! Torture, and cases run again: the clock and the threads of `check::torture`, which knows neither.
 
-use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,6 +9,7 @@ use check::torture::{Options, SchemeReport, Torture};
 use check::{Case, DeviceSpec, run_case, smallest};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
+use sim::study::FtlText;
 
 use crate::control::{Campaign, Control};
 use crate::error::{Failure, json, parse};
@@ -18,21 +18,13 @@ use crate::error::{Failure, json, parse};
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
-    /// Schemes with the settings that they keep; empty for all.
-    ftl: Vec<Scheme>,
+    /// Stacks, as `[[ftl]]` tables, with the settings that they keep; empty for all.
+    ftl: Vec<FtlText>,
     /// Devices; empty for random ones.
     geometry: Vec<String>,
     seed: u64,
     seconds: f64,
     swarm: bool,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Scheme {
-    name: String,
-    #[serde(default)]
-    settings: BTreeMap<String, String>,
 }
 
 /// What came of it.
@@ -126,8 +118,9 @@ fn replay(py: Python<'_>, line: &str, shrink: bool) -> PyResult<String> {
 
 fn options(asked: &Asked) -> Result<Options, Failure> {
     let devices: Result<Vec<DeviceSpec>, String> = asked.geometry.iter().map(|text| text.parse()).collect();
+    let stacks: Result<Vec<_>, _> = asked.ftl.iter().map(FtlText::stack).collect();
     Ok(Options {
-        schemes: asked.ftl.iter().map(|scheme| (scheme.name.clone(), scheme.settings.clone())).collect(),
+        stacks: stacks.map_err(|error| Failure::User(error.to_string()))?,
         devices: devices.map_err(Failure::User)?,
         seed: asked.seed,
         swarm: asked.swarm,

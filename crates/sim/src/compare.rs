@@ -151,7 +151,7 @@ fn blame(experiment: &Experiment, plan: &Plan, stage: Stage, fault: Fault) -> Si
     }
     SimError::Bug(Box::new(FtlBug {
         label: plan.label.clone(),
-        ftl: plan.entry.name.into(),
+        ftl: plan.stack.names(),
         seed: experiment.seed,
         geometry: experiment.device.geometry.to_string(),
         stage,

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use flash::Lean;
-use ftl::{Entry, registry};
+use ftl::registry::{self, Resolved};
+use ftl::{ConfigError, PartKind, Stack};
 use trace::TraceError;
 use trace::units::Bytes;
 
@@ -19,7 +20,7 @@ use crate::paging::{Pager, Placement};
 use crate::precondition::choose;
 use crate::result::{DeviceFacts, PreconditionChosen};
 use crate::run::Simulated;
-use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Setting, Study};
+use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Study};
 use crate::survey::Survey;
 use crate::watch::Wishes;
 use crate::workload::Workload;
@@ -59,16 +60,23 @@ pub(crate) struct Experiment {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) label: String,
-    pub(crate) entry: &'static Entry,
     /// What the study sets.
-    pub(crate) settings: BTreeMap<String, String>,
+    pub(crate) stack: Stack,
+    /// With what it does not set.
+    pub(crate) resolved: Resolved,
 }
 
 impl Plan {
-    /// Every parameter with its value, as a user would write it.
+    /// Every parameter with its value, as a user would write it; of parts behind the mapping as `part.parameter`.
     pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
-        let value = |name: &str, default: &str| self.settings.get(name).cloned().unwrap_or_else(|| default.into());
-        self.entry.parameters.iter().map(|p| (p.name.to_owned(), value(p.name, p.default))).collect()
+        let parts = self.resolved.parts().iter().flat_map(|part| {
+            let name = move |key: &str| match part.kind {
+                PartKind::Mapping => key.to_owned(),
+                _ => format!("{}.{key}", part.entry.name),
+            };
+            part.settings.iter().map(move |(key, value)| (name(key), value.clone()))
+        });
+        parts.collect()
     }
 }
 
@@ -168,11 +176,6 @@ impl Experiment {
 
     /// The study with every key filled in.
     pub(crate) fn resolved(&self) -> Study {
-        let ftl = |plan: &Plan| FtlText {
-            name: plan.entry.name.into(),
-            label: Some(plan.label.clone()),
-            settings: plan.parameters().into_iter().map(|(name, value)| (name, Setting(value))).collect(),
-        };
         Study {
             name: self.name.clone(),
             seed: Some(self.seed),
@@ -192,7 +195,7 @@ impl Experiment {
                 classes: Some(self.wishes.classes),
                 timeline: self.wishes.timeline,
             },
-            ftl: self.plans.iter().map(ftl).collect(),
+            ftl: self.plans.iter().map(|plan| FtlText::of(&plan.resolved.filled(), Some(plan.label.clone()))).collect(),
         }
     }
 
@@ -251,7 +254,7 @@ impl Experiment {
     fn check_plans(&self) -> Result<(), SimError> {
         let layout = self.device.layout();
         self.plans.iter().try_for_each(|plan| {
-            registry::create::<Simulated<Lean>>(plan.entry.name, &plan.settings, &layout)
+            registry::create::<Simulated<Lean>>(&plan.stack, &layout)
                 .map(drop)
                 .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))
         })
@@ -314,25 +317,21 @@ fn plans(texts: &[FtlText]) -> Result<Vec<Plan>, SimError> {
             known.join(", ")
         )));
     }
+    let named = |error: ConfigError| SimError::study(format!("ftl.name: {error}"));
+    let stacks: Vec<_> = texts.iter().map(|text| text.stack().map_err(named)).collect::<Result<_, _>>()?;
     let mut plans: Vec<Plan> = Vec::with_capacity(texts.len());
-    for text in texts {
-        let entry = registry::entry(&text.name).map_err(|error| SimError::study(format!("ftl.name: {error}")))?;
-        let settings: BTreeMap<_, _> =
-            text.settings.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
-        let alone = texts.iter().filter(|other| other.name == text.name && other.label.is_none()).count() == 1;
-        let label = text.label.clone().unwrap_or_else(|| if alone { text.name.clone() } else { described(text) });
+    for (text, stack) in texts.iter().zip(&stacks) {
+        let resolved = registry::resolve(stack).map_err(named)?;
+        let without_label = texts.iter().zip(&stacks).filter(|(text, _)| text.label.is_none());
+        let alone = without_label.filter(|(_, other)| other.names() == stack.names()).count() == 1;
+        let label = || if alone { stack.names() } else { resolved.spelled(stack).to_string() };
+        let label = text.label.clone().unwrap_or_else(label);
         if plans.iter().any(|plan| plan.label == label) {
             return Err(SimError::study(format!(
                 "ftl \"{label}\": two runs have this label, so their results could not be told apart; give each a label of its own"
             )));
         }
-        plans.push(Plan { label, entry, settings });
+        plans.push(Plan { label, stack: resolved.spelled(stack), resolved });
     }
     Ok(plans)
-}
-
-/// A label for one of several runs of a scheme: its name and what the study sets.
-fn described(text: &FtlText) -> String {
-    let settings = text.settings.iter().map(|(name, value)| format!(" {name}={}", value.0));
-    std::iter::once(text.name.clone()).chain(settings).collect()
 }

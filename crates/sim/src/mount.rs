@@ -29,7 +29,7 @@ pub(crate) fn mount<S: Store + 'static, W: Witness<S::Data>>(
     media.restart();
     let mut layout = device.layout();
     layout.good_blocks.retain(|&pbn| !media.device().is_bad(pbn));
-    let ftl = registry::recover(plan.entry.name, &plan.settings, &layout, &mut media).map_err(|error| match error {
+    let ftl = registry::recover(&plan.stack, &layout, &mut media).map_err(|error| match error {
         RecoverError::Ftl(error) => at_mount(Fault::Ftl(error)),
         RecoverError::Config(error) => Halt::Input(SimError::study(format!("ftl \"{}\": {error}", plan.label))),
     })?;

@@ -103,11 +103,13 @@ pub struct DeviceFacts {
 pub struct RunResult {
     /// What the study calls it.
     pub label: String,
-    /// The scheme.
+    /// The names of its parts: `page`, `fast+owl`.
     pub ftl: String,
-    /// How it maps.
+    /// The stack with what the study sets, as on the command line.
+    pub stack: String,
+    /// How the mapping maps.
     pub family: String,
-    /// Every parameter with its value.
+    /// Every parameter with its value; of parts behind the mapping as `part.parameter`.
     pub parameters: BTreeMap<String, String>,
     /// The study's seed.
     pub seed: u64,

@@ -104,7 +104,7 @@ struct Run<'a, S: Store, W> {
 impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     fn new(experiment: &'a Experiment, plan: &'a Plan, witness: W, log: Option<Part>) -> Result<Self, Halt> {
         let device = &experiment.device;
-        let ftl = registry::create(plan.entry.name, &plan.settings, &device.layout())
+        let ftl = registry::create(&plan.stack, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
         let chip = Chip::new(device.geometry, &device.chip);
         let media = Media::new(Timed { chip, timing: device.pricing() });
@@ -308,8 +308,9 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let (waiting_ns, service_ns) = metrics.parts.means().unzip();
         RunResult {
             label: plan.label.clone(),
-            ftl: plan.entry.name.into(),
-            family: plan.entry.family.into(),
+            ftl: plan.stack.names(),
+            stack: plan.stack.to_string(),
+            family: plan.resolved.mapping().entry.family.into(),
             parameters: plan.parameters(),
             seed: experiment.seed,
             verified: experiment.verify.then_some(true),

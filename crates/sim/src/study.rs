@@ -11,6 +11,7 @@ use std::fmt;
 use std::path::Path;
 
 use flash::ProgramOrder;
+use ftl::{ConfigError, Part, Stack};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 use trace::generate::GeneratorSpec;
@@ -19,6 +20,7 @@ use trace::{Columns, DeviceChoice, Format, TimeBackwards, TimeUnit};
 
 use crate::{SimError, Suspend, Window};
 
+use values::SettingOrTable;
 pub use values::{Capacity, Count, Setting};
 
 /// A whole study: one device, one workload, one host, any number of translation layers.
@@ -162,16 +164,58 @@ pub struct RunText {
     pub timeline: Option<Window>,
 }
 
-/// One `[[ftl]]` table: a scheme, what to call it, and its parameters.
+/// One `[[ftl]]` table: a stack, what to call it, and its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FtlText {
-    /// Name in the registry.
+    /// The stack as on the command line, with settings or without: `page`, `fast:log_space=5%+owl`.
     pub name: String,
-    /// Name in results; the scheme's name when not given.
+    /// Name in results; the names of the parts when not given.
     pub label: Option<String>,
-    /// The scheme's parameters.
+    /// Parameters of the mapping.
     #[serde(flatten)]
     pub settings: BTreeMap<String, Setting>,
+    /// Parameters of other parts, each in a table named like its part.
+    #[serde(flatten)]
+    pub parts: BTreeMap<String, BTreeMap<String, Setting>>,
+}
+
+impl FtlText {
+    /// The table of a stack.
+    pub fn of(stack: &Stack, label: Option<String>) -> Self {
+        let texts =
+            |part: &Part| part.settings.iter().map(|(key, value)| (key.clone(), Setting(value.clone()))).collect();
+        let others = stack.others.iter().filter(|part| !part.settings.is_empty());
+        Self {
+            name: stack.names(),
+            label,
+            settings: texts(&stack.mapping),
+            parts: others.map(|part| (part.name.clone(), texts(part))).collect(),
+        }
+    }
+
+    /// The stack that it says. Nothing of it is believed yet but that each setting is of a part that is named, and given once.
+    pub fn stack(&self) -> Result<Stack, ConfigError> {
+        let mut stack: Stack = self.name.parse()?;
+        let mapping = stack.mapping.name.clone();
+        let tables = std::iter::once((&mapping, &self.settings)).chain(&self.parts);
+        for (name, settings) in tables {
+            let Some(part) = stack.parts_mut().find(|part| part.name == *name) else {
+                return Err(ConfigError(format!(
+                    "{}: the table {name} has settings of a part that is not there; write name = \"{}+{name}\", or leave the table out",
+                    self.name, self.name
+                )));
+            };
+            for (key, value) in settings {
+                if part.settings.insert(key.clone(), value.0.clone()).is_some() {
+                    return Err(ConfigError(format!(
+                        "{}: {name}.{key} is given in the name and as a key; give it once",
+                        self.name
+                    )));
+                }
+            }
+        }
+        Ok(stack)
+    }
 }
 
 /// Whether operations overlap.
@@ -250,7 +294,10 @@ impl<'de> Visitor<'de> for FtlVisitor {
             match key.as_str() {
                 "name" => name = Some(map.next_value()?),
                 "label" => text.label = map.next_value()?,
-                _ => drop(text.settings.insert(key, map.next_value()?)),
+                _ => match map.next_value()? {
+                    SettingOrTable::Setting(value) => drop(text.settings.insert(key, value)),
+                    SettingOrTable::Table(settings) => drop(text.parts.insert(key, settings)),
+                },
             }
         }
         Ok(FtlText { name: name.ok_or_else(|| de::Error::missing_field("name"))?, ..text })

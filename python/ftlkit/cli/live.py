@@ -49,7 +49,8 @@ def create(
     """Make an image: a new flash device in a sparse file, for one translation layer."""
     scheme, table = study.image(ftl, device, capacity, setting or [])
     made = live.create_image(path, scheme, device=table, seed=seed)
-    say(f"made {path}: {made['ftl']}, {units.typed(units.size(_logical(made)))} on {_flash(made)}")
+    layer = "+".join(study.parts(made["stack"]))
+    say(f"made {path}: {layer}, {units.typed(units.size(_logical(made)))} on {_flash(made)}")
     say(f"serve it: ftlkit serve {path}")
 
 
@@ -72,7 +73,7 @@ def info(path: Image, as_json: AsJson = False) -> None:
         [
             ("image", str(path)),
             ("state", state),
-            ("translation layer", _scheme(described)),
+            ("translation layer", described["stack"]),
             ("logical size", units.size(found["logical_bytes"])),
             ("flash", _flash(described)),
             ("file", f"{units.size(found['file_bytes'])}, {units.size(found['disk_bytes'])} of it on the disk"),
@@ -317,11 +318,6 @@ def _flash(described: Json) -> str:
         f"{units.size(size)} of flash: {units.count(dies)} dies, {units.count(blocks)} blocks of "
         f"{units.count(shape['pages_per_block'])} pages of {units.size(shape['page_size_bytes'])}"
     )
-
-
-def _scheme(described: Json) -> str:
-    settings = " ".join(f"{key}={value}" for key, value in described["settings"].items())
-    return f"{described['ftl']} {settings}".strip()
 
 
 def _print_json(found: Json) -> None:

@@ -128,7 +128,7 @@ def _tables(schemes: list[SchemeReport], width: int) -> Iterator[Table]:
     """One column a scheme, in as many tables as the terminal's width asks for."""
     gap = 2
     labels = max(len(label) for label, _ in _figures(schemes[0])) if schemes else 0
-    columns = [(_name(scheme), [units.count(value) for _, value in _figures(scheme)]) for scheme in schemes]
+    columns = [(scheme["stack"], [units.count(value) for _, value in _figures(scheme)]) for scheme in schemes]
     while columns:
         table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, gap, 0, 0))
         left, fitting = width - labels, 0
@@ -145,10 +145,6 @@ def _tables(schemes: list[SchemeReport], width: int) -> Iterator[Table]:
             table.add_row(label, *row)
         yield table
         columns = columns[fitting:]
-
-
-def _name(scheme: SchemeReport) -> str:
-    return scheme["scheme"] + "".join(f":{key}={value}" for key, value in scheme["settings"].items())
 
 
 def _figures(scheme: SchemeReport) -> Iterator[tuple[str, int]]:

@@ -50,9 +50,17 @@ def _responses(kind: str, of: str) -> list[Metric]:
 
 _WHO = (
     Metric("label", "what the run is called in tables and charts", "", _TEXT, "label"),
-    Metric("ftl", "translation layer", "", _TEXT, "ftl"),
+    Metric("ftl", "translation layer: the names of its parts", "", _TEXT, "ftl"),
+    Metric("stack", "the translation layer with what was set, as on the command line", "", _TEXT, "stack"),
     Metric("family", "how it maps: page, block, log-buffer, demand-paged", "", _TEXT, "family"),
-    Metric("parameters", "its parameters, as key=value", "", _TEXT, "parameters", compute=derived.parameters),
+    Metric(
+        "parameters",
+        "every parameter, as key=value; of parts behind the mapping as part.key=value",
+        "",
+        _TEXT,
+        "parameters",
+        compute=derived.parameters,
+    ),
 )
 _TIMES = (
     Metric("requests", "requests served, of any kind", "requests", _WHOLE, "requests", compute=derived.requests),

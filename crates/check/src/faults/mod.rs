@@ -90,7 +90,7 @@ impl<'a> Trial<'a> {
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let chip = Frail::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
         let books = |scheme: &dyn Ftl<_>| Account::new(case.logical_pages, scheme.buffered().capacity_pages);
-        let format = |_: &mut Media<_>| Ok(create(&case.scheme, &case.settings, &layout)?);
+        let format = |_: &mut Media<_>| Ok(create(&case.stack, &layout)?);
         let mut driver = Driver::start(Timed { chip, timing: Untimed }, format, books)?;
         // Requests begin at 1 here, and reads are given their moments too, though they are done page by page at the one before.
         driver.pass();
@@ -191,10 +191,10 @@ impl<'a> Trial<'a> {
             self.driver.power_on(|device| device.chip.restore_power());
             let (case, frail) = (self.case, &self.driver.media().device().chip);
             let layout = Layout::of(frail, case.logical_pages, derive(case.seed, "scheme"));
-            let fresh: Result<Box<dyn Ftl<FrailDevice>>, _> = create(&case.scheme, &case.settings, &layout);
+            let fresh: Result<Box<dyn Ftl<FrailDevice>>, _> = create(&case.stack, &layout);
             let marked = self.driver.books.failed_blocks.iter().filter(|&&pbn| frail.is_bad(pbn)).copied().collect();
             self.driver.books.power_on(marked, fresh.is_err());
-            match self.driver.recover(|media| recover(&case.scheme, &case.settings, &layout, media)) {
+            match self.driver.recover(|media| recover(&case.stack, &layout, media)) {
                 Ok(()) => break,
                 Err(RecoverError::Ftl(error)) if error.is_power_cut() => {}
                 Err(error) => return Err(error.into()),

@@ -7,9 +7,10 @@
 use std::fmt::Display;
 
 use flash::ProgramOrder;
+use ftl::Stack;
 
 use super::coverage::{Answers, Question};
-use super::{Grounds, Kind, Subject};
+use super::{Grounds, Kind};
 use crate::case::{Case, Prefill};
 use crate::device::DeviceSpec;
 use crate::dice::Dice;
@@ -18,7 +19,7 @@ use crate::failing_flash::Rates;
 use crate::geometries;
 use crate::session::create;
 use crate::swarm::Swarm;
-use crate::variants::{Settings, values};
+use crate::variants::{Subject, set, values};
 use crate::workload::{Pattern, Workload};
 
 const CHANNELS: [u32; 3] = [1, 2, 3];
@@ -60,9 +61,8 @@ pub(super) struct Plan {
 /// What is asked for each trial of a scheme and a kind.
 pub(super) fn questions(grounds: &Grounds, subject: &Subject, kind: Kind) -> Vec<Question> {
     let mut all = Vec::new();
-    for parameter in subject.parameters.iter().filter(|parameter| !subject.settings.contains_key(parameter.name)) {
-        let name = format!("set.{}", parameter.name);
-        all.push(Question { name, choices: values(parameter), has_default: true });
+    for (number, (_, parameter)) in subject.parameters.iter().enumerate() {
+        all.push(Question { name: setting(number), choices: values(parameter), has_default: true });
     }
     let mut ask = |name: &str, choices: Vec<String>| {
         all.push(Question { name: name.to_owned(), choices, has_default: false });
@@ -111,6 +111,11 @@ pub(super) fn questions(grounds: &Grounds, subject: &Subject, kind: Kind) -> Vec
     all
 }
 
+/// The name of the question for a parameter, by its number in the subject.
+fn setting(number: usize) -> String {
+    format!("setting {number}")
+}
+
 fn texts<T: Display>(choices: &[T]) -> Vec<String> {
     choices.iter().map(ToString::to_string).collect()
 }
@@ -132,14 +137,15 @@ impl Sheet<'_> {
         choices[self.number(name)]
     }
 
-    fn settings(&self, fixed: &Settings) -> Settings {
-        let mut settings = fixed.clone();
-        for (question, &answer) in self.questions.iter().zip(self.answers).filter(|&(_, &answer)| answer > 0) {
-            if let Some(name) = question.name.strip_prefix("set.") {
-                settings.insert(name.to_owned(), question.choices[answer].clone());
+    fn stack(&self, subject: &Subject) -> Stack {
+        let mut stack = subject.stack.clone();
+        for (number, &(part, parameter)) in subject.parameters.iter().enumerate() {
+            let answer = self.number(&setting(number));
+            if answer > 0 {
+                stack = set(&stack, part, parameter, values(parameter).swap_remove(answer));
             }
         }
-        settings
+        stack
     }
 
     fn device(&self, grounds: &Grounds, kind: Kind, dice: &mut Dice) -> DeviceSpec {
@@ -197,9 +203,9 @@ pub(super) fn trial(
     dice: &mut Dice,
 ) -> Option<(Case, Plan)> {
     let sheet = Sheet { questions, answers };
-    let (settings, device) = (sheet.settings(&subject.settings), sheet.device(grounds, kind, dice));
+    let (stack, device) = (sheet.stack(subject), sheet.device(grounds, kind, dice));
     let workload = sheet.workload(grounds)?;
-    let capacity = geometries::largest_capacity(&device, |layout| create(&subject.scheme, &settings, layout))?;
+    let capacity = geometries::largest_capacity(&device, |layout| create(&stack, layout))?;
     let spares = match sheet.number("spares") {
         2 => 1 + dice.up_to(4),
         few => few as u32,
@@ -212,8 +218,7 @@ pub(super) fn trial(
         Kind::FailingFlash | Kind::Combined => dice.below(250) + 50,
     };
     let case = Case {
-        scheme: subject.scheme.clone(),
-        settings,
+        stack,
         device,
         logical_pages,
         seed: u64::from(dice.below(u32::MAX)),

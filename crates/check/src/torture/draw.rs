@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::faults::endure;
 use crate::ordeal::Ordeal;
 use crate::suite::run_case;
+use crate::variants::seed_name;
 
 /// Runs of a case on failing flash: enough to make the drawing cheap beside them, few enough for many different cases.
 const ORDEALS: u32 = 8;
@@ -42,7 +43,7 @@ impl Drawn {
         coverage: &mut Coverage,
     ) -> Option<Self> {
         let subject = &grounds.subjects[subject];
-        let name = format!("torture {} {:?} {kind:?} {number}", subject.scheme, subject.settings);
+        let name = format!("torture {} {kind:?} {number}", seed_name(&subject.stack));
         let mut dice = Dice::named(grounds.seed, &name);
         let accept = |questions: &[Question], answers: &Answers, dice: &mut Dice| {
             choices::trial(grounds, subject, kind, (questions, answers), dice)

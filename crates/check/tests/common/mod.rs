@@ -1,6 +1,13 @@
 //! What the suite's tests share.
 
+use check::variants::Subject;
 use ftl::{Entry, registry};
+
+/// Every registered mapping alone, or the one that `FTLKIT_SCHEME` names.
+#[allow(dead_code, reason = "not every test looks at stacks")]
+pub(crate) fn subjects() -> Vec<Subject> {
+    schemes().into_iter().map(Subject::of).collect()
+}
 
 /// Every registered scheme, or the one that `FTLKIT_SCHEME` names; a name that matches none is an error, lest nothing be
 /// tried and all seem well.

@@ -31,7 +31,7 @@ impl Drive {
         };
         if is_new {
             let layout = drive.description.layout(&drive.media().device().chip);
-            drive.ftl = Some(registry::create(&drive.description.ftl, &drive.description.settings, &layout)?);
+            drive.ftl = Some(registry::create(&drive.description.stack, &layout)?);
             drive.forget_what_is_held();
         } else {
             drive.recover()?;
@@ -70,7 +70,7 @@ impl Drive {
             let Some(media) = &mut self.media else {
                 unreachable!("the device is always behind a door between requests")
             };
-            match registry::recover(&self.description.ftl, &self.description.settings, &layout, media) {
+            match registry::recover(&self.description.stack, &layout, media) {
                 Ok(ftl) => {
                     self.ftl = Some(ftl);
                     self.forget_what_is_held();

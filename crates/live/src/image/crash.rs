@@ -5,8 +5,9 @@
 //! Each image is opened as after a crash, its translation layer recovered, and every page compared with what a host may find.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::Path;
+
+use ftl::Stack;
 
 use super::file::Taped;
 use super::testing::{Dice, PAGES, cases, content, create, folder, read, start};
@@ -51,9 +52,9 @@ fn tape(drive: &Drive) -> &[Taped] {
     &drive.media().device().chip.chip().store().file.tape
 }
 
-fn perform(scheme: &str, settings: &BTreeMap<String, String>, folder: &Path) -> Run {
+fn perform(stack: &Stack, folder: &Path) -> Run {
     let path = folder.join("whole.img");
-    create(&path, scheme, settings, PAGE);
+    create(&path, stack, PAGE);
     let mut drive = start(&path);
     let before = std::fs::read(&path).expect("the image");
     let (mut deeds, mut dice) = (Vec::new(), Dice(0x5EED));
@@ -87,9 +88,8 @@ fn perform(scheme: &str, settings: &BTreeMap<String, String>, folder: &Path) -> 
         }));
     }
     let erases: u32 = drive.erase_counts().iter().sum();
-    assert!(erases > 10, "{scheme}: {erases} erases prove nothing");
-    let summaries = if settings.is_empty() { "" } else { ", summaries" };
-    Run { scheme: format!("{scheme}{summaries}"), before, tape: tape(&drive).to_vec(), deeds }
+    assert!(erases > 10, "{stack}: {erases} erases prove nothing");
+    Run { scheme: stack.to_string(), before, tape: tape(&drive).to_vec(), deeds }
 }
 
 /// Which of the sectors that were written after the last sync are on the disk.
@@ -269,9 +269,9 @@ impl Run {
 #[test]
 fn whatever_sectors_a_host_that_loses_power_has_written_everything_flushed_is_there() {
     let (mut tried, mut wrong) = (0, Vec::new());
-    for (scheme, settings) in cases() {
+    for stack in cases() {
         let folder = folder();
-        let run = perform(scheme, &settings, folder.path());
+        let run = perform(&stack, folder.path());
         let (images, found) = run.explore(&folder.path().join("crashed.img"));
         println!("{}: {} entries, {images} images, {} wrong", run.scheme, run.tape.len(), found.len());
         tried += images;
@@ -286,7 +286,7 @@ fn a_store_that_does_not_wait_before_it_erases_is_caught() {
     let mut wrong = 0;
     for scheme in ["page", "block", "fast", "superblock"] {
         let folder = folder();
-        let run = perform(scheme, &BTreeMap::new(), folder.path()).without_waiting();
+        let run = perform(&Stack::of(scheme), folder.path()).without_waiting();
         let (images, found) = run.explore(&folder.path().join("crashed.img"));
         println!("{scheme} without waiting: {images} images, {} wrong", found.len());
         wrong += found.len();

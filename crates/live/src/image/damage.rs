@@ -4,11 +4,11 @@
 //! written must read as an error, and the check must not call the image sound; content that is older may only be shown to those who
 //! accepted damage.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use flash::Geometry;
+use ftl::Stack;
 
 use super::oob::{SLOT_BYTES, decode};
 use super::places::Places;
@@ -32,10 +32,10 @@ struct Written {
 }
 
 impl Written {
-    fn new(scheme: &str, settings: &BTreeMap<String, String>, stops_well: bool) -> Self {
+    fn new(stack: &Stack, stops_well: bool) -> Self {
         let folder = folder();
         let path = folder.path().join("whole.img");
-        create(&path, scheme, settings, PAGE);
+        create(&path, stack, PAGE);
         let mut drive = open(&path, false).expect("a drive");
         let (mut held, mut dice) = (vec![0; PAGES as usize], Dice(0xDA));
         for round in 1..=600 {
@@ -140,15 +140,13 @@ impl Outcomes {
 
 #[test]
 fn a_thousand_damages_of_up_to_64_kib_are_never_silent_and_never_a_panic() {
-    let summaries = BTreeMap::from([("checkpoint".to_owned(), "summaries".to_owned())]);
-    let none = BTreeMap::new();
     let mut seed = 0;
-    for (scheme, settings) in
-        [("page", &none), ("block", &none), ("fast", &none), ("superblock", &none), ("dftl", &summaries)]
-    {
+    let bare = ["page", "block", "fast", "superblock"].map(Stack::of);
+    let with_summaries = Stack::with("dftl", [("checkpoint", "summaries")]);
+    for stack in bare.iter().chain([&with_summaries]) {
         for stops_well in [true, false] {
             seed += 77;
-            let written = Written::new(scheme, settings, stops_well);
+            let written = Written::new(stack, stops_well);
             let (mut outcomes, mut dice) = (Outcomes::default(), Dice(seed));
             for round in 0..DAMAGES {
                 let length = 1 << dice.below(LONGEST.ilog2().into());
@@ -170,16 +168,16 @@ fn a_thousand_damages_of_up_to_64_kib_are_never_silent_and_never_a_panic() {
                         _ => hit.iter_mut().for_each(|byte| *byte = dice.below(256) as u8),
                     }
                 });
-                outcomes.add(&format!("{scheme}, kind {kind}, {length} bytes at {offset} of {end}"), &written);
+                outcomes.add(&format!("{stack}, kind {kind}, {length} bytes at {offset} of {end}"), &written);
             }
-            println!("{scheme}, {}: {outcomes:?}", if stops_well { "stopped" } else { "killed" });
+            println!("{stack}, {}: {outcomes:?}", if stops_well { "stopped" } else { "killed" });
         }
     }
 }
 
 #[test]
 fn tags_that_became_zeros_or_ones_or_a_hole_cost_nothing() {
-    let written = Written::new("page", &BTreeMap::new(), true);
+    let written = Written::new(&Stack::of("page"), true);
     for with in [0, 0xFF] {
         for (length, copy) in [(512, 0), (4096, 0), (512, 1), (4096, 1)] {
             let at = written.places.slot(16)[copy] as usize;
@@ -198,7 +196,7 @@ fn tags_that_became_zeros_or_ones_or_a_hole_cost_nothing() {
 
 #[test]
 fn tags_of_which_both_copies_became_zeros_are_missed_and_asked_for() {
-    let written = Written::new("page", &BTreeMap::new(), true);
+    let written = Written::new(&Stack::of("page"), true);
     let path = written.changed(|bytes| {
         for at in written.places.slot(16) {
             bytes[at as usize..at as usize + 512].fill(0);
@@ -212,7 +210,7 @@ fn tags_of_which_both_copies_became_zeros_are_missed_and_asked_for() {
 
 #[test]
 fn a_lost_block_table_does_not_reset_the_wear() {
-    let written = Written::new("page", &BTreeMap::new(), true);
+    let written = Written::new(&Stack::of("page"), true);
     let blocks = written.geometry.blocks() as usize;
     let erases = |path: &Path, accept| open(path, accept).expect("served").erase_counts().iter().sum::<u32>();
     let before = erases(&written.changed(|_| {}), false);
@@ -233,7 +231,7 @@ fn a_lost_block_table_does_not_reset_the_wear() {
 
 #[test]
 fn one_damaged_copy_of_the_life_is_found() {
-    let written = Written::new("page", &BTreeMap::new(), true);
+    let written = Written::new(&Stack::of("page"), true);
     for at in written.places.life {
         let path = written.changed(|bytes| bytes[at as usize + 30] ^= 1);
         let report = check(&path).expect("an image");
@@ -244,7 +242,7 @@ fn one_damaged_copy_of_the_life_is_found() {
 
 #[test]
 fn a_forged_tag_at_the_end_of_all_sequence_numbers_is_damage_and_no_panic() {
-    let written = Written::new("page", &BTreeMap::new(), true);
+    let written = Written::new(&Stack::of("page"), true);
     let forge = |bytes: &mut [u8], copy: usize| {
         let at = written.places.slot(9)[copy] as usize;
         let slot = &mut bytes[at..at + SLOT_BYTES];
@@ -266,7 +264,7 @@ fn a_forged_tag_at_the_end_of_all_sequence_numbers_is_damage_and_no_panic() {
 
 #[test]
 fn a_header_that_claims_more_flash_than_the_file_has_is_refused_with_both_sizes() {
-    let written = Written::new("page", &BTreeMap::new(), true);
+    let written = Written::new(&Stack::of("page"), true);
     let path = written.changed(|_| {});
     let mut description = Image::open(&path, false).expect("an image").description;
     description.geometry.blocks_per_plane = 1 << 22;

@@ -3,20 +3,19 @@
 //! Fixed bytes in front, so that any version can be told from any other, then a JSON text. There are two copies, at the beginning and
 //! at the end of the file, since without it nothing else can be found. What may change (wear, counts, content) lies elsewhere.
 //!
-//! The translation layer with its settings is one text, a *stack* with a version of its own: `dftl:cmt=64KiB:checkpoint=none`.
+//! The translation layer with its settings is one text, a *stack* with a version of its own: `dftl:cmt=64KiB:checkpoint=none+owl:bat=256`.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
 use flash::{ChipOptions, Geometry, ProgramOrder, Shape};
-use ftl::{Layout, Values, registry};
+use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
 use sim::{Abilities, Latencies, Model, Pricing};
 
 use super::file::ImageFile;
-use super::stack::Stack;
+use super::stack::StackText;
 use crate::LiveError;
 
 /// The first bytes of every image.
@@ -34,10 +33,8 @@ pub(crate) const FIXED_BYTES: usize = 20;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// Name of the translation layer in the registry.
-    pub ftl: String,
-    /// Every parameter of it, with its value.
-    pub settings: BTreeMap<String, String>,
+    /// The translation layer, with every parameter of every part.
+    pub stack: Stack,
     /// Shape of the flash.
     pub geometry: Shape,
     /// Pages that the host sees.
@@ -57,20 +54,17 @@ pub struct Description {
 }
 
 impl Description {
-    /// The device of a `[device]` table under a translation layer with its settings.
-    pub fn new(device: &sim::Device, ftl: &str, settings: &BTreeMap<String, String>) -> Result<Self, LiveError> {
-        let entry = registry::entry(ftl)?;
-        Values::check(entry.name, entry.parameters, settings)?;
+    /// The device of a `[device]` table under a translation layer.
+    pub fn new(device: &sim::Device, stack: &Stack) -> Result<Self, LiveError> {
+        let stack = registry::resolve(stack)?.filled();
         if device.abilities != Abilities::default() {
             return Err(LiveError::user(
                 "device: copy_back, multi_plane, suspend, gc_channels and gc_yields are for simulations; an image's modelled latency does not \
                  know them. Leave them out",
             ));
         }
-        let value = |name: &str, default: &str| settings.get(name).cloned().unwrap_or_else(|| default.into());
         Ok(Self {
-            ftl: entry.name.into(),
-            settings: entry.parameters.iter().map(|p| (p.name.to_owned(), value(p.name, p.default))).collect(),
+            stack,
             geometry: device.geometry.shape(),
             logical_pages: device.logical_pages,
             program_order: device.chip.program_order,
@@ -93,9 +87,7 @@ impl Description {
                 geometry.pages()
             )));
         }
-        let entry = registry::entry(&self.ftl)
-            .map_err(|error| LiveError::user(format!("the image was made by another ftlkit: {error}")))?;
-        Values::check(entry.name, entry.parameters, &self.settings)
+        registry::resolve(&self.stack)
             .map_err(|error| LiveError::user(format!("the image was made by another ftlkit: {error}")))?;
         Ok(geometry)
     }
@@ -130,7 +122,7 @@ impl Description {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
-    stack: Stack,
+    stack: StackText,
     geometry: Shape,
     logical_pages: u32,
     program_order: ProgramOrder,
@@ -146,7 +138,7 @@ impl From<&Description> for Text {
         let Description { geometry, logical_pages, program_order, endurance, seed, latencies, pricing, .. } =
             *described;
         Self {
-            stack: Stack::of(&described.ftl, &described.settings),
+            stack: StackText::of(&described.stack),
             geometry,
             logical_pages,
             program_order,
@@ -161,20 +153,9 @@ impl From<&Description> for Text {
 
 impl Text {
     fn describe(self) -> Result<Description, String> {
-        let (ftl, settings) = self.stack.parts()?;
+        let stack = self.stack.read()?;
         let Self { geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing, .. } = self;
-        Ok(Description {
-            ftl,
-            settings,
-            geometry,
-            logical_pages,
-            program_order,
-            endurance,
-            seed,
-            preset,
-            latencies,
-            pricing,
-        })
+        Ok(Description { stack, geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing })
     }
 }
 

@@ -24,10 +24,10 @@ fn written(drive: &Drive) -> usize {
 
 #[test]
 fn killed_between_any_two_writes_everything_answered_is_there() {
-    for (scheme, settings) in cases() {
+    for stack in cases() {
         let folder = folder();
         let path = folder.path().join("whole.img");
-        create(&path, scheme, &settings, PAGE);
+        create(&path, &stack, PAGE);
         let mut drive = start(&path);
         let started = std::fs::read(&path).expect("the image");
         // Answers: after how many writes, which page, which round.
@@ -48,11 +48,17 @@ fn killed_between_any_two_writes_everything_answered_is_there() {
             answers.push((if round % 2 == 0 { written(&drive) } else { usize::MAX }, page, round));
         }
         let erases: u32 = drive.erase_counts().iter().sum();
-        assert!(erases > 10, "{scheme}: {erases} erases prove nothing");
+        assert!(erases > 10, "{stack}: {erases} erases prove nothing");
         let tape = drive.media().device().chip.chip().store().file.tape.clone();
         drop(drive);
         for killed_after in (0..=tape.len()).step_by(ONE_IN).chain([tape.len()]) {
-            check_after(&folder.path().join("killed.img"), &started, &tape[..killed_after], &answers, scheme);
+            check_after(
+                &folder.path().join("killed.img"),
+                &started,
+                &tape[..killed_after],
+                &answers,
+                &stack.to_string(),
+            );
         }
     }
 }

@@ -31,7 +31,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use flash::{Chip, Geometry, Lean};
-use ftl::{Timed, Untimed, registry};
+use ftl::{Stack, Timed, Untimed, registry};
 
 use blocks::{Block, Condition};
 use file::ImageFile;
@@ -66,15 +66,10 @@ pub struct Image {
 impl Image {
     /// Makes an image, which must not exist yet: a device on which nothing was written, with the bad blocks of its factory. The
     /// translation layer is built once, to find out whether it fits.
-    pub fn create(
-        path: &Path,
-        device: &sim::Device,
-        ftl: &str,
-        settings: &std::collections::BTreeMap<String, String>,
-    ) -> Result<Description, LiveError> {
-        let description = Description::new(device, ftl, settings)?;
+    pub fn create(path: &Path, device: &sim::Device, stack: &Stack) -> Result<Description, LiveError> {
+        let description = Description::new(device, stack)?;
         let geometry = description.checked_geometry()?;
-        registry::create::<Timed<Chip<Lean>, Untimed>>(ftl, settings, &device.layout())?;
+        registry::create::<Timed<Chip<Lean>, Untimed>>(stack, &device.layout())?;
         // What a disk holds is its owner's affair.
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|error| {

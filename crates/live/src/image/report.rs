@@ -138,10 +138,10 @@ impl CheckReport {
         let chip = Chip::resume(geometry, &description.chip_options(), copy, loaded.blocks);
         let layout = description.layout(&chip).in_use();
         let mut media: Media<Timed<Chip<Full<Bytes>>, Untimed>> = Media::new(Timed { chip, timing: Untimed });
-        let ftl = match registry::recover(&description.ftl, &description.settings, &layout, &mut media) {
+        let ftl = match registry::recover(&description.stack, &layout, &mut media) {
             Ok(ftl) => ftl,
             Err(error) => {
-                self.problems.push(format!("{} cannot be recovered: {error}", description.ftl));
+                self.problems.push(format!("{} cannot be recovered: {error}", description.stack.names()));
                 return;
             }
         };

@@ -1,44 +1,37 @@
-//! A translation layer with its settings as one text, as it is spelled on the command line: `NAME:KEY=VALUE:KEY=VALUE`.
+//! The translation layer in an image's header: the text of a [`Stack`], with a version of its own.
 
-use std::collections::BTreeMap;
-
+use ftl::Stack;
 use serde::{Deserialize, Serialize};
 
-/// The version of the spelling: what a later one adds, this one refuses by its number instead of misreading it.
-const VERSION: u32 = 1;
+/// The version of the text of a mapping alone, in which it was spelled when there was nothing else.
+const BARE: u32 = 1;
+/// The version of a text with further parts behind a `+`. Who knows only the one before refuses it by its number.
+const WITH_PARTS: u32 = 2;
 
 /// A stack as an image's header has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Stack {
+pub(crate) struct StackText {
     version: u32,
     text: String,
 }
 
-impl Stack {
-    /// The stack of one translation layer.
-    pub(crate) fn of(ftl: &str, settings: &BTreeMap<String, String>) -> Self {
-        let settings = settings.iter().map(|(key, value)| format!(":{key}={value}"));
-        Self { version: VERSION, text: ftl.to_owned() + &settings.collect::<String>() }
+impl StackText {
+    /// The text of a stack.
+    pub(crate) fn of(stack: &Stack) -> Self {
+        Self { version: if stack.is_bare() { BARE } else { WITH_PARTS }, text: stack.to_string() }
     }
 
-    /// Name and settings.
-    pub(crate) fn parts(&self) -> Result<(String, BTreeMap<String, String>), String> {
-        if self.version != VERSION {
+    /// The stack.
+    pub(crate) fn read(&self) -> Result<Stack, String> {
+        if ![BARE, WITH_PARTS].contains(&self.version) {
             return Err(format!(
-                "the stack in the header is spelled in version {}, but this ftlkit reads version {VERSION}; serve the image with the ftlkit \
-                 that made it",
+                "the stack in the header is spelled in version {}, but this ftlkit reads versions {BARE} and {WITH_PARTS}; serve the image with \
+                 the ftlkit that made it",
                 self.version
             ));
         }
-        let mut parts = self.text.split(':');
-        let name = parts.next().unwrap_or_default().to_owned();
-        let settings = parts.map(|setting| {
-            let pair = setting.split_once('=');
-            pair.map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .ok_or_else(|| format!("the stack {} in the header: {setting} is not KEY=VALUE", self.text))
-        });
-        Ok((name, settings.collect::<Result<_, _>>()?))
+        self.text.parse().map_err(|error| format!("the stack in the header cannot be read: {error}"))
     }
 }
 
@@ -48,18 +41,19 @@ mod tests {
 
     #[test]
     fn what_is_spelled_reads_back() {
-        let settings =
-            BTreeMap::from([("cmt".to_owned(), "64KiB".to_owned()), ("victim".to_owned(), "greedy".to_owned())]);
-        let stack = Stack::of("dftl", &settings);
-        assert_eq!(stack.text, "dftl:cmt=64KiB:victim=greedy");
-        assert_eq!(stack.parts(), Ok(("dftl".to_owned(), settings)));
-        assert_eq!(Stack::of("block", &BTreeMap::new()).parts(), Ok(("block".to_owned(), BTreeMap::new())));
+        let bare = Stack::with("dftl", [("cmt", "64KiB"), ("victim", "greedy")]);
+        let text = StackText::of(&bare);
+        assert_eq!((text.version, text.text.as_str()), (1, "dftl:cmt=64KiB:victim=greedy"));
+        assert_eq!(text.read(), Ok(bare));
+        let stack: Stack = "block+owl:bat=256".parse().expect("a spelling");
+        assert_eq!(StackText::of(&stack), StackText { version: 2, text: stack.to_string() });
+        assert_eq!(StackText::of(&stack).read(), Ok(stack));
     }
 
     #[test]
     fn what_cannot_be_read_is_refused_by_its_name() {
-        let of = |version, text: &str| Stack { version, text: text.to_owned() }.parts().expect_err("refused");
-        assert!(of(2, "page").contains("version 2"));
-        assert!(of(1, "page:victim").contains("victim is not KEY=VALUE"));
+        let of = |version, text: &str| StackText { version, text: text.to_owned() }.read().expect_err("refused");
+        assert!(of(3, "page").contains("version 3"));
+        assert!(of(1, "page:victim").contains("\"victim\" is not KEY=VALUE"));
     }
 }

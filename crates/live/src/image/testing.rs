@@ -1,10 +1,9 @@
 //! What the tests of images share: small devices of every scheme, and contents that tell where they belong.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use bytes::Bytes;
-use ftl::registry;
+use ftl::{Entry, Stack, registry};
 use sim::study::{Capacity, Count, DeviceText};
 
 use super::Image;
@@ -14,12 +13,20 @@ use crate::drive::{Drive, DriveOptions, Piece};
 pub(super) const PAGES: u64 = 128;
 
 /// Every scheme, and again with summaries where it can write them: those are bytes of its own.
-pub(super) fn cases() -> Vec<(&'static str, BTreeMap<String, String>)> {
-    let mut cases: Vec<_> = registry::ENTRIES.iter().map(|entry| (entry.name, BTreeMap::new())).collect();
-    let with_summaries = BTreeMap::from([("checkpoint".to_owned(), "summaries".to_owned())]);
-    let can = |entry: &&ftl::Entry| entry.parameters.iter().any(|parameter| parameter.name == "checkpoint");
-    cases.extend(registry::ENTRIES.iter().filter(can).map(|entry| (entry.name, with_summaries.clone())));
+pub(super) fn cases() -> Vec<Stack> {
+    let mut cases: Vec<_> = registry::ENTRIES.iter().map(|entry| Stack::of(entry.name)).collect();
+    cases.extend(registry::ENTRIES.iter().filter(|entry| can_summarise(entry)).map(with_summaries));
     cases
+}
+
+/// Whether a mapping can write summaries.
+pub(super) fn can_summarise(entry: &Entry) -> bool {
+    entry.parameters.iter().any(|parameter| parameter.name == "checkpoint")
+}
+
+/// A mapping that writes summaries.
+pub(super) fn with_summaries(entry: &Entry) -> Stack {
+    Stack::with(entry.name, [("checkpoint", "summaries")])
 }
 
 /// A folder in memory where that can be had: hundreds of images are written.
@@ -29,7 +36,7 @@ pub(super) fn folder() -> tempfile::TempDir {
 
 /// Makes an image of a small device, with pages of so many bytes and as little to spare as the scheme takes, so that what it erases
 /// is soon used again.
-pub(super) fn create(path: &Path, ftl: &str, settings: &BTreeMap<String, String>, page_bytes: usize) {
+pub(super) fn create(path: &Path, stack: &Stack, page_bytes: usize) {
     let made = [0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6].into_iter().find_map(|spare| {
         let text = DeviceText {
             capacity: Some(Capacity::Bytes(PAGES * page_bytes as u64)),
@@ -40,9 +47,9 @@ pub(super) fn create(path: &Path, ftl: &str, settings: &BTreeMap<String, String>
             ..DeviceText::default()
         };
         let device = sim::Device::resolve(&text, 1).ok()?;
-        Image::create(path, &device, ftl, settings).ok()
+        Image::create(path, &device, stack).ok()
     });
-    assert!(made.is_some(), "{ftl} {settings:?} fits no device of the test");
+    assert!(made.is_some(), "{stack} fits no device of the test");
 }
 
 /// Switches an image on.

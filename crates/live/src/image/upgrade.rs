@@ -236,12 +236,11 @@ impl Old {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use flash::Store;
+    use ftl::Stack;
 
     use super::super::load::{Purpose, load};
-    use super::super::testing::{Dice, PAGES, content, create, folder, read, start};
+    use super::super::testing::{Dice, PAGES, can_summarise, content, create, folder, read, start, with_summaries};
     use super::super::{Image, check};
     use super::*;
 
@@ -258,7 +257,7 @@ mod tests {
         let places = OldPlaces::of(&geometry);
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).expect("a file");
         file.set_len(places.end).expect("room");
-        let text = serde_json::to_vec(&description).expect("JSON");
+        let text = serde_json::to_vec(&old::OldText::from(description)).expect("JSON");
         for offset in [0, header::HEADER_BYTES] {
             file.write_all_at(&header::framed(1, &text), offset).expect("written");
         }
@@ -297,13 +296,9 @@ mod tests {
     /// A new image and an old one that hold the same, what their pages hold, and how often blocks were erased.
     fn pair(scheme: &str, folder: &Path) -> (PathBuf, Vec<u32>, Vec<u32>) {
         let (new, old) = (folder.join("new.img"), folder.join("old.img"));
-        let can = ftl::registry::entry(scheme)
-            .expect("known")
-            .parameters
-            .iter()
-            .any(|parameter| parameter.name == "checkpoint");
-        let settings = BTreeMap::from([("checkpoint".to_owned(), "summaries".to_owned())]);
-        create(&new, scheme, if can { &settings } else { const { &BTreeMap::new() } }, PAGE);
+        let entry = ftl::registry::entry(scheme).expect("known");
+        let stack = if can_summarise(entry) { with_summaries(entry) } else { Stack::of(scheme) };
+        create(&new, &stack, PAGE);
         let (mut drive, mut held, mut dice) = (start(&new), vec![0; PAGES as usize], Dice(5));
         for round in 1..=400 {
             let page = dice.below(PAGES);

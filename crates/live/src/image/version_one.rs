@@ -7,7 +7,10 @@
 use std::fs::File;
 use std::io;
 
-use flash::{Geometry, Lbn, Role, Tag};
+use flash::{Geometry, Lbn, ProgramOrder, Role, Shape, Tag};
+use ftl::{Settings, Stack};
+use serde::{Deserialize, Serialize};
+use sim::{Latencies, Model};
 
 use super::blocks::{Block, Condition};
 use super::header::{Description, HEADER_BYTES, OLD_VERSION, read_text, read_up_to};
@@ -50,11 +53,48 @@ pub(super) enum OldTag {
     Damaged,
 }
 
+/// The text of a header.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OldText {
+    ftl: String,
+    settings: Settings,
+    geometry: Shape,
+    logical_pages: u32,
+    program_order: ProgramOrder,
+    endurance: u32,
+    seed: u64,
+    preset: String,
+    latencies: Latencies,
+    pricing: Model,
+}
+
+impl From<OldText> for Description {
+    fn from(old: OldText) -> Self {
+        let OldText { geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing, .. } = old;
+        let stack = Stack::with(&old.ftl, old.settings);
+        Self { stack, geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing }
+    }
+}
+
+/// For tests, which write images of that version.
+#[cfg(test)]
+impl From<Description> for OldText {
+    fn from(new: Description) -> Self {
+        let Description { geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing, .. } =
+            new;
+        let (ftl, settings) = (new.stack.mapping.name, new.stack.mapping.settings);
+        Self { ftl, settings, geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing }
+    }
+}
+
 /// The header, from the first copy that can be believed.
 pub(super) fn description(file: &File) -> Result<Description, String> {
     let read = |offset| {
         let text = read_text(file, offset, OLD_VERSION)?;
-        serde_json::from_slice(&text).map_err(|error| format!("the header was written by another ftlkit: {error}"))
+        let text: OldText = serde_json::from_slice(&text)
+            .map_err(|error| format!("the header was written by another ftlkit: {error}"))?;
+        Ok(text.into())
     };
     read(0).or_else(|why| read(HEADER_BYTES).map_err(|_| why))
 }

@@ -163,7 +163,7 @@ impl Engine {
             Err(DriveError::NoPower) => self.lose_power(),
             Err(DriveError::Bug(why)) => {
                 self.finish(&request, Reply::Error(Errno::Io, why.clone()), None);
-                Err(LiveError::Bug(format!("{} is at fault: {why}", self.drive.description().ftl)))
+                Err(LiveError::Bug(format!("{} is at fault: {why}", self.drive.description().stack.names())))
             }
         }
     }

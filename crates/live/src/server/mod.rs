@@ -160,13 +160,13 @@ impl Server {
             bytes: drive.len(),
             page_bytes: drive.page_bytes() as u32,
             is_read_only: options.read_only,
-            description: format!("{} on {}", drive.description().ftl, options.image.display()),
+            description: format!("{} on {}", drive.description().stack.names(), options.image.display()),
         };
         let ready = Ready {
             uri: address.uri(tls.is_some()),
             metrics: metrics_at.map(|at| format!("http://{at}/metrics")),
             logical_bytes: drive.len(),
-            ftl: drive.description().ftl.clone(),
+            ftl: drive.description().stack.names(),
             mount_s: drive.now().0 as f64 / 1e9,
             is_read_only: options.read_only,
             findings: drive.findings().sentences(),

@@ -96,7 +96,7 @@ impl Stat {
         });
         let endurance = drive.description().endurance;
         Self {
-            ftl: drive.description().ftl.clone(),
+            ftl: drive.description().stack.names(),
             logical_bytes: drive.len(),
             page_bytes: drive.page_bytes(),
             valid_pages: drive.valid_pages(),

@@ -1,13 +1,12 @@
 //! What the tests share: small images, a server in this process, and a client that can also misbehave.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flash::{Chip, ChipOptions, Full, Geometry, Shape};
-use ftl::{Layout, Timed, Untimed, registry};
+use ftl::{Layout, Stack, Timed, Untimed, registry};
 use live::{Address, ControlRequest, DEFAULT_CLIENTS, FaultRequest, Image, Limits, ServeOptions, Server, call};
 use sim::study::{Capacity, Count, DeviceText};
 
@@ -32,7 +31,7 @@ pub(crate) fn create(folder: &Path, ftl: &str) -> PathBuf {
 pub(crate) fn create_on(folder: &Path, ftl: &str, device: &DeviceText) -> PathBuf {
     let path = folder.join(format!("{ftl}.img"));
     let device = sim::Device::resolve(device, 1).expect("a device");
-    Image::create(&path, &device, ftl, &BTreeMap::new()).expect("an image");
+    Image::create(&path, &device, &Stack::of(ftl)).expect("an image");
     path
 }
 
@@ -108,7 +107,7 @@ pub(crate) fn lasting(scheme: &str) -> u16 {
     };
     let chip: Chip<Full<u64>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout::of(&chip, 512, 1);
-    let ftl = registry::create::<Timed<Chip<Full<u64>>, Untimed>>(scheme, &BTreeMap::new(), &layout).expect("a scheme");
+    let ftl = registry::create::<Timed<Chip<Full<u64>>, Untimed>>(&Stack::of(scheme), &layout).expect("a scheme");
     if ftl.buffered().capacity_pages > 0 { FUA } else { 0 }
 }
 

@@ -1,11 +1,11 @@
 //! Images that are not what they should be: said in words, never a panic, and what is intact stays readable.
 
-use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::common::{Client, Dice, TRIM, create, options, serve, small_device};
+use ftl::Stack;
 use live::{ControlRequest, Image, Server};
 
 /// Every page of the device holds its own number.
@@ -228,11 +228,11 @@ fn an_image_is_never_overwritten_and_a_device_that_does_not_fit_leaves_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let image = create(folder.path(), "page");
     let device = sim::Device::resolve(&small_device(), 1).expect("a device");
-    let again = Image::create(&image, &device, "page", &BTreeMap::new()).expect_err("refused").to_string();
+    let again = Image::create(&image, &device, &Stack::of("page")).expect_err("refused").to_string();
     assert!(again.contains("exists"), "{again}");
     let tight = sim::study::DeviceText { spare: Some(0.01), ..small_device() };
     let device = sim::Device::resolve(&tight, 1).expect("a device");
     let path = folder.path().join("tight.img");
-    assert!(Image::create(&path, &device, "page", &BTreeMap::new()).is_err());
+    assert!(Image::create(&path, &device, &Stack::of("page")).is_err());
     assert!(!path.exists());
 }

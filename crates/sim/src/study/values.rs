@@ -1,8 +1,10 @@
 //! Values of a study that several spellings have: counts, a capacity or `auto`, a parameter as text, number or switch.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
 use trace::units::parse_bytes;
 
@@ -88,6 +90,55 @@ impl Visitor<'_> for CapacityVisitor {
 impl<'de> Deserialize<'de> for Capacity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(CapacityVisitor)
+    }
+}
+
+/// What stands behind a key of an `[[ftl]]` table: a parameter's value, or the table of a part.
+#[derive(Debug)]
+pub(super) enum SettingOrTable {
+    /// Of the mapping.
+    Setting(Setting),
+    /// Of the part that the key names.
+    Table(BTreeMap<String, Setting>),
+}
+
+struct SettingOrTableVisitor;
+
+impl<'de> Visitor<'de> for SettingOrTableVisitor {
+    type Value = SettingOrTable;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a parameter's value (text, a number, true or false), or a table with the parameters of a part of that name")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<SettingOrTable, E> {
+        SettingVisitor.visit_str(text).map(SettingOrTable::Setting)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<SettingOrTable, E> {
+        SettingVisitor.visit_u64(number).map(SettingOrTable::Setting)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<SettingOrTable, E> {
+        SettingVisitor.visit_i64(number).map(SettingOrTable::Setting)
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<SettingOrTable, E> {
+        SettingVisitor.visit_f64(number).map(SettingOrTable::Setting)
+    }
+
+    fn visit_bool<E: de::Error>(self, switch: bool) -> Result<SettingOrTable, E> {
+        SettingVisitor.visit_bool(switch).map(SettingOrTable::Setting)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SettingOrTable, A::Error> {
+        BTreeMap::deserialize(MapAccessDeserializer::new(map)).map(SettingOrTable::Table)
+    }
+}
+
+impl<'de> Deserialize<'de> for SettingOrTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SettingOrTableVisitor)
     }
 }
 

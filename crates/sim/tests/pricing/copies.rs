@@ -4,7 +4,7 @@
 //! The scheme has one entry in RAM, so that every look-up misses; the copies of a translation page lie on two channels of two dies each.
 
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Role, Shape};
-use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Task, Timed, Timing, registry};
+use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Stack, Task, Timed, Timing, registry};
 use sim::{Abilities, Latencies, Pricing, Suspend};
 
 /// RFTL tab. 5, in nanoseconds.
@@ -35,8 +35,7 @@ impl Bench {
         let chip = Chip::new(geometry, &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let settings = [("cmt", "64"), ("cmt_policy", "lru")].iter().chain(settings);
-        let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let ftl = registry::create(scheme, &settings, &layout).expect("accepted");
+        let ftl = registry::create(&Stack::with(scheme, settings.copied()), &layout).expect("accepted");
         let timing = Pricing::able(&geometry, LATENCIES, abilities);
         let mut bench = Self { media: Media::new(Timed { chip, timing }), ftl };
         for lpn in 0..LOGICAL_PAGES {

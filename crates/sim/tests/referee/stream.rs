@@ -5,7 +5,7 @@
 //! follows the one that was done just then.
 
 use flash::{Chip, Geometry, Lean, Lpn};
-use ftl::{Ftl, Layout, Media, Nanos, Op, Request, Span, Task, Timed, Timing, registry};
+use ftl::{Ftl, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
 use sim::Pricing;
 
 /// An operation of a request.
@@ -110,8 +110,8 @@ impl Bench {
     ) -> Self {
         let chip = Chip::new(geometry, &flash::ChipOptions::default());
         let layout = Layout::of(&chip, logical_pages, 1);
-        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        let ftl = registry::create(scheme, &settings, &layout).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        let ftl = registry::create(&Stack::with(scheme, settings.iter().cloned()), &layout)
+            .unwrap_or_else(|error| panic!("{scheme}: {error}"));
         Self { media: Media::new(Timed { chip, timing: Recorder { pricing, priced: Vec::new() } }), ftl }
     }
 

@@ -172,7 +172,7 @@ fn runs_of_one_scheme_are_labelled_by_their_settings() {
     let two = "[[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"dftl\"\ncmt = \"16KiB\"\n[[ftl]]\nname = \"dftl\"\ncmt = \"32KiB\"";
     let results = crate::results(&text(DEVICE, WORKLOAD, two));
     let labels: Vec<_> = results.runs.iter().map(|run| run.label.as_str()).collect();
-    assert_eq!(labels, ["page", "dftl cmt=16KiB", "dftl cmt=32KiB"]);
+    assert_eq!(labels, ["page", "dftl:cmt=16KiB", "dftl:cmt=32KiB"]);
 }
 
 #[test]
