@@ -45,11 +45,16 @@ def test_help_fits_sixty_columns(names: tuple[str, ...], call: Callable[..., Res
     assert max(len(line) for line in call(*names, "--help").stdout.splitlines()) <= 60
 
 
-def test_the_formats_in_help_are_those_that_are_read(msr: Path) -> None:
+def test_the_formats_in_help_are_those_of_errors(msr: Path) -> None:
     with pytest.raises(fk.UserError) as caught:
         fk.trace_info(msr, format="tape")
-    there = set(re.findall(r"`([a-z0-9-]+)`", str(caught.value))) - {"tape", "generated", "columns"}
-    assert set(FORMATS) == there
+    assert set(re.findall(r"`([a-z0-9-]+)`", str(caught.value))) - {"tape", "generated", "columns"} == set(FORMATS)
+
+
+def test_every_format_has_a_row_in_the_docs() -> None:
+    page = Path(__file__).parents[1] / "docs" / "trace-formats.md"
+    rows = [line.split("|")[1] for line in page.read_text().splitlines() if line.startswith("| `")]
+    assert set(FORMATS) <= set(re.findall(r"`([a-z0-9-]+)`", " ".join(rows)))
 
 
 def test_completion_can_be_installed_and_knows_names(call: Callable[..., Result]) -> None:

@@ -2,11 +2,26 @@
 //! that whatever comes out is what a record promises. A reader may refuse anything; it may not panic, hang, or grow. The same for
 //! what a client of the live device says.
 
+use std::sync::LazyLock;
+
 use live::nbd::{self, Command, Export, Header, MAX_PAYLOAD_BYTES, Outcome, Security};
 use trace::{DeviceChoice, FlatTrace, Format, Op, OpenOptions, TimeBackwards, open_bytes};
 
 /// Requests after which an input is left: a few bytes can decompress to millions of lines, which finds nothing new.
 const ENOUGH: usize = 20_000;
+
+/// The format that `FTLKIT_FUZZ_FORMAT` names.
+///
+/// # Panics
+///
+/// If it is not set, or names none.
+pub fn format_asked_for() -> Format {
+    static FORMAT: LazyLock<Format> = LazyLock::new(|| {
+        let name = std::env::var("FTLKIT_FUZZ_FORMAT").expect("FTLKIT_FUZZ_FORMAT names a format, as --format does");
+        name.parse().expect("FTLKIT_FUZZ_FORMAT names a format that is known")
+    });
+    *FORMAT
+}
 
 /// Reads `bytes` as `format`, or as what they are guessed to be.
 pub fn read(format: Option<Format>, bytes: &[u8]) {

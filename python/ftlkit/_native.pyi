@@ -54,6 +54,9 @@ def devices() -> str:
 def workload_presets() -> str:
     """All workload presets (JSON)."""
 
+def trace_formats() -> list[str]:
+    """Name every format of traces that can be read."""
+
 def torture(options_json: str, control: Control, threads: int | None = None) -> str:
     """Try translation layers for a time (JSON: ftl, geometry, seed, seconds, swarm); return what came of it (JSON)."""
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ftlkit._native import UserError, parse_stack, parse_study_toml, workload_presets
+from ftlkit._native import UserError, parse_stack, parse_study_toml, trace_formats, workload_presets
 from ftlkit.words import hint
 
 if TYPE_CHECKING:
@@ -91,11 +91,8 @@ class Options(TraceOptions, total=False):
     """`SCHEME.KEY=VALUE` or `SECTION.KEY=VALUE`, as after `--set`."""
 
 
-FORMATS = (
-    "msr", "spc", "systor17", "alibaba", "tencent", "fiu", "etw", "vscsi", "blkparse", "fio", "disksim", "ssdsim",
-    "mqsim", "libcachesim-csv", "csv", "parquet",
-)  # fmt: skip
-"""Names of the formats of traces; a test holds them against those that the simulator reads."""
+FORMATS = tuple(trace_formats())
+"""Names of the formats of traces."""
 
 SECTIONS = ("device", "workload", "host", "run")
 

@@ -51,6 +51,12 @@ fn causes() -> PyResult<String> {
     Ok(to_json(&all.to_vec())?)
 }
 
+/// The names of all formats of traces.
+#[pyfunction]
+fn trace_formats() -> Vec<&'static str> {
+    trace::Format::ALL.iter().map(|format| format.name()).collect()
+}
+
 fn words(name: &str, source: &str, description: &str) -> [(&'static str, Value); 3] {
     [("name", json!(name)), ("source", json!(source)), ("description", json!(description))]
 }
@@ -72,5 +78,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(causes, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
-    module.add_function(wrap_pyfunction!(workload_presets, module)?)
+    module.add_function(wrap_pyfunction!(workload_presets, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_formats, module)?)
 }

@@ -66,6 +66,7 @@ struct Request {
     device: u64,
 }
 
+/// Adds a line of a format, if there is one here.
 fn line(format: Format, request: &Request, out: &mut Vec<u8>) {
     let Request { number, ticks, is_read, sector, sectors, device } = *request;
     let (offset, size) = (sector * 512, sectors * 512);
@@ -109,13 +110,13 @@ fn line(format: Format, request: &Request, out: &mut Vec<u8>) {
         Format::Ssdsim | Format::Mqsim => format!("{} {device} {sector} {sectors} {one_for_read}", ticks * 100),
         Format::LibcachesimCsv => format!("1,{},{},{size},{sector}", 33_898 + s, if is_read { "28" } else { "2a" }),
         Format::Csv => format!("{},{},{offset},{size},0,hm_{device}", ticks * 100, word.to_lowercase()),
-        Format::Vscsi | Format::Parquet | Format::Columns | Format::Generated => unreachable!("not a case here"),
+        _ => return,
     };
     out.extend_from_slice(text.as_bytes());
     out.push(b'\n');
 }
 
-/// A trace of about `size` bytes.
+/// A trace of about `size` bytes; nothing of a format without a line here.
 fn text(format: Format, size: usize) -> Vec<u8> {
     let mut dice = Dice(1);
     let mut out = Vec::with_capacity(size + 200);
@@ -133,10 +134,14 @@ fn text(format: Format, size: usize) -> Vec<u8> {
             sectors: 8 << dice.below(5),
             device: dice.below(4),
         };
+        let before = out.len();
         if format == Format::Vscsi {
             vscsi(&request, &mut out);
         } else {
             line(format, &request, &mut out);
+        }
+        if out.len() == before {
+            return Vec::new();
         }
         number += 1;
     }
@@ -157,7 +162,7 @@ fn cases() -> Vec<Case> {
         text: text(format, size).into(),
         options: OpenOptions::with_format(format),
     };
-    Format::ALL.into_iter().filter(|&format| format != Format::Parquet).map(case).collect()
+    Format::ALL.iter().copied().map(case).filter(|case| !case.text.is_empty()).collect()
 }
 
 /// Number and hash (FNV-1a over all fields) of the requests.

@@ -9,130 +9,206 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A trace format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// MSR Cambridge.
-    Msr,
-    /// SPC, as the `UMass` repository has it.
-    Spc,
-    /// Systor '17 (enterprise VDI).
-    Systor17,
-    /// Alibaba block traces.
-    Alibaba,
-    /// Tencent block storage.
-    Tencent,
-    /// FIU (Florida International University).
-    Fiu,
-    /// Event Tracing for Windows as text (SNIA: Exchange, `DevDiv`, TPC-E).
-    Etw,
-    /// `CloudPhysics` vscsi, versions 1 and 2, binary.
-    Vscsi,
-    /// Text output of blkparse.
-    Blkparse,
-    /// fio iolog, versions 2 and 3.
-    Fio,
-    /// `DiskSim` ASCII.
-    Disksim,
-    /// `SSDsim`.
-    Ssdsim,
-    /// `MQSim` ASCII.
-    Mqsim,
-    /// The CSV of `libCacheSim`.
-    LibcachesimCsv,
-    /// Delimited text whose columns the user names.
-    Columns,
-    /// Our own, as text: what `convert` writes.
-    Csv,
-    /// Our own, as columns: what `convert` writes.
-    Parquet,
-    /// Not a file: made by a generator.
-    Generated,
+use Addresses::{InBytes, InSectors, Sure};
+
+/// What is known of a format: all but how a line of it reads, which is its reader's (`read/`).
+struct About {
+    name: &'static str,
+    columns: &'static str,
+    time: TimeUnit,
+    addresses: Addresses,
+}
+
+/// What a format counts addresses in, and whether its lines show it.
+#[derive(Clone, Copy)]
+pub(crate) enum Addresses {
+    /// Lines tell the format, so nobody mistakes bytes for sectors.
+    Sure,
+    /// Lines of plain numbers, addresses and sizes in bytes; and its columns with the unit (`UNIT`, `TIME`) left open.
+    InBytes(&'static str),
+    /// The same with addresses in sectors.
+    InSectors(&'static str, Sizes),
+}
+
+/// What a format with addresses in sectors counts sizes in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// Bytes.
+    InBytes,
+    /// Sectors.
+    InSectors,
+}
+
+/// Five numbers, as the simulators have them.
+const FIVE_NUMBERS: Addresses = InSectors("time:TIME, device, offset:UNIT, size:UNIT, op:1=read", Sizes::InSectors);
+
+/// The list: a row for each format, first those that files can have.
+macro_rules! formats {
+    (files: { $($(#[doc = $doc:literal])+ $file:ident = $about:expr;)+ } others: { $($(#[doc = $else:literal])+ $other:ident = $rest:expr;)+ }) => {
+        /// A trace format.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Format {
+            $($(#[doc = $doc])+ $file,)+
+            $($(#[doc = $else])+ $other,)+
+        }
+
+        impl Format {
+            /// Every format that a file can have.
+            pub const ALL: &[Self] = &[$(Self::$file),+];
+
+            const fn about(self) -> About {
+                match self {
+                    $(Self::$file => $about,)+
+                    $(Self::$other => $rest,)+
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    files: {
+        /// MSR Cambridge.
+        Msr = About {
+            name: "msr",
+            columns: "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+            time: TimeUnit::HundredNs,
+            addresses: InBytes("time:TIME, -, device, op, offset:UNIT, size:UNIT, ..."),
+        };
+        /// SPC, as the `UMass` repository has it.
+        Spc = About {
+            name: "spc",
+            columns: "ASU,LBA,Size,Opcode,Timestamp[,…]",
+            time: TimeUnit::S,
+            addresses: InSectors("device, offset:UNIT, size:B, op, time:TIME, ...", Sizes::InBytes),
+        };
+        /// Systor '17 (enterprise VDI).
+        Systor17 = About {
+            name: "systor17",
+            columns: "Timestamp,Response,IOType,LUN,Offset,Size",
+            time: TimeUnit::S,
+            addresses: InBytes("time:TIME, -, op, device, offset:UNIT, size:UNIT"),
+        };
+        /// Alibaba block traces.
+        Alibaba = About {
+            name: "alibaba",
+            columns: "device_id,opcode,offset,length,timestamp",
+            time: TimeUnit::Us,
+            addresses: InBytes("device, op, offset:UNIT, size:UNIT, time:TIME"),
+        };
+        /// Tencent block storage.
+        Tencent = About {
+            name: "tencent",
+            columns: "Timestamp,Offset,Size,IOType,VolumeID",
+            time: TimeUnit::S,
+            addresses: InSectors("time:TIME, offset:UNIT, size:UNIT, op:0=read, device", Sizes::InSectors),
+        };
+        /// FIU (Florida International University).
+        Fiu = About {
+            name: "fiu",
+            columns: "ts pid process lba size rw major minor md5",
+            time: TimeUnit::Ns,
+            addresses: InSectors("time:TIME, -, -, offset:UNIT, size:UNIT, op, -, -, -", Sizes::InSectors),
+        };
+        /// Event Tracing for Windows as text (SNIA: Exchange, `DevDiv`, TPC-E).
+        Etw = About {
+            name: "etw",
+            columns: "DiskRead|DiskWrite, TimeStamp, Process (PID), TID, Irp, ByteOffset, IOSize, ElapsedTime, DiskNum, …",
+            time: TimeUnit::Us,
+            addresses: Sure,
+        };
+        /// `CloudPhysics` vscsi, versions 1 and 2, binary.
+        Vscsi = About {
+            name: "vscsi",
+            columns: "binary records of 32 (version 1) or 40 (version 2) bytes",
+            time: TimeUnit::Us,
+            addresses: Sure,
+        };
+        /// Text output of blkparse.
+        Blkparse = About {
+            name: "blkparse",
+            columns: "maj,min cpu seq time pid action rwbs sector + sectors [process]",
+            time: TimeUnit::S,
+            addresses: Sure,
+        };
+        /// fio iolog, versions 2 and 3.
+        Fio = About {
+            name: "fio",
+            columns: "file action offset length (version 2) or time file action offset length (version 3)",
+            time: TimeUnit::Us,
+            addresses: Sure,
+        };
+        /// `DiskSim` ASCII.
+        Disksim = About {
+            name: "disksim",
+            columns: "time device block blocks flags",
+            time: TimeUnit::Ms,
+            addresses: FIVE_NUMBERS,
+        };
+        /// `SSDsim`.
+        Ssdsim = About {
+            name: "ssdsim",
+            columns: "time device sector sectors operation",
+            time: TimeUnit::Ns,
+            addresses: FIVE_NUMBERS,
+        };
+        /// `MQSim` ASCII.
+        Mqsim = About {
+            name: "mqsim",
+            columns: "time device sector sectors type",
+            time: TimeUnit::Ns,
+            addresses: FIVE_NUMBERS,
+        };
+        /// The CSV of `libCacheSim`.
+        LibcachesimCsv = About {
+            name: "libcachesim-csv",
+            columns: "version,time,op,size,lbn",
+            time: TimeUnit::S,
+            addresses: Sure,
+        };
+        /// Our own, as text: what `convert` writes.
+        Csv = About {
+            name: "csv",
+            columns: "time_ns,op,offset,length,stream,device",
+            time: TimeUnit::Ns,
+            addresses: Sure,
+        };
+        /// Our own, as columns: what `convert` writes.
+        Parquet = About {
+            name: "parquet",
+            columns: "columns time_ns, op, offset, length and, optionally, device and stream",
+            time: TimeUnit::Ns,
+            addresses: Sure,
+        };
+    }
+    others: {
+        /// Delimited text whose columns the user names.
+        Columns = About { name: "columns", columns: "the columns that were named", time: TimeUnit::Ns, addresses: Sure };
+        /// Not a file: made by a generator.
+        Generated = About { name: "generated", columns: "no columns", time: TimeUnit::Ns, addresses: Sure };
+    }
 }
 
 impl Format {
-    /// Every format that a file can have.
-    pub const ALL: [Self; 16] = [
-        Self::Msr,
-        Self::Spc,
-        Self::Systor17,
-        Self::Alibaba,
-        Self::Tencent,
-        Self::Fiu,
-        Self::Etw,
-        Self::Vscsi,
-        Self::Blkparse,
-        Self::Fio,
-        Self::Disksim,
-        Self::Ssdsim,
-        Self::Mqsim,
-        Self::LibcachesimCsv,
-        Self::Csv,
-        Self::Parquet,
-    ];
-
     /// The name, as `--format` takes it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Msr => "msr",
-            Self::Spc => "spc",
-            Self::Systor17 => "systor17",
-            Self::Alibaba => "alibaba",
-            Self::Tencent => "tencent",
-            Self::Fiu => "fiu",
-            Self::Etw => "etw",
-            Self::Vscsi => "vscsi",
-            Self::Blkparse => "blkparse",
-            Self::Fio => "fio",
-            Self::Disksim => "disksim",
-            Self::Ssdsim => "ssdsim",
-            Self::Mqsim => "mqsim",
-            Self::LibcachesimCsv => "libcachesim-csv",
-            Self::Columns => "columns",
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-            Self::Generated => "generated",
-        }
+        self.about().name
     }
 
     /// What a record of it looks like, for help and errors.
     pub const fn columns(self) -> &'static str {
-        match self {
-            Self::Msr => "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
-            Self::Spc => "ASU,LBA,Size,Opcode,Timestamp[,…]",
-            Self::Systor17 => "Timestamp,Response,IOType,LUN,Offset,Size",
-            Self::Alibaba => "device_id,opcode,offset,length,timestamp",
-            Self::Tencent => "Timestamp,Offset,Size,IOType,VolumeID",
-            Self::Fiu => "ts pid process lba size rw major minor md5",
-            Self::Etw => {
-                "DiskRead|DiskWrite, TimeStamp, Process (PID), TID, Irp, ByteOffset, IOSize, ElapsedTime, DiskNum, …"
-            }
-            Self::Vscsi => "binary records of 32 (version 1) or 40 (version 2) bytes",
-            Self::Blkparse => "maj,min cpu seq time pid action rwbs sector + sectors [process]",
-            Self::Fio => "file action offset length (version 2) or time file action offset length (version 3)",
-            Self::Disksim => "time device block blocks flags",
-            Self::Ssdsim => "time device sector sectors operation",
-            Self::Mqsim => "time device sector sectors type",
-            Self::LibcachesimCsv => "version,time,op,size,lbn",
-            Self::Columns => "the columns that were named",
-            Self::Csv => "time_ns,op,offset,length,stream,device",
-            Self::Parquet => "columns time_ns, op, offset, length and, optionally, device and stream",
-            Self::Generated => "no columns",
-        }
+        self.about().columns
     }
 
     /// The unit of its times unless `--time-unit` says otherwise.
     pub const fn time_unit(self) -> TimeUnit {
-        match self {
-            Self::Msr => TimeUnit::HundredNs,
-            Self::Spc | Self::Systor17 | Self::Tencent | Self::Blkparse | Self::LibcachesimCsv => TimeUnit::S,
-            Self::Alibaba | Self::Etw | Self::Vscsi | Self::Fio => TimeUnit::Us,
-            Self::Disksim => TimeUnit::Ms,
-            Self::Fiu | Self::Ssdsim | Self::Mqsim | Self::Columns | Self::Csv | Self::Parquet | Self::Generated => {
-                TimeUnit::Ns
-            }
-        }
+        self.about().time
+    }
+
+    /// What it counts addresses in.
+    pub(crate) const fn addresses(self) -> Addresses {
+        self.about().addresses
     }
 }
 
@@ -147,7 +223,8 @@ impl FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self, String> {
         Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|format| format.name() == name)
             .ok_or_else(|| format!("unknown trace format {name:?}; known are {}", list()))
     }
@@ -155,7 +232,7 @@ impl FromStr for Format {
 
 /// All formats in a sentence.
 pub(crate) fn list() -> String {
-    Format::ALL.map(Format::name).join(", ")
+    Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// The unit in which a trace counts time.
@@ -227,7 +304,7 @@ mod tests {
 
     #[test]
     fn names_go_both_ways_and_serde_agrees_with_them() {
-        for format in Format::ALL {
+        for &format in Format::ALL {
             assert_eq!(format.name().parse::<Format>(), Ok(format));
             assert_eq!(serde_json::to_value(format).unwrap(), format.name());
         }

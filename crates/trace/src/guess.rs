@@ -162,7 +162,7 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
     let lines = sample.lines();
     let mut readings: Vec<Reading> = Vec::new();
     if !sample.bytes.contains(&0) {
-        readings = Format::ALL.into_iter().filter_map(|format| Reading::of(format, &lines, options)).collect();
+        readings = Format::ALL.iter().copied().filter_map(|format| Reading::of(format, &lines, options)).collect();
     }
     let best = readings.iter().map(|reading| reading.share).fold(0.0, f64::max);
     readings.retain(|reading| reading.share >= LEAST_SHARE && reading.share >= CLOSE * best);

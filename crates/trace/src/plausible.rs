@@ -3,7 +3,7 @@
 //! A line of five numbers reads as sectors or as bytes, and either way gives a result. So the guess of a format is doubted where the
 //! numbers look like the other unit, and refused with both readings. A format that the user names is never doubted.
 
-use crate::format::{Format, TimeUnit};
+use crate::format::{Addresses, Format, Sizes, TimeUnit};
 use crate::record::{Op, Record};
 
 const SECTOR: u64 = 512;
@@ -18,29 +18,6 @@ const LARGEST_MEAN: u64 = 1 << 20;
 /// An address beyond this is doubted, bytes: twice the largest drive that is sold.
 const LARGEST_DEVICE: u64 = 1 << 48;
 
-/// What a format counts addresses in, and its columns with the unit left open.
-struct Positional {
-    in_sectors: bool,
-    columns: &'static str,
-}
-
-fn positional(format: Format) -> Option<Positional> {
-    let (in_sectors, columns) = match format {
-        Format::Disksim | Format::Ssdsim | Format::Mqsim => {
-            (true, "time:TIME, device, offset:UNIT, size:UNIT, op:1=read")
-        }
-        Format::Tencent => (true, "time:TIME, offset:UNIT, size:UNIT, op:0=read, device"),
-        Format::Fiu => (true, "time:TIME, -, -, offset:UNIT, size:UNIT, op, -, -, -"),
-        Format::Msr => (false, "time:TIME, -, device, op, offset:UNIT, size:UNIT, ..."),
-        Format::Alibaba => (false, "device, op, offset:UNIT, size:UNIT, time:TIME"),
-        Format::Systor17 => (false, "time:TIME, -, op, device, offset:UNIT, size:UNIT"),
-        // Sectors for the address, bytes for the size.
-        Format::Spc => (true, "device, offset:UNIT, size:B, op, time:TIME, ..."),
-        _ => return None,
-    };
-    Some(Positional { in_sectors, columns })
-}
-
 /// Why a reading is doubted, and the other one.
 pub(crate) struct Doubt {
     /// A clause.
@@ -51,14 +28,18 @@ pub(crate) struct Doubt {
 
 /// Whether requests that were read as `format` with times in `unit` are doubted.
 pub(crate) fn doubt(format: Format, unit: TimeUnit, requests: &[Record], shift_bytes: u64) -> Option<Doubt> {
-    let Positional { in_sectors, columns } = positional(format)?;
+    let (columns, in_sectors, has_size_in_sectors) = match format.addresses() {
+        Addresses::Sure => return None,
+        Addresses::InBytes(columns) => (columns, false, false),
+        Addresses::InSectors(columns, sizes) => (columns, true, sizes == Sizes::InSectors),
+    };
     let requests: Vec<&Record> = requests.iter().filter(|record| record.op != Op::Flush).collect();
     if requests.is_empty() {
         return None;
     }
     let mean = requests.iter().map(|record| u64::from(record.length)).sum::<u64>() / requests.len() as u64;
     let end = requests.iter().map(|record| record.end() - shift_bytes).max()?;
-    let (has_size_in_sectors, numbers) = (format != Format::Spc, SECTOR * SECTOR);
+    let numbers = SECTOR * SECTOR;
     let in_bytes = |record: &&Record| {
         (record.offset - shift_bytes).is_multiple_of(numbers)
             && (!has_size_in_sectors || u64::from(record.length).is_multiple_of(numbers))

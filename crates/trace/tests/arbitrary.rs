@@ -114,7 +114,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in bytes(), options in options()) {
-        for format in Format::ALL {
+        for &format in Format::ALL {
             read(&bytes, &OpenOptions { format: Some(format), ..options.clone() })?;
         }
     }

@@ -69,7 +69,7 @@ fn an_empty_file_whatever_format_is_forced() {
     let folder = Folder::new();
     let path = folder.file("empty", b"");
     says(&error(&path, &OpenOptions::default()), &path, &["the file is empty", "copied completely"]);
-    for format in Format::ALL {
+    for &format in Format::ALL {
         says(&error(&path, &OpenOptions::with_format(format)), &path, &["the file is empty"]);
     }
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -90,7 +90,7 @@ fn binary_garbage_whatever_format_is_forced() {
         .collect();
     let path = folder.file("garbage", &garbage);
     says(&error(&path, &OpenOptions::default()), &path, &["fits no format that is known here", "It is binary"]);
-    for format in Format::ALL {
+    for &format in Format::ALL {
         let error = error(&path, &OpenOptions::with_format(format));
         says(&error, &path, &["--format"]);
         assert!(error.chars().all(|character| !character.is_control()), "{error}");
@@ -101,7 +101,7 @@ fn binary_garbage_whatever_format_is_forced() {
 fn a_format_forced_on_another() {
     let folder = Folder::new();
     let path = folder.file("web.csv", LINE.repeat(10).as_bytes());
-    for format in Format::ALL.into_iter().filter(|&format| format != Format::Msr) {
+    for format in Format::ALL.iter().copied().filter(|&format| format != Format::Msr) {
         let error = error(&path, &OpenOptions::with_format(format));
         says(&error, &path, &["--format"]);
     }
