@@ -132,6 +132,13 @@ formats! {
             time: TimeUnit::S,
             addresses: Sure,
         };
+        /// Output of biosnoop, of bcc.
+        Biosnoop = About {
+            name: "biosnoop",
+            columns: "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)",
+            time: TimeUnit::S,
+            addresses: Sure,
+        };
         /// fio iolog, versions 2 and 3.
         Fio = About {
             name: "fio",

@@ -234,6 +234,10 @@ mod tests {
             Format::Blkparse
         );
         assert_eq!(guessed("fio version 2 iolog\n/dev/sda add\n/dev/sda write 0 4096\n"), Format::Fio);
+        assert_eq!(
+            guessed("TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n0.1 p 1 sda W 8 512 0.7\n"),
+            Format::Biosnoop
+        );
         assert_eq!(guessed("13.191135\t30\t0\t5\t1\n17.829285\t20\t576560\t6\t1\n"), Format::Disksim);
         assert_eq!(guessed("version,time,op,size,lbn\n1,500,2a,512,1000\n"), Format::LibcachesimCsv);
         assert_eq!(guessed("time_ns,op,offset,length,stream,device\n5,write,0,4096,0,a\n"), Format::Csv);

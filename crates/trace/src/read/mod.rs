@@ -5,6 +5,7 @@
 //! sources of their own.
 
 mod alibaba;
+mod biosnoop;
 mod blkparse;
 mod columns;
 pub(crate) mod csv;
@@ -72,6 +73,7 @@ pub(crate) fn layout(format: Format, options: &OpenOptions) -> Option<Box<dyn La
         Format::Fiu => Box::new(fiu::Fiu::new(unit)),
         Format::Etw => Box::new(etw::Etw::new(unit)),
         Format::Blkparse => Box::new(blkparse::Blkparse::new(unit, options.blkparse_action)),
+        Format::Biosnoop => Box::new(biosnoop::Biosnoop::new(unit)),
         Format::Fio => Box::new(fio::Fio::new(unit)),
         Format::Disksim => Box::new(disksim::Disksim::new(unit)),
         Format::Ssdsim | Format::Mqsim => Box::new(simulator::Simulator::new(unit)),

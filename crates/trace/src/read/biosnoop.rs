@@ -1,0 +1,93 @@
+//! The tool biosnoop of bcc: `TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)`.
+//!
+//! Seconds since the first request; the sector is one of 512 B, the size in bytes. The process name may hold blanks, so the fields
+//! behind it are counted from the end of the line; `-Q` puts the time in the queue before the latency. The time is that of
+//! the *completion*: arrivals are earlier by the latency, which differs between requests.
+
+use super::fault::Fault;
+use super::fields::{Blanks, sectors};
+use super::source::Raw;
+use super::{Layout, Parsed, device, number, read_or_write};
+use crate::devices::Devices;
+use crate::format::TimeUnit;
+
+/// The layout, counting time in a given unit.
+pub(super) struct Biosnoop {
+    unit: TimeUnit,
+}
+
+/// Fields behind the process name; with `-Q` there is one more.
+const BEHIND: usize = 6;
+const NAMES: [&str; BEHIND] = ["the pid", "the disk", "the type", "the sector", "the bytes", "the latency"];
+
+impl Biosnoop {
+    pub(super) fn new(unit: TimeUnit) -> Self {
+        Self { unit }
+    }
+}
+
+impl Layout for Biosnoop {
+    fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
+        if line.starts_with(b"TIME(s)") {
+            return Ok(Parsed::Other("header lines"));
+        }
+        let mut fields = Blanks::new(line);
+        let time_ns = fields.time("the time", self.unit)?;
+        fields.next("the process")?;
+        let mut last = [&b""[..]; BEHIND + 1];
+        let mut count = 0;
+        while let Some(field) = fields.next_if_any() {
+            last.rotate_left(1);
+            last[BEHIND] = field;
+            count += 1;
+        }
+        if count < BEHIND {
+            return Err(Fault::missing(NAMES[count]));
+        }
+        let with_queue = count > BEHIND && read_or_write(NAMES[2], last[2]).is_ok();
+        let [_, disk, kind, sector, bytes, ..] = &last[usize::from(!with_queue)..] else {
+            return Err(Fault::missing(NAMES[BEHIND - 1]));
+        };
+        let whole =
+            |at: usize, field| number::whole(field).map_err(|expected| Fault::field(NAMES[at], field, expected));
+        let op = read_or_write(NAMES[2], kind)?;
+        let (offset, length) = (sectors(NAMES[3], whole(3, sector)?)?, whole(4, bytes)?);
+        if length == 0 {
+            return Ok(Parsed::Other("requests without data"));
+        }
+        Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device(devices, disk)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{error, record, records};
+    use crate::format::Format::Biosnoop;
+    use crate::record::{Op, Record};
+
+    #[test]
+    fn seconds_sectors_bytes_and_disks() {
+        let text = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n\
+            0.000004    supervise      1950   xvda1   W 13092560   4096      0.74\n\
+            0.000178    Chrome IO W 2  1950   sdb     R 8          512       0.61\n";
+        let (records, devices) = records(Biosnoop, text);
+        assert_eq!(devices, ["xvda1", "sdb"]);
+        assert_eq!(records[0], record(0, Op::Write, 13_092_560 * 512, 4096));
+        assert_eq!(records[1], Record { device: 1, ..record(174_000, Op::Read, 8 * 512, 512) });
+    }
+
+    #[test]
+    fn the_time_in_the_queue_may_stand_before_the_latency() {
+        let text = "TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n\
+            1.5 jbd2/nvme0n1-8 174 nvme0n1 W 22112440 4096 0.02 1.74\n";
+        let (records, devices) = records(Biosnoop, text);
+        assert_eq!((records[0], devices), (record(0, Op::Write, 22_112_440 * 512, 4096), vec!["nvme0n1".into()]));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(error(Biosnoop, "1 p 7 sda X 8 512 1").contains("the type is `X`"));
+        assert!(error(Biosnoop, "1 p 7 sda W -8 512 1").contains("the sector is `-8`"));
+        assert!(error(Biosnoop, "1 p 7 sda W 8 512").contains("ends before the latency"));
+    }
+}
