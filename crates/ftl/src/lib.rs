@@ -15,6 +15,7 @@ mod scheme;
 mod stack;
 mod tally;
 mod timing;
+pub mod wear;
 
 pub use cause::{Cause, CauseFacts, Work};
 pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
@@ -22,7 +23,8 @@ pub use media::{Content, Label, Media};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use ram::{AccessDelays, RamPage, RamPages};
 pub use registry::{Entry, PartKind};
-pub use scheme::{Buffered, Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
+pub use scheme::{Buffered, Evacuated, Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
 pub use stack::{Part, Settings, Stack};
 pub use tally::{Note, Tally};
 pub use timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};
+pub use wear::choice::Wear;

@@ -3,7 +3,7 @@
 use flash::{Flash, Geometry, Lbn, Lpn, Pbn, ProgramOrder};
 use serde::Serialize;
 
-use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, RecoverError, Values};
+use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, RecoverError, Values, Wear};
 
 /// A host request in pages. Whole, since many schemes classify by size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +108,28 @@ pub trait Ftl<D: Device>: Send {
     }
 }
 
+/// What became of a block that was to be emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evacuated {
+    /// It has been erased since, or was; what it held lies elsewhere.
+    Done,
+    /// It turned out to fail: what it held lies elsewhere, and it is marked bad.
+    Retired,
+    /// It is as it was, and why.
+    Later(Later),
+}
+
+/// Why a block cannot be emptied now, and so for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Later {
+    /// It is bad, and stays so.
+    IsBad,
+    /// The device is read-only, and stays so.
+    ReadOnly,
+    /// There is no free block to move anything to, since blocks have failed: ask again after the next write that is served.
+    NoRoom,
+}
+
 /// How far ahead a request is foreseen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foresight {
@@ -182,6 +204,8 @@ pub struct Layout {
     pub in_use: bool,
     /// Seed of whatever a scheme draws at random, derived by name from the run's seed.
     pub seed: u64,
+    /// How wear is levelled.
+    pub wear: Wear,
 }
 
 impl Layout {
@@ -189,7 +213,15 @@ impl Layout {
     pub fn of(chip: &impl Flash, logical_pages: u32, seed: u64) -> Self {
         let geometry = *chip.geometry();
         let good_blocks = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| !chip.is_bad(pbn)).collect();
-        Self { geometry, logical_pages, good_blocks, program_order: chip.program_order(), in_use: false, seed }
+        Self {
+            geometry,
+            logical_pages,
+            good_blocks,
+            program_order: chip.program_order(),
+            in_use: false,
+            seed,
+            wear: Wear::default(),
+        }
     }
 
     /// The same layout for a device that holds data already.

@@ -9,7 +9,7 @@
 //! this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
 use flash::{ChipOptions, Geometry, PastEndurance, Pbn, Shape};
-use ftl::Layout;
+use ftl::{Layout, Wear};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use trace::generate::seed;
@@ -84,6 +84,7 @@ impl Device {
             program_order: self.chip.program_order,
             in_use: false,
             seed: self.seed,
+            wear: Wear::default(),
         }
     }
 

@@ -63,7 +63,7 @@
 use flash::Lpn;
 
 use crate::parameter::joined;
-use crate::parts::blocks::channel_status;
+use crate::parts::blocks::channel_status::{self, list_valid};
 use crate::parts::buffer::write_buffer::{self, Locality, Waiting, WriteBuffer};
 use crate::parts::demand::machine::{self, DemandPaged, OWN};
 use crate::parts::demand::mapping_cache::{self, MappingCache};
@@ -71,6 +71,7 @@ use crate::parts::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
 use crate::parts::pages::page_mapped::{HOST, PageMapped};
 use crate::parts::pages::page_space::Stream;
 use crate::parts::pages::placement::Placement;
+use crate::wear::policy::Purpose;
 use crate::{
     AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Gauge,
     Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
@@ -96,7 +97,7 @@ impl DemandScheme for Map {
         header: include_str!("bdb.rs"),
     };
 
-    const STREAMS: usize = OWN + 1;
+    const STREAMS: &'static [Purpose] = &[Purpose::Data, Purpose::Collected, Purpose::Translation, Purpose::Data];
 
     type Cache = MappingCache;
 
@@ -143,9 +144,16 @@ impl Bdb {
     /// Whether a buffer is to be written down: it has no room, or a random page for each valid channel.
     fn is_full<D: Device>(&mut self, media: &Media<D>, locality: Locality) -> bool {
         let waiting = self.buffer.of(locality).len();
-        self.paged.space().list_valid_channels(media, self.wear_gap, &mut self.valid_channels);
+        self.list_valid_channels(media);
         let has_one_each = locality == Locality::Random && waiting >= self.valid_channels.len();
         has_one_each || waiting >= self.buffer.room(locality)
+    }
+
+    /// The channels that a random write may go to now.
+    fn list_valid_channels<D: Device>(&mut self, media: &Media<D>) {
+        let is_collecting = |channel| media.is_collecting(channel);
+        let most_erases = self.paged.blocks().most_erases();
+        list_valid(most_erases, is_collecting, self.wear_gap, &mut self.valid_channels);
     }
 
     /// A page that comes replaces the version that waits.
@@ -164,7 +172,7 @@ impl Bdb {
 
     /// Writes everything in a buffer to flash. What could not be written stays.
     fn write_down<D: Device>(&mut self, media: &mut Media<D>, locality: Locality) -> Result<(), FtlError> {
-        self.paged.space().list_valid_channels(media, self.wear_gap, &mut self.valid_channels);
+        self.list_valid_channels(media);
         media.together(self.buffer.of(locality).to_vec(), |media, Waiting { lpn, page }| {
             media.spend(self.buffer.delays().read);
             let data = media.ram().get(page).clone();
@@ -220,7 +228,7 @@ impl<D: Device> Ftl<D> for Bdb {
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
-            self.paged.space().spares().admit()?;
+            self.paged.blocks().spares().admit()?;
             if let Some(locality) = self.buffer.sort_previous(lpn) {
                 media.spend(self.buffer.delays().read + self.buffer.delays().write);
                 if self.is_full(media, locality) {

@@ -48,9 +48,11 @@ use std::collections::BTreeSet;
 use flash::{Lbn, Lpn, Pbn, Role};
 
 use crate::parts::blocks::data_blocks::{DataBlocks, data_label};
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::recovery::block_recovery::{Claims, Twin, finished};
 use crate::parts::recovery::scan::Scanned;
 use crate::parts::recovery::trims::Trims;
+use crate::wear::policy::{Ask, Purpose};
 use crate::{
     BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Label, Layout, Media, Note,
     RecoverError, Request, Scheme, Spares, Values,
@@ -59,6 +61,7 @@ use crate::{
 /// Pure block-level mapping.
 pub struct Block {
     data: DataBlocks,
+    blocks: Blocks,
     trims: Trims,
     good_blocks: usize,
     logical_blocks: u32,
@@ -76,7 +79,8 @@ impl Scheme for Block {
     fn format(layout: &Layout, _values: &Values) -> Result<Self, ConfigError> {
         let spares = DataBlocks::require(layout, "block", 1, "one to copy into")?;
         Ok(Self {
-            data: DataBlocks::new(layout, spares),
+            data: DataBlocks::new(layout),
+            blocks: Blocks::new(layout, spares),
             trims: Trims::default(),
             good_blocks: layout.good_blocks.len(),
             logical_blocks: layout.logical_blocks(),
@@ -86,18 +90,18 @@ impl Scheme for Block {
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut block = Self::format(&layout.in_use(), values)?;
         let scanned = Scanned::of(media, layout)?;
-        block.data.nothing_free();
+        block.blocks.nothing_free(media, layout);
         let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
         let mut saved = Vec::new();
         for (lbn, claims) in Claims::of(&scanned, layout).by_block {
             let Some((home, twins)) = finished(&claims, &scanned, layout) else { continue };
             free.remove(&home.block);
             let current = home.pages.keys().map(|&lpn| Lpn::new(lpn)).chain(twins.iter().map(|twin| twin.lpn));
-            block.data.adopt(lbn, home.block, current);
+            block.data.adopt(&mut block.blocks, lbn, home.block, current);
             free.retain(|pbn| twins.iter().all(|twin| layout.geometry.block_of(twin.at) != *pbn));
             saved.push((lbn, twins));
         }
-        media.together(free, |media, pbn| block.data.retire(media, pbn))?;
+        media.together(free, |media, pbn| block.retire(media, pbn))?;
         saved.into_iter().try_for_each(|(lbn, twins)| block.save(media, lbn, &twins))?;
         Ok(block)
     }
@@ -115,7 +119,7 @@ impl<D: Device> Ftl<D> for Block {
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        self.data.spares().admit()?;
+        self.blocks.spares().admit()?;
         media.together(request.block_runs(self.data.geometry()), |media, run| {
             self.write_run(media, run.lbn, run.first, &data[run.position..run.position + run.pages as usize])
         })
@@ -133,7 +137,7 @@ impl<D: Device> Ftl<D> for Block {
             if self.data.pages_of(run.lbn).all(|(_, lpn)| !self.data.is_current(lpn))
                 && let Some(pbn) = self.data.remap(run.lbn, None)
             {
-                media.because(Cause::Collection, |media| self.data.retire(media, pbn))?;
+                media.because(Cause::Collection, |media| self.retire(media, pbn))?;
             }
         }
         Ok(())
@@ -141,7 +145,7 @@ impl<D: Device> Ftl<D> for Block {
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         if !self.trims.pending_runs().is_empty() {
-            self.data.spares().admit()?;
+            self.blocks.spares().admit()?;
         }
         for (first, extent) in self.trims.pending_runs() {
             for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
@@ -156,16 +160,16 @@ impl<D: Device> Ftl<D> for Block {
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.data.check(media, "I1", "I2")?;
-        let known = self.data.mapped_blocks() + self.data.free_blocks();
-        let good = self.data.accounted_for(self.good_blocks);
+        self.data.check(media, &self.blocks, "I1", "I2")?;
+        let known = self.data.mapped_blocks() + self.blocks.free();
+        let good = self.blocks.accounted_for(self.good_blocks);
         BrokenInvariant::unless(good.is_none_or(|good| known == good), "I3", || {
             format!("{known} blocks are mapped or free, but the device has {good:?} good ones")
         })
     }
 
     fn spares(&self) -> Spares {
-        self.data.spares()
+        self.blocks.spares()
     }
 
     fn footprint(&self) -> Footprint {
@@ -174,6 +178,10 @@ impl<D: Device> Ftl<D> for Block {
 }
 
 impl Block {
+    fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+        self.data.retire(media, &mut self.blocks, pbn)
+    }
+
     fn write_run<D: Device>(
         &mut self,
         media: &mut Media<D>,
@@ -183,7 +191,7 @@ impl Block {
     ) -> Result<(), FtlError> {
         match self.data.block(lbn) {
             None => {
-                let pbn = self.data.take_free("a new logical block")?;
+                let pbn = self.blocks.take_or_stop(Ask::of(Purpose::Data, lbn), "a new logical block")?;
                 self.data.remap(lbn, Some(pbn));
                 self.append(media, pbn, lbn, first, data)
             }
@@ -200,15 +208,15 @@ impl Block {
     fn save<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, twins: &[Twin]) -> Result<(), FtlError> {
         let pages = twins.iter().map(|twin| media.read_to_move(twin.at)).collect::<Result<Vec<_>, _>>()?;
         let mut others: BTreeSet<Pbn> = twins.iter().map(|twin| self.data.geometry().block_of(twin.at)).collect();
-        if self.data.free_blocks() == 0 {
-            std::mem::take(&mut others).into_iter().try_for_each(|pbn| self.data.retire(media, pbn))?;
+        if self.blocks.free() == 0 {
+            std::mem::take(&mut others).into_iter().try_for_each(|pbn| self.retire(media, pbn))?;
         }
         for (twin, page) in twins.iter().zip(pages) {
             let (Some(page), Some(home)) = (page, self.data.block(lbn)) else { continue };
             let offset = self.data.geometry().split_logical(twin.lpn).1;
             FtlError::unless_read_only(self.rewrite(media, home, lbn, offset, &[page.data]))?;
         }
-        others.into_iter().try_for_each(|pbn| self.data.retire(media, pbn))
+        others.into_iter().try_for_each(|pbn| self.retire(media, pbn))
     }
 
     fn append<D: Device>(
@@ -222,7 +230,8 @@ impl Block {
         for (offset, datum) in (first..).zip(data) {
             let lpn = self.data.geometry().logical_page(lbn, offset);
             let content = Content::New(datum.clone());
-            let block = self.data.program(media, home, offset, data_label(lpn, lbn), &content, &current_at(lbn))?;
+            let (at, label) = ((home, offset), data_label(lpn, lbn));
+            let block = self.data.program(media, &mut self.blocks, at, label, &content, &current_at(lbn))?;
             if block != home {
                 self.data.remap(lbn, Some(block));
                 home = block;
@@ -242,7 +251,7 @@ impl Block {
         data: &[D::Data],
     ) -> Result<(), FtlError> {
         media.note(Note::FullMerge);
-        let mut new = self.data.take_free("rewriting a block")?;
+        let mut new = self.blocks.take_or_stop(Ask::of(Purpose::Merge, lbn), "rewriting a block")?;
         let mut written = Vec::new();
         for (offset, lpn) in self.data.pages_of(lbn) {
             let datum = offset.checked_sub(first).and_then(|i| data.get(i as usize));
@@ -254,10 +263,12 @@ impl Block {
             let label = Label::of(lpn.get(), role, lbn);
             let filled = |data: &DataBlocks, offset| data.page_at(lbn, offset);
             new = media
-                .because(cause, |media| self.data.program(media, new, offset, label, &content, &filled))
+                .because(cause, |media| {
+                    self.data.program(media, &mut self.blocks, (new, offset), label, &content, &filled)
+                })
                 .inspect_err(|error| {
                     if matches!(error, FtlError::ReadOnly { .. }) {
-                        self.data.give_up_unreplaced(media);
+                        self.data.give_up_unreplaced(media, &mut self.blocks);
                     }
                 })?;
             written.push(lpn);
@@ -268,7 +279,7 @@ impl Block {
             self.trims.overwritten(lpn);
         }
         self.data.remap(lbn, Some(new));
-        self.data.retire(media, old)
+        self.retire(media, old)
     }
 }
 

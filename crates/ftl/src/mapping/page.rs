@@ -54,12 +54,14 @@
 use flash::{Lpn, Pbn, Ppn, Role, long_array};
 
 use crate::parameter::joined;
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::blocks::victims::{self, Policy};
 use crate::parts::memory::prefetch::prefetch;
 use crate::parts::pages::page_mapped::{HOST, PageMapped};
 use crate::parts::pages::page_space::{GC_THRESHOLD, Needs, PageSpace, Stream};
 use crate::parts::recovery::summary::{self, Summaries};
 use crate::parts::recovery::trims::Trims;
+use crate::wear::policy::Purpose;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
     Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
@@ -80,6 +82,7 @@ pub struct Page {
     map: Vec<Option<Ppn>>,
     trims: Trims,
     space: PageSpace,
+    blocks: Blocks,
     collected: Stream,
     moving: Vec<Ppn>,
 }
@@ -95,7 +98,8 @@ impl Scheme for Page {
 
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let threshold = values.integer("gc_threshold") as usize;
-        let streams = if values.word("streams") == "separate" { 2 } else { 1 };
+        let streams: &[_] =
+            if values.word("streams") == "separate" { &[Purpose::Data, Purpose::Collected] } else { &[Purpose::Data] };
         let needs = Needs {
             streams,
             policy: Policy::from_values(values),
@@ -104,12 +108,13 @@ impl Scheme for Page {
             summaries: Summaries::from_values(values, layout, "page")?,
         };
         // First, since it refuses what does not fit before the map is allocated.
-        let space = PageSpace::format(layout, "page", needs)?;
+        let (space, blocks) = PageSpace::format(layout, "page", needs)?;
         Ok(Self {
             map: long_array(None, layout.logical_pages as usize),
             trims: Trims::default(),
             space,
-            collected: if streams == 2 { COLLECTED } else { HOST },
+            blocks,
+            collected: if streams.len() == 2 { COLLECTED } else { HOST },
             moving: Vec::new(),
         })
     }
@@ -179,11 +184,11 @@ impl<D: Device> Ftl<D> for Page {
         BrokenInvariant::unless(mapped + trims == valid, "I2", || {
             format!("{mapped} LPNs are mapped and {trims} trim pages are needed, but {valid} pages are valid")
         })?;
-        self.space.check(media, "I3")
+        self.space.check(media, &self.blocks, "I3")
     }
 
     fn spares(&self) -> Spares {
-        self.space.spares()
+        self.blocks.spares()
     }
 
     fn footprint(&self) -> Footprint {
@@ -214,7 +219,7 @@ impl Page {
     /// to open.
     #[inline]
     fn is_starved(&self, die: u32, stream: Stream) -> bool {
-        !self.space.has_room(die, stream) && self.space.is_short(die)
+        !self.space.has_room(die, stream) && self.space.is_short(&self.blocks, die)
     }
 }
 
@@ -225,8 +230,13 @@ impl PageMapped for Page {
     }
 
     #[inline]
-    fn space_and_trims(&mut self) -> (&mut PageSpace, &mut Trims) {
-        (&mut self.space, &mut self.trims)
+    fn blocks(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+
+    #[inline]
+    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims) {
+        (&mut self.space, &mut self.blocks, &mut self.trims)
     }
 
     #[inline]
@@ -256,7 +266,7 @@ impl PageMapped for Page {
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(stream);
             while self.is_starved(die, stream)
-                && let Some(victim) = self.space.take_victim(die)
+                && let Some(victim) = self.space.take_victim(&self.blocks, die)
             {
                 self.collect_apart(media, die, victim, false)?;
             }
@@ -264,7 +274,7 @@ impl PageMapped for Page {
                 return Ok(die);
             }
         }
-        Err(self.space.out_of_space("a host write"))
+        Err(self.blocks.out_of_space("a host write"))
     }
 
     fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
@@ -275,7 +285,7 @@ impl PageMapped for Page {
         media.because(cause, |media| {
             let (moved, result) = self.move_pages(media, die, &moving);
             let result = result.and_then(|()| self.replace_vanishing(media, die, victim));
-            self.space.finish(media, victim, fails, moved.iter().copied(), result)
+            self.space.finish(media, &mut self.blocks, victim, moved.iter().copied(), result)
         })?;
         self.moving = moving;
         Ok(())

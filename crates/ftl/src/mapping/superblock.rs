@@ -56,6 +56,7 @@
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role, Tag};
 
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::blocks::superblocks::{Step, Stream, Superblocks};
 use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, log_blocks};
 use crate::parts::pages::page_table::PageTable;
@@ -70,7 +71,8 @@ use crate::{
 /// Superblock-based translation.
 pub struct Superblock {
     table: PageTable,
-    blocks: Superblocks,
+    superblocks: Superblocks,
+    blocks: Blocks,
     map: SpareMap,
     geometry: Geometry,
 }
@@ -113,9 +115,10 @@ impl Scheme for Superblock {
         let extra = log_blocks("superblock", layout, values, 1)?;
         let spares = Superblocks::require(layout, "superblock", extra)?;
         let number = |name| values.integer(name) as u32;
-        let blocks = Superblocks::new(layout, number("n"), number("k"), extra, spares);
-        let map = SpareMap::new(layout.logical_blocks(), blocks.count(), number("map_cache"));
-        Ok(Self { table: PageTable::new(layout.logical_pages), blocks, map, geometry: layout.geometry })
+        let superblocks = Superblocks::new(layout, number("n"), number("k"), extra);
+        let map = SpareMap::new(layout.logical_blocks(), superblocks.count(), number("map_cache"));
+        let (table, blocks) = (PageTable::new(layout.logical_pages), Blocks::new(layout, spares));
+        Ok(Self { table, superblocks, blocks, map, geometry: layout.geometry })
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
@@ -125,7 +128,7 @@ impl Scheme for Superblock {
         let kept = scanned.keep_one_copy(layout, &newest);
         let owned = |&(ppn, tag): &(Ppn, Tag)| (ppn, superblock.superblock(Lpn::new(tag.logical)).0);
         let pages: Vec<_> = kept.pages.iter().map(owned).collect();
-        superblock.blocks.adopt(media, layout, pages)?;
+        superblock.superblocks.adopt(media, &mut superblock.blocks, layout, pages)?;
         superblock.table.adopt(&kept, &newest);
         let mut in_order = kept.pages;
         in_order.sort_by_key(|(_, tag)| tag.seq);
@@ -152,14 +155,14 @@ impl<D: Device> Ftl<D> for Superblock {
         for (i, lpn) in request.lpns() {
             self.look_up(media, lpn)?;
             let to = self.place(media, Label::new(lpn.get(), Role::Data), &Content::New(data[i].clone()))?;
-            self.table.set(lpn, Some(to)).into_iter().for_each(|old| self.blocks.release(old));
+            self.table.set(lpn, Some(to)).into_iter().for_each(|old| self.superblocks.release(old));
         }
         Ok(())
     }
 
     fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
         for (_, lpn) in request.lpns() {
-            self.table.set(lpn, None).into_iter().for_each(|old| self.blocks.release(old));
+            self.table.set(lpn, None).into_iter().for_each(|old| self.superblocks.release(old));
         }
         Ok(())
     }
@@ -171,16 +174,16 @@ impl<D: Device> Ftl<D> for Superblock {
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
         let mut mapped = 0;
         for (lpn, ppn) in self.table.iter() {
-            let is_ours = self.blocks.owner(self.geometry.block_of(ppn)) == self.superblock(lpn).0;
-            let holds = is_ours && self.blocks.is_valid(ppn) && media.device().peek(ppn) == Some(lpn.get());
+            let is_ours = self.superblocks.owner(self.geometry.block_of(ppn)) == self.superblock(lpn).0;
+            let holds = is_ours && self.superblocks.is_valid(ppn) && media.device().peek(ppn) == Some(lpn.get());
             BrokenInvariant::unless(holds, "I1", || format!("{lpn} maps to {ppn}, which is invalid or not its own"))?;
             mapped += 1;
         }
-        let (valid, trims) = (self.blocks.valid_pages(), self.table.trims.pages().count() as u64);
+        let (valid, trims) = (self.superblocks.valid_pages(), self.table.trims.pages().count() as u64);
         BrokenInvariant::unless(mapped + trims == valid, "I2", || {
             format!("{mapped} mapped LPNs and {trims} trim pages, but {valid} valid pages")
         })?;
-        self.blocks.check(media, "I3", "I4")
+        self.superblocks.check(media, &self.blocks, "I3", "I4")
     }
 
     fn spares(&self) -> Spares {
@@ -193,14 +196,14 @@ impl<D: Device> Ftl<D> for Superblock {
     }
 
     fn gauges(&self) -> Vec<Gauge> {
-        vec![Gauge { name: "log_blocks", value: f64::from(self.blocks.extra()) }]
+        vec![Gauge { name: "log_blocks", value: f64::from(self.superblocks.extra()) }]
     }
 }
 
 impl Superblock {
     fn superblock(&self, lpn: Lpn) -> (u32, Lbn) {
         let (lbn, _) = self.geometry.split_logical(lpn);
-        (self.blocks.of(lbn), lbn)
+        (self.superblocks.of(lbn), lbn)
     }
 
     /// Has the part of the map with a page's entry in RAM.
@@ -225,17 +228,19 @@ impl Superblock {
         let lpn = Lpn::new(label.logical);
         let (superblock, _) = self.superblock(lpn);
         let to = loop {
-            if let Some(pbn) = self.blocks.failing() {
+            if let Some(pbn) = self.superblocks.failing() {
                 media.because(Cause::Relocation, |media| self.collect(media, pbn))?;
                 continue;
             }
-            if let Step::Collect(victim) = self.blocks.prepare(superblock)? {
+            if let Step::Collect(victim) = self.superblocks.prepare(&mut self.blocks, superblock)? {
                 media.because(Cause::Collection, |media| self.collect(media, victim))?;
-            } else if let Some(to) = self.blocks.program(media, superblock, Stream::Hot, (label, content))? {
+            } else if let Some(to) =
+                self.superblocks.program(media, &mut self.blocks, superblock, Stream::Hot, (label, content))?
+            {
                 break to;
             }
         };
-        self.blocks.written(superblock);
+        self.superblocks.written(superblock);
         self.programmed(lpn, to);
         Ok(to)
     }
@@ -243,11 +248,11 @@ impl Superblock {
     /// Moves the valid pages of a block to another one of its superblock, and erases it.
     fn collect<D: Device>(&mut self, media: &mut Media<D>, victim: Pbn) -> Result<(), FtlError> {
         media.note(Note::Collection);
-        for from in self.blocks.begin_emptying(victim) {
+        for from in self.superblocks.begin_emptying(victim) {
             let (label, content) = self.table.lift(media, from)?;
             let to = self.place_moved(media, victim, label, &content)?;
             self.table.landed(label, from, to);
-            self.blocks.release(from);
+            self.superblocks.release(from);
         }
         for (lpn, version) in self.table.replacements(media, self.geometry.page_indices(victim))? {
             let content =
@@ -255,9 +260,9 @@ impl Superblock {
             let to = self.place_moved(media, victim, Trims::label(lpn.get(), 1), &content)?;
             self.table.trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
         }
-        let superblock = self.blocks.owner(victim);
-        self.map.erased(&self.geometry, superblock, self.blocks.members(superblock), victim);
-        self.blocks.reclaim(media, victim)
+        let superblock = self.superblocks.owner(victim);
+        self.map.erased(&self.geometry, superblock, self.superblocks.members(superblock), victim);
+        self.superblocks.reclaim(media, &mut self.blocks, victim)
     }
 
     fn place_moved<D: Device>(
@@ -267,9 +272,11 @@ impl Superblock {
         label: Label,
         content: &Content<D::Data>,
     ) -> Result<Ppn, FtlError> {
-        let superblock = self.blocks.owner(victim);
+        let superblock = self.superblocks.owner(victim);
         loop {
-            if let Some(to) = self.blocks.program(media, superblock, Stream::Cold, (label, content))? {
+            if let Some(to) =
+                self.superblocks.program(media, &mut self.blocks, superblock, Stream::Cold, (label, content))?
+            {
                 self.programmed(Lpn::new(label.logical), to);
                 return Ok(to);
             }
@@ -288,7 +295,7 @@ impl Superblock {
                 let (first, extent) = (piece[0], piece.len() as u32);
                 let to = self.place(media, Trims::label(first, extent), &Content::New(D::Data::default()))?;
                 for page in self.table.trims.wrote(first, extent, to, media.last_version()) {
-                    self.blocks.release(page);
+                    self.superblocks.release(page);
                 }
             }
         }

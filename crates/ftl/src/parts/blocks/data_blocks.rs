@@ -1,66 +1,49 @@
 //! Data blocks under a block map: page `i` of a logical block lies at page `i` of its physical block.
 //!
 //! Block-mapped and log-buffer schemes share this: the map, which of its pages are current (hold the newest copy and have
-//! not been trimmed), the free blocks, and the question whether a page can still be programmed in its place.
-
-use std::collections::BTreeSet;
+//! not been trimmed), and the question whether a page can still be programmed in its place. Blocks come from the owner (`owner.rs`) and go
+//! back to it.
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 
-use crate::parts::blocks::pool::FreePool;
+use crate::parts::blocks::owner::Blocks;
+use crate::wear::policy::{Ask, Purpose};
 use crate::{BrokenInvariant, Cause, ConfigError, Content, Device, FtlError, Label, Layout, Media, Note, Spares};
 
 /// Tells which logical page's newest copy an offset of a block holds, if any.
 pub type Needed<'a> = &'a dyn Fn(&DataBlocks, u32) -> Option<Lpn>;
 
-/// The block map, the current pages in the mapped blocks, and the free blocks.
+/// The block map, and the current pages in the mapped blocks.
 #[derive(Clone, Debug)]
 pub struct DataBlocks {
     geometry: Geometry,
     logical_pages: u32,
     map: Vec<Option<Pbn>>,
     current: Vec<u64>,
-    pool: FreePool,
     /// Blocks that recovery found: their erased pages may be unstable.
     sealed: Vec<bool>,
     order: ProgramOrder,
-    spares: Spares,
-    /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
-    was_recovered: bool,
-    retired: usize,
-    /// Blocks of which a page could not be programmed, or which could not be erased.
-    failed: BTreeSet<Pbn>,
     /// Blocks that failed in the last program and for which there was no other.
     unreplaced: Vec<Pbn>,
 }
 
 impl DataBlocks {
-    /// An empty map on a device of which these blocks may fail.
-    pub fn new(layout: &Layout, spares: Spares) -> Self {
+    /// An empty map.
+    pub fn new(layout: &Layout) -> Self {
         Self {
             geometry: layout.geometry,
             logical_pages: layout.logical_pages,
             map: vec![None; layout.logical_blocks() as usize],
             current: vec![0; (layout.logical_pages as usize).div_ceil(64)],
-            pool: FreePool::new(layout.geometry, &layout.good_blocks),
             sealed: vec![false; layout.geometry.blocks() as usize],
             order: layout.program_order,
-            spares,
-            was_recovered: false,
-            retired: 0,
-            failed: BTreeSet::new(),
             unreplaced: Vec::new(),
         }
     }
 
-    /// For recovery: no block is free, until [`retire`](Self::retire) makes it so.
-    pub fn nothing_free(&mut self) {
-        self.pool = FreePool::new(self.geometry, &[]);
-        self.was_recovered = true;
-    }
-
     /// For recovery: a block is a logical block's home, and holds the newest copy of these pages.
-    pub fn adopt(&mut self, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
+    pub fn adopt(&mut self, blocks: &mut Blocks, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
+        blocks.adopt(pbn, Purpose::Merge);
         self.map[lbn.index()] = Some(pbn);
         self.sealed[pbn.index()] = true;
         for lpn in current {
@@ -88,11 +71,6 @@ impl DataBlocks {
             )));
         }
         Ok(Spares { total: layout.spare_blocks() - extra, used: 0 })
-    }
-
-    /// How far the device is from being read-only.
-    pub fn spares(&self) -> Spares {
-        self.spares
     }
 
     /// The shape of the device.
@@ -174,29 +152,29 @@ impl DataBlocks {
     pub fn program<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        pbn: Pbn,
-        offset: u32,
+        blocks: &mut Blocks,
+        (pbn, offset): (Pbn, u32),
         label: Label,
         content: &Content<D::Data>,
         needed: Needed<'_>,
     ) -> Result<Pbn, FtlError> {
         self.unreplaced.clear();
-        self.program_or_replace(media, pbn, offset, label, content, needed)
+        self.program_or_replace(media, blocks, (pbn, offset), label, content, needed)
     }
 
     /// Marks the blocks bad that failed in the last program and could not be replaced: for blocks that nobody was promised
     /// anything of. Otherwise recovery might take what is in them for newer than what the host was left with.
-    pub fn give_up_unreplaced<D: Device>(&mut self, media: &mut Media<D>) {
+    pub fn give_up_unreplaced<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks) {
         for pbn in std::mem::take(&mut self.unreplaced) {
-            self.mark_bad(media, pbn);
+            blocks.mark_bad(media, pbn);
         }
     }
 
     fn program_or_replace<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        mut pbn: Pbn,
-        offset: u32,
+        blocks: &mut Blocks,
+        (mut pbn, offset): (Pbn, u32),
         label: Label,
         content: &Content<D::Data>,
         needed: Needed<'_>,
@@ -205,8 +183,9 @@ impl DataBlocks {
             match media.put(self.geometry.page(pbn, offset), label, content.clone()) {
                 Ok(()) => return Ok(pbn),
                 Err(error) if error.is_program_failure() => {
-                    pbn =
-                        media.because(Cause::Relocation, |media| self.replace(media, pbn, offset, (label, needed)))?;
+                    pbn = media.because(Cause::Relocation, |media| {
+                        self.replace(media, blocks, (pbn, offset), (label, needed))
+                    })?;
                 }
                 Err(error) => return Err(error),
             }
@@ -218,13 +197,14 @@ impl DataBlocks {
     fn replace<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        failing: Pbn,
-        offset: u32,
+        blocks: &mut Blocks,
+        (failing, offset): (Pbn, u32),
         (label, needed): (Label, Needed<'_>),
     ) -> Result<Pbn, FtlError> {
-        self.has_failed(failing);
+        blocks.has_failed(failing);
         self.unreplaced.push(failing);
-        let mut to = self.take_free("replacing a failing block")?;
+        let ask = Ask { purpose: Purpose::Relocated, lbn: label.owner };
+        let mut to = blocks.take_or_stop(ask, "replacing a failing block")?;
         // Where a block of the log has pages of several logical blocks, it has no owner.
         let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
         // Only in free order can there be anything after it.
@@ -248,68 +228,17 @@ impl DataBlocks {
             if label.role == Role::Lost {
                 media.note(Note::LostPage);
             }
-            to = self.program_or_replace(media, to, offset, label, &content, needed)?;
+            to = self.program_or_replace(media, blocks, (to, offset), label, &content, needed)?;
         }
         self.unreplaced.retain(|&pbn| pbn != failing);
-        self.mark_bad(media, failing);
+        blocks.mark_bad(media, failing);
         Ok(to)
     }
 
-    /// A failure costs a spare, but each block only once.
-    fn has_failed(&mut self, pbn: Pbn) {
-        if self.failed.insert(pbn) {
-            self.spares.use_one();
-        }
-    }
-
-    fn mark_bad<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) {
-        media.retire(pbn);
-        self.retired += 1;
-    }
-
-    /// Takes a free block. If there is none because blocks have failed, the device is read-only from now on, whatever spares are
-    /// left: what needed the block is left half done.
-    pub fn take_free(&mut self, wanted: &'static str) -> Result<Pbn, FtlError> {
-        if let Some(pbn) = self.pool.take() {
-            return Ok(pbn);
-        }
-        if self.spares.used == 0 && !self.was_recovered {
-            return Err(FtlError::OutOfSpace { wanted });
-        }
-        self.spares.used = self.spares.used.max(self.spares.total + 1);
-        Err(FtlError::ReadOnly { spares: self.spares.total })
-    }
-
-    /// Erases a block and returns it to the free ones; marks it bad if that fails, or if a page of it failed.
-    pub fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+    /// Nobody needs what a block holds: it goes back to the owner.
+    pub fn retire<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Result<(), FtlError> {
         self.sealed[pbn.index()] = false;
-        if media.device().is_bad(pbn) {
-            // It was replaced in the middle of something that then could not be finished.
-            return Ok(());
-        }
-        if !self.failed.contains(&pbn) {
-            match media.erase(pbn) {
-                Ok(()) => {
-                    self.pool.put(pbn);
-                    return Ok(());
-                }
-                Err(error) if error.is_erase_failure() => self.has_failed(pbn),
-                Err(error) => return Err(error),
-            }
-        }
-        self.mark_bad(media, pbn);
-        Ok(())
-    }
-
-    /// Blocks that should be in use or free, of so many that were good when the device was built; none when the device is
-    /// read-only, since what was begun then and could not be finished is left as it is.
-    pub fn accounted_for(&self, good_blocks: usize) -> Option<usize> {
-        self.spares.admit().ok().map(|()| good_blocks - self.retired)
-    }
-
-    /// Free blocks.
-    pub fn free_blocks(&self) -> usize {
-        self.pool.len()
+        blocks.give_back(media, pbn)
     }
 
     /// Mapped blocks.
@@ -318,12 +247,13 @@ impl DataBlocks {
     }
 
     /// Checks that current pages carry their LPN in their place (`pages`) and that no block is mapped twice or both
-    /// mapped and free, and free blocks are erased (`blocks`).
+    /// mapped and free, and free blocks are erased (`name`).
     pub fn check<D: Device>(
         &self,
         media: &Media<D>,
+        blocks: &Blocks,
         pages: &'static str,
-        blocks: &'static str,
+        name: &'static str,
     ) -> Result<(), BrokenInvariant> {
         for lpn in (0..self.logical_pages).map(Lpn::new).filter(|&lpn| self.is_current(lpn)) {
             let tag = self.newest(lpn).and_then(|ppn| media.device().peek(ppn));
@@ -332,16 +262,11 @@ impl DataBlocks {
             })?;
         }
         let mut used = vec![false; self.geometry.blocks() as usize];
-        for pbn in self.map.iter().flatten().copied().chain(self.pool.iter()) {
+        for pbn in self.map.iter().flatten().copied().chain(blocks.iter_free()) {
             let seen = std::mem::replace(&mut used[pbn.index()], true);
-            BrokenInvariant::unless(!seen, blocks, || format!("{pbn} is used twice"))?;
+            BrokenInvariant::unless(!seen, name, || format!("{pbn} is used twice"))?;
         }
-        for pbn in self.pool.iter() {
-            BrokenInvariant::unless(media.device().next_page(pbn) == 0, blocks, || {
-                format!("{pbn} is free but not erased")
-            })?;
-        }
-        Ok(())
+        blocks.check(media, name)
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod channel_status;
 pub mod data_blocks;
 pub mod ledger;
+pub mod owner;
 pub mod pool;
 pub mod superblocks;
 pub mod victims;

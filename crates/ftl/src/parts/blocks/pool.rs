@@ -1,44 +1,66 @@
-//! Free blocks, die by die, oldest freed first.
+//! Free blocks, die by die, in the order that the wear policy asks for.
 //!
-//! First in, first out is the order that spreads erases over the free blocks without looking at wear. The pool knows
-//! neither what a block was used for nor who may take the last one: reserves are its callers' business.
+//! First freed, first taken is the usual order: it spreads erases over the free blocks without looking at wear. The other one is by erase
+//! count, the least worn first and among equals the one freed first. The pool knows neither what a block was used for nor who may
+//! take the last one: reserves are its callers' business.
 
 use std::collections::VecDeque;
 
 use flash::{Geometry, Pbn};
 
+use crate::wear::policy::Order;
+
+/// A free block: how often it was erased, and its number among all that were freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Free {
+    pbn: Pbn,
+    erases: u32,
+    freed: u64,
+}
+
+impl Free {
+    fn age(&self) -> (u32, u64) {
+        (self.erases, self.freed)
+    }
+}
+
 /// Erased blocks that nobody uses.
 #[derive(Clone, Debug)]
 pub struct FreePool {
-    dies: Vec<VecDeque<Pbn>>,
+    dies: Vec<VecDeque<Free>>,
     geometry: Geometry,
+    by: Order,
     order: Vec<u32>,
     next: usize,
     len: usize,
+    freed: u64,
     /// Dies with good blocks that have no free one.
     emptied: usize,
     has_good: Vec<bool>,
 }
 
 impl FreePool {
-    /// A pool of these blocks.
-    pub fn new(geometry: Geometry, blocks: &[Pbn]) -> Self {
-        let mut pool = Self::empty(geometry, blocks);
-        for &pbn in blocks {
-            pool.put(pbn);
+    /// A pool of these blocks, none of which was ever erased. Where blocks are equally worn, those of all dies come in turn.
+    pub fn new(geometry: Geometry, blocks: &[Pbn], by: Order) -> Self {
+        let mut pool = Self::empty(geometry, blocks, by);
+        let mut dies: Vec<_> = pool.order.iter().map(|&die| on_die(&geometry, blocks, die)).collect();
+        while dies.iter().any(|blocks| blocks.len() > 0) {
+            for pbn in dies.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>() {
+                pool.put(pbn, 0);
+            }
         }
         pool
     }
 
     /// An empty pool of a device with these good blocks.
-    pub fn empty(geometry: Geometry, good_blocks: &[Pbn]) -> Self {
+    pub fn empty(geometry: Geometry, good_blocks: &[Pbn], by: Order) -> Self {
         let mut has_good = vec![false; geometry.dies() as usize];
         for &pbn in good_blocks {
             has_good[geometry.die_of(pbn) as usize] = true;
         }
         let emptied = has_good.iter().filter(|&&has_good| has_good).count();
         let dies = vec![VecDeque::new(); geometry.dies() as usize];
-        Self { dies, geometry, order: channels_first(&geometry), next: 0, len: 0, emptied, has_good }
+        Self { dies, geometry, by, order: channels_first(&geometry), next: 0, len: 0, freed: 0, emptied, has_good }
     }
 
     /// Free blocks of the device.
@@ -66,36 +88,81 @@ impl FreePool {
 
     /// All free blocks, for checks.
     pub fn iter(&self) -> impl Iterator<Item = Pbn> + '_ {
-        self.dies.iter().flatten().copied()
+        self.dies.iter().flatten().map(|free| free.pbn)
     }
 
-    /// Returns an erased block.
-    pub fn put(&mut self, pbn: Pbn) {
+    /// Returns a block that has been erased so often.
+    pub fn put(&mut self, pbn: Pbn, erases: u32) {
         let die = self.geometry.die_of(pbn) as usize;
-        self.emptied -= usize::from(self.has_good[die] && self.dies[die].is_empty());
-        self.dies[die].push_back(pbn);
+        let free = Free { pbn, erases, freed: self.freed };
+        let blocks = &mut self.dies[die];
+        self.emptied -= usize::from(self.has_good[die] && blocks.is_empty());
+        match self.by {
+            Order::FirstFreed => blocks.push_back(free),
+            Order::LeastWorn => blocks.insert(blocks.partition_point(|other| other.age() < free.age()), free),
+        }
+        self.freed += 1;
         self.len += 1;
     }
 
-    /// Takes a block of one die.
-    pub fn take_on(&mut self, die: u32) -> Option<Pbn> {
-        let pbn = self.dies[die as usize].pop_front()?;
-        self.len -= 1;
-        self.emptied += usize::from(self.has_good[die as usize] && self.dies[die as usize].is_empty());
-        Some(pbn)
+    /// Takes a block of one die: `place` says which, given how many there are.
+    pub fn take_on(&mut self, die: u32, place: impl FnOnce(usize) -> usize) -> Option<Pbn> {
+        let blocks = &self.dies[die as usize];
+        if blocks.is_empty() {
+            return None;
+        }
+        let at = place(blocks.len()).min(blocks.len() - 1);
+        self.remove(die, at)
     }
 
-    /// Takes a block of the next die in turn that has one, so that blocks taken one after another lie on different channels.
-    pub fn take(&mut self) -> Option<Pbn> {
-        for _ in 0..self.order.len() {
+    /// Takes a block of any die. First freed first, it is one of the next die in turn that has one, so that blocks taken one after another
+    /// lie on different channels. By wear, `place` chooses among those of the whole device.
+    pub fn take(&mut self, place: impl FnOnce(usize) -> usize) -> Option<Pbn> {
+        if self.len == 0 {
+            return None;
+        }
+        if self.by == Order::LeastWorn {
+            let at = place(self.len).min(self.len - 1);
+            let (die, at) = self.by_wear(at);
+            return self.remove(die, at);
+        }
+        loop {
             let die = self.order[self.next];
             self.next = (self.next + 1) % self.order.len();
-            if let Some(pbn) = self.take_on(die) {
-                return Some(pbn);
+            if !self.dies[die as usize].is_empty() {
+                return self.take_on(die, place);
             }
         }
-        None
     }
+
+    /// Takes a certain block, if it is free.
+    pub fn take_this(&mut self, pbn: Pbn) -> Option<Pbn> {
+        let die = self.geometry.die_of(pbn);
+        let at = self.dies[die as usize].iter().position(|free| free.pbn == pbn)?;
+        self.remove(die, at)
+    }
+
+    /// The die of the block at a place among all free blocks of the device by wear, and its place there.
+    fn by_wear(&self, at: usize) -> (u32, usize) {
+        let places = |(die, blocks): (u32, &VecDeque<Free>)| {
+            (0..).zip(blocks).map(move |(at, free)| (free.age(), die, at)).collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = (0..).zip(&self.dies).flat_map(places).collect();
+        let &mut (_, die, at) = all.select_nth_unstable(at).1;
+        (die, at)
+    }
+
+    fn remove(&mut self, die: u32, at: usize) -> Option<Pbn> {
+        let die = die as usize;
+        let free = self.dies[die].remove(at)?;
+        self.len -= 1;
+        self.emptied += usize::from(self.has_good[die] && self.dies[die].is_empty());
+        Some(free.pbn)
+    }
+}
+
+fn on_die(geometry: &Geometry, blocks: &[Pbn], die: u32) -> std::vec::IntoIter<Pbn> {
+    blocks.iter().copied().filter(|&pbn| geometry.die_of(pbn) == die).collect::<Vec<_>>().into_iter()
 }
 
 /// Dies in an order in which neighbours lie on different channels, where there are several.
@@ -109,8 +176,7 @@ mod tests {
     use super::*;
     use flash::Shape;
 
-    #[test]
-    fn blocks_come_from_channels_in_turn_and_oldest_first() {
+    fn pool(by: Order) -> FreePool {
         let geometry = Geometry::new(Shape {
             channels: 2,
             dies_per_channel: 2,
@@ -121,14 +187,36 @@ mod tests {
         })
         .expect("valid");
         let blocks: Vec<_> = (0..8).map(Pbn::new).collect();
-        let mut pool = FreePool::new(geometry, &blocks);
-        let taken: Vec<_> = std::iter::from_fn(|| pool.take()).map(Pbn::get).collect();
-        assert_eq!(taken, [0, 4, 2, 6, 1, 5, 3, 7]);
+        FreePool::new(geometry, &blocks, by)
+    }
+
+    #[test]
+    fn blocks_come_from_channels_in_turn_and_oldest_first() {
+        for by in [Order::FirstFreed, Order::LeastWorn] {
+            let mut pool = pool(by);
+            let taken: Vec<_> = std::iter::from_fn(|| pool.take(|_| 0)).map(Pbn::get).collect();
+            assert_eq!(taken, [0, 4, 2, 6, 1, 5, 3, 7]);
+            assert!(pool.is_empty());
+            assert!(pool.has_emptied_die());
+            pool.put(Pbn::new(3), 1);
+            pool.put(Pbn::new(2), 1);
+            assert!(pool.has_emptied_die(), "dies 0, 2 and 3 have none");
+            let taken = (pool.len_on(1), pool.take_on(0, |_| 0), pool.take_on(1, |_| 0));
+            assert_eq!(taken, (2, None, Some(Pbn::new(3))));
+        }
+    }
+
+    #[test]
+    fn by_wear_a_place_counts_from_the_least_worn_of_the_die_or_of_the_device() {
+        let mut pool = pool(Order::LeastWorn);
+        std::iter::from_fn(|| pool.take(|_| 0)).for_each(drop);
+        for (block, erases) in [(0, 5), (1, 2), (6, 3), (4, 2)] {
+            pool.put(Pbn::new(block), erases);
+        }
+        assert_eq!(pool.take(|free| free - 1), Some(Pbn::new(0)), "the eldest");
+        assert_eq!(pool.take(|_| 1), Some(Pbn::new(4)), "as worn as 1, but freed later");
+        assert_eq!(pool.take(|_| 0), Some(Pbn::new(1)));
+        assert_eq!((pool.take_this(Pbn::new(4)), pool.take_this(Pbn::new(6))), (None, Some(Pbn::new(6))));
         assert!(pool.is_empty());
-        assert!(pool.has_emptied_die());
-        pool.put(Pbn::new(3));
-        pool.put(Pbn::new(2));
-        assert!(pool.has_emptied_die(), "dies 0, 2 and 3 have none");
-        assert_eq!((pool.len_on(1), pool.take_on(0), pool.take_on(1)), (2, None, Some(Pbn::new(3))));
     }
 }

@@ -13,8 +13,9 @@ use std::ops::Range;
 use flash::{Geometry, Lbn, Pbn, Ppn};
 
 use crate::parts::blocks::ledger::Ledger;
-use crate::parts::blocks::pool::FreePool;
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::memory::chains::Chains;
+use crate::wear::policy::{Ask, Purpose};
 use crate::{BrokenInvariant, ConfigError, Content, Device, FtlError, Label, Layout, Media, Spares};
 
 /// Pages that the host writes, or those that a collection moves.
@@ -59,16 +60,13 @@ pub struct Superblocks {
     owner: Vec<u32>,
     /// Superblocks with more blocks than logical ones, the least recently written first.
     recency: Chains,
-    pool: FreePool,
     ledger: Ledger,
     failing: Vec<Pbn>,
-    spares: Spares,
-    was_recovered: bool,
 }
 
 impl Superblocks {
     /// Superblocks of `size` logical blocks on an erased device, each with up to `most_extra` more, all with up to `extra_limit`.
-    pub fn new(layout: &Layout, size: u32, most_extra: u32, extra_limit: u32, spares: Spares) -> Self {
+    pub fn new(layout: &Layout, size: u32, most_extra: u32, extra_limit: u32) -> Self {
         let logical = layout.logical_blocks();
         let of = |first: u32| Superblock { logical_blocks: size.min(logical - first), ..Superblock::default() };
         let all: Vec<_> = (0..logical).step_by(size as usize).map(of).collect();
@@ -81,11 +79,8 @@ impl Superblocks {
             recency: Chains::new(all.len(), 1),
             all,
             owner: vec![0; layout.geometry.blocks() as usize],
-            pool: FreePool::new(layout.geometry, &layout.good_blocks),
             ledger: Ledger::new(layout.geometry),
             failing: Vec::new(),
-            spares,
-            was_recovered: false,
         }
     }
 
@@ -109,16 +104,17 @@ impl Superblocks {
     pub fn adopt<D: Device>(
         &mut self,
         media: &mut Media<D>,
+        blocks: &mut Blocks,
         layout: &Layout,
         pages: impl IntoIterator<Item = (Ppn, u32)>,
     ) -> Result<(), FtlError> {
-        self.pool = FreePool::new(self.geometry, &[]);
-        self.was_recovered = true;
+        blocks.nothing_free(media, layout);
         let mut used = vec![false; self.geometry.blocks() as usize];
         for (ppn, superblock) in pages {
             let pbn = self.geometry.block_of(ppn);
             self.ledger.validate(ppn, pbn);
             if !std::mem::replace(&mut used[pbn.index()], true) {
+                blocks.adopt(pbn, Purpose::Data);
                 self.add(superblock, pbn);
             }
         }
@@ -126,7 +122,7 @@ impl Superblocks {
             own.found = own.blocks.len();
         }
         let unused = layout.good_blocks.iter().copied().filter(|pbn| !used[pbn.index()]);
-        unused.into_iter().try_for_each(|pbn| self.erase(media, pbn))
+        unused.into_iter().try_for_each(|pbn| blocks.give_back(media, pbn))
     }
 
     /// The superblock of a logical block.
@@ -190,17 +186,18 @@ impl Superblocks {
     }
 
     /// Prepares a superblock for a page of the host, as far as that is possible without moving pages.
-    pub fn prepare(&mut self, superblock: u32) -> Result<Step, FtlError> {
+    pub fn prepare(&mut self, blocks: &mut Blocks, superblock: u32) -> Result<Step, FtlError> {
         if self.room(superblock, Stream::Hot).is_some() {
             return Ok(Step::Ready);
         }
-        let Superblock { logical_blocks, ref blocks, .. } = self.all[superblock as usize];
-        let count = blocks.len() as u32;
+        let Superblock { logical_blocks, blocks: ref own, .. } = self.all[superblock as usize];
+        let count = own.len() as u32;
         let may_have = count < logical_blocks
             || (self.extra < self.extra_limit && count < logical_blocks.saturating_add(self.most_extra));
-        let reserve = 1 + usize::from(self.spares.used < self.spares.total);
-        if may_have && self.pool.len() > reserve {
-            self.open(superblock, Stream::Hot)?;
+        let Spares { total, used } = blocks.spares();
+        let reserve = 1 + usize::from(used < total);
+        if may_have && blocks.free() > reserve {
+            self.open(blocks, superblock, Stream::Hot)?;
             return Ok(Step::Ready);
         }
         // What a collection has left open serves the host as well.
@@ -210,7 +207,7 @@ impl Superblocks {
         }
         let among = if count > logical_blocks { Some(superblock) } else { self.recency.front(0) };
         let victim = among.and_then(|superblock| self.fewest_valid(superblock));
-        victim.map(Step::Collect).ok_or_else(|| self.out_of_space("a block of a superblock"))
+        victim.map(Step::Collect).ok_or_else(|| blocks.out_of_space("a block of a superblock"))
     }
 
     /// The block with the fewest valid pages, but the one that takes collected pages only if it has none.
@@ -221,8 +218,9 @@ impl Superblocks {
         own.blocks.iter().copied().filter(|pbn| !self.failing.contains(pbn)).min_by_key(price)
     }
 
-    fn open(&mut self, superblock: u32, stream: Stream) -> Result<(), FtlError> {
-        let Some(pbn) = self.pool.take() else { return Err(self.out_of_space("a superblock's next block")) };
+    fn open(&mut self, blocks: &mut Blocks, superblock: u32, stream: Stream) -> Result<(), FtlError> {
+        let purpose = if stream == Stream::Hot { Purpose::Data } else { Purpose::Collected };
+        let pbn = blocks.take_or_stop(Ask::for_(purpose), "a superblock's next block")?;
         self.add(superblock, pbn);
         self.all[superblock as usize].open[stream as usize] = Some((pbn, 0));
         Ok(())
@@ -233,12 +231,13 @@ impl Superblocks {
     pub fn program<D: Device>(
         &mut self,
         media: &mut Media<D>,
+        blocks: &mut Blocks,
         superblock: u32,
         stream: Stream,
         (label, content): (Label, &Content<D::Data>),
     ) -> Result<Option<Ppn>, FtlError> {
         if self.room(superblock, stream).is_none() {
-            self.open(superblock, stream)?;
+            self.open(blocks, superblock, stream)?;
         }
         let Some((pbn, next)) = self.room(superblock, stream) else { return Ok(None) };
         let ppn = self.geometry.page(pbn, next);
@@ -251,7 +250,7 @@ impl Superblocks {
             Err(error) if error.is_program_failure() => {
                 self.close(pbn);
                 self.failing.push(pbn);
-                self.spares.use_one();
+                blocks.has_failed(pbn);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -287,42 +286,12 @@ impl Superblocks {
         self.failing.last().copied()
     }
 
-    /// A block holds nothing valid any more: erases it, or marks it bad if it fails.
-    pub fn reclaim<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+    /// A block holds nothing valid any more: it goes back to the owner.
+    pub fn reclaim<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Result<(), FtlError> {
         debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is erased with valid pages in it");
         self.remove(pbn);
-        if self.failing.contains(&pbn) {
-            self.failing.retain(|&block| block != pbn);
-            media.retire(pbn);
-            return Ok(());
-        }
-        self.erase(media, pbn)
-    }
-
-    fn erase<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
-        match media.erase(pbn) {
-            Ok(()) => self.pool.put(pbn),
-            Err(error) if error.is_erase_failure() => {
-                media.retire(pbn);
-                self.spares.use_one();
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
-    }
-
-    fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
-        if self.spares.used == 0 && !self.was_recovered {
-            return FtlError::OutOfSpace { wanted };
-        }
-        self.spares.used = self.spares.used.max(self.spares.total + 1);
-        FtlError::ReadOnly { spares: self.spares.total }
-    }
-
-    /// How far the device is from being read-only.
-    #[inline]
-    pub fn spares(&self) -> Spares {
-        self.spares
+        self.failing.retain(|&block| block != pbn);
+        blocks.give_back(media, pbn)
     }
 
     /// Blocks that superblocks have beyond their logical ones.
@@ -344,18 +313,19 @@ impl Superblocks {
     pub fn check<D: Device>(
         &self,
         media: &Media<D>,
+        blocks: &Blocks,
         free: &'static str,
         bounds: &'static str,
     ) -> Result<(), BrokenInvariant> {
         let mut used = vec![false; self.geometry.blocks() as usize];
-        for pbn in self.all.iter().flat_map(|own| &own.blocks).copied().chain(self.pool.iter()) {
+        for pbn in self.all.iter().flat_map(|own| &own.blocks).copied().chain(blocks.iter_free()) {
             let seen = std::mem::replace(&mut used[pbn.index()], true);
             BrokenInvariant::unless(!seen, free, || format!("{pbn} is used twice"))?;
         }
-        for pbn in self.pool.iter() {
-            let clean = media.device().next_page(pbn) == 0 && self.ledger.valid_pages(pbn) == 0;
-            BrokenInvariant::unless(clean, free, || format!("{pbn} is free but not erased"))?;
+        for pbn in blocks.iter_free() {
+            BrokenInvariant::unless(self.ledger.valid_pages(pbn) == 0, free, || format!("{pbn} is free but in use"))?;
         }
+        blocks.check(media, free)?;
         // A collection that found no room, or a power cut in one, may leave a superblock with one more until its next. Of blocks that
         // waited to be emptied recovery knows nothing: it finds them as any others, and the superblock loses them by its collections.
         let most = |own: &Superblock| {

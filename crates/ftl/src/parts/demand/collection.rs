@@ -12,12 +12,14 @@
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
 use crate::parts::demand::policy::{DemandScheme, MapCache};
 use crate::parts::memory::prefetch::announce;
 use crate::parts::pages::page_mapped::{PageMapped, up_to_error};
 use crate::parts::pages::page_space::{PageSpace, Stream};
 use crate::parts::recovery::trims::Trims;
+use crate::wear::policy::{Ask, Purpose};
 use crate::{Cause, Content, Device, Foresight, FtlError, Label, Media, Note};
 
 impl<S: DemandScheme> PageMapped for DemandPaged<S> {
@@ -27,8 +29,13 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     #[inline]
-    fn space_and_trims(&mut self) -> (&mut PageSpace, &mut Trims) {
-        (&mut self.space, &mut self.trims)
+    fn blocks(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+
+    #[inline]
+    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims) {
+        (&mut self.space, &mut self.blocks, &mut self.trims)
     }
 
     #[inline]
@@ -79,15 +86,15 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
                 return Ok(die);
             }
         }
-        Err(self.space.out_of_space("a page"))
+        Err(self.blocks.out_of_space("a page"))
     }
 
     fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
         // Moving a data block also writes translation pages, so a policy that keeps choosing full blocks (fifo does) may
         // spend as much as it gains for ever. After a turn of the whole die it has had its chance, and the best block goes.
         let mut choices = self.space.blocks_per_die();
-        while self.space.is_short(die) {
-            let victim = if choices > 0 { self.space.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
+        while self.space.is_short(&self.blocks, die) {
+            let victim = if choices > 0 { self.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
             let Some(victim) = victim else { break };
             choices = choices.saturating_sub(1);
             self.collect_apart(media, die, victim, false)?;
@@ -99,11 +106,10 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         media.note(Note::Collection);
         let cause = |cause| if fails { Cause::Relocation } else { cause };
         if self.space.stream_of(victim) == TRANSLATION {
-            return media.because(cause(Cause::MappingCollection), |media| {
-                self.collect_translation(media, victim, fails, |_| die)
-            });
+            return media
+                .because(cause(Cause::MappingCollection), |media| self.collect_translation(media, victim, |_| die));
         }
-        media.because(cause(Cause::Collection), |media| self.collect_data(media, die, victim, fails))?;
+        media.because(cause(Cause::Collection), |media| self.collect_data(media, die, victim))?;
         media.because(Cause::MappingCollection, |media| self.restore_aside(media))
     }
 }
@@ -140,7 +146,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         channels: &[u32],
     ) -> Result<u32, FtlError> {
         if !channels.is_empty() {
-            self.space.spares().admit()?;
+            self.blocks.spares().admit()?;
             for _ in 0..self.space.dies() {
                 let die = self.space.take_turn(TRANSLATION);
                 if !channels.contains(&self.space.channel_of_die(die)) && self.has_place(media, die, TRANSLATION)? {
@@ -158,16 +164,10 @@ impl<S: DemandScheme> DemandPaged<S> {
             return Ok(true);
         }
         self.refill(media, die)?;
-        Ok(self.space.has_room(die, stream) || !self.space.is_short(die))
+        Ok(self.space.has_room(die, stream) || !self.space.is_short(&self.blocks, die))
     }
 
-    fn collect_data<D: Device>(
-        &mut self,
-        media: &mut Media<D>,
-        die: u32,
-        victim: Pbn,
-        fails: bool,
-    ) -> Result<(), FtlError> {
+    fn collect_data<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         let (moved, result) = self.move_pages(media, die, &moving);
@@ -176,7 +176,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let unmoved = self.take_back_updates();
         let result = result.and(updated).and_then(|()| self.replace_vanishing(media, die, victim));
         let moved = moved.iter().copied().filter(|from| !unmoved.contains(from));
-        self.space.finish(media, victim, fails, moved, result)?;
+        self.space.finish(media, &mut self.blocks, victim, moved, result)?;
         self.moving = moving;
         Ok(())
     }
@@ -219,7 +219,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         for avoided in [channels, &[]] {
             for _ in 0..self.space.dies() {
                 let die = self.space.take_turn(TRANSLATION);
-                let has_place = self.space.has_room(die, TRANSLATION) || self.space.can_lend(die);
+                let has_place = self.space.has_room(die, TRANSLATION) || self.can_lend(die);
                 if has_place && !avoided.contains(&self.space.channel_of_die(die)) {
                     return Ok(die);
                 }
@@ -228,19 +228,27 @@ impl<S: DemandScheme> DemandPaged<S> {
                 break;
             }
         }
-        let opened = self.aside.pop().map(|block| self.space.open_block(block, TRANSLATION));
+        let opened = self.aside.pop().map(|block| {
+            self.blocks.is_for(block, Purpose::Translation);
+            self.space.open_block(block, TRANSLATION)
+        });
         let die = match opened.or_else(|| self.refuge()) {
             Some(die) => Some(die),
-            None => self.space.reclaim_empty(media, &self.trims)?,
+            None => self.space.reclaim_empty(media, &mut self.blocks, &self.trims)?,
         };
-        die.ok_or_else(|| self.space.out_of_space("translation pages"))
+        die.ok_or_else(|| self.blocks.out_of_space("translation pages"))
+    }
+
+    /// Whether a die has free blocks beyond the one that its collection needs.
+    fn can_lend(&self, die: u32) -> bool {
+        self.blocks.free_on(die) > 1
     }
 
     /// A die that gives its last free block for translation pages, because the block set aside for them has failed. What the
     /// collection moves is placed by then, and the die gets its reserve back as after any failure.
     #[cold]
     fn refuge(&self) -> Option<u32> {
-        (0..self.space.dies()).find(|&die| self.space.has_failing() && self.space.free_on(die) > 0)
+        (0..self.space.dies()).find(|&die| self.space.has_failing() && self.blocks.free_on(die) > 0)
     }
 
     /// Moves each translation page of a block to the die that `to` names.
@@ -248,13 +256,12 @@ impl<S: DemandScheme> DemandPaged<S> {
         &mut self,
         media: &mut Media<D>,
         victim: Pbn,
-        fails: bool,
         to: impl Fn(&PageSpace) -> u32,
     ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(media, to(&self.space), from));
-        self.space.finish(media, victim, fails, moved.iter().copied(), result)?;
+        self.space.finish(media, &mut self.blocks, victim, moved.iter().copied(), result)?;
         self.moving = moving;
         Ok(())
     }
@@ -265,7 +272,8 @@ impl<S: DemandScheme> DemandPaged<S> {
             None => (self.table.page_at(from), Content::New(D::Data::default())),
         };
         let label = Label::new(page, Role::Translation);
-        let to = self.space.program_moved(media, die, TRANSLATION, (label, &content), &self.trims)?;
+        let moved = (label, &content);
+        let to = self.space.program_moved(media, &mut self.blocks, die, TRANSLATION, moved, &self.trims)?;
         self.table.relocate(page, self.table.copy_at(page, from), to);
         Ok(())
     }
@@ -273,8 +281,8 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Puts blocks aside again, collecting translation blocks if no die can lend one.
     pub(super) fn restore_aside<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         while self.aside.len() < self.table.copies() as usize {
-            if let Some(die) = (0..self.space.dies()).find(|&die| self.space.can_lend(die)) {
-                self.aside.extend(self.space.set_aside(die));
+            if let Some(die) = (0..self.space.dies()).find(|&die| self.can_lend(die)) {
+                self.aside.extend(self.blocks.take_on(die, Ask::for_(Purpose::Reserve)));
                 continue;
             }
             let Some(victim) = self.space.take_fewest_valid(TRANSLATION) else { break };
@@ -283,7 +291,7 @@ impl<S: DemandScheme> DemandPaged<S> {
                 let mut dies = std::iter::once(die).chain(0..space.dies());
                 dies.find(|&die| space.has_room(die, TRANSLATION)).unwrap_or(die)
             };
-            self.collect_translation(media, victim, false, with_room)?;
+            self.collect_translation(media, victim, with_room)?;
         }
         Ok(())
     }

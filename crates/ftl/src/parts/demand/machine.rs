@@ -17,6 +17,7 @@
 use flash::{Lpn, Pbn, Ppn, Role};
 
 use crate::parameter::joined;
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::blocks::victims::{self, Policy};
 use crate::parts::demand::copy_choice::CopyChoice;
 use crate::parts::demand::policy::{DemandScheme, MapCache};
@@ -26,6 +27,7 @@ use crate::parts::pages::page_space::{self, Needs, PageSpace, Stream};
 use crate::parts::pages::placement::Placement;
 use crate::parts::recovery::summary::{self, Summaries};
 use crate::parts::recovery::trims::Trims;
+use crate::wear::policy::{Ask, Purpose};
 use crate::{
     AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
     Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
@@ -64,6 +66,7 @@ pub struct DemandPaged<S: DemandScheme> {
     pub(super) table: TranslationTable,
     pub(super) trims: Trims,
     pub(super) space: PageSpace,
+    pub(super) blocks: Blocks,
     /// Blocks for translation pages that a collection has to write when no die can lend one.
     pub(super) aside: Vec<Pbn>,
     pub(super) moving: Vec<Ppn>,
@@ -88,11 +91,11 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let valid = u64::from(layout.logical_pages) + translation_pages + u64::from(copies) * pages_per_block;
         let summaries = Summaries::from_values(values, layout, S::ENTRY.name)?;
         let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
-        let mut space = PageSpace::format(layout, S::ENTRY.name, needs)?;
+        let (space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
         let mut aside = Vec::new();
         for _ in 0..copies {
-            let roomiest = (0..space.dies()).max_by_key(|&die| space.free_on(die));
-            aside.extend(roomiest.and_then(|die| space.set_aside(die)));
+            let roomiest = (0..space.dies()).max_by_key(|&die| blocks.free_on(die));
+            aside.extend(roomiest.and_then(|die| blocks.take_on(die, Ask::for_(Purpose::Reserve))));
         }
         let table = TranslationTable::new(layout.logical_pages, entries_per_page, copies);
         let (cache, structures) = S::cache(layout, values)?;
@@ -104,6 +107,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             trims: Trims::default(),
             aside,
             space,
+            blocks,
             moving: Vec::new(),
             updates: Vec::new(),
             placement: S::placement(values),
@@ -174,12 +178,12 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
                  pages needed"
             )
         })?;
-        self.space.check(media, "I3")?;
-        self.table.check(media, "I4", self.space.spares().admit().is_err())
+        self.space.check(media, &self.blocks, "I3")?;
+        self.table.check(media, "I4", self.blocks.spares().admit().is_err())
     }
 
     fn spares(&self) -> Spares {
-        self.space.spares()
+        self.blocks.spares()
     }
 
     fn footprint(&self) -> Footprint {

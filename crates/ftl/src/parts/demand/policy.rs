@@ -9,6 +9,7 @@ use flash::{Lpn, Ppn};
 use crate::parts::demand::copy_choice::CopyChoice;
 use crate::parts::demand::table::TranslationTable;
 use crate::parts::pages::placement::Placement;
+use crate::wear::policy::Purpose;
 use crate::{AccessDelays, ConfigError, Entry, Kind, Layout, Parameter, Values};
 
 /// What structures take in RAM: names and bytes.
@@ -38,7 +39,7 @@ pub trait DemandScheme {
     const ENTRY: Entry;
 
     /// Kinds of content with blocks of their own: the host's, collected pages and translation pages, then what the scheme adds.
-    const STREAMS: usize = 3;
+    const STREAMS: &'static [Purpose] = &[Purpose::Data, Purpose::Collected, Purpose::Translation];
 
     /// What it keeps in RAM.
     type Cache: MapCache + Send;

@@ -96,7 +96,9 @@ impl<S: DemandScheme> DemandPaged<S> {
         loop {
             let die = place(self, media, channels)?;
             let label = Label::new(page, Role::Translation);
-            if let Some(to) = self.space.program(media, die, TRANSLATION, label, Content::New(content.clone()))? {
+            if let Some(to) =
+                self.space.program(media, &mut self.blocks, die, TRANSLATION, label, Content::New(content.clone()))?
+            {
                 if let Some(old) = self.table.relocate(page, copy, to) {
                     self.space.release(old);
                 }

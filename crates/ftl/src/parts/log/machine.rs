@@ -15,11 +15,13 @@
 use flash::{Lbn, Lpn, Pbn, Role};
 
 use crate::parts::blocks::data_blocks::{DataBlocks, data_label};
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::log::merge;
 use crate::parts::log::merge_counts::MergeCounts;
 use crate::parts::log::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, Place};
 use crate::parts::log::space::{LogBlock, LogSpace, Slot};
 use crate::parts::recovery::trims::Trims;
+use crate::wear::policy::{Ask, Purpose};
 use crate::{
     BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Gauge, Layout, Media, Note,
     RecoverError, Request, Scheme, Spares, Values,
@@ -28,6 +30,7 @@ use crate::{
 /// A log-buffer scheme: the shared machine with a policy.
 pub struct LogBuffer<S: LogScheme> {
     pub(super) data: DataBlocks,
+    pub(super) blocks: Blocks,
     pub(super) log: LogSpace,
     pub(super) policy: S::Policy,
     trims: Trims,
@@ -54,7 +57,8 @@ impl<S: LogScheme> Scheme for LogBuffer<S> {
             0,
         );
         Ok(Self {
-            data: DataBlocks::new(layout, spares),
+            data: DataBlocks::new(layout),
+            blocks: Blocks::new(layout, spares),
             log: LogSpace::new(layout, S::Policy::TRACKS_ASSOCIATIVITY),
             policy: S::policy(layout, values, log_blocks),
             trims: Trims::default(),
@@ -83,7 +87,7 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        self.data.spares().admit()?;
+        self.blocks.spares().admit()?;
         self.policy.request(request.pages);
         for (i, lpn) in request.lpns() {
             self.write_page(media, lpn, data[i].clone())?;
@@ -110,12 +114,12 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
         if self.trims.pending_runs().is_empty() {
             return Ok(());
         }
-        self.data.spares().admit()?;
+        self.blocks.spares().admit()?;
         media.because(Cause::Merge, |media| self.write_trims_down(media))
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.data.check(media, "I1", "I2")?;
+        self.data.check(media, &self.blocks, "I1", "I2")?;
         self.log.check(media, "I3")?;
         for lpn in (0..self.data.logical_pages()).map(Lpn::new) {
             let both = self.data.is_current(lpn) && self.log.newest(lpn).is_some();
@@ -123,15 +127,15 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
                 format!("{lpn} is current in its data block and newest in the log")
             })?;
         }
-        let known = self.data.mapped_blocks() + self.data.free_blocks() + self.log.len();
-        let good = self.data.accounted_for(self.good_blocks);
+        let known = self.data.mapped_blocks() + self.blocks.free() + self.log.len();
+        let good = self.blocks.accounted_for(self.good_blocks);
         BrokenInvariant::unless(good.is_none_or(|good| known == good), "I4", || {
             format!("{known} blocks are in use or free, but the device has {good:?} good ones")
         })
     }
 
     fn spares(&self) -> Spares {
-        self.data.spares()
+        self.blocks.spares()
     }
 
     fn footprint(&self) -> Footprint {
@@ -150,6 +154,10 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
 }
 
 impl<S: LogScheme> LogBuffer<S> {
+    pub(super) fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+        self.data.retire(media, &mut self.blocks, pbn)
+    }
+
     fn write_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
         let (lbn, offset) = self.data.geometry().split_logical(lpn);
         if let Some(home) = self.home(media, lbn, offset)? {
@@ -168,7 +176,7 @@ impl<S: LogScheme> LogBuffer<S> {
         if let Some(pbn) = self.data.block(lbn) {
             return Ok(self.data.fits_in_place(media, pbn, offset).then_some(pbn));
         }
-        let pbn = self.data.take_free("a new logical block")?;
+        let pbn = self.blocks.take_or_stop(Ask::of(Purpose::Data, lbn), "a new logical block")?;
         self.data.remap(lbn, Some(pbn));
         Ok(Some(pbn))
     }
@@ -184,7 +192,8 @@ impl<S: LogScheme> LogBuffer<S> {
         let current = |data: &DataBlocks, offset| {
             data.page_at(lbn, offset).filter(|&lpn| data.is_current(lpn) && log.newest(lpn).is_none())
         };
-        let block = self.data.program(media, home, offset, data_label(lpn, lbn), &Content::New(data), &current)?;
+        let (at, label) = ((home, offset), data_label(lpn, lbn));
+        let block = self.data.program(media, &mut self.blocks, at, label, &Content::New(data), &current)?;
         if block != home {
             self.data.remap(lbn, Some(block));
         }
@@ -210,7 +219,8 @@ impl<S: LogScheme> LogBuffer<S> {
         page: LogPage,
         content: (Role, &Content<D::Data>),
     ) -> Result<(), FtlError> {
-        let at = self.log.append(media, &mut self.data, (slot, page.lpn), content)?;
+        let spaces = (&mut self.data, &mut self.blocks);
+        let at = self.log.append(media, spaces, (slot, page.lpn), content)?;
         self.log.set_newest(page.lpn, Some(at));
         self.data.set_current(page.lpn, false);
         self.policy.appended(&self.log, slot, page);
@@ -226,7 +236,7 @@ impl<S: LogScheme> LogBuffer<S> {
     }
 
     fn open(&mut self, group: u32) -> Result<(), FtlError> {
-        let pbn = self.data.take_free("a log block")?;
+        let pbn = self.blocks.take_or_stop(Ask::for_(Purpose::Log), "a log block")?;
         let slot = self.log.open(pbn, group);
         self.policy.opened(&self.log, slot);
         Ok(())
@@ -236,12 +246,12 @@ impl<S: LogScheme> LogBuffer<S> {
         media.note(Note::LogVictim);
         let Some(&LogBlock { pbn, filled, in_place, .. }) = self.log.block(victim) else { return Ok(()) };
         if let Some(lbn) = in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
-            merge::in_place(media, &mut self.data, &mut self.log, pbn, lbn, filled)?;
+            merge::in_place(media, &mut self.blocks, &mut self.data, &mut self.log, (pbn, filled), lbn)?;
         } else {
             self.move_some(media, victim)?;
             self.merge_owners(media, victim)?;
             self.counts.left();
-            self.data.retire(media, pbn)?;
+            self.retire(media, pbn)?;
         }
         self.forget_slot(victim);
         Ok(())
@@ -298,7 +308,7 @@ impl<S: LogScheme> LogBuffer<S> {
 
     /// A full merge of a logical block, after which log blocks that serve it alone hold nothing newest.
     fn merge_block<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, except: Option<Slot>) -> Result<(), FtlError> {
-        merge::full(media, &mut self.data, &mut self.log, lbn)?;
+        merge::full(media, &mut self.blocks, &mut self.data, &mut self.log, lbn)?;
         self.counts.merged(lbn, except.is_some());
         self.drop_dedicated(media, lbn, except)
     }
@@ -314,7 +324,7 @@ impl<S: LogScheme> LogBuffer<S> {
         while let Some(slot) = self.policy.dedicated(lbn, except) {
             let pbn = self.log.block(slot).map(|block| block.pbn);
             self.forget_slot(slot);
-            pbn.map_or(Ok(()), |pbn| self.data.retire(media, pbn))?;
+            pbn.map_or(Ok(()), |pbn| self.retire(media, pbn))?;
         }
         Ok(())
     }
@@ -346,7 +356,7 @@ impl<S: LogScheme> LogBuffer<S> {
         for slot in self.log.holding(media, trimmed) {
             let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { continue };
             self.merge_owners(media, slot)?;
-            self.data.retire(media, pbn)?;
+            self.retire(media, pbn)?;
             self.forget_slot(slot);
         }
         for (first, extent) in runs {
@@ -361,7 +371,8 @@ impl<S: LogScheme> LogBuffer<S> {
                 Place::New(group) => self.make_room(media, group)?,
                 Place::In(slot) => {
                     let (label, content) = (Trims::label(first, extent), Content::New(D::Data::default()));
-                    self.log.program(media, &mut self.data, slot, label, &content, None)?;
+                    let spaces = (&mut self.data, &mut self.blocks);
+                    self.log.program(media, spaces, slot, label, &content, None)?;
                     break;
                 }
             }
@@ -375,7 +386,7 @@ impl<S: LogScheme> LogBuffer<S> {
         }
         self.drop_dedicated(media, lbn, None)?;
         match self.data.remap(lbn, None) {
-            Some(pbn) => self.data.retire(media, pbn),
+            Some(pbn) => self.retire(media, pbn),
             None => Ok(()),
         }
     }

@@ -12,7 +12,9 @@
 use flash::{Lbn, Lpn, Pbn, Ppn, Role};
 
 use crate::parts::blocks::data_blocks::DataBlocks;
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::log::space::LogSpace;
+use crate::wear::policy::{Ask, Purpose};
 use crate::{Device, FtlError, Label, Media, Note};
 
 /// Where the newest copy of a page lies: a log page wins over the data block.
@@ -25,6 +27,7 @@ pub fn newest(data: &DataBlocks, log: &LogSpace, lpn: Lpn) -> Option<Ppn> {
 /// merge that fails half way leaves them as they were.
 pub fn full<D: Device>(
     media: &mut Media<D>,
+    blocks: &mut Blocks,
     data: &mut DataBlocks,
     log: &mut LogSpace,
     lbn: Lbn,
@@ -36,24 +39,24 @@ pub fn full<D: Device>(
         let Some(from) = newest(data, log, lpn) else { continue };
         let block = match to {
             Some(block) => block,
-            None => data.take_free("a full merge")?,
+            None => blocks.take_or_stop(Ask::of(Purpose::Merge, lbn), "a full merge")?,
         };
-        to = Some(copy_page(media, data, (lpn, lbn), from, (block, offset), &[])?);
+        to = Some(copy_page(media, blocks, data, (lpn, lbn), from, (block, offset), &[])?);
         copied.push(lpn);
     }
     settle(data, log, &copied);
-    replace(media, data, lbn, to)
+    replace(media, blocks, data, lbn, to)
 }
 
 /// Turns a log block that holds the first `filled` pages of a logical block in place into its data block: a switch merge when
 /// it is complete, otherwise a partial merge that copies the rest. If it fails, the maps are as they were.
 pub fn in_place<D: Device>(
     media: &mut Media<D>,
+    blocks: &mut Blocks,
     data: &mut DataBlocks,
     log: &mut LogSpace,
-    block: Pbn,
+    (block, filled): (Pbn, u32),
     lbn: Lbn,
-    filled: u32,
 ) -> Result<(), FtlError> {
     let (mut to, mut moved, mut superseded) = (block, Vec::new(), Vec::new());
     for (offset, lpn) in data.pages_of(lbn) {
@@ -61,7 +64,7 @@ pub fn in_place<D: Device>(
             let here = log.newest(lpn) == Some(data.geometry().page(block, offset));
             if here { moved.push(lpn) } else { superseded.push(lpn) }
         } else if let Some(from) = newest(data, log, lpn) {
-            to = copy_page(media, data, (lpn, lbn), from, (to, offset), &superseded)?;
+            to = copy_page(media, blocks, data, (lpn, lbn), from, (to, offset), &superseded)?;
             moved.push(lpn);
         }
     }
@@ -71,7 +74,7 @@ pub fn in_place<D: Device>(
     for lpn in superseded {
         data.set_current(lpn, false);
     }
-    replace(media, data, lbn, Some(to))
+    replace(media, blocks, data, lbn, Some(to))
 }
 
 /// Copies a page to its place in a block that is being filled, and returns the block: another one, if this one failed. A page
@@ -79,6 +82,7 @@ pub fn in_place<D: Device>(
 /// superseded pages.
 fn copy_page<D: Device>(
     media: &mut Media<D>,
+    blocks: &mut Blocks,
     data: &mut DataBlocks,
     (lpn, lbn): (Lpn, Lbn),
     from: Ppn,
@@ -87,7 +91,7 @@ fn copy_page<D: Device>(
 ) -> Result<Pbn, FtlError> {
     let (role, content) = media.lift(from, Role::Data)?;
     let label = Label::of(lpn.get(), role, lbn);
-    data.program(media, to, offset, label, &content, &|data, offset| {
+    data.program(media, blocks, (to, offset), label, &content, &|data, offset| {
         data.page_at(lbn, offset).filter(|lpn| !superseded.contains(lpn))
     })
 }
@@ -100,9 +104,18 @@ fn settle(data: &mut DataBlocks, log: &mut LogSpace, pages: &[Lpn]) {
     }
 }
 
-fn replace<D: Device>(media: &mut Media<D>, data: &mut DataBlocks, lbn: Lbn, to: Option<Pbn>) -> Result<(), FtlError> {
+fn replace<D: Device>(
+    media: &mut Media<D>,
+    blocks: &mut Blocks,
+    data: &mut DataBlocks,
+    lbn: Lbn,
+    to: Option<Pbn>,
+) -> Result<(), FtlError> {
+    if let Some(to) = to {
+        blocks.is_for(to, Purpose::Merge);
+    }
     match data.remap(lbn, to) {
-        Some(old) => data.retire(media, old),
+        Some(old) => data.retire(media, blocks, old),
         None => Ok(()),
     }
 }

@@ -12,6 +12,7 @@ use crate::parts::log::merge;
 use crate::parts::log::policy::{LogPolicy, LogScheme};
 use crate::parts::recovery::block_recovery::{Claim, Claims, needed, separate};
 use crate::parts::recovery::scan::{Newest, Scanned};
+use crate::wear::policy::Purpose;
 use crate::{Device, FtlError, Layout, Media};
 
 impl<S: LogScheme> LogBuffer<S> {
@@ -21,7 +22,7 @@ impl<S: LogScheme> LogBuffer<S> {
         let newest = scanned.newest(layout.logical_pages);
         let Claims { by_block, log } = Claims::of(&scanned, layout);
         let log = scanned.without_copies(layout, &newest, log);
-        self.data.nothing_free();
+        self.blocks.nothing_free(media, layout);
         let in_log = self.adopt_log(&scanned, layout, &newest, &log);
         let needed = needed(&newest, &in_log);
         let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
@@ -36,7 +37,7 @@ impl<S: LogScheme> LogBuffer<S> {
             }
             homes.push((lbn, kept));
         }
-        media.together(free, |media, pbn| self.data.retire(media, pbn))?;
+        media.together(free, |media, pbn| self.retire(media, pbn))?;
         for (lbn, claims) in homes {
             FtlError::unless_read_only(self.settle(media, lbn, &claims, &newest))?;
         }
@@ -51,6 +52,7 @@ impl<S: LogScheme> LogBuffer<S> {
             let pages = blocks.get(pbn).copied().unwrap_or_default();
             let data = || pages.iter().filter(|(_, tag)| tag.role != Role::Trimmed);
             let owner = data().map(|(_, tag)| layout.geometry.split_logical(Lpn::new(tag.logical)).0).next();
+            self.blocks.adopt(*pbn, Purpose::Log);
             let slot = self.log.adopt(*pbn, self.policy.recovered_group(owner));
             for (ppn, tag) in data().filter(|(_, tag)| Scanned::holds_newest(tag, newest)) {
                 self.log.set_newest(Lpn::new(tag.logical), Some(*ppn));
@@ -74,7 +76,8 @@ impl<S: LogScheme> LogBuffer<S> {
         let Some((home, others)) = claims.split_first() else { return Ok(()) };
         let current =
             home.pages.iter().filter(|&(&lpn, &(_, version))| newest_at(lpn, version)).map(|(&lpn, _)| Lpn::new(lpn));
-        self.data.adopt(lbn, home.block, current.filter(|&lpn| self.log.newest(lpn).is_none()).collect::<Vec<_>>());
+        let current: Vec<_> = current.filter(|&lpn| self.log.newest(lpn).is_none()).collect();
+        self.data.adopt(&mut self.blocks, lbn, home.block, current);
         let is_trimmed = |lpn: &u32| newest[*lpn as usize].is_some_and(|found| found.page.is_none());
         if others.is_empty() && !home.pages.keys().any(is_trimmed) {
             return Ok(());
@@ -85,7 +88,7 @@ impl<S: LogScheme> LogBuffer<S> {
                 self.log.set_newest(lpn_, Some(ppn));
             }
         }
-        merge::full(media, &mut self.data, &mut self.log, lbn)?;
-        others.iter().try_for_each(|claim| self.data.retire(media, claim.block))
+        merge::full(media, &mut self.blocks, &mut self.data, &mut self.log, lbn)?;
+        others.iter().try_for_each(|claim| self.retire(media, claim.block))
     }
 }

@@ -10,6 +10,7 @@
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role};
 
 use crate::parts::blocks::data_blocks::DataBlocks;
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::log::associativity::Associativity;
 use crate::{BrokenInvariant, Content, Device, FtlError, Label, Layout, Media};
 
@@ -149,7 +150,7 @@ impl LogSpace {
     pub fn append<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        data: &mut DataBlocks,
+        (data, blocks): (&mut DataBlocks, &mut Blocks),
         (slot, lpn): (Slot, Lpn),
         (role, content): (Role, &Content<D::Data>),
     ) -> Result<Ppn, FtlError> {
@@ -163,14 +164,14 @@ impl LogSpace {
             (_, true) => Label::of(lpn.get(), Role::SequentialLog, lbn),
             (_, false) => Label::of(lpn.get(), Role::RandomLog, lbn),
         };
-        self.program(media, data, slot, label, content, in_place.then_some(lbn))
+        self.program(media, (data, blocks), slot, label, content, in_place.then_some(lbn))
     }
 
     /// Appends a page to a log block that has room. If that fails, a free block takes the log block's place.
     pub fn program<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        data: &mut DataBlocks,
+        (data, blocks): (&mut DataBlocks, &mut Blocks),
         slot: Slot,
         label: Label,
         content: &Content<D::Data>,
@@ -180,7 +181,7 @@ impl LogSpace {
             return Err(FtlError::OutOfSpace { wanted: "a log page" });
         };
         let held = |_: &DataBlocks, offset: u32| self.lpn_at(self.geometry.page(pbn, offset));
-        let to = data.program(media, pbn, offset, label, content, &held)?;
+        let to = data.program(media, blocks, (pbn, offset), label, content, &held)?;
         if to != pbn {
             self.move_block(pbn, to);
         }

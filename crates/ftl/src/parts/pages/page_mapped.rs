@@ -6,6 +6,7 @@
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::memory::prefetch::announce;
 use crate::parts::pages::page_space::{PageSpace, Stream};
 use crate::parts::recovery::trims::Trims;
@@ -19,8 +20,25 @@ pub trait PageMapped {
     /// The space.
     fn space(&mut self) -> &mut PageSpace;
 
-    /// The space, and the trims whose pages lie in it.
-    fn space_and_trims(&mut self) -> (&mut PageSpace, &mut Trims);
+    /// The owner of its blocks.
+    fn blocks(&mut self) -> &mut Blocks;
+
+    /// The space, the owner of its blocks, and the trims whose pages lie in it.
+    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims);
+
+    /// Whether a die should collect before it opens another block.
+    #[inline]
+    fn is_short(&mut self, die: u32) -> bool {
+        let (space, blocks, _) = self.parts();
+        space.is_short(blocks, die)
+    }
+
+    /// Takes the next block to collect on a die, if collecting gains anything there.
+    #[inline]
+    fn take_victim(&mut self, die: u32) -> Option<Pbn> {
+        let (space, blocks, _) = self.parts();
+        space.take_victim(blocks, die)
+    }
 
     /// The stream of collected pages.
     fn collected(&self) -> Stream;
@@ -44,8 +62,8 @@ pub trait PageMapped {
 
     /// Collects on a die while that is short of free blocks and there is something to gain.
     fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
-        while self.space().is_short(die)
-            && let Some(victim) = self.space().take_victim(die)
+        while self.is_short(die)
+            && let Some(victim) = self.take_victim(die)
         {
             self.collect_apart(media, die, victim, false)?;
         }
@@ -69,8 +87,8 @@ pub trait PageMapped {
     /// What comes before a page is placed: refuses on a read-only device, and makes good what failures have done.
     #[inline]
     fn tidy<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        self.space().spares().admit()?;
-        if self.space().has_lost_reserve() {
+        self.blocks().spares().admit()?;
+        if self.blocks().has_lost_reserve() {
             self.restore_reserves(media)?;
         }
         if self.space().has_failing() {
@@ -82,7 +100,7 @@ pub trait PageMapped {
     /// What comes after a host write, and not with the next one, since the power may be cut before.
     #[inline]
     fn tidy_after_write<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        if self.space().has_lost_reserve() {
+        if self.blocks().has_lost_reserve() {
             FtlError::unless_read_only(self.restore_reserves(media))?;
         }
         Ok(())
@@ -92,9 +110,9 @@ pub trait PageMapped {
     #[cold]
     fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         let (collected, cost) = (self.collected(), self.programs_per_move());
-        while self.space().has_lost_reserve()
-            && let Some((die, victim)) = self.space().take_victim_for_reserve(collected, cost)
-        {
+        while self.blocks().has_lost_reserve() {
+            let (space, blocks, _) = self.parts();
+            let Some((die, victim)) = space.take_victim_for_reserve(blocks, collected, cost) else { break };
             self.collect_apart(media, die, victim, false)?;
         }
         Ok(())
@@ -106,7 +124,7 @@ pub trait PageMapped {
     fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         for die in self.space().failing_dies() {
             self.refill(media, die)?;
-            if !self.space().is_short(die)
+            if !self.is_short(die)
                 && let Some(block) = self.space().take_failing(die)
             {
                 self.collect_apart(media, die, block, true)?;
@@ -133,7 +151,8 @@ pub trait PageMapped {
     ) -> Result<Ppn, FtlError> {
         loop {
             let die = next_die(self, media)?;
-            if let Some(to) = self.space().program(media, die, stream, label, Content::New(data.clone()))? {
+            let (space, blocks, _) = self.parts();
+            if let Some(to) = space.program(media, blocks, die, stream, label, Content::New(data.clone()))? {
                 return Ok(to);
             }
         }
@@ -168,8 +187,8 @@ pub trait PageMapped {
             None => (self.lose(media, from), Role::Lost, Content::New(D::Data::default())),
         };
         let stream = self.collected();
-        let (space, trims) = self.space_and_trims();
-        let to = space.program_moved(media, die, stream, (Label::new(lpn.get(), role), &content), trims)?;
+        let (space, blocks, trims) = self.parts();
+        let to = space.program_moved(media, blocks, die, stream, (Label::new(lpn.get(), role), &content), trims)?;
         self.moved(lpn, to);
         Ok(())
     }
@@ -185,10 +204,10 @@ pub trait PageMapped {
     #[inline]
     fn move_trim_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<bool, FtlError> {
         let stream = self.collected();
-        let (space, trims) = self.space_and_trims();
+        let (space, blocks, trims) = self.parts();
         let Some((label, version)) = trims.at(from) else { return Ok(false) };
         let content = Content::empty(label.logical, version);
-        let to = space.program_moved(media, die, stream, (label, &content), trims)?;
+        let to = space.program_moved(media, blocks, die, stream, (label, &content), trims)?;
         trims.moved(from, to);
         Ok(true)
     }
@@ -196,12 +215,12 @@ pub trait PageMapped {
     /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back.
     fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
         let stream = self.collected();
-        let (space, trims) = self.space_and_trims();
+        let (space, blocks, trims) = self.parts();
         for (copy, lpn) in trims.about_to_vanish(space.page_indices(victim)) {
             let version = media.read_to_move(copy)?.map(|page| page.version);
             let content =
                 version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
-            let to = space.program_moved(media, die, stream, (Trims::label(lpn.get(), 1), &content), trims)?;
+            let to = space.program_moved(media, blocks, die, stream, (Trims::label(lpn.get(), 1), &content), trims)?;
             trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
         }
         Ok(())
@@ -209,9 +228,9 @@ pub trait PageMapped {
 
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
     fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        for (first, extent) in self.space_and_trims().1.pending_runs() {
+        for (first, extent) in self.parts().2.pending_runs() {
             let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
-            let (space, trims) = self.space_and_trims();
+            let (space, _, trims) = self.parts();
             for page in trims.wrote(first, extent, to, media.last_version()) {
                 space.release(page);
             }
@@ -233,10 +252,11 @@ pub trait PageMapped {
         let collected = self.collected();
         let stream = |role| if role == Role::Collected { collected } else { HOST };
         let valid = kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role)));
-        self.space().take_over(media, layout, valid)?;
+        let (space, blocks, _) = self.parts();
+        space.take_over(media, blocks, layout, valid)?;
         for &(ppn, tag) in &kept.pages {
             if tag.role == Role::Trimmed {
-                self.space_and_trims().1.found(&tag, ppn, &newest);
+                self.parts().2.found(&tag, ppn, &newest);
             } else {
                 map(self, Lpn::new(tag.logical), ppn);
             }

@@ -200,8 +200,15 @@ mod tests {
         };
         let geometry = Geometry::new(shape).expect("a valid shape");
         let good_blocks = (0..geometry.blocks()).map(Pbn::new).collect();
-        let layout =
-            Layout { geometry, logical_pages: 8, good_blocks, program_order: ProgramOrder::Any, in_use: true, seed: 1 };
+        let layout = Layout {
+            geometry,
+            logical_pages: 8,
+            good_blocks,
+            program_order: ProgramOrder::Any,
+            in_use: true,
+            seed: 1,
+            wear: crate::Wear::default(),
+        };
         let mut pages = Vec::new();
         for (pbn, block) in (0..).map(Pbn::new).zip(blocks) {
             for (offset, &(logical, role, version)) in (0..).zip(*block) {

@@ -15,7 +15,8 @@ const LOGICAL_PAGES: u32 = 24;
 /// A device, its superblocks, and where each logical page lies.
 struct Model {
     media: Media<TestDevice>,
-    blocks: Superblocks,
+    superblocks: Superblocks,
+    blocks: Blocks,
     at: BTreeMap<u32, Ppn>,
 }
 
@@ -23,40 +24,44 @@ impl Model {
     fn new(physical: u32, size: u32, most_extra: u32, extra_limit: u32) -> Self {
         let layout = layout(physical, PAGES, LOGICAL_PAGES);
         let spares = Superblocks::require(&layout, "superblock", extra_limit).expect("room");
-        let blocks = Superblocks::new(&layout, size, most_extra, extra_limit, spares);
-        Self { media: device(physical, PAGES), blocks, at: BTreeMap::new() }
+        let superblocks = Superblocks::new(&layout, size, most_extra, extra_limit);
+        let blocks = Blocks::new(&layout, spares);
+        Self { media: device(physical, PAGES), superblocks, blocks, at: BTreeMap::new() }
     }
 
     fn put(&mut self, superblock: u32, stream: Stream, lpn: u32) -> Ppn {
         let page = (Label::new(lpn, Role::Data), &Content::New(()));
-        let to = self.blocks.program(&mut self.media, superblock, stream, page).expect("room").expect("nothing fails");
+        let put = self.superblocks.program(&mut self.media, &mut self.blocks, superblock, stream, page);
+        let to = put.expect("room").expect("nothing fails");
         if let Some(old) = self.at.insert(lpn, to) {
-            self.blocks.release(old);
+            self.superblocks.release(old);
         }
         to
     }
 
     fn write(&mut self, lpn: u32) {
-        let superblock = self.blocks.of(Lbn::new(lpn / PAGES));
-        while let Step::Collect(victim) = self.blocks.prepare(superblock).expect("there is always a victim") {
-            let owner = self.blocks.owner(victim);
-            for from in self.blocks.begin_emptying(victim) {
+        let superblock = self.superblocks.of(Lbn::new(lpn / PAGES));
+        while let Step::Collect(victim) =
+            self.superblocks.prepare(&mut self.blocks, superblock).expect("there is always a victim")
+        {
+            let owner = self.superblocks.owner(victim);
+            for from in self.superblocks.begin_emptying(victim) {
                 let moved = self.media.device().peek(from).expect("a valid page is programmed");
                 self.put(owner, Stream::Cold, moved);
             }
-            self.blocks.reclaim(&mut self.media, victim).expect("erased");
+            self.superblocks.reclaim(&mut self.media, &mut self.blocks, victim).expect("erased");
         }
         self.put(superblock, Stream::Hot, lpn);
-        self.blocks.written(superblock);
+        self.superblocks.written(superblock);
     }
 
     fn holds(&self) {
-        self.blocks.check(&self.media, "free", "bounds").expect("invariants");
-        assert_eq!(self.blocks.valid_pages(), self.at.len() as u64);
+        self.superblocks.check(&self.media, &self.blocks, "free", "bounds").expect("invariants");
+        assert_eq!(self.superblocks.valid_pages(), self.at.len() as u64);
         for (&lpn, &ppn) in &self.at {
-            assert!(self.blocks.is_valid(ppn) && self.media.device().peek(ppn) == Some(lpn), "{}", Lpn::new(lpn));
-            let pbn = self.blocks.geometry.block_of(ppn);
-            assert_eq!(self.blocks.owner(pbn), self.blocks.of(Lbn::new(lpn / PAGES)), "{pbn}");
+            assert!(self.superblocks.is_valid(ppn) && self.media.device().peek(ppn) == Some(lpn), "{}", Lpn::new(lpn));
+            let pbn = self.superblocks.geometry.block_of(ppn);
+            assert_eq!(self.superblocks.owner(pbn), self.superblocks.of(Lbn::new(lpn / PAGES)), "{pbn}");
         }
     }
 }
@@ -78,7 +83,7 @@ fn pages_stay_in_their_superblock_and_room_never_runs_out() {
             }
         }
         model.holds();
-        assert!(model.blocks.extra() <= extra_limit, "{} extra blocks", model.blocks.extra());
+        assert!(model.superblocks.extra() <= extra_limit, "{} extra blocks", model.superblocks.extra());
     }
 }
 
@@ -86,11 +91,11 @@ fn pages_stay_in_their_superblock_and_room_never_runs_out() {
 fn what_leaves_a_block_does_not_land_in_it_again() {
     let mut model = Model::new(10, 1, 2, 3);
     let open = model.put(0, Stream::Cold, 0);
-    let victim = model.blocks.geometry.block_of(open);
-    assert_eq!(model.blocks.begin_emptying(victim), [open]);
+    let victim = model.superblocks.geometry.block_of(open);
+    assert_eq!(model.superblocks.begin_emptying(victim), [open]);
     let to = model.put(0, Stream::Cold, 0);
-    assert_ne!(model.blocks.geometry.block_of(to), victim);
-    model.blocks.reclaim(&mut model.media, victim).expect("erased");
+    assert_ne!(model.superblocks.geometry.block_of(to), victim);
+    model.superblocks.reclaim(&mut model.media, &mut model.blocks, victim).expect("erased");
     model.holds();
 }
 
@@ -99,19 +104,20 @@ fn what_leaves_a_block_does_not_land_in_it_again() {
 #[test]
 fn a_superblock_that_was_found_in_too_many_blocks_loses_them_and_gets_no_more() {
     let mut model = Model::new(14, 1, 1, 1);
-    let pages: Vec<_> = (0..PAGES).map(|lpn| (lpn, model.blocks.geometry.page(Pbn::new(lpn), 0))).collect();
+    let pages: Vec<_> = (0..PAGES).map(|lpn| (lpn, model.superblocks.geometry.page(Pbn::new(lpn), 0))).collect();
     for &(lpn, ppn) in &pages {
         model.media.put(ppn, Label::new(lpn, Role::Data), Content::New(())).expect("erased");
         model.at.insert(lpn, ppn);
     }
     let layout = layout(14, PAGES, LOGICAL_PAGES);
-    model.blocks.adopt(&mut model.media, &layout, pages.iter().map(|&(_, ppn)| (ppn, 0))).expect("nothing fails");
-    let mut most = model.blocks.all[0].blocks.len();
+    let valid = pages.iter().map(|&(_, ppn)| (ppn, 0));
+    model.superblocks.adopt(&mut model.media, &mut model.blocks, &layout, valid).expect("nothing fails");
+    let mut most = model.superblocks.all[0].blocks.len();
     assert_eq!(most, PAGES as usize);
     for step in 0..200 {
         model.write(if step % 3 == 0 { step % LOGICAL_PAGES } else { step % PAGES });
         model.holds();
-        let now = model.blocks.all[0].blocks.len();
+        let now = model.superblocks.all[0].blocks.len();
         assert!(now <= most.max(3), "{now} blocks after {most}");
         most = now;
     }

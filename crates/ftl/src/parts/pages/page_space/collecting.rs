@@ -3,13 +3,14 @@
 use flash::{Pbn, Ppn};
 
 use super::{Open, PageSpace, Stream};
+use crate::parts::blocks::owner::Blocks;
 use crate::{Device, FtlError, Media};
 
 impl PageSpace {
     /// Takes the next block to collect on a die, if collecting gains anything there: the policy's choice, unless blocks that
     /// failed have cost a die its last free block; then the one with the least to move, for which there may still be room.
-    pub fn take_victim(&mut self, die: u32) -> Option<Pbn> {
-        if self.has_lost_reserve() {
+    pub fn take_victim(&mut self, blocks: &Blocks, die: u32) -> Option<Pbn> {
+        if blocks.has_lost_reserve() {
             return self.take_fewest_valid_on(die);
         }
         self.victims.take(die, &self.ledger)
@@ -38,13 +39,13 @@ impl PageSpace {
         Some(block)
     }
 
-    /// The end of a collection, when these pages have been placed elsewhere: if it went well to the end, the block is reclaimed;
+    /// The end of a collection, when these pages have been placed elsewhere: if it went well to the end, the block goes back to the owner;
     /// if not, it is put back with what is left, since nobody needs what was moved in two places.
     pub fn finish<D: Device>(
         &mut self,
         media: &mut Media<D>,
+        blocks: &mut Blocks,
         pbn: Pbn,
-        fails: bool,
         moved: impl IntoIterator<Item = Ppn>,
         result: Result<(), FtlError>,
     ) -> Result<(), FtlError> {
@@ -52,10 +53,11 @@ impl PageSpace {
             Ok(()) => {
                 let is_empty = || moved.into_iter().count() == self.ledger.valid_pages(pbn) as usize;
                 debug_assert!(is_empty(), "{pbn} is erased with valid pages in it");
-                self.reclaim(media, pbn, fails)
+                self.ledger.clear_block(pbn);
+                blocks.give_back(media, pbn)
             }
             Err(error) => {
-                self.put_back(pbn, moved, fails);
+                self.put_back(pbn, moved, blocks.is_failed(pbn));
                 Err(error)
             }
         }
@@ -72,26 +74,5 @@ impl PageSpace {
         } else {
             self.victims.close(pbn, self.ledger.valid_pages(pbn));
         }
-    }
-
-    /// A victim's pages have all been placed elsewhere: erases it and returns it to the pool; marks it bad if that fails, or
-    /// if it was emptied because it fails.
-    pub(super) fn reclaim<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn, fails: bool) -> Result<(), FtlError> {
-        self.ledger.clear_block(pbn);
-        match if fails { Ok(false) } else { media.erase(pbn).map(|()| true) } {
-            Ok(true) => {
-                let channel = self.channel_of_block(pbn);
-                self.wear.saw(channel, media.device().erase_count(pbn));
-                media.collected(channel);
-                self.pool.put(pbn);
-            }
-            Ok(false) => media.retire(pbn),
-            Err(error) if error.is_erase_failure() => {
-                media.retire(pbn);
-                self.spares.use_one();
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use flash::{Pbn, Ppn, Tag};
 
 use super::{PageSpace, Stream};
+use crate::parts::blocks::owner::Blocks;
 use crate::{BrokenInvariant, Device, Footprint, Media};
 
 impl PageSpace {
@@ -33,21 +34,9 @@ impl PageSpace {
         self.geometry.channel_of(self.geometry.die_of(pbn))
     }
 
-    /// The channels that neither collect nor hold the most worn blocks, as [`ChannelWear`] says.
-    ///
-    /// [`ChannelWear`]: crate::parts::blocks::channel_status::ChannelWear
-    pub fn list_valid_channels<D: Device>(&self, media: &Media<D>, gap: u32, into: &mut Vec<u32>) {
-        self.wear.list_valid(|channel| media.is_collecting(channel), gap, into);
-    }
-
     /// The die of a block.
     pub fn die_of(&self, pbn: Pbn) -> u32 {
         self.geometry.die_of(pbn)
-    }
-
-    /// Free blocks of one die.
-    pub fn free_on(&self, die: u32) -> usize {
-        self.pool.len_on(die)
     }
 
     /// The valid pages of a block, in order.
@@ -64,11 +53,6 @@ impl PageSpace {
     /// The stream whose content a block holds.
     pub fn stream_of(&self, pbn: Pbn) -> Stream {
         self.stream_of[pbn.index()] as usize
-    }
-
-    /// Free blocks of the device.
-    pub fn free_blocks(&self) -> usize {
-        self.pool.len()
     }
 
     /// Whether a page holds the newest copy of something.
@@ -93,12 +77,17 @@ impl PageSpace {
     }
 
     /// Checks that free blocks are erased and hold nothing valid, that every valid page is programmed, and that summaries are true.
-    pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
-        for pbn in self.pool.iter() {
-            let clean =
-                media.device().next_page(pbn) == 0 && self.ledger.valid_pages(pbn) == 0 && !self.victims.contains(pbn);
-            BrokenInvariant::unless(clean, name, || format!("{pbn} is in the free pool but in use"))?;
+    pub fn check<D: Device>(
+        &self,
+        media: &Media<D>,
+        blocks: &Blocks,
+        name: &'static str,
+    ) -> Result<(), BrokenInvariant> {
+        for pbn in blocks.iter_free() {
+            let unused = self.ledger.valid_pages(pbn) == 0 && !self.victims.contains(pbn);
+            BrokenInvariant::unless(unused, name, || format!("{pbn} is in the free pool but in use"))?;
         }
+        blocks.check(media, name)?;
         let mut pages = Vec::new();
         for pbn in (0..self.geometry.blocks()).map(Pbn::new) {
             self.summaries.check(media, pbn, name)?;

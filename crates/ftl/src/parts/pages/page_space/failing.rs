@@ -3,33 +3,21 @@
 use flash::{Pbn, Ppn};
 
 use super::{PageSpace, Stream};
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::recovery::trims::Trims;
 use crate::{Content, Device, FtlError, Label, Media, Note, Spares};
 
 impl PageSpace {
-    /// Whether blocks that failed have cost a die its last free block: pages that had to be moved off another die took it, or
-    /// it could not be erased.
-    #[inline]
-    pub fn has_lost_reserve(&self) -> bool {
-        self.pool.has_emptied_die() && self.may_have_failed()
-    }
-
-    /// Whether blocks have failed, or may have in an earlier life.
-    #[inline]
-    fn may_have_failed(&self) -> bool {
-        self.spares.used > 0 || !self.failing.is_empty() || self.was_recovered
-    }
-
     /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to `stream`, where
     /// moving a page takes up to `cost` programs: the next failure would else find no place anywhere.
     #[cold]
-    pub fn take_victim_for_reserve(&mut self, stream: Stream, cost: u32) -> Option<(u32, Pbn)> {
+    pub fn take_victim_for_reserve(&mut self, blocks: &Blocks, stream: Stream, cost: u32) -> Option<(u32, Pbn)> {
         let open_pages = |die: u32| {
             let open = self.open[stream * self.order.len() + die as usize];
-            open.end - open.next + self.pool.len_on(die) as u32 * self.summaries.content_pages()
+            open.end - open.next + blocks.free_on(die) as u32 * self.summaries.content_pages()
         };
         let room: u32 = (0..self.dies()).map(open_pages).sum();
-        for die in (0..self.dies()).filter(|&die| self.pool.len_on(die) == 0).collect::<Vec<_>>() {
+        for die in (0..self.dies()).filter(|&die| blocks.free_on(die) == 0).collect::<Vec<_>>() {
             if let Some(victim) = self.take_fewest_valid_on(die) {
                 if self.ledger.valid_pages(victim) * cost <= room {
                     return Some((die, victim));
@@ -43,8 +31,8 @@ impl PageSpace {
     /// Free blocks kept beyond the threshold for the case that an erase fails, once something has failed. Where there are several
     /// dies, another one's reserve serves as well.
     #[inline]
-    pub(super) fn margin(&self) -> usize {
-        let Spares { total, used } = self.spares;
+    pub(super) fn margin(&self, blocks: &Blocks) -> usize {
+        let Spares { total, used } = blocks.spares();
         usize::from(used > 0 && used < total && self.order.len() == 1)
     }
 
@@ -53,22 +41,23 @@ impl PageSpace {
     pub fn program_moved<D: Device>(
         &mut self,
         media: &mut Media<D>,
+        blocks: &mut Blocks,
         die: u32,
         stream: Stream,
         (label, content): (Label, &Content<D::Data>),
         trims: &Trims,
     ) -> Result<Ppn, FtlError> {
         loop {
-            let has_place = |die: u32| self.has_room(die, stream) || self.pool.len_on(die) > 0;
+            let has_place = |die: u32| self.has_room(die, stream) || blocks.free_on(die) > 0;
             let refuge = if has_place(die) { Some(die) } else { (0..self.dies()).find(|&die| has_place(die)) };
             let refuge = match refuge {
                 Some(refuge) => refuge,
-                None => match self.reclaim_empty(media, trims)? {
+                None => match self.reclaim_empty(media, blocks, trims)? {
                     Some(refuge) => refuge,
-                    None => return self.program_in_failing(media, stream, label, content),
+                    None => return self.program_in_failing(media, blocks, stream, label, content),
                 },
             };
-            if let Some(to) = self.program(media, refuge, stream, label, content.clone())? {
+            if let Some(to) = self.program(media, blocks, refuge, stream, label, content.clone())? {
                 return Ok(to);
             }
         }
@@ -78,16 +67,21 @@ impl PageSpace {
     /// no room for anything. Not one with the last copy of a page whose trim is pending, which would have to be replaced
     /// first. Returns the die that has a free block then.
     #[cold]
-    pub fn reclaim_empty<D: Device>(&mut self, media: &mut Media<D>, trims: &Trims) -> Result<Option<u32>, FtlError> {
-        while self.may_have_failed() {
+    pub fn reclaim_empty<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        blocks: &mut Blocks,
+        trims: &Trims,
+    ) -> Result<Option<u32>, FtlError> {
+        while blocks.may_have_failed() {
             let is_empty = |&pbn: &Pbn| self.victims.contains(pbn) && self.ledger.valid_pages(pbn) == 0;
             let is_safe = |&pbn: &Pbn| trims.about_to_vanish(self.page_indices(pbn)).is_empty();
-            let mut blocks = (0..self.geometry.blocks()).map(Pbn::new);
-            let Some(pbn) = blocks.find(|pbn| is_empty(pbn) && is_safe(pbn)) else { break };
+            let mut all = (0..self.geometry.blocks()).map(Pbn::new);
+            let Some(pbn) = all.find(|pbn| is_empty(pbn) && is_safe(pbn)) else { break };
             media.note(Note::Collection);
             self.victims.remove(pbn, 0);
-            self.reclaim(media, pbn, false)?;
-            if self.pool.len_on(self.die_of(pbn)) > 0 {
+            blocks.give_back(media, pbn)?;
+            if blocks.free_on(self.die_of(pbn)) > 0 {
                 return Ok(Some(self.die_of(pbn)));
             }
         }
@@ -98,6 +92,7 @@ impl PageSpace {
     fn program_in_failing<D: Device>(
         &mut self,
         media: &mut Media<D>,
+        blocks: &mut Blocks,
         stream: Stream,
         label: Label,
         content: &Content<D::Data>,
@@ -116,15 +111,15 @@ impl PageSpace {
                 }
             }
         }
-        Err(self.out_of_space("a page that has to be moved"))
+        Err(blocks.out_of_space("a page that has to be moved"))
     }
 
     #[cold]
-    pub(super) fn give_up(&mut self, ppn: Ppn, stream: Stream) {
+    pub(super) fn give_up(&mut self, blocks: &mut Blocks, ppn: Ppn, stream: Stream) {
         let pbn = self.ledger.invalidate(ppn);
         let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
         self.failing.push((pbn, std::mem::take(open)));
-        self.spares.use_one();
+        blocks.has_failed(pbn);
     }
 
     /// Whether blocks wait to be emptied because a page of theirs failed.
@@ -142,21 +137,5 @@ impl PageSpace {
     pub fn take_failing(&mut self, die: u32) -> Option<Pbn> {
         let at = self.failing.iter().position(|&(pbn, _)| self.geometry.die_of(pbn) == die)?;
         Some(self.failing.swap_remove(at).0)
-    }
-
-    /// Nothing could be placed: because too many blocks have failed, or too many pages at once while a block was collected
-    /// (then the spares that are left are of no use), or because of a bug.
-    pub fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
-        if !self.may_have_failed() {
-            return FtlError::OutOfSpace { wanted };
-        }
-        self.spares.used = self.spares.used.max(self.spares.total + 1);
-        FtlError::ReadOnly { spares: self.spares.total }
-    }
-
-    /// How far the device is from being read-only.
-    #[inline]
-    pub fn spares(&self) -> Spares {
-        self.spares
     }
 }

@@ -17,12 +17,13 @@ mod failing;
 
 use flash::{Geometry, Pbn, Ppn};
 
-use crate::parts::blocks::channel_status::ChannelWear;
 use crate::parts::blocks::ledger::Ledger;
-use crate::parts::blocks::pool::{FreePool, channels_first};
+use crate::parts::blocks::owner::Blocks;
+use crate::parts::blocks::pool::channels_first;
 use crate::parts::blocks::victims::{Policy, Victims};
 use crate::parts::recovery::scan::Scanned;
 use crate::parts::recovery::summary::Summaries;
+use crate::wear::policy::{Ask, Purpose};
 use crate::{ConfigError, Content, Device, FtlError, Kind, Label, Layout, Media, Parameter, Spares};
 
 /// Index of a stream of a space.
@@ -40,8 +41,8 @@ pub const GC_THRESHOLD: Parameter = Parameter {
 /// What a scheme asks of its space.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
-    /// Streams.
-    pub streams: usize,
+    /// Streams, each with what its blocks are used for.
+    pub streams: &'static [Purpose],
     /// Victims.
     pub policy: Policy,
     /// Free blocks of a die at or below which it collects, at least 1.
@@ -59,13 +60,13 @@ struct Open {
     end: u32,
 }
 
-/// Blocks, open blocks and valid pages of a page-mapped device.
+/// Open blocks and valid pages of a page-mapped device.
 #[derive(Clone, Debug)]
 pub struct PageSpace {
     geometry: Geometry,
-    pool: FreePool,
     ledger: Ledger,
     victims: Victims,
+    streams: &'static [Purpose],
     open: Vec<Open>,
     stream_of: Vec<u8>,
     order: Vec<u32>,
@@ -73,36 +74,30 @@ pub struct PageSpace {
     threshold: usize,
     /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with what of it is still erased.
     failing: Vec<(Pbn, Open)>,
-    spares: Spares,
     summaries: Summaries,
-    wear: ChannelWear,
-    /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
-    was_recovered: bool,
 }
 
 impl PageSpace {
-    /// An erased space for up to `valid` valid pages. A die reclaims blocks until more than `threshold` (at least 1) are
-    /// free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
-    pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<Self, ConfigError> {
+    /// An erased space for up to `valid` valid pages, and the owner of its blocks. A die reclaims blocks until more than `threshold` (at
+    /// least 1) are free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
+    pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<(Self, Blocks), ConfigError> {
         let Needs { streams, policy, threshold, summaries, .. } = needs;
         let spares = Self::require(layout, &needs, scheme)?;
         let geometry = layout.geometry;
-        Ok(Self {
+        let space = Self {
             geometry,
-            pool: FreePool::new(geometry, &layout.good_blocks),
             ledger: Ledger::new(geometry),
             victims: Victims::new(geometry, summaries.content_pages(), policy, layout.seed),
-            open: vec![Open::default(); streams * geometry.dies() as usize],
+            streams,
+            open: vec![Open::default(); streams.len() * geometry.dies() as usize],
             stream_of: vec![0; geometry.blocks() as usize],
             order: channels_first(&geometry),
-            turns: vec![0; streams],
+            turns: vec![0; streams.len()],
             threshold: threshold.max(1),
             failing: Vec::new(),
-            spares,
             summaries,
-            wear: ChannelWear::new(geometry.channels()),
-            was_recovered: false,
-        })
+        };
+        Ok((space, Blocks::new(layout, spares)))
     }
 
     /// What the device holds: read from the summaries of filled blocks if they have any.
@@ -115,6 +110,7 @@ impl PageSpace {
     pub fn take_over<D: Device>(
         &mut self,
         media: &mut Media<D>,
+        blocks: &mut Blocks,
         layout: &Layout,
         valid: impl IntoIterator<Item = (Ppn, Stream)>,
     ) -> Result<(), FtlError> {
@@ -125,15 +121,14 @@ impl PageSpace {
             self.stream_of[pbn.index()] = stream as u8;
             used[pbn.index()] = true;
         }
-        self.pool = FreePool::empty(self.geometry, &layout.good_blocks);
-        self.was_recovered = true;
+        blocks.nothing_free(media, layout);
         media.together(&layout.good_blocks, |media, &pbn| {
             if used[pbn.index()] {
-                self.wear.saw(self.channel_of_block(pbn), media.device().erase_count(pbn));
+                blocks.adopt(pbn, self.streams[self.stream_of(pbn)]);
                 self.victims.close(pbn, self.ledger.valid_pages(pbn));
                 return Ok(());
             }
-            self.reclaim(media, pbn, false)
+            blocks.give_back(media, pbn)
         })
     }
 
@@ -143,7 +138,7 @@ impl PageSpace {
         for &pbn in &layout.good_blocks {
             good[layout.geometry.die_of(pbn) as usize] += 1;
         }
-        let set_aside = (needs.streams + needs.threshold.max(1)) as u64;
+        let set_aside = (needs.streams.len() + needs.threshold.max(1)) as u64;
         let usable: u64 = good.iter().map(|blocks| blocks.saturating_sub(set_aside)).sum();
         usable * u64::from(needs.summaries.content_pages())
     }
@@ -163,8 +158,9 @@ impl PageSpace {
         let good = layout.good_blocks.len() as u64 * content_pages;
         Err(ConfigError(format!(
             "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
-             each of {} dies keeps {streams} open and {threshold} free blocks; raise device.spare, use more blocks per plane or fewer dies",
-            layout.geometry.dies()
+             each of {} dies keeps {} open and {threshold} free blocks; raise device.spare, use more blocks per plane or fewer dies",
+            layout.geometry.dies(),
+            streams.len()
         )))
     }
 
@@ -189,20 +185,15 @@ impl PageSpace {
 
     /// Whether a die should collect before it opens another block.
     #[inline]
-    pub fn is_short(&self, die: u32) -> bool {
-        self.pool.len_on(die) <= self.threshold + self.margin()
-    }
-
-    /// Whether a die has free blocks beyond the one that its collection needs.
-    pub fn can_lend(&self, die: u32) -> bool {
-        self.pool.len_on(die) > 1
+    pub fn is_short(&self, blocks: &Blocks, die: u32) -> bool {
+        blocks.free_on(die) <= self.threshold + self.margin(blocks)
     }
 
     /// Places one page of a stream on a die, opening any free block there, and marks it valid; tells whether that fills the block.
     #[inline]
-    fn place_on(&mut self, die: u32, stream: Stream) -> Option<(Ppn, bool)> {
+    fn place_on(&mut self, blocks: &mut Blocks, die: u32, stream: Stream) -> Option<(Ppn, bool)> {
         if !self.has_room(die, stream) {
-            let pbn = self.pool.take_on(die)?;
+            let pbn = blocks.take_on(die, Ask::for_(self.streams[stream]))?;
             self.open_block(pbn, stream);
         }
         let open = &mut self.open[stream * self.order.len() + die as usize];
@@ -215,19 +206,19 @@ impl PageSpace {
 
     /// Closes a block whose last page has been programmed.
     #[inline(never)]
-    fn close<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+    fn close<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Result<(), FtlError> {
         match self.summaries.write(media, pbn) {
             Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
             Err(error) if error.is_program_failure() => {
                 self.failing.push((pbn, Open::default()));
-                self.spares.use_one();
+                blocks.has_failed(pbn);
             }
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// Makes an erased block, which is not in the pool, the open block of a stream on its die, and returns the die.
+    /// Makes an erased block, which was taken for this, the open block of a stream on its die, and returns the die.
     pub fn open_block(&mut self, pbn: Pbn, stream: Stream) -> u32 {
         let next = self.geometry.page(pbn, 0).get();
         let die = self.geometry.die_of(pbn);
@@ -257,32 +248,28 @@ impl PageSpace {
     pub fn program<D: Device>(
         &mut self,
         media: &mut Media<D>,
+        blocks: &mut Blocks,
         die: u32,
         stream: Stream,
         label: Label,
         content: Content<D::Data>,
     ) -> Result<Option<Ppn>, FtlError> {
-        let Some((to, filled)) = self.place_on(die, stream) else {
+        let Some((to, filled)) = self.place_on(blocks, die, stream) else {
             return Err(FtlError::OutOfSpace { wanted: "a page" });
         };
         match media.put(to, label, content) {
             Ok(()) => {
                 if filled {
-                    self.close(media, self.geometry.block_of(to))?;
+                    self.close(media, blocks, self.geometry.block_of(to))?;
                 }
                 Ok(Some(to))
             }
             Err(error) if error.is_program_failure() => {
-                self.give_up(to, stream);
+                self.give_up(blocks, to, stream);
                 Ok(None)
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Takes a free block out of the pool, for a scheme that keeps one aside.
-    pub fn set_aside(&mut self, die: u32) -> Option<Pbn> {
-        self.pool.take_on(die)
     }
 }
 

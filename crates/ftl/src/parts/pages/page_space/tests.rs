@@ -13,59 +13,61 @@ use crate::parts::recovery::trims::Trims;
 const PAGES: u32 = 4;
 const HOST: Stream = 0;
 const COLLECTED: Stream = 1;
+const STREAMS: &[Purpose] = &[Purpose::Data, Purpose::Collected];
 
 struct Model {
     media: Media<TestDevice>,
     space: PageSpace,
+    blocks: Blocks,
     at: BTreeMap<u32, Ppn>,
     collections: u32,
 }
 
 impl Model {
     fn new(blocks: u32, valid: u32, threshold: usize, policy: Policy) -> Self {
-        let layout = layout(blocks, PAGES, valid);
+        let (media, layout) = (device(blocks, PAGES), layout(blocks, PAGES, valid));
         let summaries = Summaries::none(layout.geometry);
-        let needs = Needs { streams: 2, policy, threshold, valid: valid.into(), summaries };
-        let space = PageSpace::format(&layout, "page", needs).expect("room");
-        Self { media: device(blocks, PAGES), space, at: BTreeMap::new(), collections: 0 }
+        let needs = Needs { streams: STREAMS, policy, threshold, valid: valid.into(), summaries };
+        let (space, blocks) = PageSpace::format(&layout, "page", needs).expect("room");
+        Self { media, space, blocks, at: BTreeMap::new(), collections: 0 }
     }
 
     fn collect(&mut self, die: u32) {
-        let victim = self.space.take_victim(die).expect("a closed block with an invalid page");
+        let victim = self.space.take_victim(&self.blocks, die).expect("a closed block with an invalid page");
         let mut pages = Vec::new();
         self.space.list_valid(victim, &mut pages);
         for &from in &pages {
             let lpn = self.media.device().peek(from).expect("a valid page is programmed");
             let label = Label::new(lpn, Role::Collected);
-            let to = self.space.program_moved(
-                &mut self.media,
-                die,
-                COLLECTED,
-                (label, &Content::New(())),
-                &Trims::default(),
-            );
+            let (media, blocks, page) = (&mut self.media, &mut self.blocks, (label, &Content::New(())));
+            let to = self.space.program_moved(media, blocks, die, COLLECTED, page, &Trims::default());
             assert_eq!(self.at.insert(lpn, to.expect("the last free block is kept for this")), Some(from));
         }
-        self.space.finish(&mut self.media, victim, false, pages, Ok(())).expect("erased");
+        self.space.finish(&mut self.media, &mut self.blocks, victim, pages, Ok(())).expect("erased");
         self.collections += 1;
     }
 
     fn write(&mut self, lpn: u32) {
         let die = self.space.take_turn(HOST);
         if !self.space.has_room(die, HOST) {
-            while self.space.is_short(die) {
+            while self.space.is_short(&self.blocks, die) {
                 self.collect(die);
             }
         }
         let label = Label::new(lpn, Role::Data);
-        let to = self.space.program(&mut self.media, die, HOST, label, Content::New(())).expect("room");
+        let (media, blocks) = (&mut self.media, &mut self.blocks);
+        let to = self.space.program(media, blocks, die, HOST, label, Content::New(())).expect("room");
         if let Some(old) = self.at.insert(lpn, to.expect("nothing fails")) {
             self.space.release(old);
         }
     }
 
+    fn reclaim_empty(&mut self, trims: &Trims) -> Option<u32> {
+        self.space.reclaim_empty(&mut self.media, &mut self.blocks, trims).expect("nothing fails")
+    }
+
     fn holds(&self) {
-        self.space.check(&self.media, "space").expect("invariants");
+        self.space.check(&self.media, &self.blocks, "space").expect("invariants");
         assert_eq!(self.space.valid_pages(), self.at.len() as u64);
         for (&lpn, &ppn) in &self.at {
             assert!(self.space.is_valid(ppn) && self.media.device().peek(ppn) == Some(lpn), "{lpn} at {ppn}");
@@ -99,7 +101,7 @@ fn pages_keep_their_place_through_collections_up_to_the_stated_capacity() {
 fn a_page_more_than_the_capacity_is_refused_with_advice() {
     let (valid, layout) = ((6 - 3) * PAGES + 1, layout(6, PAGES, 13));
     let summaries = Summaries::none(layout.geometry);
-    let needs = Needs { streams: 2, policy: Policy::Greedy, threshold: 1, valid: valid.into(), summaries };
+    let needs = Needs { streams: STREAMS, policy: Policy::Greedy, threshold: 1, valid: valid.into(), summaries };
     let refused = PageSpace::format(&layout, "page", needs).expect_err("a page too many").to_string();
     assert!(refused.contains("page needs 13 pages") && refused.contains("raise device.spare"), "{refused}");
 }
@@ -108,22 +110,18 @@ fn a_page_more_than_the_capacity_is_refused_with_advice() {
 fn an_empty_block_is_had_without_room_unless_it_holds_a_last_copy_of_a_pending_trim() {
     let mut model = Model::new(6, 2 * PAGES, 1, Policy::Greedy);
     let mut trims = Trims::default();
-    assert_eq!(
-        model.space.reclaim_empty(&mut model.media, &trims).expect("nothing fails"),
-        None,
-        "nothing is closed yet"
-    );
+    assert_eq!(model.reclaim_empty(&trims), None, "nothing is closed yet");
     (0..PAGES).for_each(|lpn| model.write(lpn));
     let copy = model.at[&0];
     (0..PAGES).for_each(|lpn| model.write(lpn));
-    assert_eq!(model.space.reclaim_empty(&mut model.media, &trims).expect("nothing fails"), None, "nothing has failed");
-    model.space.spares.use_one();
+    assert_eq!(model.reclaim_empty(&trims), None, "nothing has failed");
+    model.blocks.has_failed(Pbn::new(5));
     trims.guard(Lpn::new(0));
     trims.trimmed_at(Lpn::new(0), copy);
-    assert_eq!(model.space.reclaim_empty(&mut model.media, &trims).expect("nothing fails"), None, "{copy} must last");
+    assert_eq!(model.reclaim_empty(&trims), None, "{copy} must last");
     trims.overwritten(Lpn::new(0));
-    let free = model.space.free_blocks();
-    assert_eq!(model.space.reclaim_empty(&mut model.media, &trims).expect("nothing fails"), Some(0));
-    assert_eq!(model.space.free_blocks(), free + 1);
+    let free = model.blocks.free();
+    assert_eq!(model.reclaim_empty(&trims), Some(0));
+    assert_eq!(model.blocks.free(), free + 1);
     model.holds();
 }

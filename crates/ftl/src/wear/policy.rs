@@ -1,0 +1,135 @@
+//! What makes one way of levelling wear differ from another.
+//!
+//! The owner of blocks (`parts/blocks/owner.rs`) asks a policy which free block to take, tells it of each erase, and lends it what is known
+//! of all blocks when it may name one that shall be emptied. A policy is asked once a block and never once a page, so it is called
+//! through a table of functions, and no scheme is compiled again for it.
+//!
+//! A policy decides nothing that content depends on: whatever it answers, the block is a free one, and one that it has emptied is
+//! emptied by the scheme as it moves its own data. So a bug in a policy costs wear, not data.
+
+use std::fmt;
+
+use flash::{Lbn, Pbn};
+
+use crate::{Entry, Evacuated, Layout, Request, Values};
+
+/// In which order the free blocks stand from which a policy chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// First freed first, die by die; a block of any die is one of the next die in turn.
+    #[default]
+    FirstFreed,
+    /// The one erased least often first; among equals, first freed first. A block of any die is one of the whole device.
+    LeastWorn,
+}
+
+/// What a block is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Pages that the host writes.
+    Data,
+    /// Pages that a collection moves.
+    Collected,
+    /// Translation pages.
+    Translation,
+    /// Updates of data blocks.
+    Log,
+    /// A data block that a merge, or a rewrite, puts together.
+    Merge,
+    /// What a failing block holds.
+    Relocated,
+    /// Nothing yet: it is kept aside.
+    Reserve,
+}
+
+/// A wish for a free block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The logical block whose pages it will hold, where it holds those of one alone.
+    pub lbn: Option<Lbn>,
+}
+
+impl Ask {
+    /// For pages of any logical blocks.
+    #[inline]
+    pub fn for_(purpose: Purpose) -> Self {
+        Self { purpose, lbn: None }
+    }
+
+    /// For pages of one logical block.
+    #[inline]
+    pub fn of(purpose: Purpose, lbn: Lbn) -> Self {
+        Self { purpose, lbn: Some(lbn) }
+    }
+}
+
+/// What a block is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It is erased, and nobody's.
+    Free,
+    /// It is bad.
+    Bad,
+    /// It was taken for this.
+    For(Purpose),
+}
+
+/// What is known of all blocks.
+pub trait BlockFacts {
+    /// Erase blocks of the device, bad ones included.
+    fn blocks(&self) -> u32;
+
+    /// What a block is used for.
+    fn use_of(&self, pbn: Pbn) -> Use;
+
+    /// How often a block has been erased.
+    fn erases(&self, pbn: Pbn) -> u32;
+}
+
+/// A way of levelling wear.
+pub trait WearPolicy: fmt::Debug + Send {
+    /// In which order it wants free blocks to stand. Always the same.
+    fn order(&self) -> Order {
+        Order::FirstFreed
+    }
+
+    /// Which of `free` blocks in that order, at least one, is to be taken: 0 for the first, and the last for anything beyond.
+    fn place(&mut self, _ask: Ask, _free: usize) -> usize {
+        0
+    }
+
+    /// A block has been erased, so often by now.
+    fn erased(&mut self, _pbn: Pbn, _erases: u32) {}
+
+    /// Whether it ever names a block to be emptied. Always the same.
+    fn moves_blocks(&self) -> bool {
+        false
+    }
+
+    /// The host has written; for a policy that [moves blocks](Self::moves_blocks).
+    fn wrote(&mut self, _request: &Request) {}
+
+    /// A block that shall be emptied now. Asked after each host write, for one block at most.
+    fn next_move(&mut self, _blocks: &dyn BlockFacts) -> Option<Pbn> {
+        None
+    }
+
+    /// What became of the block that it named.
+    fn moved(&mut self, _pbn: Pbn, _how: Evacuated) {}
+
+    /// What it keeps in RAM besides the erase counts: name and bytes.
+    fn tables(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// How the registry builds a wear policy.
+pub trait WearScheme: WearPolicy + Sized + 'static {
+    /// What the registry lists about it.
+    const ENTRY: Entry;
+
+    /// Builds it for a device.
+    fn new(layout: &Layout, values: &Values) -> Self;
+}
