@@ -21,6 +21,7 @@ use crate::mapping::sast::Sast;
 use crate::mapping::superblock::Superblock;
 use crate::parts::demand::machine::DemandPaged;
 use crate::parts::log::machine::LogBuffer;
+use crate::parts::ram_map::machine::RamMapped;
 use crate::{
     Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, Part, RecoverError, Scheme, Settings, Stack, Values,
 };
@@ -175,7 +176,7 @@ macro_rules! schemes {
 }
 
 schemes![
-    Page,
+    RamMapped<Page>,
     Block,
     LogBuffer<Bast>,
     LogBuffer<Fast>,

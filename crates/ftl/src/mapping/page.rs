@@ -51,21 +51,16 @@
 //! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification of the victim policy at
 //! the utilisation left after reserves (greedy: Van Houdt 2013 with d → ∞).
 
-use flash::{Lpn, Pbn, Ppn, Role, long_array};
+use flash::Lpn;
 
 use crate::parameter::joined;
-use crate::parts::blocks::owner::Blocks;
-use crate::parts::blocks::victims::{self, Policy};
-use crate::parts::memory::prefetch::prefetch;
-use crate::parts::pages::page_mapped::{HOST, PageMapped};
-use crate::parts::pages::page_space::{GC_THRESHOLD, Needs, PageSpace, Stream};
-use crate::parts::recovery::summary::{self, Summaries};
-use crate::parts::recovery::trims::Trims;
+use crate::parts::blocks::victims;
+use crate::parts::pages::page_mapped::HOST;
+use crate::parts::pages::page_space::{GC_THRESHOLD, Stream};
+use crate::parts::ram_map::policy::{RamMapScheme, StreamPolicy};
+use crate::parts::recovery::summary;
 use crate::wear::policy::Purpose;
-use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label, Layout,
-    Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
-};
+use crate::{ConfigError, Entry, Kind, Layout, Parameter, Request, Values};
 
 const COLLECTED: Stream = 1;
 
@@ -78,16 +73,9 @@ const STREAMS: Parameter = Parameter {
 };
 
 /// Pure page-level mapping.
-pub struct Page {
-    map: Vec<Option<Ppn>>,
-    trims: Trims,
-    space: PageSpace,
-    blocks: Blocks,
-    collected: Stream,
-    moving: Vec<Ppn>,
-}
+pub struct Page;
 
-impl Scheme for Page {
+impl RamMapScheme for Page {
     const ENTRY: Entry = Entry {
         name: "page",
         family: "page",
@@ -96,198 +84,30 @@ impl Scheme for Page {
         header: include_str!("page.rs"),
     };
 
-    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
-        let threshold = values.integer("gc_threshold") as usize;
-        let streams: &[_] =
-            if values.word("streams") == "separate" { &[Purpose::Data, Purpose::Collected] } else { &[Purpose::Data] };
-        let needs = Needs {
-            streams,
-            policy: Policy::from_values(values),
-            threshold,
-            valid: u64::from(layout.logical_pages),
-            summaries: Summaries::from_values(values, layout, "page")?,
-        };
-        // First, since it refuses what does not fit before the map is allocated.
-        let (space, blocks) = PageSpace::format(layout, "page", needs)?;
-        Ok(Self {
-            map: long_array(None, layout.logical_pages as usize),
-            trims: Trims::default(),
-            space,
-            blocks,
-            collected: if streams.len() == 2 { COLLECTED } else { HOST },
-            moving: Vec::new(),
-        })
-    }
+    type Policy = OneStream;
 
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
-        let mut page = Self::format(&layout.in_use(), values)?;
-        for lpn in page.take_over(layout, media, |page, lpn, ppn| page.map[lpn.index()] = Some(ppn))? {
-            page.trims.guard(lpn);
-        }
-        Ok(page)
+    fn policy(_layout: &Layout, values: &Values) -> Result<OneStream, ConfigError> {
+        Ok(OneStream { collected: if values.word("streams") == "separate" { COLLECTED } else { HOST } })
     }
 }
 
-impl<D: Device> Ftl<D> for Page {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
-            out[i] = match self.map[lpn.index()] {
-                Some(ppn) => media.read(ppn)?.data,
-                None => D::Data::default(),
-            };
-            Ok(())
-        })
-    }
-
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
-            let to = self.append(media, Label::new(lpn.get(), Role::Data), &data[i])?;
-            self.remap(lpn, Some(to));
-            Ok(())
-        })?;
-        self.tidy_after_write(media)
-    }
-
-    fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
-        for (_, lpn) in request.lpns() {
-            self.remap(lpn, None);
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        media.because(Cause::Mapping, |media| self.write_trims_down(media))
-    }
-
-    fn foresee(&self, request: &Request, foresight: Foresight) {
-        match foresight {
-            Foresight::Far => prefetch(&self.map, request.lpn.index()),
-            Foresight::Near => {
-                if let Some(ppn) = self.map.get(request.lpn.index()).copied().flatten() {
-                    self.space.prefetch(ppn);
-                }
-            }
-            Foresight::Next => {}
-        }
-    }
-
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        let mut mapped = 0;
-        for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
-            let tag = media.device().peek(ppn);
-            BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
-                format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
-            })?;
-            mapped += 1;
-        }
-        let (valid, trims) = (self.space.valid_pages(), self.trims.pages().count() as u64);
-        BrokenInvariant::unless(mapped + trims == valid, "I2", || {
-            format!("{mapped} LPNs are mapped and {trims} trim pages are needed, but {valid} pages are valid")
-        })?;
-        self.space.check(media, &self.blocks, "I3")
-    }
-
-    fn spares(&self) -> Spares {
-        self.blocks.spares()
-    }
-
-    fn footprint(&self) -> Footprint {
-        let footprint = Footprint::default().with("page map", 4 * self.map.len() as u64, 0);
-        self.space.add_summaries(footprint)
-    }
+/// All that the host writes shares blocks; so may what is collected.
+pub struct OneStream {
+    collected: Stream,
 }
 
-impl Page {
-    fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
-        match std::mem::replace(&mut self.map[lpn.index()], to) {
-            Some(old) => {
-                self.space.release(old);
-                if to.is_none() {
-                    self.trims.trimmed_at(lpn, old);
-                }
-            }
-            None if to.is_some() => {
-                if let Some(page) = self.trims.overwritten(lpn) {
-                    self.space.release(page);
-                }
-            }
-            None => {}
-        }
-    }
-
-    /// Whether a die has neither an open block with room (collecting into a shared stream may leave one) nor a free block
-    /// to open.
-    #[inline]
-    fn is_starved(&self, die: u32, stream: Stream) -> bool {
-        !self.space.has_room(die, stream) && self.space.is_short(&self.blocks, die)
-    }
-}
-
-impl PageMapped for Page {
-    #[inline]
-    fn space(&mut self) -> &mut PageSpace {
-        &mut self.space
+impl StreamPolicy for OneStream {
+    fn streams(&self) -> &'static [Purpose] {
+        if self.collected == COLLECTED { &[Purpose::Data, Purpose::Collected] } else { &[Purpose::Data] }
     }
 
     #[inline]
-    fn blocks(&mut self) -> &mut Blocks {
-        &mut self.blocks
-    }
-
-    #[inline]
-    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims) {
-        (&mut self.space, &mut self.blocks, &mut self.trims)
+    fn written(&mut self, _request: &Request, _lpn: Lpn) -> Stream {
+        HOST
     }
 
     #[inline]
     fn collected(&self) -> Stream {
         self.collected
-    }
-
-    fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
-        self.map.iter().position(|&entry| entry == Some(ppn)).map(Lpn::at)
-    }
-
-    #[inline]
-    fn foresee_move(&self, lpn: Lpn, foresight: Foresight) {
-        if foresight == Foresight::Far {
-            prefetch(&self.map, lpn.index());
-        }
-    }
-
-    #[inline]
-    fn moved(&mut self, lpn: Lpn, to: Ppn) {
-        self.map[lpn.index()] = Some(to);
-    }
-
-    #[inline]
-    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
-        self.tidy(media)?;
-        for _ in 0..self.space.dies() {
-            let die = self.space.take_turn(stream);
-            while self.is_starved(die, stream)
-                && let Some(victim) = self.space.take_victim(&self.blocks, die)
-            {
-                self.collect_apart(media, die, victim, false)?;
-            }
-            if !self.is_starved(die, stream) {
-                return Ok(die);
-            }
-        }
-        Err(self.blocks.out_of_space("a host write"))
-    }
-
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
-        media.note(Note::Collection);
-        let cause = if fails { Cause::Relocation } else { Cause::Collection };
-        let mut moving = std::mem::take(&mut self.moving);
-        self.space.list_valid(victim, &mut moving);
-        media.because(cause, |media| {
-            let (moved, result) = self.move_pages(media, die, &moving);
-            let result = result.and_then(|()| self.replace_vanishing(media, die, victim));
-            self.space.finish(media, &mut self.blocks, victim, moved.iter().copied(), result)
-        })?;
-        self.moving = moving;
-        Ok(())
     }
 }

@@ -6,4 +6,5 @@ pub mod demand;
 pub mod log;
 pub mod memory;
 pub mod pages;
+pub mod ram_map;
 pub mod recovery;

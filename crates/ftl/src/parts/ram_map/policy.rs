@@ -1,0 +1,40 @@
+//! What makes one scheme with its map in RAM differ from another: which pages share open blocks.
+//!
+//! The machine (`machine.rs`) asks the policy for the stream of each page that the host writes. A stream has one open block a die, so
+//! pages of different streams never share a block when they are written. What a collection moves goes to one stream: the last free block of a
+//! die makes room for one, and several could each ask for a block of their own in the middle of a collection.
+
+use flash::Lpn;
+
+use crate::parts::pages::page_space::Stream;
+use crate::wear::policy::Purpose;
+use crate::{ConfigError, Entry, Layout, Request, Values};
+
+/// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
+pub trait RamMapScheme {
+    /// What the registry knows of it. Its parameters hold those of victims, `gc_threshold` and `checkpoint`.
+    const ENTRY: Entry;
+
+    /// What it decides.
+    type Policy: StreamPolicy + Send;
+
+    /// The policy for an empty device.
+    fn policy(layout: &Layout, values: &Values) -> Result<Self::Policy, ConfigError>;
+}
+
+/// What these schemes decide differently.
+pub trait StreamPolicy {
+    /// Streams, at least one, with what the blocks of each are used for: each keeps an open block a die, which has to be spared.
+    fn streams(&self) -> &'static [Purpose];
+
+    /// The stream of a page that the host writes with a request.
+    fn written(&mut self, request: &Request, lpn: Lpn) -> Stream;
+
+    /// The stream of what collections move.
+    fn collected(&self) -> Stream;
+
+    /// RAM beside the map, in bytes: name and size.
+    fn tables(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
