@@ -18,6 +18,7 @@ use crate::device::DeviceSpec;
 use crate::dice::derive;
 use crate::failure::Failure;
 use crate::geometries;
+use crate::mishaps::Mishaps;
 use crate::session::create;
 use crate::suite::run_case;
 use crate::variants::{Subject, seed_name};
@@ -130,8 +131,7 @@ impl Campaign {
             prefill: manner.prefill,
             readback_every: manner.readback_every,
             check_every: manner.check_every,
-            cuts: Vec::new(),
-            faults: Vec::new(),
+            mishaps: Mishaps::None,
         }
     }
 }

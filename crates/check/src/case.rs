@@ -4,8 +4,8 @@
 //! check::replay stack=page:victim=fifo geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200
 //! ```
 //!
-//! Lines of before there were stacks say `scheme=page set.victim=fifo`, which means the same. Power cuts follow as `cut=12:torn` (`cut.rs`) and faults of the
-//! flash as `faults=12:program-fails` (`strike.rs`); then `readback` and `check` have no meaning. Three more keys may be left out: `prefill` (what the device holds
+//! Lines of before there were stacks say `scheme=page set.victim=fifo`, which means the same. Power cuts follow as `cut=12:torn` and faults of the
+//! flash as `faults=12:program-fails` (`mishaps.rs`); then `readback` and `check` have no meaning. Three more keys may be left out: `prefill` (what the device holds
 //! when the requests begin), `readback` and `check` (after how many requests content is read back and invariants are
 //! checked). Reading back after each request finds a loss at once, but it also keeps the scheme's caches warm; a scheme
 //! must pass with it and without.
@@ -16,10 +16,9 @@ use std::str::FromStr;
 
 use ftl::{ConfigError, Stack};
 
-use crate::cut::{self, Cut};
 use crate::device::DeviceSpec;
+use crate::mishaps::Mishaps;
 use crate::operation::{Extent, Operation, Space};
-use crate::strike::{self, Strike};
 use crate::workload::Workload;
 
 /// What the device holds when the requests begin.
@@ -53,10 +52,8 @@ pub struct Case {
     pub readback_every: u32,
     /// Invariants are checked after every so many requests; 0 for only at the end.
     pub check_every: u32,
-    /// Power cuts, each counted from the recovery of the one before; none for a run without.
-    pub cuts: Vec<Cut>,
-    /// Faults of the flash (`faults`); none for flash that never fails. A case has cuts or faults, and faults may be cuts.
-    pub faults: Vec<Strike>,
+    /// What befalls the flash.
+    pub mishaps: Mishaps,
 }
 
 /// The first word of a replay line.
@@ -111,11 +108,6 @@ impl Case {
         if self.logical_pages > pages {
             return Err(format!("pages={}: the device has only {pages} pages; give it fewer", self.logical_pages));
         }
-        if !self.cuts.is_empty() && !self.faults.is_empty() {
-            return Err(
-                "cut= and faults= count differently; give cuts as faults, for example faults=12:cut-torn".into()
-            );
-        }
         let beyond = match &self.workload {
             Workload::Script(script) => script.iter().find(|operation| !operation.fits(self.logical_pages)),
             Workload::Generated(_) | Workload::Swarm(_) => None,
@@ -137,11 +129,7 @@ impl fmt::Display for Case {
             write!(f, " prefill=full")?;
         }
         write!(f, " workload={} requests={}", self.workload, self.requests)?;
-        write!(f, " readback={} check={}", self.readback_every, self.check_every)?;
-        if !self.cuts.is_empty() {
-            write!(f, " cut={}", cut::list(&self.cuts))?;
-        }
-        if self.faults.is_empty() { Ok(()) } else { write!(f, " faults={}", strike::list(&self.faults)) }
+        write!(f, " readback={} check={}{}", self.readback_every, self.check_every, self.mishaps)
     }
 }
 
@@ -162,8 +150,7 @@ impl FromStr for Case {
             prefill: fields.prefill()?,
             readback_every: fields.number("readback", Some(1))?,
             check_every: fields.number("check", Some(1))?,
-            cuts: fields.cuts()?,
-            faults: fields.faults()?,
+            mishaps: fields.mishaps()?,
         };
         fields.finish()?;
         case.validate().map(|()| case)
@@ -219,12 +206,9 @@ impl Fields {
         }
     }
 
-    fn cuts(&mut self) -> Result<Vec<Cut>, String> {
-        self.0.remove("cut").map_or_else(|| Ok(Vec::new()), |text| cut::parse_list(&text))
-    }
-
-    fn faults(&mut self) -> Result<Vec<Strike>, String> {
-        self.0.remove("faults").map_or_else(|| Ok(Vec::new()), |text| strike::parse_list(&text))
+    fn mishaps(&mut self) -> Result<Mishaps, String> {
+        let [cuts, faults] = ["cut", "faults"].map(|key| self.0.remove(key));
+        Mishaps::parse(cuts.as_deref(), faults.as_deref())
     }
 
     fn finish(&self) -> Result<(), String> {
@@ -249,6 +233,9 @@ mod tests {
              check=1 cut=12:torn,0:after",
             "check::replay stack=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
              faults=12:program-fails,30:erase-fails",
+            "check::replay stack=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 cut=none",
+            "check::replay stack=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
+             faults=none",
         ] {
             let case: Case = line.parse().expect(line);
             assert_eq!(case.to_string(), line);

@@ -26,6 +26,7 @@ use crate::case::Case;
 use crate::cut::{self, Cut};
 use crate::dice::derive;
 use crate::failure::{Failure, Fault, Place};
+use crate::mishaps::Mishaps;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
 use crate::outcome::Outcome;
@@ -73,8 +74,8 @@ pub fn explore(case: &Case, effort: Effort) -> Result<Explored, Failure> {
 }
 
 /// Stages the cuts that a case names, and no others; returns what the workload around them amounts to.
-pub(crate) fn replay(case: &Case) -> Result<Outcome, Failure> {
-    run(case, Choice::These(&case.cuts)).map(|(_, outcome)| outcome)
+pub(crate) fn replay(case: &Case, cuts: &[Cut]) -> Result<Outcome, Failure> {
+    run(case, Choice::These(cuts)).map(|(_, outcome)| outcome)
 }
 
 /// Host requests after a recovery, and after a second one.
@@ -98,7 +99,7 @@ fn run(case: &Case, choice: Choice<'_>) -> Result<(Explored, Outcome), Failure> 
     let whole = AssertUnwindSafe(|| Explorer::new(case, choice, &trail)?.explore());
     let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
-        let case = Case { cuts: trail.cuts.take(), ..case.clone() };
+        let case = Case { mishaps: Mishaps::PowerCuts(trail.cuts.take()), ..case.clone() };
         Failure::new(&case, trail.place.get(), fault)
     })
 }
@@ -148,7 +149,7 @@ impl<'a> Explorer<'a> {
         self.cut_at_the_end(&session, end)?;
         self.count(&session, Stretch::Fresh);
         match self.choice {
-            Choice::These(cuts) if !self.reached => {
+            Choice::These(cuts) if !cuts.is_empty() && !self.reached => {
                 let cuts = cut::list(cuts);
                 Err(Fault::ImpossibleCase(format!(
                     "cut={cuts}: the run ends after {end} programs and erases without meeting all cuts; name earlier ones"

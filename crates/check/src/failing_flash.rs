@@ -16,6 +16,7 @@ use crate::case::{Case, Prefill};
 use crate::device::DeviceSpec;
 use crate::dice::{Dice, derive};
 use crate::geometries;
+use crate::mishaps::Mishaps;
 use crate::session::create;
 use crate::workload::{Pattern, Workload};
 
@@ -90,8 +91,7 @@ pub fn cases(stack: &Stack, patterns: &[Pattern], requests: u32, seed: u64) -> V
                 prefill: if i % 2 == 0 { Prefill::Full } else { Prefill::Empty },
                 readback_every: 0,
                 check_every: 0,
-                cuts: Vec::new(),
-                faults: Vec::new(),
+                mishaps: Mishaps::None,
             });
         }
     }

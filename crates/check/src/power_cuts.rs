@@ -19,6 +19,7 @@ use crate::device::DeviceSpec;
 use crate::dice::derive;
 use crate::explorer::{Effort, Explored};
 use crate::geometries;
+use crate::mishaps::Mishaps;
 use crate::session::create;
 use crate::variants::{Subject, seed_name};
 use crate::workload::{Pattern, Workload};
@@ -99,8 +100,7 @@ fn case(stack: &Stack, device: &DeviceSpec, pattern: Pattern, prefill: Prefill, 
         prefill,
         readback_every: 0,
         check_every: 0,
-        cuts: Vec::new(),
-        faults: Vec::new(),
+        mishaps: Mishaps::None,
     })
 }
 

@@ -10,6 +10,7 @@
 use crate::case::{Case, Prefill};
 use crate::explorer::{Effort, explore};
 use crate::failure::Failure;
+use crate::mishaps::Mishaps;
 use crate::operation::{Extent, Operation};
 use crate::suite::run_case;
 use crate::workload::Workload;
@@ -17,8 +18,9 @@ use crate::workload::Workload;
 /// The smallest case that it finds for a failure of any kind.
 pub fn smallest(failure: Failure) -> Failure {
     // A shorter script has other operations to cut the power at, so all are tried.
-    let effort = Effort { first: 1, during_recovery: u32::from(failure.case.cuts.len() > 1), after_recovery: 20 };
-    if failure.case.cuts.is_empty() {
+    let effort =
+        Effort { first: 1, during_recovery: u32::from(failure.case.mishaps.cuts().len() > 1), after_recovery: 20 };
+    if failure.case.mishaps.cuts().is_empty() {
         shrink(failure, |case| run_case(case).map(|_| ()))
     } else {
         shrink(failure, |case| explore(case, effort).map(|_| ()))
@@ -60,14 +62,13 @@ pub fn shrink(first: Failure, run: impl Fn(&Case) -> Result<(), Failure>) -> Fai
     best
 }
 
-/// Takes faults out one by one, from the last, since those before keep their operations then; but not all, for a case without is
-/// of another kind.
+/// Takes faults out one by one, from the last, since those before keep their operations then.
 fn drop_faults(best: &mut Failure, still_fails: &impl Fn(&Case, &mut Failure) -> bool) {
-    for index in (0..best.case.faults.len()).rev() {
-        let mut faults = best.case.faults.clone();
-        if index < faults.len() && faults.len() > 1 {
+    for index in (0..best.case.mishaps.faults().len()).rev() {
+        let mut faults = best.case.mishaps.faults().to_vec();
+        if index < faults.len() {
             faults.remove(index);
-            still_fails(&Case { faults, ..(*best.case).clone() }, best);
+            still_fails(&Case { mishaps: Mishaps::Faults(faults), ..(*best.case).clone() }, best);
         }
     }
 }

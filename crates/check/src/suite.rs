@@ -18,19 +18,18 @@ use crate::explorer;
 use crate::failure::{Failure, Fault, Place};
 use crate::faults;
 use crate::host::{CheckedFtl, Host};
+use crate::mishaps::Mishaps;
 use crate::operation::{Extent, Operation};
 use crate::outcome::Outcome;
 use crate::session::create;
 
-/// Runs a case of a registered scheme, or of the canary; with the power cuts that it names, if it names any.
+/// Runs a case of a registered scheme, or of the canary, with the mishaps that it names.
 pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
-    if !case.cuts.is_empty() {
-        return explorer::replay(case);
+    match &case.mishaps {
+        Mishaps::None => run_with(case, |layout| create(&case.stack, layout)),
+        Mishaps::PowerCuts(cuts) => explorer::replay(case, cuts),
+        Mishaps::Faults(faults) => faults::replay(case, faults),
     }
-    if !case.faults.is_empty() {
-        return faults::replay(case);
-    }
-    run_with(case, |layout| create(&case.stack, layout))
 }
 
 /// Runs a case of any scheme that `build` makes; it is asked twice, for two runs that must be the same.

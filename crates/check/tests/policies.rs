@@ -1,6 +1,6 @@
 //! The machine of the schemes with their map in RAM takes other policies than that of `page`, and keeps every promise with them.
 
-use check::{CheckedFtl, DeviceSpec, Pattern, Prefill, Workload, geometries, run_with};
+use check::{CheckedFtl, DeviceSpec, Mishaps, Pattern, Prefill, Workload, geometries, run_with};
 use flash::Lpn;
 use ftl::parts::pages::page_space::Stream;
 use ftl::parts::ram_map::machine::RamMapped;
@@ -80,7 +80,6 @@ fn case(device: &DeviceSpec, logical_pages: u32, pattern: Pattern, seed: u64) ->
         prefill: Prefill::Full,
         readback_every: 3,
         check_every: 5,
-        cuts: Vec::new(),
-        faults: Vec::new(),
+        mishaps: Mishaps::None,
     }
 }

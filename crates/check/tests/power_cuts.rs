@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use check::canary::{self, Bug};
-use check::{Case, Effort, Explored, Failure, Promise, explore, power_cuts, run_case, shrink};
+use check::{Case, Effort, Explored, Failure, Mishaps, Promise, explore, power_cuts, run_case, shrink};
 use common::subjects;
 use ftl::Stack;
 
@@ -127,7 +127,7 @@ fn a_failure_shrinks_to_a_few_requests_and_keeps_its_cut() {
     let first = explore(&case, effort).expect_err("a planted bug");
     let small = shrink(first.clone(), |case| explore(case, effort).map(|_| ()));
     println!("{small}");
-    assert!(small.case.requests <= 4 && !small.case.cuts.is_empty(), "{small}");
+    assert!(small.case.requests <= 4 && !small.case.mishaps.cuts().is_empty(), "{small}");
     assert_eq!(small.promise(), first.promise());
     assert_eq!(run_case(&small.case), Err(small.clone()));
 }
@@ -136,7 +136,8 @@ fn a_failure_shrinks_to_a_few_requests_and_keeps_its_cut() {
 #[test]
 fn a_cut_beyond_the_end_is_an_error_in_words() {
     let (case, _) = canary_cases("none").remove(0);
-    let beyond = Case { requests: 3, cuts: vec!["4000000:torn".parse().expect("a cut")], ..case };
+    let beyond =
+        Case { requests: 3, mishaps: Mishaps::PowerCuts(vec!["4000000:torn".parse().expect("a cut")]), ..case };
     let message = run_case(&beyond).expect_err("no such operation").to_string();
     assert!(message.contains("name earlier ones"), "{message}");
 }

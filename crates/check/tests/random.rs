@@ -10,7 +10,7 @@ mod common;
 use std::cell::Cell;
 
 use check::variants::Subject;
-use check::{Case, Extent, Operation, Prefill, Workload, create, geometries, run_case};
+use check::{Case, Extent, Mishaps, Operation, Prefill, Workload, create, geometries, run_case};
 use common::subjects;
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::prop_oneof;
@@ -72,8 +72,7 @@ fn case(subject: &Subject, (device, settings, is_full, readback, list): &Picks) 
         prefill: if *is_full { Prefill::Full } else { Prefill::Empty },
         readback_every: u32::from(*readback),
         check_every: 3,
-        cuts: Vec::new(),
-        faults: Vec::new(),
+        mishaps: Mishaps::None,
     })
 }
 

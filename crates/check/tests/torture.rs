@@ -5,7 +5,7 @@ mod common;
 
 use check::canary::{self, Bug};
 use check::torture::{Kind, Options, Torture, Tried};
-use check::{Case, run_case};
+use check::{Case, Effort, Failure, Ordeal, endure, explore, run_case};
 use ftl::{Stack, registry};
 
 /// Trials of a scheme, of all kinds together.
@@ -101,6 +101,28 @@ fn planted_bugs_are_found_and_set_aside() {
         // What the unrepeatable canary does next depends on the process, not on the line.
         assert!(name == "unrepeatable" || (finding.reproduced && run_case(&again).is_err()), "{name}");
         assert!(torture.next_trial().is_none(), "{name}: set aside");
+    }
+}
+
+/// A promise may break in a trial on failing flash before anything fails, and in one of power cuts before any cut. What the host reads
+/// and when differs between the drivers, so the line has to name its own.
+#[test]
+fn a_line_without_a_mishap_is_replayed_by_the_driver_that_found_it() {
+    let case: Case =
+        "check::replay scheme=canary set.bug=stale-read geometry=1x1x1x12x4x512 pages=20 seed=7 prefill=full \
+                      workload=mixed requests=400 readback=0 check=0"
+            .parse()
+            .expect("a replay line");
+    let effort = Effort { first: 0, during_recovery: 0, after_recovery: 0 };
+    let on_failing_flash = endure(&case, &Ordeal::default()).expect_err("a planted bug");
+    let around_cuts = explore(&case, effort).expect_err("a planted bug");
+    assert_ne!(on_failing_flash.place, around_cuts.place, "one reads after each request, the other only when asked");
+    for (failure, end) in [(on_failing_flash, " faults=none"), (around_cuts, " cut=none")] {
+        let line = failure.case.to_string();
+        assert!(line.ends_with(end), "{line}");
+        let again = run_case(&line.parse().expect("a replay line")).expect_err("the same bug");
+        let essence = |failure: &Failure| (failure.place, failure.promise(), failure.case.clone());
+        assert_eq!(essence(&again), essence(&failure));
     }
 }
 

@@ -31,6 +31,7 @@ use crate::dice::derive;
 use crate::driver::Driver;
 use crate::failure::{Failure, Fault, Place};
 use crate::frail::{Frail, FrailDevice, Hit, Hits};
+use crate::mishaps::Mishaps;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
 use crate::ordeal::{Endured, Ordeal};
@@ -45,8 +46,8 @@ pub fn endure(case: &Case, ordeal: &Ordeal) -> Result<Endured, Failure> {
 }
 
 /// Stages the strikes that a case names.
-pub(crate) fn replay(case: &Case) -> Result<Outcome, Failure> {
-    let ordeal = Ordeal { plan: strike::plan(&case.faults), ..Ordeal::default() };
+pub(crate) fn replay(case: &Case, faults: &[Strike]) -> Result<Outcome, Failure> {
+    let ordeal = Ordeal { plan: strike::plan(faults), ..Ordeal::default() };
     run(case, &ordeal).map(|(_, outcome)| outcome)
 }
 
@@ -69,7 +70,7 @@ fn run(case: &Case, ordeal: &Ordeal) -> Result<(Endured, Outcome), Failure> {
     let whole = AssertUnwindSafe(|| Trial::new(case, ordeal, &trail)?.all());
     let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
-        let case = Case { faults: trail.strikes(), ..case.clone() };
+        let case = Case { mishaps: Mishaps::Faults(trail.strikes()), ..case.clone() };
         Failure::new(&case, trail.place.get(), fault)
     })
 }

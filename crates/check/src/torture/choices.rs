@@ -17,6 +17,7 @@ use crate::dice::Dice;
 use crate::explorer::Effort;
 use crate::failing_flash::Rates;
 use crate::geometries;
+use crate::mishaps::Mishaps;
 use crate::session::create;
 use crate::swarm::Swarm;
 use crate::variants::{Subject, set, values};
@@ -227,8 +228,7 @@ pub(super) fn trial(
         prefill: sheet.of("prefill", &PREFILLS),
         readback_every: sheet.of("readback", &READBACK),
         check_every: sheet.of("check", &CHECK),
-        cuts: Vec::new(),
-        faults: Vec::new(),
+        mishaps: Mishaps::None,
     };
     let plan = sheet.plan(&case);
     Some((case, plan))
