@@ -26,7 +26,7 @@ impl Books for Oracle {
                 extent.lpns().for_each(|lpn| self.trim(lpn));
                 Vec::new()
             }
-            Operation::Read(_) | Operation::Flush | Operation::Idle => Vec::new(),
+            Operation::Read(_) | Operation::Flush | Operation::Idle | Operation::Evacuate(_) => Vec::new(),
         }
     }
 

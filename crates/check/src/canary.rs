@@ -22,7 +22,7 @@ use std::hash::BuildHasher;
 
 use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
 use ftl::{
-    BrokenInvariant, Buffered, Cause, ConfigError, Device, Footprint, Ftl, FtlError, Label, Layout, Media,
+    BrokenInvariant, Buffered, Cause, ConfigError, Device, Evacuated, Footprint, Ftl, FtlError, Label, Layout, Media,
     RecoverError, Request, Settings, Stack,
 };
 
@@ -30,6 +30,7 @@ use crate::Stamp;
 
 mod buffer;
 mod bug;
+mod evacuation;
 mod recovery;
 mod translation;
 
@@ -323,6 +324,10 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         self.write_down(media, usize::from(self.bug == Bug::UnflushedPage))?;
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        media.because(Cause::WearLeveling, |media| self.empty(media, pbn))
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

@@ -67,7 +67,9 @@ const MOST_PAGES: u32 = 1 << 24;
 impl Case {
     /// The space that the workload writes to.
     pub fn space(&self) -> Space {
-        Space { logical_pages: self.logical_pages, pages_per_block: self.device.shape.pages_per_block }
+        let pages_per_block = self.device.shape.pages_per_block;
+        let physical_blocks = self.device.geometry().map_or(1, |geometry| geometry.blocks());
+        Space { logical_pages: self.logical_pages, pages_per_block, physical_blocks }
     }
 
     /// The operations of the workload, as many as the case does.
@@ -109,12 +111,15 @@ impl Case {
             return Err(format!("pages={}: the device has only {pages} pages; give it fewer", self.logical_pages));
         }
         let beyond = match &self.workload {
-            Workload::Script(script) => script.iter().find(|operation| !operation.fits(self.logical_pages)),
+            Workload::Script(script) => script.iter().find(|operation| !operation.fits(&self.space())),
             Workload::Generated(_) | Workload::Swarm(_) => None,
         };
         match beyond {
             Some(operation) => {
-                Err(format!("operation {operation} leaves the {} logical pages; keep within them", self.logical_pages))
+                let Space { logical_pages, physical_blocks, .. } = self.space();
+                Err(format!(
+                    "operation {operation} leaves the device of {logical_pages} logical pages and {physical_blocks} erase blocks; keep within them"
+                ))
             }
             None => Ok(()),
         }

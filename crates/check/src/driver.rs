@@ -4,8 +4,8 @@
 //! `allowed.rs`'s where the power is cut, and the account in `faults` on failing flash. A request is done in two halves, so
 //! that power cuts can be staged in between: [`Driver::begin`] has the scheme serve it, [`Driver::acknowledge`] is the host hearing of it.
 
-use flash::{Lpn, Operations};
-use ftl::{Device, Ftl, FtlError, Media, Nanos, Op, RecoverError, Request};
+use flash::{Lpn, Operations, Pbn};
+use ftl::{Device, Evacuated, Ftl, FtlError, Later, Media, Nanos, Op, RecoverError, Request};
 
 use crate::books::Books;
 use crate::failure::Fault;
@@ -26,6 +26,8 @@ pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
     media: Option<Media<D>>,
     pub(crate) books: B,
     at_power_on: Operations,
+    /// Whether the scheme that stands now was recovered.
+    was_recovered: bool,
     /// Requests begun; the next one begins at so many nanoseconds.
     requests: u64,
     pages_written: u64,
@@ -44,7 +46,17 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
         let mut media = Media::new(device);
         let scheme = start(&mut media)?;
         let books = books(&*scheme);
-        Ok(Self { scheme, media: Some(media), books, at_power_on, requests: 0, pages_written: 0, content: Vec::new() })
+        let was_recovered = at_power_on != Operations::default();
+        Ok(Self {
+            scheme,
+            media: Some(media),
+            books,
+            at_power_on,
+            was_recovered,
+            requests: 0,
+            pages_written: 0,
+            content: Vec::new(),
+        })
     }
 
     /// The power comes back: a new door, behind which nothing but [`recover`](Self::recover) is to be done.
@@ -63,6 +75,7 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
         recover: impl FnOnce(&mut Media<D>) -> Result<Box<dyn Ftl<D>>, RecoverError>,
     ) -> Result<(), RecoverError> {
         self.scheme = recover(self.media_mut())?;
+        self.was_recovered = true;
         Ok(())
     }
 
@@ -111,8 +124,29 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
             Operation::Flush => self.scheme.flush(media),
             Operation::Idle => self.scheme.idle(media, IDLE_BUDGET),
             Operation::Read(extent) => return self.compare(extent),
+            Operation::Evacuate(block) => return self.evacuate(Pbn::new(block)),
         }
         .map_err(Fault::Stopped)
+    }
+
+    /// Has the scheme empty a block, and compares what it says of that with what the flash shows.
+    fn evacuate(&mut self, pbn: Pbn) -> Result<(), Fault> {
+        let Some(media) = self.media.as_mut() else { return Ok(()) };
+        let look = |media: &Media<D>| (media.device().is_bad(pbn), media.device().erase_count(pbn));
+        let (was_bad, erases) = look(media);
+        let how = self.scheme.evacuate(media, pbn).map_err(Fault::Stopped)?;
+        let (is_bad, erases_now) = look(media);
+        let is_empty = media.device().next_page(pbn) == 0 || erases_now > erases;
+        let spares = self.scheme.spares();
+        let is_so = match how {
+            Evacuated::Done => !is_bad && is_empty,
+            Evacuated::Retired => is_bad && !was_bad,
+            Evacuated::Later(Later::IsBad) => was_bad,
+            Evacuated::Later(Later::ReadOnly) => spares.admit().is_err(),
+            Evacuated::Later(Later::NoRoom) => spares.used > 0 || self.was_recovered,
+        };
+        let state = || format!("bad {is_bad}, {} pages programmed", self.media().device().next_page(pbn));
+        if is_so { Ok(()) } else { Err(Fault::Evacuation(format!("{pbn} is said to be {how:?}, but: {}", state()))) }
     }
 
     /// The host hears of the request.

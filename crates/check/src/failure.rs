@@ -25,6 +25,8 @@ pub enum Promise {
     SameSeedSameRun,
     /// 6: what causes are charged adds up to what the flash counted, and the footprint is what was promised.
     CountsAddUp,
+    /// 7: any block is emptied at any moment when that is asked for, unless the scheme says why not yet.
+    EmptiesBlocks,
     /// The numbered invariants of the scheme's own header.
     OwnInvariants,
     /// Whatever is asked, the scheme answers: it neither panics nor refuses a case that it accepted.
@@ -49,6 +51,8 @@ pub enum Fault {
     Invariant(BrokenInvariant),
     /// What the scheme says of being read-only, or of its spares, is not so; says what.
     ReadOnly(String),
+    /// What the scheme says of a block that was to be emptied is not so; says what.
+    Evacuation(String),
     /// Counts do not add up; says which.
     Accounts(String),
     /// The second run went another way; says how.
@@ -150,6 +154,7 @@ impl Failure {
             Fault::ReadOnly(_) => Some(Promise::SurvivesFailingFlash),
             Fault::Stopped(FtlError::Flash { .. }) => Some(Promise::RefereeNeverComplains),
             Fault::Invariant(_) => Some(Promise::OwnInvariants),
+            Fault::Evacuation(_) => Some(Promise::EmptiesBlocks),
             Fault::Accounts(_) => Some(Promise::CountsAddUp),
             Fault::Unrepeatable(_) => Some(Promise::SameSeedSameRun),
             Fault::Panicked(_) => Some(Promise::NeverPanics),
@@ -167,6 +172,7 @@ impl fmt::Display for Promise {
             Self::SurvivesFailingFlash => "promise 4 (failing flash loses nothing until the spares run out)",
             Self::SameSeedSameRun => "promise 5 (same seed, same run)",
             Self::CountsAddUp => "promise 6 (counts add up)",
+            Self::EmptiesBlocks => "promise 7 (any block is emptied when that is asked for)",
             Self::OwnInvariants => "its own invariants",
             Self::NeverPanics => "the promise never to panic",
         })
@@ -189,6 +195,7 @@ impl fmt::Display for Fault {
             Self::Refused(error) => error.fmt(f),
             Self::ReadOnly(message)
             | Self::Accounts(message)
+            | Self::Evacuation(message)
             | Self::Unrepeatable(message)
             | Self::ImpossibleCase(message) => f.write_str(message),
         }

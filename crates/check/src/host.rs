@@ -83,7 +83,7 @@ impl Host {
                 Expected { reads: written as u64, ..Expected::default() }
             }
             Operation::Trim(extent) => Expected { replaced: extent.pages, ..Expected::default() },
-            Operation::Flush | Operation::Idle => Expected::default(),
+            Operation::Flush | Operation::Idle | Operation::Evacuate(_) => Expected::default(),
         }
     }
 

@@ -1,5 +1,5 @@
 //! What the host asks for, and its short text form in replay lines: `w3+2` writes two pages from page 3 on, `r` reads,
-//! `t` trims, `f` flushes, `i` offers idle time.
+//! `t` trims, `f` flushes, `i` offers idle time, `e5` asks for erase block 5 to be emptied.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,6 +28,8 @@ pub enum Operation {
     Flush,
     /// Offers idle time.
     Idle,
+    /// Asks for an erase block of the device to be emptied, as wear levelling does; by its number.
+    Evacuate(u32),
 }
 
 /// The space that operations are on.
@@ -37,6 +39,8 @@ pub struct Space {
     pub logical_pages: u32,
     /// Pages of an erase block, at least 1.
     pub pages_per_block: u32,
+    /// Erase blocks of the device, at least 1.
+    pub physical_blocks: u32,
 }
 
 impl Space {
@@ -78,13 +82,16 @@ impl Operation {
     pub fn extent(&self) -> Option<Extent> {
         match self {
             Self::Write(extent) | Self::Read(extent) | Self::Trim(extent) => Some(*extent),
-            Self::Flush | Self::Idle => None,
+            Self::Flush | Self::Idle | Self::Evacuate(_) => None,
         }
     }
 
-    /// Whether it lies on a device of so many logical pages.
-    pub fn fits(&self, logical_pages: u32) -> bool {
-        self.extent().is_none_or(|extent| extent.fits(logical_pages))
+    /// Whether it lies on a device.
+    pub fn fits(&self, space: &Space) -> bool {
+        match *self {
+            Self::Evacuate(block) => block < space.physical_blocks,
+            _ => self.extent().is_none_or(|extent| extent.fits(space.logical_pages)),
+        }
     }
 }
 
@@ -102,6 +109,7 @@ impl fmt::Display for Operation {
             Self::Trim(extent) => write!(f, "t{extent}"),
             Self::Flush => f.write_str("f"),
             Self::Idle => f.write_str("i"),
+            Self::Evacuate(block) => write!(f, "e{block}"),
         }
     }
 }
@@ -121,7 +129,7 @@ impl FromStr for Operation {
     fn from_str(text: &str) -> Result<Self, String> {
         let advice = || {
             format!(
-                "operation {text}: write it as w3+2, r3+2 or t3+2 (first page + pages), f for flush or i for idle time"
+                "operation {text}: write it as w3+2, r3+2 or t3+2 (first page + pages), f for flush, i for idle time or e5 (erase block)"
             )
         };
         let extent = |text: &str| text.parse::<Extent>().map_err(|()| advice());
@@ -131,6 +139,7 @@ impl FromStr for Operation {
             (Some("t"), Some(rest)) => extent(rest).map(Self::Trim),
             (Some("f"), Some("")) => Ok(Self::Flush),
             (Some("i"), Some("")) => Ok(Self::Idle),
+            (Some("e"), Some(block)) => block.parse().map(Self::Evacuate).map_err(|_| advice()),
             _ => Err(advice()),
         }
     }
@@ -149,13 +158,18 @@ mod tests {
             (Operation::Trim(extent), "t3+2"),
             (Operation::Flush, "f"),
             (Operation::Idle, "i"),
+            (Operation::Evacuate(5), "e5"),
         ] {
             assert_eq!(operation.to_string(), text);
             assert_eq!(text.parse(), Ok(operation));
         }
-        for wrong in ["", "w", "w3", "w3+", "x3+2", "w3+2+1", "f1", "ä", "w-1+2", "w99999999999+1"] {
+        for wrong in ["", "w", "w3", "w3+", "x3+2", "w3+2+1", "f1", "ä", "w-1+2", "w99999999999+1", "e", "e-1"] {
             assert!(wrong.parse::<Operation>().is_err(), "{wrong}");
         }
+    }
+
+    fn space(logical_pages: u32) -> Space {
+        Space { logical_pages, pages_per_block: 4, physical_blocks: 3 }
     }
 
     #[test]
@@ -163,8 +177,9 @@ mod tests {
         assert_eq!(Extent::within(10, 8, 5), Extent { first: 8, pages: 2 });
         assert_eq!(Extent::within(10, 23, 0), Extent { first: 3, pages: 1 });
         for (first, pages, fits) in [(0, 10, true), (9, 1, true), (9, 2, false), (10, 1, false), (0, 0, false)] {
-            assert_eq!(Operation::Trim(Extent { first, pages }).fits(10), fits, "{first}+{pages}");
+            assert_eq!(Operation::Trim(Extent { first, pages }).fits(&space(10)), fits, "{first}+{pages}");
         }
-        assert!(!Operation::Read(Extent { first: u32::MAX, pages: u32::MAX }).fits(u32::MAX));
+        assert!(!Operation::Read(Extent { first: u32::MAX, pages: u32::MAX }).fits(&space(u32::MAX)));
+        assert!(Operation::Evacuate(2).fits(&space(10)) && !Operation::Evacuate(3).fits(&space(10)));
     }
 }

@@ -45,6 +45,7 @@ fn grounds() -> Vec<Ground> {
     let device = DeviceSpec::new;
     let usual = &[Pattern::Mixed, Pattern::TrimFlush, Pattern::Uniform, Pattern::InterruptedRuns];
     let small = &[Pattern::Mixed, Pattern::TrimFlush];
+    let evacuations = &[Pattern::Evacuations];
     let ground = |device, patterns, effort| Ground { device, patterns, effort };
     vec![
         ground(device(1, 1, 1, 8, 4), small, THOROUGH),
@@ -55,6 +56,9 @@ fn grounds() -> Vec<Ground> {
         ground(device(1, 1, 1, 9, 3).ordered(ProgramOrder::Any), usual, SAMPLE),
         ground(device(2, 2, 1, 6, 4), small, SAMPLE),
         ground(device(2, 1, 1, 10, 4).ordered(ProgramOrder::Strict), small, SAMPLE),
+        ground(device(1, 1, 1, 8, 4), evacuations, SAMPLE),
+        ground(device(2, 2, 1, 6, 4), evacuations, SAMPLE),
+        ground(device(1, 1, 1, 9, 3).ordered(ProgramOrder::Any), evacuations, SAMPLE),
     ]
 }
 

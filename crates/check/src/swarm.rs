@@ -16,7 +16,7 @@ use crate::operation::{Extent, Operation, Space};
 pub struct Swarm(u16);
 
 /// Features by group. Of each group at least one is on.
-const OPERATIONS: [&str; 5] = ["write", "read", "trim", "flush", "idle"];
+const OPERATIONS: [&str; 6] = ["write", "read", "trim", "flush", "idle", "evacuate"];
 const SIZES: [&str; 4] = ["page", "block", "long", "whole"];
 const PLACES: [&str; 4] = ["anywhere", "hot", "onward", "aligned"];
 
@@ -115,12 +115,13 @@ impl Host {
             "trim" => Operation::Trim(extent),
             "flush" => Operation::Flush,
             "idle" => Operation::Idle,
+            "evacuate" => Operation::Evacuate(self.dice.below(self.space.physical_blocks)),
             _ => Operation::Write(extent),
         }
     }
 
     fn extent(&mut self) -> Extent {
-        let Space { logical_pages, pages_per_block } = self.space;
+        let Space { logical_pages, pages_per_block, .. } = self.space;
         let pages = match SIZES[pick(&mut self.dice, &self.sizes)] {
             "page" => 1,
             "block" => pages_per_block,
@@ -156,18 +157,19 @@ mod tests {
 
     #[test]
     fn every_swarm_reads_back_and_does_only_what_is_on() {
-        let space = Space { logical_pages: 23, pages_per_block: 4 };
+        let space = Space { logical_pages: 23, pages_per_block: 4, physical_blocks: 9 };
         for swarm in drawn().take(200) {
             let text = swarm.to_string();
             assert_eq!(Swarm::parse(text.strip_prefix("swarm:").expect("its name")), Ok(swarm), "{text}");
             for operation in swarm.operations(space, 3).take(100) {
-                assert!(operation.fits(space.logical_pages), "{text}: {operation}");
+                assert!(operation.fits(&space), "{text}: {operation}");
                 let name = match operation {
                     Operation::Write(_) => "write",
                     Operation::Read(_) => "read",
                     Operation::Trim(_) => "trim",
                     Operation::Flush => "flush",
                     Operation::Idle => "idle",
+                    Operation::Evacuate(_) => "evacuate",
                 };
                 assert!(text.contains(name), "{text}: {operation}");
             }

@@ -56,11 +56,13 @@ pub enum Pattern {
     WholeDevice,
     /// Mostly reads: caches turn over while little changes.
     ReadMostly,
+    /// Writes, trims and flushes while blocks of the flash are to be emptied, whatever they hold.
+    Evacuations,
 }
 
 impl Pattern {
     /// All patterns with their names in replay lines.
-    pub const ALL: [(Self, &'static str); 21] = [
+    pub const ALL: [(Self, &'static str); 22] = [
         (Self::Mixed, "mixed"),
         (Self::Uniform, "uniform"),
         (Self::Sequential, "sequential"),
@@ -82,6 +84,7 @@ impl Pattern {
         (Self::BlockReverse, "block-reverse"),
         (Self::WholeDevice, "whole-device"),
         (Self::ReadMostly, "read-mostly"),
+        (Self::Evacuations, "evacuations"),
     ];
 }
 
@@ -132,7 +135,7 @@ impl Generator {
     }
 
     fn operation(&mut self) -> Operation {
-        let Space { logical_pages, pages_per_block } = self.space;
+        let Space { logical_pages, pages_per_block, .. } = self.space;
         match self.pattern {
             Pattern::Mixed => self.mixed(),
             Pattern::Uniform => self.write_anywhere(),
@@ -155,6 +158,7 @@ impl Generator {
             Pattern::BlockReverse => self.within_blocks(|offset, pages_per_block| pages_per_block - 1 - offset),
             Pattern::WholeDevice => self.whole_device(),
             Pattern::ReadMostly => self.read_mostly(),
+            Pattern::Evacuations => self.evacuations(),
         }
     }
 
@@ -293,6 +297,16 @@ impl Generator {
         }
     }
 
+    fn evacuations(&mut self) -> Operation {
+        let most = if self.dice.percent(70) { 2 } else { 2 * self.space.pages_per_block };
+        match self.dice.below(10) {
+            0..=4 => Operation::Write(self.any_extent(most)),
+            5 => Operation::Trim(self.any_extent(most)),
+            6 => Operation::Flush,
+            _ => Operation::Evacuate(self.dice.below(self.space.physical_blocks)),
+        }
+    }
+
     fn read_mostly(&mut self) -> Operation {
         let extent = self.any_extent(4);
         if self.dice.percent(20) { Operation::Write(extent) } else { Operation::Read(extent) }
@@ -343,11 +357,11 @@ mod tests {
     use super::*;
 
     const SPACES: [Space; 5] = [
-        Space { logical_pages: 1, pages_per_block: 1 },
-        Space { logical_pages: 1, pages_per_block: 8 },
-        Space { logical_pages: 7, pages_per_block: 1 },
-        Space { logical_pages: 13, pages_per_block: 5 },
-        Space { logical_pages: 96, pages_per_block: 16 },
+        Space { logical_pages: 1, pages_per_block: 1, physical_blocks: 4 },
+        Space { logical_pages: 1, pages_per_block: 8, physical_blocks: 4 },
+        Space { logical_pages: 7, pages_per_block: 1, physical_blocks: 9 },
+        Space { logical_pages: 13, pages_per_block: 5, physical_blocks: 5 },
+        Space { logical_pages: 96, pages_per_block: 16, physical_blocks: 9 },
     ];
 
     #[test]
@@ -356,7 +370,7 @@ mod tests {
             for space in SPACES {
                 let stream = |count| Generator::new(pattern, space, 9).take(count).collect::<Vec<_>>();
                 let operations = stream(500);
-                assert!(operations.iter().all(|operation| operation.fits(space.logical_pages)), "{name} on {space:?}");
+                assert!(operations.iter().all(|operation| operation.fits(&space)), "{name} on {space:?}");
                 assert_eq!(stream(50), operations[..50], "{name} on {space:?}");
             }
         }
@@ -383,7 +397,7 @@ mod tests {
             assert_eq!(name.parse(), Ok(Workload::Generated(pattern)));
             assert_eq!(Workload::Generated(pattern).to_string(), name);
         }
-        let script = "script:w0+3,t1+1,r0+3,f,i";
+        let script = "script:w0+3,t1+1,r0+3,f,i,e2";
         assert_eq!(script.parse::<Workload>().expect("valid").to_string(), script);
         assert_eq!("script:".parse(), Ok(Workload::Script(Vec::new())));
         assert!("zipf".parse::<Workload>().expect_err("unknown").contains("mixed, uniform"));

@@ -13,11 +13,15 @@ const SAMPLE: usize = 12;
 /// The promises that a bug may break; the first one is the one that it must break.
 fn broken_by(bug: Bug) -> &'static [Promise] {
     use Promise::{
-        CountsAddUp, NeverPanics, OwnInvariants, ReadsReturnLastWrite, RefereeNeverComplains, SameSeedSameRun,
+        CountsAddUp, EmptiesBlocks, NeverPanics, OwnInvariants, ReadsReturnLastWrite, RefereeNeverComplains,
+        SameSeedSameRun,
     };
     match bug {
         Bug::None => &[],
-        Bug::StaleRead | Bug::LostWrite | Bug::ForgottenTrim | Bug::LeakedBlock => &[ReadsReturnLastWrite],
+        Bug::StaleRead | Bug::LostWrite | Bug::ForgottenTrim | Bug::LeakedBlock | Bug::EvacuationLosesPage => {
+            &[ReadsReturnLastWrite]
+        }
+        Bug::EvacuationForgetsOpenBlock => &[EmptiesBlocks],
         // Releasing the page that two share sometimes erases it before anyone reads it.
         Bug::DoubleMap => &[ReadsReturnLastWrite, RefereeNeverComplains],
         Bug::OutOfOrderProgram | Bug::EarlyErase | Bug::Livelock => &[RefereeNeverComplains],
@@ -34,7 +38,7 @@ fn broken_by(bug: Bug) -> &'static [Promise] {
 fn nature_of(bug: Bug) -> Option<Nature> {
     match bug {
         Bug::StaleRead | Bug::ForgottenTrim => Some(Nature::Stale),
-        Bug::LostWrite => Some(Nature::Lost),
+        Bug::LostWrite | Bug::EvacuationLosesPage => Some(Nature::Lost),
         Bug::DoubleMap => Some(Nature::Foreign),
         _ => None,
     }

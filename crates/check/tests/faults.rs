@@ -94,11 +94,12 @@ fn stacks_and_checkpoints() -> Vec<Stack> {
     common::subjects().into_iter().flat_map(both).collect()
 }
 
-const PATTERNS: [Pattern; 6] = [
+const PATTERNS: [Pattern; 7] = [
     Pattern::Mixed,
     Pattern::TrimFlush,
     Pattern::Uniform,
     Pattern::InterruptedRuns,
+    Pattern::Evacuations,
     Pattern::CrossBlock,
     Pattern::HotCold,
 ];
@@ -106,7 +107,7 @@ const PATTERNS: [Pattern; 6] = [
 /// One run for each operation of the given kind that a run without faults does, in which that operation fails.
 fn one_fault_each(stack: &Stack, op: Op, fault: Fault, step: usize) -> Vec<(Case, Ordeal)> {
     let mut runs = Vec::new();
-    for case in cases(stack, &PATTERNS[..4], 60, seed()) {
+    for case in cases(stack, &PATTERNS[..5], 60, seed()) {
         let calm =
             endure(&case, &Ordeal { records: true, ..Ordeal::default() }).unwrap_or_else(|failure| panic!("{failure}"));
         let which = (0..).zip(&calm.operations).filter(|&(_, &asked)| asked == op).step_by(step);

@@ -28,7 +28,7 @@ struct Sketch {
 }
 
 impl Sketch {
-    fn on(self, logical_pages: u32) -> Operation {
+    fn on(self, logical_pages: u32, blocks: u32) -> Operation {
         let scale = |part: u16, limit: u32| (u32::from(part) * limit) >> 16;
         let first = scale(self.first, logical_pages);
         let extent = Extent { first, pages: 1 + scale(self.pages, logical_pages - first) };
@@ -37,13 +37,14 @@ impl Sketch {
             1 => Operation::Read(extent),
             2 => Operation::Trim(extent),
             3 => Operation::Flush,
+            4 => Operation::Evacuate(scale(self.first, blocks)),
             _ => Operation::Idle,
         }
     }
 }
 
 fn sketch() -> impl Strategy<Value = Sketch> {
-    let kind = prop_oneof![12 => Just(0_u8), 3 => Just(1), 3 => Just(2), 1 => Just(3), 1 => Just(4)];
+    let kind = prop_oneof![12 => Just(0_u8), 3 => Just(1), 3 => Just(2), 1 => Just(3), 2 => Just(4), 1 => Just(5)];
     let pages = prop_oneof![4 => 0_u16..8_000, 1 => any::<u16>()];
     (kind, any::<u16>(), pages).prop_map(|(kind, first, pages)| Sketch { kind, first, pages })
 }
@@ -61,7 +62,8 @@ fn case(subject: &Subject, (device, settings, is_full, readback, list): &Picks) 
     let device = device.get(&geometries::all()).clone();
     let stack = settings.get(&subject.one_at_a_time()).clone();
     let capacity = geometries::largest_capacity(&device, |layout| create(&stack, layout))?;
-    let script: Vec<_> = list.iter().map(|sketch| sketch.on(capacity)).collect();
+    let blocks = device.geometry().expect("a possible device").blocks();
+    let script: Vec<_> = list.iter().map(|sketch| sketch.on(capacity, blocks)).collect();
     Some(Case {
         stack,
         device,

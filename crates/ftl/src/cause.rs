@@ -85,6 +85,8 @@ listed! {
         Relocation => CauseFacts::of("relocation", "emptying blocks that fail", Work::Moving),
         /// Writing down what recovery would otherwise have to gather page by page.
         Checkpoint => CauseFacts::of("checkpoint", "summaries for recovery", Work::Recovery),
+        /// Emptying a block because somebody asked for it, as wear levelling does.
+        WearLeveling => CauseFacts::of("wear_leveling", "wear levelling", Work::Moving),
     }
 }
 

@@ -23,7 +23,9 @@ pub use media::{Content, Label, Media};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use ram::{AccessDelays, RamPage, RamPages};
 pub use registry::{Entry, PartKind};
-pub use scheme::{Buffered, Evacuated, Footprint, Foresight, Ftl, Gauge, Layout, Request, Scheme, Spares, Structure};
+pub use scheme::{
+    Buffered, Evacuated, Footprint, Foresight, Ftl, Gauge, Later, Layout, Request, Scheme, Spares, Structure,
+};
 pub use stack::{Part, Settings, Stack};
 pub use tally::{Note, Tally};
 pub use timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};

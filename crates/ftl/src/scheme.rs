@@ -3,6 +3,7 @@
 use flash::{Flash, Geometry, Lbn, Lpn, Pbn, ProgramOrder};
 use serde::Serialize;
 
+use crate::parts::blocks::owner::Blocks;
 use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, RecoverError, Values, Wear};
 
 /// A host request in pages. Whole, since many schemes classify by size.
@@ -86,6 +87,17 @@ pub trait Ftl<D: Device>: Send {
         Ok(())
     }
 
+    /// Empties a block, whatever it holds: data, log, translation or trim pages, some of each, or nothing yet because it has just been
+    /// opened. What it holds is copied first and the block erased afterwards, so nothing is lost, whenever the power is cut or
+    /// whatever fails. On a device that writes are still accepted by, it can always be asked for; [`Later`] says when it is refused.
+    /// What is done for it stands under [`Cause::WearLeveling`](crate::Cause::WearLeveling).
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError>;
+
+    /// The owner of its blocks, with the wear policy; every scheme of the registry has one.
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        None
+    }
+
     /// Checks the numbered invariants of the scheme's header. Pure; may take time proportional to the device.
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant>;
 
@@ -111,7 +123,7 @@ pub trait Ftl<D: Device>: Send {
 /// What became of a block that was to be emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evacuated {
-    /// It has been erased since, or was; what it held lies elsewhere.
+    /// It was erased and unused, or has been erased since: what it held lies elsewhere. It may have been taken again at once.
     Done,
     /// It turned out to fail: what it held lies elsewhere, and it is marked bad.
     Retired,

@@ -38,6 +38,8 @@ listed! {
         RandomPage => "random_pages",
         /// A page that waited in a write buffer was replaced or trimmed, and never programmed.
         AbsorbedPage => "absorbed_pages",
+        /// A block was emptied because somebody asked for it, as wear levelling does.
+        Evacuation => "evacuations",
     }
 }
 

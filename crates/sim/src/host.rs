@@ -257,8 +257,8 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flash::{Chip, ChipOptions, Full, Geometry, Ppn, Role, Shape};
-    use ftl::{BrokenInvariant, Footprint, FtlError, Label, Timed, Untimed};
+    use flash::{Chip, ChipOptions, Full, Geometry, Pbn, Ppn, Role, Shape};
+    use ftl::{BrokenInvariant, Evacuated, Footprint, FtlError, Label, Later, Timed, Untimed};
 
     type Small = Timed<Chip<Full<Stamp>>, Untimed>;
 
@@ -289,6 +289,10 @@ mod tests {
 
         fn flush(&mut self, _: &mut Media<Small>) -> Result<(), FtlError> {
             Ok(())
+        }
+
+        fn evacuate(&mut self, _: &mut Media<Small>, _: Pbn) -> Result<Evacuated, FtlError> {
+            Ok(Evacuated::Later(Later::NoRoom))
         }
 
         fn check(&self, _: &Media<Small>) -> Result<(), BrokenInvariant> {

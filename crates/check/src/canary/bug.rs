@@ -31,6 +31,10 @@ pub enum Bug {
     GrowingFootprint,
     /// Collected blocks become free before they are erased, which happens when they are opened.
     DirtyFreeBlock,
+    /// A block that is to be emptied is said to be so although it is the open one, which stays as it is.
+    EvacuationForgetsOpenBlock,
+    /// When a block is emptied, the last page that it held is forgotten.
+    EvacuationLosesPage,
     /// Overwriting the last logical page reaches beyond the map.
     Panic,
     /// Recovery takes the oldest version of each page.
@@ -39,6 +43,10 @@ pub enum Bug {
     TornTrusted,
     /// A victim is erased while the last page that it held is still in RAM.
     EraseBeforeCopy,
+    /// A block that is to be emptied is erased while the last page that it held is still in RAM.
+    EvacuationErasesFirst,
+    /// When a block is emptied, the pages in it that say what was trimmed are not moved.
+    EvacuationLosesTrimPage,
     /// Recovery overlooks the pages that say what was trimmed: those of the map on flash.
     LostTrimPage,
     /// Recovery believes a translation page although data were written, moved or erased after it.
@@ -59,7 +67,7 @@ pub enum Bug {
 
 impl Bug {
     /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 26] = [
+    pub const ALL: [(Self, &'static str); 30] = [
         (Self::None, "none"),
         (Self::StaleRead, "stale-read"),
         (Self::LostWrite, "lost-write"),
@@ -74,10 +82,14 @@ impl Bug {
         (Self::MiscountedHost, "miscounted-host"),
         (Self::GrowingFootprint, "growing-footprint"),
         (Self::DirtyFreeBlock, "dirty-free-block"),
+        (Self::EvacuationForgetsOpenBlock, "evacuation-forgets-open-block"),
+        (Self::EvacuationLosesPage, "evacuation-loses-page"),
         (Self::Panic, "panic"),
         (Self::OldestWins, "oldest-wins"),
         (Self::TornTrusted, "torn-trusted"),
         (Self::EraseBeforeCopy, "erase-before-copy"),
+        (Self::EvacuationErasesFirst, "evacuation-erases-first"),
+        (Self::EvacuationLosesTrimPage, "evacuation-loses-trim-page"),
         (Self::LostTrimPage, "lost-trim-page"),
         (Self::StaleTranslationPage, "stale-translation-page"),
         (Self::LostBadBlockTable, "lost-bad-block-table"),

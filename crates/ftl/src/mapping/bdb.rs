@@ -60,10 +60,11 @@
 //! Up to 16 acknowledged pages are lost in a power cut if no flush came after them. On a device that has become read-only what waits
 //! can be read until the power goes, and a flush says that it cannot be made to last.
 
-use flash::Lpn;
+use flash::{Lpn, Pbn};
 
 use crate::parameter::joined;
 use crate::parts::blocks::channel_status::{self, list_valid};
+use crate::parts::blocks::owner::Blocks;
 use crate::parts::buffer::write_buffer::{self, Locality, Waiting, WriteBuffer};
 use crate::parts::demand::machine::{self, DemandPaged, OWN};
 use crate::parts::demand::mapping_cache::{self, MappingCache};
@@ -73,8 +74,8 @@ use crate::parts::pages::page_space::Stream;
 use crate::parts::pages::placement::Placement;
 use crate::wear::policy::Purpose;
 use crate::{
-    AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Gauge,
-    Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
+    AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl,
+    FtlError, Gauge, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 const SEQUENTIAL: Stream = OWN;
@@ -257,6 +258,14 @@ impl<D: Device> Ftl<D> for Bdb {
 
     fn foresee(&self, request: &Request, foresight: Foresight) {
         Ftl::<D>::foresee(&self.paged, request, foresight);
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.paged.evacuate(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(self.paged.blocks())
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

@@ -54,8 +54,8 @@ use crate::parts::recovery::scan::Scanned;
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Label, Layout, Media, Note,
-    RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Label, Layout,
+    Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// Pure block-level mapping.
@@ -151,12 +151,26 @@ impl<D: Device> Ftl<D> for Block {
             for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
                 // Only a block without the trimmed pages makes recovery forget them.
                 if let Some(old) = self.data.block(run.lbn) {
-                    media.because(Cause::Merge, |media| self.rewrite(media, old, run.lbn, 0, &[]))?;
+                    media.because(Cause::Merge, |media| self.rewrite(media, old, run.lbn, (0, &[]), Cause::Merge))?;
                 }
             }
             self.trims.settled(first, extent);
         }
         Ok(())
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        if let Some(known) = self.blocks.needs_no_emptying(pbn) {
+            return Ok(known);
+        }
+        let lbn = self.data.owner_of(pbn).unwrap_or_else(|| unreachable!("I3: {pbn} is in use, so it is mapped"));
+        media.note(Note::Evacuation);
+        media.because(Cause::WearLeveling, |media| self.rewrite(media, pbn, lbn, (0, &[]), Cause::WearLeveling))?;
+        Ok(self.blocks.fate_of(pbn))
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(&mut self.blocks)
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -200,7 +214,9 @@ impl Block {
             {
                 self.append(media, pbn, lbn, first, data)
             }
-            Some(old) => media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, first, data)),
+            Some(old) => {
+                media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, (first, data), Cause::Merge))
+            }
         }
     }
 
@@ -214,7 +230,7 @@ impl Block {
         for (twin, page) in twins.iter().zip(pages) {
             let (Some(page), Some(home)) = (page, self.data.block(lbn)) else { continue };
             let offset = self.data.geometry().split_logical(twin.lpn).1;
-            FtlError::unless_read_only(self.rewrite(media, home, lbn, offset, &[page.data]))?;
+            FtlError::unless_read_only(self.rewrite(media, home, lbn, (offset, &[page.data]), Cause::Merge))?;
         }
         others.into_iter().try_for_each(|pbn| self.retire(media, pbn))
     }
@@ -242,13 +258,15 @@ impl Block {
         Ok(())
     }
 
+    /// Copies what is current in a block into a free one, with these new pages from an offset on, and gives the old one back. Copies
+    /// stand under the cause `copying`.
     fn rewrite<D: Device>(
         &mut self,
         media: &mut Media<D>,
         old: Pbn,
         lbn: Lbn,
-        first: u32,
-        data: &[D::Data],
+        (first, data): (u32, &[D::Data]),
+        copying: Cause,
     ) -> Result<(), FtlError> {
         media.note(Note::FullMerge);
         let mut new = self.blocks.take_or_stop(Ask::of(Purpose::Merge, lbn), "rewriting a block")?;
@@ -257,7 +275,7 @@ impl Block {
             let datum = offset.checked_sub(first).and_then(|i| data.get(i as usize));
             let (cause, (role, content)) = match (datum, self.data.newest(lpn)) {
                 (Some(datum), _) => (Cause::Host, (Role::Data, Content::New(datum.clone()))),
-                (None, Some(from)) => (Cause::Merge, media.lift(from, Role::Data)?),
+                (None, Some(from)) => (copying, media.lift(from, Role::Data)?),
                 (None, None) => continue,
             };
             let label = Label::of(lpn.get(), role, lbn);
@@ -289,23 +307,4 @@ fn current_at(lbn: Lbn) -> impl Fn(&DataBlocks, u32) -> Option<Lpn> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mapping::testing::{device, layout};
-    use flash::Flash;
-
-    #[test]
-    fn rewriting_one_page_of_a_full_block_costs_the_whole_block_and_one_erase() {
-        let (mut media, layout) = (device(8, 4), layout(8, 4, 16));
-        let mut block = Block::format(&layout, &Values::none()).expect("fits");
-        block.write(&mut media, &Request::new(Lpn::new(0), 16), &[(); 16]).expect("fill");
-        let before = media.device().operations();
-        block.write(&mut media, &Request::new(Lpn::new(6), 1), &[()]).expect("rewrite");
-        let after = media.device().operations();
-        assert_eq!(
-            (after.programs - before.programs, after.reads - before.reads, after.erases - before.erases),
-            (4, 3, 1)
-        );
-        Ftl::check(&block, &media).expect("invariants");
-    }
-}
+mod tests;

@@ -63,9 +63,10 @@ use crate::parts::pages::page_table::PageTable;
 use crate::parts::pages::spare_map::SpareMap;
 use crate::parts::recovery::scan::Scanned;
 use crate::parts::recovery::trims::Trims;
+use crate::wear::policy::Use;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Gauge, Kind, Label, Layout,
-    Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Kind,
+    Label, Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// Superblock-based translation.
@@ -171,6 +172,22 @@ impl<D: Device> Ftl<D> for Superblock {
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
     }
 
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        if let Some(known) = self.blocks.needs_no_emptying(pbn) {
+            return Ok(known);
+        }
+        self.empty_failing(media)?;
+        if self.blocks.use_of(pbn) != Use::Bad {
+            media.note(Note::Evacuation);
+            media.because(Cause::WearLeveling, |media| self.collect(media, pbn))?;
+        }
+        Ok(self.blocks.fate_of(pbn))
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(&mut self.blocks)
+    }
+
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
         let mut mapped = 0;
         for (lpn, ppn) in self.table.iter() {
@@ -228,11 +245,9 @@ impl Superblock {
         let lpn = Lpn::new(label.logical);
         let (superblock, _) = self.superblock(lpn);
         let to = loop {
-            if let Some(pbn) = self.superblocks.failing() {
-                media.because(Cause::Relocation, |media| self.collect(media, pbn))?;
-                continue;
-            }
+            self.empty_failing(media)?;
             if let Step::Collect(victim) = self.superblocks.prepare(&mut self.blocks, superblock)? {
+                media.note(Note::Collection);
                 media.because(Cause::Collection, |media| self.collect(media, victim))?;
             } else if let Some(to) =
                 self.superblocks.program(media, &mut self.blocks, superblock, Stream::Hot, (label, content))?
@@ -245,9 +260,17 @@ impl Superblock {
         Ok(to)
     }
 
+    /// Empties blocks of which a page could not be programmed.
+    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        while let Some(pbn) = self.superblocks.failing() {
+            media.note(Note::Collection);
+            media.because(Cause::Relocation, |media| self.collect(media, pbn))?;
+        }
+        Ok(())
+    }
+
     /// Moves the valid pages of a block to another one of its superblock, and erases it.
     fn collect<D: Device>(&mut self, media: &mut Media<D>, victim: Pbn) -> Result<(), FtlError> {
-        media.note(Note::Collection);
         for from in self.superblocks.begin_emptying(victim) {
             let (label, content) = self.table.lift(media, from)?;
             let to = self.place_moved(media, victim, label, &content)?;
@@ -285,18 +308,10 @@ impl Superblock {
 
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages of one superblock.
     fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        for (first, extent) in self.table.trims.pending_runs() {
-            let pages: Vec<u32> = (first..first + extent).collect();
-            for piece in pages
-                .chunk_by(|&one, &next| self.superblock(Lpn::new(one)).0 == self.superblock(Lpn::new(next)).0)
-                .map(<[u32]>::to_vec)
-                .collect::<Vec<_>>()
-            {
-                let (first, extent) = (piece[0], piece.len() as u32);
-                let to = self.place(media, Trims::label(first, extent), &Content::New(D::Data::default()))?;
-                for page in self.table.trims.wrote(first, extent, to, media.last_version()) {
-                    self.superblocks.release(page);
-                }
+        for (first, extent) in self.table.pending_runs_within(|lpn| self.superblock(lpn).0) {
+            let to = self.place(media, Trims::label(first, extent), &Content::New(D::Data::default()))?;
+            for page in self.table.trims.wrote(first, extent, to, media.last_version()) {
+                self.superblocks.release(page);
             }
         }
         Ok(())

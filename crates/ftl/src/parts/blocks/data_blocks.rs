@@ -102,6 +102,11 @@ impl DataBlocks {
         self.map[lbn.index()]
     }
 
+    /// The logical block that a physical block is mapped to, found by searching the map.
+    pub fn owner_of(&self, pbn: Pbn) -> Option<Lbn> {
+        self.map.iter().position(|&mapped| mapped == Some(pbn)).map(|lbn| Lbn::new(lbn as u32))
+    }
+
     /// Maps a logical block, and returns the block that it was mapped to.
     pub fn remap(&mut self, lbn: Lbn, to: Option<Pbn>) -> Option<Pbn> {
         std::mem::replace(&mut self.map[lbn.index()], to)

@@ -14,7 +14,7 @@ use flash::{Geometry, Pbn};
 
 use crate::parts::blocks::pool::FreePool;
 use crate::wear::policy::{Ask, BlockFacts, Purpose, Use, WearPolicy};
-use crate::{BrokenInvariant, Device, FtlError, Layout, Media, Spares};
+use crate::{BrokenInvariant, Device, Evacuated, FtlError, Later, Layout, Media, Spares};
 
 /// All blocks of a device.
 #[derive(Debug)]
@@ -203,6 +203,28 @@ impl Blocks {
     #[inline]
     pub fn may_have_failed(&self) -> bool {
         self.spares.used > 0 || self.was_recovered
+    }
+
+    /// What a block is used for.
+    pub fn use_of(&self, pbn: Pbn) -> Use {
+        self.uses[pbn.index()]
+    }
+
+    /// What can be said of a block that is to be emptied without looking at what it holds; none if it holds something, which can
+    /// be moved.
+    pub fn needs_no_emptying(&self, pbn: Pbn) -> Option<Evacuated> {
+        match self.use_of(pbn) {
+            Use::Free | Use::For(Purpose::Reserve) => Some(Evacuated::Done),
+            Use::Bad => Some(Evacuated::Later(Later::IsBad)),
+            Use::For(_) if self.spares.admit().is_err() => Some(Evacuated::Later(Later::ReadOnly)),
+            Use::For(_) if self.pool.is_empty() => Some(Evacuated::Later(Later::NoRoom)),
+            Use::For(_) => None,
+        }
+    }
+
+    /// What became of a block that was emptied.
+    pub fn fate_of(&self, pbn: Pbn) -> Evacuated {
+        if self.use_of(pbn) == Use::Bad { Evacuated::Retired } else { Evacuated::Done }
     }
 
     /// Free blocks of the device.

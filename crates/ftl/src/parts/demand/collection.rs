@@ -97,20 +97,21 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
             let victim = if choices > 0 { self.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
             let Some(victim) = victim else { break };
             choices = choices.saturating_sub(1);
-            self.collect_apart(media, die, victim, false)?;
+            self.collect_apart(media, die, victim, Cause::Collection)?;
         }
         Ok(())
     }
 
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
-        media.note(Note::Collection);
-        let cause = |cause| if fails { Cause::Relocation } else { cause };
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError> {
+        media.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
+        // What a collection for its own sake does to the map has a cause of its own.
+        let of_the_map = if why == Cause::WearLeveling { why } else { Cause::MappingCollection };
         if self.space.stream_of(victim) == TRANSLATION {
-            return media
-                .because(cause(Cause::MappingCollection), |media| self.collect_translation(media, victim, |_| die));
+            let cause = if why == Cause::Collection { of_the_map } else { why };
+            return media.because(cause, |media| self.collect_translation(media, victim, |_| die));
         }
-        media.because(cause(Cause::Collection), |media| self.collect_data(media, die, victim))?;
-        media.because(Cause::MappingCollection, |media| self.restore_aside(media))
+        media.because(why, |media| self.collect_data(media, die, victim, of_the_map))?;
+        media.because(of_the_map, |media| self.restore_aside(media))
     }
 }
 
@@ -167,12 +168,18 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(self.space.has_room(die, stream) || !self.space.is_short(&self.blocks, die))
     }
 
-    fn collect_data<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+    fn collect_data<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        victim: Pbn,
+        of_the_map: Cause,
+    ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         let (moved, result) = self.move_pages(media, die, &moving);
         // What was moved is mapped there even if something failed on the way; unless its translation page could not be written.
-        let updated = media.because(Cause::MappingCollection, |media| self.update_translations(media));
+        let updated = media.because(of_the_map, |media| self.update_translations(media));
         let unmoved = self.take_back_updates();
         let result = result.and(updated).and_then(|()| self.replace_vanishing(media, die, victim));
         let moved = moved.iter().copied().filter(|from| !unmoved.contains(from));

@@ -29,8 +29,8 @@ use crate::parts::recovery::summary::{self, Summaries};
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
 use crate::{
-    AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Kind, Label,
-    Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+    AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError,
+    Kind, Label, Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 pub(super) const COLLECTED: Stream = 1;
@@ -166,6 +166,14 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
                 Foresight::Next => self.prefetch_use(request.lpn),
             }
         }
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.empty(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(&mut self.blocks)
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

@@ -23,8 +23,8 @@ use crate::parts::log::space::{LogBlock, LogSpace, Slot};
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Footprint, Ftl, FtlError, Gauge, Layout, Media, Note,
-    RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Layout,
+    Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// A log-buffer scheme: the shared machine with a policy.
@@ -116,6 +116,14 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
         }
         self.blocks.spares().admit()?;
         media.because(Cause::Merge, |media| self.write_trims_down(media))
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.empty(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(&mut self.blocks)
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -293,6 +301,15 @@ impl<S: LogScheme> LogBuffer<S> {
         Ok(())
     }
 
+    /// Merges what is newest in a log block, and erases it. One that has left already is passed over.
+    pub(super) fn merge_away<D: Device>(&mut self, media: &mut Media<D>, slot: Slot) -> Result<(), FtlError> {
+        let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(()) };
+        self.merge_owners(media, slot)?;
+        self.retire(media, pbn)?;
+        self.forget_slot(slot);
+        Ok(())
+    }
+
     /// Merges each logical block with a newest page in a log block.
     fn merge_owners<D: Device>(&mut self, media: &mut Media<D>, slot: Slot) -> Result<(), FtlError> {
         let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(()) };
@@ -307,7 +324,12 @@ impl<S: LogScheme> LogBuffer<S> {
     }
 
     /// A full merge of a logical block, after which log blocks that serve it alone hold nothing newest.
-    fn merge_block<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, except: Option<Slot>) -> Result<(), FtlError> {
+    pub(super) fn merge_block<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lbn: Lbn,
+        except: Option<Slot>,
+    ) -> Result<(), FtlError> {
         merge::full(media, &mut self.blocks, &mut self.data, &mut self.log, lbn)?;
         self.counts.merged(lbn, except.is_some());
         self.drop_dedicated(media, lbn, except)
@@ -354,10 +376,7 @@ impl<S: LogScheme> LogBuffer<S> {
             at.checked_sub(1).is_some_and(|i| lpn.get() - runs[i].0 < runs[i].1)
         };
         for slot in self.log.holding(media, trimmed) {
-            let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { continue };
-            self.merge_owners(media, slot)?;
-            self.retire(media, pbn)?;
-            self.forget_slot(slot);
+            self.merge_away(media, slot)?;
         }
         for (first, extent) in runs {
             self.trims.settled(first, extent);
@@ -373,6 +392,7 @@ impl<S: LogScheme> LogBuffer<S> {
                     let (label, content) = (Trims::label(first, extent), Content::New(D::Data::default()));
                     let spaces = (&mut self.data, &mut self.blocks);
                     self.log.program(media, spaces, slot, label, &content, None)?;
+                    self.log.holds_trim(slot, first, extent);
                     break;
                 }
             }

@@ -2,6 +2,7 @@
 
 pub mod areas;
 pub mod associativity;
+mod evacuation;
 pub mod groups;
 pub mod machine;
 pub mod merge;

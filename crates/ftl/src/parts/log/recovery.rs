@@ -58,6 +58,9 @@ impl<S: LogScheme> LogBuffer<S> {
                 self.log.set_newest(Lpn::new(tag.logical), Some(*ppn));
                 in_log[tag.logical as usize] = true;
             }
+            for (_, tag) in pages.iter().filter(|(_, tag)| tag.role == Role::Trimmed) {
+                self.log.holds_trim(slot, tag.logical, tag.extent);
+            }
             self.policy.opened(&self.log, slot);
         }
         in_log

@@ -7,6 +7,8 @@
 //! As long as a log block holds the first pages of one logical block in their places and nothing else, it is *in place*, and
 //! its tags say so: it may become a data block, and recovery takes it for one.
 
+use std::collections::BTreeMap;
+
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role};
 
 use crate::parts::blocks::data_blocks::DataBlocks;
@@ -28,6 +30,8 @@ pub struct LogBlock {
     pub filled: u32,
     /// The logical block whose first `filled` pages it holds in their places, if it holds nothing else.
     pub in_place: Option<Lbn>,
+    /// Its number among all log blocks that were opened, or found by recovery.
+    pub opened: u64,
 }
 
 /// The log map and the log blocks.
@@ -39,6 +43,9 @@ pub struct LogSpace {
     programmed_pages: u64,
     slots: Vec<Option<LogBlock>>,
     vacant: Vec<Slot>,
+    opened: u64,
+    /// For each slot with pages that say what was trimmed, those runs: first logical page and extent.
+    trims: BTreeMap<Slot, Vec<(u32, u32)>>,
     associativity: Option<Associativity>,
 }
 
@@ -52,6 +59,8 @@ impl LogSpace {
             programmed_pages: 0,
             slots: Vec::new(),
             vacant: Vec::new(),
+            opened: 0,
+            trims: BTreeMap::new(),
             associativity: tracks_associativity.then(|| Associativity::new(layout.geometry)),
         }
     }
@@ -85,6 +94,22 @@ impl LogSpace {
         self.slots.get(slot as usize)?.as_ref()
     }
 
+    /// The slot of a physical block, if it is in the log.
+    pub fn slot_of(&self, pbn: Pbn) -> Option<Slot> {
+        let is_it = |block: &Option<LogBlock>| block.is_some_and(|block| block.pbn == pbn);
+        self.slots.iter().position(is_it).map(|slot| slot as Slot)
+    }
+
+    /// A page of a log block says that this run was trimmed.
+    pub fn holds_trim(&mut self, slot: Slot, first: u32, extent: u32) {
+        self.trims.entry(slot).or_default().push((first, extent));
+    }
+
+    /// The runs that pages of a log block say were trimmed, as first logical page and extent.
+    pub fn trims_in(&self, slot: Slot) -> &[(u32, u32)] {
+        self.trims.get(&slot).map_or(&[], Vec::as_slice)
+    }
+
     /// Whether a log block has an erased page left.
     #[inline]
     pub fn has_room(&self, slot: Slot) -> bool {
@@ -105,17 +130,19 @@ impl LogSpace {
 
     /// An erased block becomes a log block of a group.
     pub fn open(&mut self, pbn: Pbn, group: u32) -> Slot {
-        self.occupy(LogBlock { pbn, group, filled: 0, in_place: None })
+        self.occupy(pbn, group, 0)
     }
 
     /// For recovery: a block is in the log, and is not filled further.
     pub fn adopt(&mut self, pbn: Pbn, group: u32) -> Slot {
         let filled = self.geometry.pages_per_block();
         self.programmed_pages += u64::from(filled);
-        self.occupy(LogBlock { pbn, group, filled, in_place: None })
+        self.occupy(pbn, group, filled)
     }
 
-    fn occupy(&mut self, block: LogBlock) -> Slot {
+    fn occupy(&mut self, pbn: Pbn, group: u32, filled: u32) -> Slot {
+        self.opened += 1;
+        let block = LogBlock { pbn, group, filled, in_place: None, opened: self.opened };
         if let Some(slot) = self.vacant.pop() {
             self.slots[slot as usize] = Some(block);
             return slot;
@@ -128,6 +155,7 @@ impl LogSpace {
     pub fn remove(&mut self, slot: Slot) -> Option<LogBlock> {
         let block = self.slots.get_mut(slot as usize)?.take()?;
         self.vacant.push(slot);
+        self.trims.remove(&slot);
         self.programmed_pages -= u64::from(block.filled);
         Some(block)
     }

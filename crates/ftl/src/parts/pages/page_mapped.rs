@@ -10,7 +10,8 @@ use crate::parts::blocks::owner::Blocks;
 use crate::parts::memory::prefetch::announce;
 use crate::parts::pages::page_space::{PageSpace, Stream};
 use crate::parts::recovery::trims::Trims;
-use crate::{Content, Device, Foresight, FtlError, Label, Layout, Media, Note, RecoverError};
+use crate::wear::policy::Use;
+use crate::{Cause, Content, Device, Evacuated, Foresight, FtlError, Label, Later, Layout, Media, Note, RecoverError};
 
 /// The stream of what the host writes.
 pub const HOST: Stream = 0;
@@ -57,15 +58,16 @@ pub trait PageMapped {
     /// A data page was moved: changes the map.
     fn moved(&mut self, lpn: Lpn, to: Ppn);
 
-    /// Moves what is valid in a block, then erases it; or marks it bad if it `fails`.
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError>;
+    /// Moves what is valid in a block, then gives the block back to the owner. `why` is [`Cause::Collection`], [`Cause::Relocation`]
+    /// for a block that fails, or [`Cause::WearLeveling`].
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError>;
 
     /// Collects on a die while that is short of free blocks and there is something to gain.
     fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
         while self.is_short(die)
             && let Some(victim) = self.take_victim(die)
         {
-            self.collect_apart(media, die, victim, false)?;
+            self.collect_apart(media, die, victim, Cause::Collection)?;
         }
         Ok(())
     }
@@ -79,9 +81,33 @@ pub trait PageMapped {
         media: &mut Media<D>,
         die: u32,
         victim: Pbn,
-        fails: bool,
+        why: Cause,
     ) -> Result<(), FtlError> {
-        media.detached(|media| self.collect(media, die, victim, fails))
+        media.detached(|media| self.collect(media, die, victim, why))
+    }
+
+    /// Empties a block as a collection does, whatever it holds.
+    fn empty<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        if let Some(known) = self.blocks().needs_no_emptying(pbn) {
+            return Ok(known);
+        }
+        media.because(Cause::WearLeveling, |media| self.tidy(media))?;
+        match self.blocks().use_of(pbn) {
+            Use::For(_) => {}
+            Use::Free => return Ok(Evacuated::Done),
+            Use::Bad => return Ok(Evacuated::Retired),
+        }
+        let (space, blocks, _) = self.parts();
+        let die = space.die_of(pbn);
+        if blocks.free_on(die) == 0 {
+            return Ok(Evacuated::Later(Later::NoRoom));
+        }
+        match space.withdraw(media, blocks, pbn) {
+            None => return Ok(Evacuated::Later(Later::NoRoom)),
+            Some(false) => return Ok(Evacuated::Done),
+            Some(true) => self.collect_apart(media, die, pbn, Cause::WearLeveling)?,
+        }
+        Ok(self.blocks().fate_of(pbn))
     }
 
     /// What comes before a page is placed: refuses on a read-only device, and makes good what failures have done.
@@ -113,7 +139,7 @@ pub trait PageMapped {
         while self.blocks().has_lost_reserve() {
             let (space, blocks, _) = self.parts();
             let Some((die, victim)) = space.take_victim_for_reserve(blocks, collected, cost) else { break };
-            self.collect_apart(media, die, victim, false)?;
+            self.collect_apart(media, die, victim, Cause::Collection)?;
         }
         Ok(())
     }
@@ -127,7 +153,7 @@ pub trait PageMapped {
             if !self.is_short(die)
                 && let Some(block) = self.space().take_failing(die)
             {
-                self.collect_apart(media, die, block, true)?;
+                self.collect_apart(media, die, block, Cause::Relocation)?;
             }
         }
         Ok(())

@@ -73,6 +73,21 @@ impl PageTable {
         Ok((Label::new(lost, Role::Lost), Content::New(D::Data::default())))
     }
 
+    /// The runs of pending trims, each as (first page, pages), cut where the group of their pages changes.
+    pub fn pending_runs_within(&self, group: impl Fn(Lpn) -> u32) -> Vec<(u32, u32)> {
+        let mut pieces: Vec<(u32, u32)> = Vec::new();
+        for (first, extent) in self.trims.pending_runs() {
+            pieces.push((first, 1));
+            for lpn in first + 1..first + extent {
+                match pieces.last_mut() {
+                    Some((_, pages)) if group(Lpn::new(lpn - 1)) == group(Lpn::new(lpn)) => *pages += 1,
+                    _ => pieces.push((lpn, 1)),
+                }
+            }
+        }
+        pieces
+    }
+
     /// A page that [`lift`](Self::lift) took is somewhere else now.
     pub fn landed(&mut self, label: Label, from: Ppn, to: Ppn) {
         if label.role == Role::Trimmed {

@@ -19,8 +19,8 @@ use crate::parts::ram_map::policy::{RamMapScheme, StreamPolicy};
 use crate::parts::recovery::summary::Summaries;
 use crate::parts::recovery::trims::Trims;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Footprint, Foresight, Ftl, FtlError, Label, Layout, Media,
-    Note, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError, Label, Layout,
+    Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// A scheme whose map lies in RAM.
@@ -103,6 +103,14 @@ impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
             }
             Foresight::Next => {}
         }
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.empty(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(&mut self.blocks)
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -203,7 +211,7 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
             while self.is_starved(die, stream)
                 && let Some(victim) = self.space.take_victim(&self.blocks, die)
             {
-                self.collect_apart(media, die, victim, false)?;
+                self.collect_apart(media, die, victim, Cause::Collection)?;
             }
             if !self.is_starved(die, stream) {
                 return Ok(die);
@@ -212,12 +220,11 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
         Err(self.blocks.out_of_space("a host write"))
     }
 
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, fails: bool) -> Result<(), FtlError> {
-        media.note(Note::Collection);
-        let cause = if fails { Cause::Relocation } else { Cause::Collection };
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError> {
+        media.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        media.because(cause, |media| {
+        media.because(why, |media| {
             let (moved, result) = self.move_pages(media, die, &moving);
             let result = result.and_then(|()| self.replace_vanishing(media, die, victim));
             self.space.finish(media, &mut self.blocks, victim, moved.iter().copied(), result)

@@ -39,6 +39,23 @@ impl PageSpace {
         Some(block)
     }
 
+    /// Withdraws a block that is in use from use: it takes no more pages, and is nobody's victim. Tells whether it holds any page; if
+    /// not, it is free again. None if it waits to be emptied because it fails.
+    pub fn withdraw<D: Device>(&mut self, media: &Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Option<bool> {
+        if self.victims.contains(pbn) {
+            self.victims.remove(pbn, self.ledger.valid_pages(pbn));
+            return Some(true);
+        }
+        let pages = self.geometry.page_indices(pbn);
+        let is_here = |open: &&mut Open| open.next < open.end && pages.contains(&(open.next as usize));
+        *self.open.iter_mut().find(is_here)? = Open::default();
+        let is_used = media.device().next_page(pbn) > 0;
+        if !is_used {
+            blocks.put(pbn);
+        }
+        Some(is_used)
+    }
+
     /// The end of a collection, when these pages have been placed elsewhere: if it went well to the end, the block goes back to the owner;
     /// if not, it is put back with what is left, since nobody needs what was moved in two places.
     pub fn finish<D: Device>(

@@ -1,0 +1,69 @@
+//! The canary empties a block: the open one is closed for it, and what is valid goes to the open block, or to a fresh one when that is
+//! full. A free block is always there for that: the one that a collection would copy into.
+
+use flash::{Pbn, Ppn};
+use ftl::{Device, Evacuated, FtlError, Later, Media};
+
+use super::{Bug, Canary};
+use crate::Stamp;
+
+impl Canary {
+    /// Moves what a block holds, and erases it.
+    pub(super) fn empty<D: Device<Data = Stamp>>(
+        &mut self,
+        media: &mut Media<D>,
+        pbn: Pbn,
+    ) -> Result<Evacuated, FtlError> {
+        if media.device().is_bad(pbn) {
+            return Ok(Evacuated::Later(Later::IsBad));
+        }
+        if self.free.contains(&pbn) {
+            return Ok(Evacuated::Done);
+        }
+        if self.open.is_some_and(|(open, _)| open == pbn) {
+            if self.bug == Bug::EvacuationForgetsOpenBlock {
+                return Ok(Evacuated::Done);
+            }
+            self.open = None;
+        }
+        self.closed.retain(|&closed| closed != pbn);
+        let mut pages: Vec<_> = self.geometry.page_indices(pbn).filter(|&page| self.valid[page]).map(Ppn::at).collect();
+        self.forget_some(&mut pages);
+        let last = pages.last().copied().filter(|_| self.bug == Bug::EvacuationErasesFirst);
+        for from in pages {
+            if self.open.is_none_or(|(_, next)| next == self.geometry.pages_per_block()) {
+                self.closed.extend(self.open.take().map(|(full, _)| full));
+                self.open_block(media)?;
+            }
+            let page = media.read(from)?;
+            if last == Some(from) {
+                media.erase(pbn)?;
+            }
+            self.move_page(media, from, page)?;
+        }
+        if last.is_none() {
+            media.erase(pbn)?;
+        }
+        self.free.push_back(pbn);
+        Ok(Evacuated::Done)
+    }
+
+    /// Leaves out what the bug says.
+    fn forget_some(&mut self, pages: &mut Vec<Ppn>) {
+        let is_translation = |canary: &Self, ppn: Ppn| canary.directory.contains(&Some(ppn));
+        match self.bug {
+            Bug::EvacuationLosesPage => {
+                if let Some(lost) = pages.pop() {
+                    self.forget(lost);
+                }
+            }
+            Bug::EvacuationLosesTrimPage => {
+                let lost: Vec<_> = pages.extract_if(.., |&mut ppn| is_translation(self, ppn)).collect();
+                for ppn in lost {
+                    self.forget(ppn);
+                }
+            }
+            _ => {}
+        }
+    }
+}
