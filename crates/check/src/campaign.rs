@@ -37,16 +37,17 @@ struct Manner {
     /// Logical pages for each 8 that the scheme accepts.
     eighths: u32,
     prefill: Prefill,
+    hints: bool,
     readback_every: u32,
     check_every: u32,
 }
 
-/// All of the space from empty, watched at each request; all of it from full, hardly watched, so that the host's reads do
+/// All of the space from empty without a hint, watched at each request; all of it from full, hardly watched, so that the host's reads do
 /// not warm any cache; and a device with room to spare.
 const MANNERS: [Manner; 3] = [
-    Manner { eighths: 8, prefill: Prefill::Empty, readback_every: 1, check_every: 4 },
-    Manner { eighths: 8, prefill: Prefill::Full, readback_every: 0, check_every: 32 },
-    Manner { eighths: 5, prefill: Prefill::Full, readback_every: 7, check_every: 8 },
+    Manner { eighths: 8, prefill: Prefill::Empty, hints: false, readback_every: 1, check_every: 4 },
+    Manner { eighths: 8, prefill: Prefill::Full, hints: true, readback_every: 0, check_every: 32 },
+    Manner { eighths: 5, prefill: Prefill::Full, hints: true, readback_every: 7, check_every: 8 },
 ];
 
 impl Campaign {
@@ -119,7 +120,12 @@ impl Campaign {
     fn case(&self, stack: &Stack, device: &DeviceSpec, capacity: u32, pattern: Pattern, manner: Manner) -> Case {
         let logical_pages = (u64::from(capacity) * u64::from(manner.eighths)).div_ceil(8) as u32;
         let workload = Workload::Generated(pattern);
-        let name = format!("{} {device} {workload} {manner:?}", seed_name(stack));
+        let Manner { eighths, prefill, readback_every, check_every, .. } = manner;
+        // As a manner was printed before there were hints, so that the suite's cases stay the same.
+        let printed = format!(
+            "Manner {{ eighths: {eighths}, prefill: {prefill:?}, readback_every: {readback_every}, check_every: {check_every} }}"
+        );
+        let name = format!("{} {device} {workload} {printed}", seed_name(stack));
         Case {
             stack: stack.clone(),
             device: device.clone(),
@@ -129,6 +135,7 @@ impl Campaign {
             // Enough to turn every block over a few times, and never so few that a policy has nothing to choose.
             requests: (2 * logical_pages).clamp(150, 600),
             prefill: manner.prefill,
+            hints: manner.hints,
             readback_every: manner.readback_every,
             check_every: manner.check_every,
             mishaps: Mishaps::None,

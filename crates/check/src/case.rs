@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Lines of before there were stacks say `scheme=page set.victim=fifo`, which means the same. Power cuts follow as `cut=12:torn` and faults of the
-//! flash as `faults=12:program-fails` (`mishaps.rs`); then `readback` and `check` have no meaning. Three more keys may be left out: `prefill` (what the device holds
-//! when the requests begin), `readback` and `check` (after how many requests content is read back and invariants are
+//! flash as `faults=12:program-fails` (`mishaps.rs`); then `readback` and `check` have no meaning. Four more keys may be left out: `prefill` (what the device holds
+//! when the requests begin), `hints` (what the host says of its data: `none` or `random`), `readback` and `check` (after how many requests content is read back and invariants are
 //! checked). Reading back after each request finds a loss at once, but it also keeps the scheme's caches warm; a scheme
 //! must pass with it and without.
 
@@ -48,6 +48,8 @@ pub struct Case {
     pub requests: u32,
     /// What the device holds before.
     pub prefill: Prefill,
+    /// Whether the host hints at random about what it writes.
+    pub hints: bool,
     /// Content is read back after every so many requests; 0 for only at the end.
     pub readback_every: u32,
     /// Invariants are checked after every so many requests; 0 for only at the end.
@@ -133,6 +135,9 @@ impl fmt::Display for Case {
         if self.prefill == Prefill::Full {
             write!(f, " prefill=full")?;
         }
+        if self.hints {
+            write!(f, " hints=random")?;
+        }
         write!(f, " workload={} requests={}", self.workload, self.requests)?;
         write!(f, " readback={} check={}{}", self.readback_every, self.check_every, self.mishaps)
     }
@@ -153,6 +158,7 @@ impl FromStr for Case {
             workload: fields.required("workload")?.parse()?,
             requests: fields.number("requests", None)?,
             prefill: fields.prefill()?,
+            hints: fields.hints()?,
             readback_every: fields.number("readback", Some(1))?,
             check_every: fields.number("check", Some(1))?,
             mishaps: fields.mishaps()?,
@@ -211,6 +217,14 @@ impl Fields {
         }
     }
 
+    fn hints(&mut self) -> Result<bool, String> {
+        match self.0.remove("hints").as_deref() {
+            None | Some("none") => Ok(false),
+            Some("random") => Ok(true),
+            Some(other) => Err(format!("hints={other}: must be none or random")),
+        }
+    }
+
     fn mishaps(&mut self) -> Result<Mishaps, String> {
         let [cuts, faults] = ["cut", "faults"].map(|key| self.0.remove(key));
         Mishaps::parse(cuts.as_deref(), faults.as_deref())
@@ -233,7 +247,7 @@ mod tests {
         for line in [
             "check::replay stack=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200 readback=1 check=16",
             "check::replay stack=page:d=3:victim=d-choices geometry=3x1x1x5x5x512,strict,bad:0:7 pages=1 \
-             seed=18446744073709551615 prefill=full workload=script:w0+1,t0+1,f requests=3 readback=0 check=0",
+             seed=18446744073709551615 prefill=full hints=random workload=script:w0+1,t0+1,f requests=3 readback=0 check=0",
             "check::replay stack=fast+owl:bat=256 geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 \
              check=1 cut=12:torn,0:after",
             "check::replay stack=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
@@ -273,6 +287,7 @@ mod tests {
             ("seed=7", "seed=7 faults=5", "for example faults=12:program-fails"),
             ("seed=7", "seed=7 faults=5:read-fails cut=5:torn", "give cuts as faults"),
             ("seed=7", "seed=7 prefill=half", "must be empty or full"),
+            ("seed=7", "seed=7 hints=hot", "must be none or random"),
             ("pages=20", "pages=0", "at least 1"),
             ("pages=20", "pages=33", "only 32 pages"),
             ("1x1x1x8x4x512", "1x1x1x0x4x512", "blocks_per_plane is 0"),

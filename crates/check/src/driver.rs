@@ -5,9 +5,11 @@
 //! that power cuts can be staged in between: [`Driver::begin`] has the scheme serve it, [`Driver::acknowledge`] is the host hearing of it.
 
 use flash::{Lpn, Operations, Pbn};
-use ftl::{Device, Evacuated, Ftl, FtlError, Later, Media, Nanos, Op, RecoverError, Request};
+use ftl::{Device, Evacuated, Ftl, FtlError, Hint, Later, Media, Nanos, Op, RecoverError, Request};
 
 use crate::books::Books;
+use crate::case::Case;
+use crate::dice::{derive, mix};
 use crate::failure::Fault;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
@@ -33,12 +35,39 @@ pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
     pages_written: u64,
     /// What was read last.
     content: Vec<Stamp>,
+    hints: Hints,
+}
+
+/// What the host says of the data that it writes: nothing, or something drawn at random for each request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hints {
+    /// None for nothing.
+    seed: Option<u64>,
+}
+
+impl Hints {
+    /// The hints of a case.
+    pub(crate) fn of(case: &Case) -> Self {
+        Self { seed: case.hints.then(|| derive(case.seed, "hints")) }
+    }
+
+    /// The hint of a request that begins at a moment. Small numbers are the most frequent, and each may be missing.
+    fn at(self, moment: u64) -> Hint {
+        let Some(seed) = self.seed else { return Hint::NONE };
+        let bits = mix(seed ^ mix(moment));
+        let byte = |shift: u32| {
+            let bits = bits >> shift;
+            (bits >> 4) as u8 & [0, 1, 3, 7, 0xFF][(bits & 0xF) as usize % 5]
+        };
+        Hint { stream: byte(0), temperature: byte(16), file_type: byte(32) }
+    }
 }
 
 impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
     /// Puts a device behind a door and a scheme that `start` makes on it, by formatting or recovering, with books to suit the scheme.
     pub(crate) fn start(
         device: D,
+        hints: Hints,
         start: impl FnOnce(&mut Media<D>) -> Result<Box<dyn Ftl<D>>, RecoverError>,
         books: impl FnOnce(&dyn Ftl<D>) -> B,
     ) -> Result<Self, Fault> {
@@ -56,6 +85,7 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
             requests: 0,
             pages_written: 0,
             content: Vec::new(),
+            hints,
         })
     }
 
@@ -117,7 +147,8 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
         self.requests += 1;
         self.media_mut().begin(at);
         let Some(media) = self.media.as_mut() else { return Ok(()) };
-        let request = |extent: Extent| Request { arrival: at, ..request(extent) };
+        let hint = self.hints.at(at.0);
+        let request = |extent: Extent| Request { arrival: at, hint, ..request(extent) };
         match operation {
             Operation::Write(extent) => self.scheme.write(media, &request(extent), &stamps),
             Operation::Trim(extent) => self.scheme.trim(media, &request(extent)),

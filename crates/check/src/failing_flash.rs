@@ -89,6 +89,7 @@ pub fn cases(stack: &Stack, patterns: &[Pattern], requests: u32, seed: u64) -> V
                 workload,
                 requests,
                 prefill: if i % 2 == 0 { Prefill::Full } else { Prefill::Empty },
+                hints: i % 2 == 0,
                 readback_every: 0,
                 check_every: 0,
                 mishaps: Mishaps::None,

@@ -17,7 +17,7 @@ use crate::Stamp;
 use crate::case::Case;
 use crate::device::CheckedDevice;
 use crate::dice::{Dice, derive};
-use crate::driver::Driver;
+use crate::driver::{Driver, Hints};
 use crate::failure::Fault;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Oracle;
@@ -46,7 +46,8 @@ impl Host {
     ) -> Result<Self, Fault> {
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let device = Timed { chip, timing: Untimed };
-        let driver = Driver::start(device, |_| Ok(build(&layout)?), |_| Oracle::new(case.logical_pages))?;
+        let driver =
+            Driver::start(device, Hints::of(case), |_| Ok(build(&layout)?), |_| Oracle::new(case.logical_pages))?;
         Ok(Self { dice: Dice::named(case.seed, "readback"), footprint: driver.scheme().footprint(), driver })
     }
 

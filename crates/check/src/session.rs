@@ -10,7 +10,7 @@ use ftl::{ConfigError, Device, Ftl, Layout, Media, RecoverError, Stack, Timed, U
 use crate::allowed::Allowed;
 use crate::canary;
 use crate::case::Case;
-use crate::driver::Driver;
+use crate::driver::{Driver, Hints};
 use crate::failure::Fault;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
@@ -48,14 +48,14 @@ impl Session {
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
         let device = Timed { chip: Recorder::new(chip, Some(tape.clone())), timing: Untimed };
         let books = |scheme: &dyn Ftl<_>| Allowed::new(case.logical_pages, scheme.buffered().capacity_pages);
-        Ok(Self(Driver::start(device, |_| Ok(create(&case.stack, layout)?), books)?))
+        Ok(Self(Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, layout)?), books)?))
     }
 
     /// A device after a power cut, with what its pages may hold; recovered, not yet looked at.
     pub(crate) fn recover(case: &Case, layout: &Layout, recorder: Recorder, allowed: Allowed) -> Result<Self, Fault> {
         let device = Timed { chip: recorder, timing: Untimed };
         let start = |media: &mut Media<_>| recover(&case.stack, layout, media);
-        Ok(Self(Driver::start(device, start, |_| allowed)?))
+        Ok(Self(Driver::start(device, Hints::of(case), start, |_| allowed)?))
     }
 
     /// What pages may hold if the power is cut now.

@@ -123,7 +123,8 @@ mod tests {
         states.found(1, &flash);
         states.found(2, &flash);
         assert_eq!(states.reached(), 7);
-        let tag = flash::Tag { logical: 0, extent: 1, role: flash::Role::Data, owner: None, seq: 1, version: 1 };
+        let tag =
+            flash::Tag { logical: 0, extent: 1, role: flash::Role::Data, owner: None, seq: 1, version: 1, hint: 0 };
         flash.program(flash::Ppn::new(0), &tag, Stamp::default()).expect("programs");
         states.found(2, &flash);
         assert_eq!((states.reached(), states.conceivable()), (8, 16 + 32));

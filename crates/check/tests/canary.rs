@@ -18,9 +18,12 @@ fn broken_by(bug: Bug) -> &'static [Promise] {
     };
     match bug {
         Bug::None => &[],
-        Bug::StaleRead | Bug::LostWrite | Bug::ForgottenTrim | Bug::LeakedBlock | Bug::EvacuationLosesPage => {
-            &[ReadsReturnLastWrite]
-        }
+        Bug::StaleRead
+        | Bug::LostWrite
+        | Bug::ForgottenTrim
+        | Bug::LeakedBlock
+        | Bug::EvacuationLosesPage
+        | Bug::HintedContent => &[ReadsReturnLastWrite],
         Bug::EvacuationForgetsOpenBlock => &[EmptiesBlocks],
         // Releasing the page that two share sometimes erases it before anyone reads it.
         Bug::DoubleMap => &[ReadsReturnLastWrite, RefereeNeverComplains],
@@ -39,7 +42,7 @@ fn nature_of(bug: Bug) -> Option<Nature> {
     match bug {
         Bug::StaleRead | Bug::ForgottenTrim => Some(Nature::Stale),
         Bug::LostWrite | Bug::EvacuationLosesPage => Some(Nature::Lost),
-        Bug::DoubleMap => Some(Nature::Foreign),
+        Bug::DoubleMap | Bug::HintedContent => Some(Nature::Foreign),
         _ => None,
     }
 }

@@ -94,6 +94,22 @@ fn whoever_accepts_a_capacity_accepts_every_smaller_one() {
     }
 }
 
+/// Hints are read by those who say so, and by nobody else.
+#[test]
+fn a_stack_that_asks_for_no_hint_does_the_same_with_hints_as_without() {
+    for subject in subjects() {
+        let cases = Campaign::of(subject.clone(), seed()).defaults().cases;
+        let (mut tried, hinted) = (0, cases.into_iter().filter(|case| case.hints).step_by(41));
+        for case in hinted {
+            let outcome =
+                |hints| run_case(&Case { hints, ..case.clone() }).unwrap_or_else(|failure| panic!("{failure}"));
+            assert_eq!(outcome(true).event_hash, outcome(false).event_hash, "{case}");
+            tried += 1;
+        }
+        assert!(tried > 3, "{}: {tried} cases show nothing", subject.stack);
+    }
+}
+
 /// `FTLKIT_REPLAY='check::replay …' cargo test -p check replay -- --nocapture` runs one case again.
 #[test]
 fn replay() {

@@ -78,6 +78,7 @@ fn case(device: &DeviceSpec, logical_pages: u32, pattern: Pattern, seed: u64) ->
         workload: Workload::Generated(pattern),
         requests: 2 * logical_pages.clamp(100, 300),
         prefill: Prefill::Full,
+        hints: false,
         readback_every: 3,
         check_every: 5,
         mishaps: Mishaps::None,

@@ -72,6 +72,7 @@ fn case(subject: &Subject, (device, settings, is_full, readback, list): &Picks) 
         requests: script.len() as u32,
         workload: Workload::Script(script),
         prefill: if *is_full { Prefill::Full } else { Prefill::Empty },
+        hints: *is_full,
         readback_every: u32::from(*readback),
         check_every: 3,
         mishaps: Mishaps::None,

@@ -30,6 +30,8 @@ pub struct Page<D> {
     pub logical: u32,
     /// The version of its tag; 0 where the store does not keep it.
     pub version: u64,
+    /// The hint of its tag.
+    pub hint: u8,
     /// Its data.
     pub data: D,
 }
@@ -303,7 +305,7 @@ impl<S: Store> Flash for Chip<S> {
             && let Some((version, data)) = self.store.content(ppn.index())
         {
             self.done.reads += 1;
-            return Ok(Page { logical, version, data });
+            return Ok(Page { logical, version, hint: self.store.hint(ppn.index()), data });
         }
         Err(self.refuse_read(ppn))
     }
@@ -462,7 +464,7 @@ mod tests {
     }
 
     fn tag(logical: u32) -> Tag {
-        Tag { logical, extent: 1, role: Role::Data, owner: None, seq: 1, version: 1 }
+        Tag { logical, extent: 1, role: Role::Data, owner: None, seq: 1, version: 1, hint: 0 }
     }
 
     fn rule<T: std::fmt::Debug>(result: Result<T, FlashError>) -> Rule {

@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn tag(logical: u32) -> Tag {
-        Tag { logical, extent: 1, role: Role::Data, owner: None, seq: 1, version: 1 }
+        Tag { logical, extent: 1, role: Role::Data, owner: None, seq: 1, version: 1, hint: 0 }
     }
 
     /// Page 0 is programmed; the power is cut while page 1 is.

@@ -34,6 +34,12 @@ pub trait Store {
     /// Version and data of a programmed page; none where it is not programmed or cannot be read.
     fn content(&self, page: usize) -> Option<(u64, Self::Data)>;
 
+    /// The hint in the tag of a programmed page.
+    #[inline]
+    fn hint(&self, page: usize) -> u8 {
+        self.tag(page).map_or(0, |tag| tag.hint)
+    }
+
     /// Writes a page.
     fn program(&mut self, page: usize, tag: &Tag, data: Self::Data);
 
@@ -86,14 +92,27 @@ pub trait Frail: Store {
     fn spoil_page(&mut self, page: usize, how: Spoilt);
 }
 
-/// Four bytes a page: the logical number plus one, 0 for an erased page. For simulation.
+/// Four bytes a page: the logical number plus one, 0 for an erased page; one more for hints from the first that is not 0 on. For
+/// simulation.
 pub struct Lean {
     words: Vec<u32>,
+    /// Empty as long as no page has a hint.
+    hints: Vec<u8>,
+}
+
+impl Lean {
+    #[cold]
+    fn keep_hint(&mut self, page: usize, hint: u8) {
+        if self.hints.is_empty() {
+            self.hints = long_array(0, self.words.len());
+        }
+        self.hints[page] = hint;
+    }
 }
 
 impl Blank for Lean {
     fn erased(pages: usize) -> Self {
-        Self { words: long_array(0, pages) }
+        Self { words: long_array(0, pages), hints: Vec::new() }
     }
 }
 
@@ -106,8 +125,14 @@ impl Store for Lean {
     }
 
     fn tag(&self, page: usize) -> Option<Tag> {
-        let of = |logical| Tag { logical, extent: 1, role: Role::Data, owner: None, seq: 0, version: 0 };
+        let hint = self.hint(page);
+        let of = |logical| Tag { logical, extent: 1, role: Role::Data, owner: None, seq: 0, version: 0, hint };
         self.logical(page).map(of)
+    }
+
+    #[inline]
+    fn hint(&self, page: usize) -> u8 {
+        self.hints.get(page).copied().unwrap_or(0)
     }
 
     #[inline]
@@ -118,10 +143,16 @@ impl Store for Lean {
     #[inline]
     fn program(&mut self, page: usize, tag: &Tag, (): ()) {
         self.words[page] = tag.logical + 1;
+        if tag.hint != 0 {
+            self.keep_hint(page, tag.hint);
+        }
     }
 
     #[inline]
     fn erase(&mut self, pages: Range<usize>) {
+        if !self.hints.is_empty() {
+            self.hints[pages.clone()].fill(0);
+        }
         self.words[pages].fill(0);
     }
 }

@@ -72,6 +72,9 @@ pub struct Tag {
     pub seq: u64,
     /// The `seq` of the program that first wrote this content.
     pub version: u64,
+    /// What the translation layer keeps of the host's hint with the content, 0 for nothing. It travels with every copy, as the
+    /// version does.
+    pub hint: u8,
 }
 
 impl Tag {
@@ -79,7 +82,7 @@ impl Tag {
     pub const HEAD_BYTES: usize = 21;
 
     /// The first bytes of the tag as flash holds it (`docs/format.md`), little endian: logical number, extent, `seq` and `version`
-    /// of six bytes each, role. The owner takes no bytes.
+    /// of six bytes each, role. Owner and hint take no bytes.
     pub fn head(&self) -> [u8; Self::HEAD_BYTES] {
         let mut head = [0; Self::HEAD_BYTES];
         head[..4].copy_from_slice(&self.logical.to_le_bytes());
@@ -90,7 +93,7 @@ impl Tag {
         head
     }
 
-    /// The tag, without an owner, that begins so; none if no tag does.
+    /// The tag, without an owner and a hint, that begins so; none if no tag does.
     pub fn of_head(head: &[u8; Self::HEAD_BYTES]) -> Option<Self> {
         let number = |range: std::ops::Range<usize>| {
             head[range].iter().rev().fold(0_u64, |number, &byte| number << 8 | u64::from(byte))
@@ -102,6 +105,7 @@ impl Tag {
             version: number(14..20),
             role: Role::from_code(head[20])?,
             owner: None,
+            hint: 0,
         })
     }
 
@@ -129,6 +133,7 @@ mod tests {
             owner: None,
             seq: 0xABCD_1234_5678,
             version: 0xFFFF_FFFF_FFFF,
+            hint: 0,
         };
         let head = tag.head();
         assert_eq!(head[..8], [4, 3, 2, 1, 5, 0, 0, 0]);

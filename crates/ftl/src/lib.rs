@@ -4,6 +4,7 @@
 
 mod cause;
 mod error;
+mod hint;
 mod listed;
 pub mod mapping;
 mod media;
@@ -19,6 +20,7 @@ pub mod wear;
 
 pub use cause::{Cause, CauseFacts, Work};
 pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+pub use hint::Hint;
 pub use media::{Content, Label, Media};
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use ram::{AccessDelays, RamPage, RamPages};

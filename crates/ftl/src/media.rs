@@ -23,25 +23,34 @@ pub struct Label {
     pub role: Role,
     /// Owning logical block, where the scheme has one.
     pub owner: Option<Lbn>,
+    /// What the scheme keeps of the host's hint with new content, 0 for nothing. A copy keeps what its original has.
+    pub hint: u8,
 }
 
 impl Label {
     /// A label without an owner.
     #[inline]
     pub fn new(logical: u32, role: Role) -> Self {
-        Self { logical, extent: 1, role, owner: None }
+        Self { logical, extent: 1, role, owner: None, hint: 0 }
     }
 
     /// A label with an owner.
     #[inline]
     pub fn of(logical: u32, role: Role, owner: Lbn) -> Self {
-        Self { logical, extent: 1, role, owner: Some(owner) }
+        Self { logical, extent: 1, role, owner: Some(owner), hint: 0 }
+    }
+
+    /// The same with a hint to be kept.
+    #[inline]
+    #[must_use]
+    pub fn hinted(self, hint: u8) -> Self {
+        Self { hint, ..self }
     }
 }
 
 impl From<Tag> for Label {
-    fn from(Tag { logical, extent, role, owner, .. }: Tag) -> Self {
-        Self { logical, extent, role, owner }
+    fn from(Tag { logical, extent, role, owner, hint, .. }: Tag) -> Self {
+        Self { logical, extent, role, owner, hint }
     }
 }
 
@@ -57,7 +66,7 @@ pub enum Content<D> {
 impl<D: Default> Content<D> {
     /// No data, of a certain version.
     pub fn empty(logical: u32, version: u64) -> Self {
-        Self::Copy(Page { logical, version, data: D::default() })
+        Self::Copy(Page { logical, version, hint: 0, data: D::default() })
     }
 }
 
@@ -180,10 +189,10 @@ impl<D: Device> Media<D> {
         self.program(ppn, label, D::Data::default())
     }
 
-    /// Programs a page with the content, and so the version, of another.
+    /// Programs a page with the content of another, and so with its version and its hint.
     #[inline]
     pub fn program_copy(&mut self, ppn: Ppn, label: Label, page: Page<D::Data>) -> Result<(), FtlError> {
-        self.program_version(ppn, label, (page.version, true), page.data)
+        self.program_version(ppn, label.hinted(page.hint), (page.version, true), page.data)
     }
 
     #[inline]
@@ -195,8 +204,8 @@ impl<D: Device> Media<D> {
         data: D::Data,
     ) -> Result<(), FtlError> {
         self.seq += 1;
-        let Label { logical, extent, role, owner } = label;
-        let tag = Tag { logical, extent, role, owner, seq: self.seq, version };
+        let Label { logical, extent, role, owner, hint } = label;
+        let tag = Tag { logical, extent, role, owner, seq: self.seq, version, hint };
         match self.device.program(ppn, &tag, data) {
             Ok(()) => {
                 self.account(Op::Program, self.device.geometry().block_of(ppn), ppn.get(), copies);

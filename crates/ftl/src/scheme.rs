@@ -4,7 +4,7 @@ use flash::{Flash, Geometry, Lbn, Lpn, Pbn, ProgramOrder};
 use serde::Serialize;
 
 use crate::parts::blocks::owner::Blocks;
-use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Media, Nanos, RecoverError, Values, Wear};
+use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Hint, Media, Nanos, RecoverError, Values, Wear};
 
 /// A host request in pages. Whole, since many schemes classify by size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,14 +15,14 @@ pub struct Request {
     pub pages: u32,
     /// Arrival.
     pub arrival: Nanos,
-    /// Temperature hint, 0 if none.
-    pub temperature: u8,
+    /// What the host says of the data.
+    pub hint: Hint,
 }
 
 impl Request {
     /// A request that arrives at time zero without a hint.
     pub fn new(lpn: Lpn, pages: u32) -> Self {
-        Self { lpn, pages, arrival: Nanos::ZERO, temperature: 0 }
+        Self { lpn, pages, arrival: Nanos::ZERO, hint: Hint::NONE }
     }
 
     /// Its logical pages, in order, each with its position in the request.

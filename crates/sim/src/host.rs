@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use check::{Oracle, Stamp};
 use flash::Lpn;
-use ftl::{Cause, Device, Foresight, Ftl, Media, Nanos, Request};
+use ftl::{Cause, Device, Foresight, Ftl, Hint, Media, Nanos, Request};
 use trace::Op;
 
 use crate::error::Fault;
@@ -111,14 +111,14 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
     /// Announces neighbouring pages that will be asked for.
     #[inline]
     pub(crate) fn foresee_extent(&self, extent: Extent, foresight: Foresight) {
-        self.server.ftl.foresee(&request_of(extent, Nanos::ZERO, 0), foresight);
+        self.server.ftl.foresee(&request_of(extent, Nanos::ZERO, Hint::NONE), foresight);
     }
 
     /// Serves a request that begins at a moment; returns when its last page is done.
     pub(crate) fn serve(&mut self, request: &PageRequest, at: Nanos) -> Result<Nanos, Fault> {
         let Self { media, server } = self;
         media.begin(at);
-        let of = |&extent: &Extent| request_of(extent, at, request.temperature);
+        let of = |&extent: &Extent| request_of(extent, at, request.hint);
         match request.op {
             Op::Read => media.together(request.extents.iter().map(of), |media, extent| server.read(media, &extent))?,
             Op::Write => {
@@ -140,7 +140,7 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
     /// A request was refused half-way: its pages may hold what they held before.
     pub(crate) fn doubt(&mut self, request: &PageRequest) {
         for &extent in &request.extents {
-            let pages = request_of(extent, Nanos::ZERO, 0);
+            let pages = request_of(extent, Nanos::ZERO, Hint::NONE);
             pages.lpns().for_each(|(_, lpn)| self.server.witness.doubt(lpn));
         }
     }
@@ -154,14 +154,14 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
     /// Writes neighbouring pages under a cause, when what was asked before is done.
     pub(crate) fn write_because(&mut self, cause: Cause, extent: Extent) -> Result<(), Fault> {
         let Self { media, server } = self;
-        let request = request_of(extent, media.now(), 0);
+        let request = request_of(extent, media.now(), Hint::NONE);
         media.begin(request.arrival);
         media.because(cause, |media| server.write(media, &request))
     }
 
     /// Reads neighbouring pages and compares them, when what was asked before is done.
     pub(crate) fn read_back(&mut self, extent: Extent) -> Result<(), Fault> {
-        let request = request_of(extent, self.media.now(), 0);
+        let request = request_of(extent, self.media.now(), Hint::NONE);
         self.server.read(&mut self.media, &request)
     }
 }
@@ -194,8 +194,8 @@ impl<D: Device, W: Witness<D::Data>> Server<D, W> {
     }
 }
 
-fn request_of(extent: Extent, arrival: Nanos, temperature: u8) -> Request {
-    Request { lpn: extent.lpn, pages: extent.pages, arrival, temperature }
+fn request_of(extent: Extent, arrival: Nanos, hint: Hint) -> Request {
+    Request { lpn: extent.lpn, pages: extent.pages, arrival, hint }
 }
 
 /// When requests begin.

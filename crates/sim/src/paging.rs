@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use flash::Lpn;
+use ftl::Hint;
 use trace::{Op, Record};
 
 use crate::SimError;
@@ -93,7 +94,7 @@ pub(crate) struct PageRequest {
     pub(crate) op: Op,
     pub(crate) arrival_ns: u64,
     pub(crate) bytes: u32,
-    pub(crate) temperature: u8,
+    pub(crate) hint: Hint,
     /// Its pages in order; none for a flush, or for a trim that covers no page whole.
     pub(crate) extents: Vec<Extent>,
     /// Whether a write covers only a part of its first page.
@@ -108,7 +109,7 @@ impl PageRequest {
             op: Op::Flush,
             arrival_ns: 0,
             bytes: 0,
-            temperature: 0,
+            hint: Hint::NONE,
             extents: Vec::new(),
             partial_first: false,
             partial_last: false,
@@ -148,7 +149,8 @@ impl Pager {
         let span = PageSpan::of(record, self.page_bytes);
         into.op = record.op;
         into.bytes = record.length;
-        into.temperature = record.stream;
+        let trace::Hint { stream, temperature, file_type } = record.hint;
+        into.hint = Hint { stream, temperature, file_type };
         into.extents.clear();
         let write = record.op == Op::Write;
         into.partial_first = write
@@ -198,7 +200,7 @@ mod tests {
     use super::*;
 
     fn record(op: Op, offset: u64, length: u32) -> Record {
-        Record { time_ns: 0, op, offset, length, device: 0, stream: 0 }
+        Record { time_ns: 0, op, offset, length, device: 0, hint: trace::Hint::NONE }
     }
 
     fn split(pager: &Pager, op: Op, offset: u64, length: u32) -> (Vec<(u32, u32)>, bool, bool) {

@@ -184,7 +184,7 @@ formats! {
         /// Our own, as columns: what `convert` writes.
         Parquet = About {
             name: "parquet",
-            columns: "columns time_ns, op, offset, length and, optionally, device and stream",
+            columns: "columns time_ns, op, offset, length and, optionally, device, stream, temperature and file_type",
             time: TimeUnit::Ns,
             addresses: Sure,
         };

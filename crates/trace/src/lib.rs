@@ -32,7 +32,7 @@ pub use error::{Backwards, BadRecord, Place, TraceError};
 pub use flat::{DeviceFacts, Facts, FlatRecords, FlatTrace};
 pub use format::{Format, TimeUnit};
 pub use options::{DeviceChoice, MAX_WINDOW, OpenOptions, TimeBackwards};
-pub use record::{Op, Record};
+pub use record::{Hint, Op, Record};
 pub use statistics::{Alignment, Footprint, Gaps, Profile, SizeClasses, Statistics};
 pub use trace::{Trace, open, open_bytes};
 pub use write::{Conversion, Target, convert, convert_while, write_parquet};

@@ -85,10 +85,17 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Hint;
 
     fn requests(count: u64, offset: u64, length: u32) -> Vec<Record> {
-        let record =
-            |index| Record { time_ns: index, op: Op::Read, offset: index * offset, length, device: 0, stream: 0 };
+        let record = |index| Record {
+            time_ns: index,
+            op: Op::Read,
+            offset: index * offset,
+            length,
+            device: 0,
+            hint: Hint::NONE,
+        };
         (0..count).map(record).collect()
     }
 

@@ -30,8 +30,29 @@ pub struct Record {
     pub length: u32,
     /// Device (volume, LUN, disk) within the trace: an index into the reader's table of device names, 0 for traces of one device.
     pub device: u32,
-    /// Temperature or stream hint where the source has one (used by schemes that take hints), else 0.
+    /// What the host says of the data, where the source tells.
+    pub hint: Hint,
+}
+
+/// What the host says of the data of a request; translation layers may use it. Each number is 0 where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Hint {
+    /// Which data belong together, because they are written and discarded together.
     pub stream: u8,
+    /// How hot the data are: 1 the coldest, higher is hotter.
+    pub temperature: u8,
+    /// What type of file they belong to, by a number of the host's.
+    pub file_type: u8,
+}
+
+impl Hint {
+    /// Nothing is said.
+    pub const NONE: Self = Self::of_stream(0);
+
+    /// A stream, and nothing else.
+    pub const fn of_stream(stream: u8) -> Self {
+        Self { stream, temperature: 0, file_type: 0 }
+    }
 }
 
 impl Record {

@@ -9,7 +9,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
-use trace::{Format, Op, OpenOptions, Record, Target, Trace, convert, open, write_parquet};
+use trace::{Format, Hint, Op, OpenOptions, Record, Target, Trace, convert, open, write_parquet};
 
 fn all(path: &Path) -> Vec<Record> {
     open(path, &OpenOptions::default()).unwrap().map(Result::unwrap).collect()
@@ -20,14 +20,15 @@ fn workload() -> impl Strategy<Value = Vec<Record>> {
     let offset = prop_oneof![0..1_u64 << 40, Just(0), Just(u64::MAX - u64::from(u32::MAX))];
     let length = prop_oneof![1..=1_u32 << 20, Just(u32::MAX), Just(1)];
     let gap = prop_oneof![0..1_000_000_u64, Just(0), Just(1 << 50)];
-    let request = (gap, 0..4_u8, offset, length, 0..5_u32, any::<u8>());
+    let request = (gap, 0..4_u8, offset, length, 0..5_u32, any::<[u8; 3]>());
     prop::collection::vec(request, 1..300).prop_map(|requests| {
         let mut time_ns = 0;
-        let record = |(index, (gap, op, offset, length, device, stream)): (usize, _)| {
+        let record = |(index, (gap, op, offset, length, device, hints)): (usize, (_, _, _, _, _, [u8; 3]))| {
+            let [stream, temperature, file_type] = hints;
             time_ns += if index == 0 { 0 } else { gap };
             let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][usize::from(op)];
             let (offset, length) = if op == Op::Flush { (0, 0) } else { (offset, length) };
-            Record { time_ns, op, offset, length, device, stream }
+            Record { time_ns, op, offset, length, device, hint: Hint { stream, temperature, file_type } }
         };
         requests.into_iter().enumerate().map(record).collect()
     })
@@ -79,7 +80,7 @@ fn many_row_groups_and_device_names_survive() {
     assert_eq!(records.len(), 300_000);
     assert!(records.iter().zip(0..).all(|(record, n)| record.time_ns == n * 1000
         && record.offset == n * 512
-        && u64::from(record.stream) == n % 256
+        && u64::from(record.hint.stream) == n % 256
         && u64::from(record.device) == n % 3));
 }
 
@@ -87,8 +88,14 @@ fn many_row_groups_and_device_names_survive() {
 fn a_generated_workload_can_be_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.parquet");
-    let record =
-        |n: u64| Record { time_ns: n * 10, op: Op::Write, offset: n * 4096, length: 4096, device: 0, stream: 2 };
+    let record = |n: u64| Record {
+        time_ns: n * 10,
+        op: Op::Write,
+        offset: n * 4096,
+        length: 4096,
+        device: 0,
+        hint: Hint::of_stream(2),
+    };
     let made = Trace::generated("made", (0..1000).map(record));
     assert_eq!(write_parquet(made, &path).unwrap(), 1000);
     assert_eq!(all(&path), (0..1000).map(record).collect::<Vec<_>>());
@@ -138,7 +145,7 @@ fn other_widths_orders_and_extra_columns_are_read() {
         Values::Wide(vec![100, 300]),
     ];
     foreign(&path, schema, &columns);
-    let record = |time_ns, op, offset, length| Record { time_ns, op, offset, length, device: 0, stream: 0 };
+    let record = |time_ns, op, offset, length| Record { time_ns, op, offset, length, device: 0, hint: Hint::NONE };
     assert_eq!(all(&path), [record(0, Op::Write, 4096, 512), record(200, Op::Read, 8192, 1024)]);
 }
 
@@ -183,8 +190,14 @@ fn bad_columns_and_rows_are_named() {
 fn a_damaged_file_is_an_error_wherever_it_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
-    let record =
-        |n: u64| Record { time_ns: n * 10, op: Op::Write, offset: n * 4096, length: 4096, device: 0, stream: 2 };
+    let record = |n: u64| Record {
+        time_ns: n * 10,
+        op: Op::Write,
+        offset: n * 4096,
+        length: 4096,
+        device: 0,
+        hint: Hint::of_stream(2),
+    };
     write_parquet((0..5000).map(record).map(Ok), &path).unwrap();
     let whole = std::fs::read(&path).unwrap();
     for kept in [4, 8, whole.len() / 2, whole.len() - 1] {

@@ -37,6 +37,8 @@ pub enum Bug {
     EvacuationLosesPage,
     /// Overwriting the last logical page reaches beyond the map.
     Panic,
+    /// A request with a stream hint is taken for one that repeats its first page.
+    HintedContent,
     /// Recovery takes the oldest version of each page.
     OldestWins,
     /// Recovery takes a page that cannot be read for a new version of the page before it.
@@ -67,7 +69,7 @@ pub enum Bug {
 
 impl Bug {
     /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 30] = [
+    pub const ALL: [(Self, &'static str); 31] = [
         (Self::None, "none"),
         (Self::StaleRead, "stale-read"),
         (Self::LostWrite, "lost-write"),
@@ -85,6 +87,7 @@ impl Bug {
         (Self::EvacuationForgetsOpenBlock, "evacuation-forgets-open-block"),
         (Self::EvacuationLosesPage, "evacuation-loses-page"),
         (Self::Panic, "panic"),
+        (Self::HintedContent, "hinted-content"),
         (Self::OldestWins, "oldest-wins"),
         (Self::TornTrusted, "torn-trusted"),
         (Self::EraseBeforeCopy, "erase-before-copy"),

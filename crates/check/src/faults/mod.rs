@@ -28,7 +28,7 @@ use self::account::Account;
 use crate::books::Books;
 use crate::case::Case;
 use crate::dice::derive;
-use crate::driver::Driver;
+use crate::driver::{Driver, Hints};
 use crate::failure::{Failure, Fault, Place};
 use crate::frail::{Frail, FrailDevice, Hit, Hits};
 use crate::mishaps::Mishaps;
@@ -92,7 +92,7 @@ impl<'a> Trial<'a> {
         let chip = Frail::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
         let books = |scheme: &dyn Ftl<_>| Account::new(case.logical_pages, scheme.buffered().capacity_pages);
         let format = |_: &mut Media<_>| Ok(create(&case.stack, &layout)?);
-        let mut driver = Driver::start(Timed { chip, timing: Untimed }, format, books)?;
+        let mut driver = Driver::start(Timed { chip, timing: Untimed }, Hints::of(case), format, books)?;
         // Requests begin at 1 here, and reads are given their moments too, though they are done page by page at the one before.
         driver.pass();
         Ok(Self { case, trail, driver, endured: Endured::default() })

@@ -81,6 +81,7 @@ pub(super) fn questions(grounds: &Grounds, subject: &Subject, kind: Kind) -> Vec
     }
     ask("filled", texts(&["whole", "part"]));
     ask("prefill", texts(&["empty", "full"]));
+    ask("hints", texts(&["none", "random"]));
     ask("readback", texts(&READBACK));
     ask("check", texts(&CHECK));
     if grounds.swarm {
@@ -226,6 +227,7 @@ pub(super) fn trial(
         workload,
         requests,
         prefill: sheet.of("prefill", &PREFILLS),
+        hints: sheet.number("hints") == 1,
         readback_every: sheet.of("readback", &READBACK),
         check_every: sheet.of("check", &CHECK),
         mishaps: Mishaps::None,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use flash::Lpn;
-use ftl::{Cause, Request};
+use ftl::{Cause, Hint, Request};
 
 use super::{Drive, DriveError};
 
@@ -31,6 +31,11 @@ impl Drive {
 
     /// Writes bytes that lie on the device.
     pub fn write(&mut self, offset: u64, data: &Bytes) -> Result<(), DriveError> {
+        self.write_hinted(offset, data, Hint::NONE)
+    }
+
+    /// The same, with what the host says of the data.
+    pub fn write_hinted(&mut self, offset: u64, data: &Bytes, hint: Hint) -> Result<(), DriveError> {
         let span = self.span(offset, data.len() as u32);
         self.counts.bytes_written += data.len() as u64;
         self.counts.pages_written += u64::from(span.pages);
@@ -49,7 +54,8 @@ impl Drive {
             }
         }
         let (media, ftl) = self.parts();
-        ftl.write(media, &Request { arrival: media.now(), ..Request::new(Lpn::new(span.first), span.pages) }, &pages)?;
+        let request = Request { arrival: media.now(), hint, ..Request::new(Lpn::new(span.first), span.pages) };
+        ftl.write(media, &request, &pages)?;
         self.mark(span.first, span.pages, true);
         Ok(())
     }

@@ -92,7 +92,7 @@ mod tests {
     const SYNCED: u64 = 100;
 
     fn programmed(seq: u64) -> Slot {
-        let tag = Tag { logical: 1, extent: 1, role: Role::Data, owner: None, seq, version: seq };
+        let tag = Tag { logical: 1, extent: 1, role: Role::Data, owner: None, seq, version: seq, hint: 0 };
         Slot::Programmed(tag, Body::None)
     }
 

@@ -15,6 +15,8 @@ pub(crate) const LAST_SEQ: u64 = (1 << 47) - 1;
 
 /// The value of the layout byte.
 const LAYOUT: u8 = 2;
+/// Where the hint lies.
+const HINT_AT: usize = 22;
 /// Where the slot's own CRC lies, over all bytes before it.
 const CRC_AT: usize = 60;
 
@@ -91,6 +93,7 @@ fn encode_tag(bytes: &mut [u8; SLOT_BYTES], tag: &Tag, body: Body) {
     assert_eq!(Role::from_code(tag.role as u8), Some(tag.role), "{:?} is missing from Role::ALL", tag.role);
     assert!(tag.seq < 1 << 48 && tag.version < 1 << 48, "{tag:?} does not fit six bytes");
     bytes[..Tag::HEAD_BYTES].copy_from_slice(&tag.head());
+    bytes[HINT_AT] = tag.hint;
     put(bytes, 24, tag.owner.map_or(0, |owner| owner.get() + 1));
     if let Body::Data { crc } | Body::Own { crc, .. } = body {
         put(bytes, 28, crc);
@@ -126,7 +129,7 @@ fn decode_tag(bytes: &[u8; SLOT_BYTES]) -> Option<Slot> {
         _ => return None,
     };
     let tag = Tag::of_head(bytes.first_chunk()?)?;
-    let tag = Tag { owner: word(bytes, 24).checked_sub(1).map(Lbn::new), ..tag };
+    let tag = Tag { owner: word(bytes, 24).checked_sub(1).map(Lbn::new), hint: bytes[HINT_AT], ..tag };
     // The largest address is one below the largest number (flash/address.rs).
     let is_possible = tag.logical < u32::MAX && tag.extent > 0 && tag.seq <= LAST_SEQ && tag.version <= tag.seq;
     is_possible.then_some(Slot::Programmed(tag, body))
@@ -145,7 +148,7 @@ mod tests {
     use super::*;
 
     fn tag(role: Role, extent: u32, owner: Option<Lbn>) -> Tag {
-        Tag { logical: 0xFFFF_FFFE, extent, role, owner, seq: LAST_SEQ, version: 0x0102_0304_0506 }
+        Tag { logical: 0xFFFF_FFFE, extent, role, owner, seq: LAST_SEQ, version: 0x0102_0304_0506, hint: 0xA5 }
     }
 
     #[test]
@@ -168,15 +171,22 @@ mod tests {
     #[test]
     fn the_table_in_the_docs_is_what_is_written() {
         let owner = Some(Lbn::new(4));
-        let written =
-            Tag { logical: 0x0102_0304, extent: 1, role: Role::RandomLog, owner, seq: 0x0A0B, version: 0x0A0A };
+        let written = Tag {
+            logical: 0x0102_0304,
+            extent: 1,
+            role: Role::RandomLog,
+            owner,
+            seq: 0x0A0B,
+            version: 0x0A0A,
+            hint: 9,
+        };
         let bytes = encode(0x51, 7, Slot::Programmed(written, Body::Data { crc: 0x1122_3344 }));
         let mut expected = [0; CRC_AT];
         expected[..4].copy_from_slice(&[4, 3, 2, 1]);
         expected[4] = 1;
         expected[8..10].copy_from_slice(&[0x0B, 0x0A]);
         expected[14..16].copy_from_slice(&[0x0A, 0x0A]);
-        expected[20..24].copy_from_slice(&[3, 2, 0, 2]);
+        expected[20..24].copy_from_slice(&[3, 2, 9, 2]);
         expected[24] = 5;
         expected[28..32].copy_from_slice(&[0x44, 0x33, 0x22, 0x11]);
         expected[36] = 7;

@@ -153,7 +153,7 @@ fn programmed(bytes: &[u8; TAG_BYTES]) -> Option<OldTag> {
     let six = |at: usize| (0..6).rev().fold(0, |number, i| number << 8 | u64::from(bytes[at + i]));
     let owner = owner.checked_sub(1).map(Lbn::new);
     let role = Role::from_code(bytes[20])?;
-    let tag = Tag { logical: word(bytes, 0), extent, role, owner, seq: six(8), version: six(14) };
+    let tag = Tag { logical: word(bytes, 0), extent, role, owner, seq: six(8), version: six(14), hint: 0 };
     (tag.logical < u32::MAX && tag.seq <= LAST_SEQ && tag.version <= tag.seq).then_some(OldTag::Programmed(tag, body))
 }
 

@@ -5,7 +5,9 @@
 
 use std::io::{self, Read, Write};
 
-use super::{BASE_ALLOCATION, Export, MAX_PAYLOAD_BYTES};
+use ftl::Hint;
+
+use super::{BASE_ALLOCATION, Export, MAX_PAYLOAD_BYTES, export_name};
 
 const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
 const OPTION_MAGIC: u64 = 0x4948_4156_454F_5054;
@@ -75,6 +77,8 @@ pub struct Agreed {
     pub structured: bool,
     /// Block status is asked under `base:allocation`.
     pub base_allocation: bool,
+    /// What the client says of all data that it writes, by the name of the export that it picked.
+    pub hint: Hint,
 }
 
 /// Why a client that asks rightly is not served. It is told so, and may ask again.
@@ -201,9 +205,12 @@ impl Session<'_> {
     }
 
     fn export_name(&mut self, writer: &mut impl Write, name: &[u8]) -> Result<Option<Outcome>, Ended> {
-        if !name.is_empty() {
-            return Err(Ended::Confused("it asked for an export that does not exist; there is one, without a name"));
-        }
+        let Some(hint) = export_name::hint(name) else {
+            return Err(Ended::Confused(
+                "it asked for an export that does not exist; there is one, without a name or named by hints",
+            ));
+        };
+        self.agreed.hint = hint;
         // This option knows no reply but the export.
         (self.admit)().map_err(Ended::Refused)?;
         let mut reply = Vec::with_capacity(134);
@@ -244,10 +251,11 @@ impl Session<'_> {
             send(writer, option, answer::INVALID, b"the lengths do not add up")?;
             return Ok(None);
         };
-        if !name.is_empty() {
-            send(writer, option, answer::UNKNOWN, b"there is one export, without a name")?;
+        let Some(hint) = export_name::hint(name) else {
+            send(writer, option, answer::UNKNOWN, export_name::KNOWN)?;
             return Ok(None);
-        }
+        };
+        self.agreed.hint = hint;
         if option == option::GO
             && let Err(refusal) = (self.admit)()
         {
@@ -290,8 +298,8 @@ impl Session<'_> {
         if !self.agreed.structured {
             return send(writer, option, answer::INVALID, b"structured replies must be agreed on first");
         }
-        if !name.is_empty() {
-            return send(writer, option, answer::UNKNOWN, b"there is one export, without a name");
+        if export_name::hint(name).is_none() {
+            return send(writer, option, answer::UNKNOWN, export_name::KNOWN);
         }
         let asks_for_all = !is_set && (queries.is_empty() || queries.contains(&&b"base:"[..]));
         if asks_for_all || queries.contains(&CONTEXT) {
@@ -411,7 +419,7 @@ mod tests {
     fn a_client_that_knows_everything_gets_everything() {
         let contexts = query(b"", &[CONTEXT, b"x:y"]);
         let (outcome, replies) = asked(&[(8, b""), (10, &contexts), (7, &go())], Security::Plain);
-        assert!(matches!(outcome, Ok(Outcome::Transmission(Agreed { structured: true, base_allocation: true }))));
+        assert!(matches!(outcome, Ok(Outcome::Transmission(Agreed { structured: true, base_allocation: true, .. }))));
         let kinds: Vec<_> = replies.iter().map(|(_, kind, _)| *kind).collect();
         assert_eq!(kinds, [1, 4, 1, 3, 3, 1]);
         assert_eq!(replies[1].2, [&1_u32.to_be_bytes()[..], CONTEXT].concat());

@@ -6,6 +6,7 @@
 //!
 //! Source: the protocol's own document, `doc/proto.md` of the NBD project.
 
+mod export_name;
 mod handshake;
 mod reply;
 mod request;
@@ -20,7 +21,7 @@ pub const MAX_PAYLOAD_BYTES: u32 = 32 << 20;
 /// The id of the one metadata context, `base:allocation`.
 pub const BASE_ALLOCATION: u32 = 1;
 
-/// What is offered: one device, under the empty name.
+/// What is offered: one device, under the empty name or one that says a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// Bytes.

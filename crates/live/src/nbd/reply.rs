@@ -174,9 +174,11 @@ fn structured(flags: u16, kind: u16, cookie: u64, payload: &[u8], more: usize) -
 
 #[cfg(test)]
 mod tests {
+    use ftl::Hint;
+
     use super::*;
 
-    const STRUCTURED: Agreed = Agreed { structured: true, base_allocation: true };
+    const STRUCTURED: Agreed = Agreed { structured: true, base_allocation: true, hint: Hint::NONE };
 
     fn encoded(reply: Reply, agreed: Agreed) -> Vec<u8> {
         let mut out = Vec::new();

@@ -183,9 +183,11 @@ fn refuse<T>(errno: Errno, why: &'static str) -> Result<T, Refused> {
 
 #[cfg(test)]
 mod tests {
+    use ftl::Hint;
+
     use super::*;
 
-    const ALL: Agreed = Agreed { structured: true, base_allocation: true };
+    const ALL: Agreed = Agreed { structured: true, base_allocation: true, hint: Hint::NONE };
 
     fn export() -> Export {
         Export { bytes: 64 << 20, page_bytes: 4096, is_read_only: false, description: String::new() }

@@ -186,7 +186,7 @@ impl Engine {
             Command::Read { .. } => request.read.extend(drive.read(at, length)?),
             Command::Write { .. } => {
                 let from = request.done as usize;
-                drive.write(at, &request.data.slice(from..from + length as usize))?;
+                drive.write_hinted(at, &request.data.slice(from..from + length as usize), request.agreed.hint)?;
             }
             Command::Trim { .. } => drive.trim(at, length)?,
             Command::WriteZeroes { may_leave_holes, .. } => drive.write_zeroes(at, length, may_leave_holes)?,
@@ -223,7 +223,7 @@ impl Engine {
 
     fn record(&mut self, request: &Request) -> Result<(), LiveError> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        recorder.take(self.latest, request.command, request.offset, request.length)
+        recorder.take(self.latest, request.command, request.agreed.hint, (request.offset, request.length))
     }
 
     fn finish(&mut self, request: &Request, reply: Reply, due: Option<Nanos>) {

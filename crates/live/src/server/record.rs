@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use ftl::Nanos;
-use trace::{Op, Record, TraceError};
+use trace::{Hint, Op, Record, TraceError};
 
 use crate::LiveError;
 use crate::nbd::Command;
@@ -39,7 +39,13 @@ impl Recorder {
     }
 
     /// Takes a request that was served. Times count from the first one.
-    pub(crate) fn take(&mut self, at: Nanos, command: Command, offset: u64, length: u32) -> Result<(), LiveError> {
+    pub(crate) fn take(
+        &mut self,
+        at: Nanos,
+        command: Command,
+        hint: ftl::Hint,
+        (offset, length): (u64, u32),
+    ) -> Result<(), LiveError> {
         let op = match command {
             Command::Read { .. } => Op::Read,
             Command::Write { .. } | Command::WriteZeroes { may_leave_holes: false, .. } => Op::Write,
@@ -51,8 +57,10 @@ impl Recorder {
         if length == 0 && op != Op::Flush {
             return Ok(());
         }
+        let ftl::Hint { stream, temperature, file_type } = hint;
+        let hint = Hint { stream, temperature, file_type };
         let first = *self.first.get_or_insert(at);
-        let record = Record { time_ns: at.since(first).0, op, offset, length, device: 0, stream: 0 };
+        let record = Record { time_ns: at.since(first).0, op, offset, length, device: 0, hint };
         self.sender.send(record).map_err(|_| {
             LiveError::user(format!("the trace {} cannot be written any more; is its disk full?", self.path.display()))
         })

@@ -14,7 +14,7 @@ use super::seed::{Chance, Stream};
 use super::sizes::SizeSampler;
 use super::spec::GeneratorSpec;
 use super::weighted::Weighted;
-use crate::record::{Op, Record};
+use crate::record::{Hint, Op, Record};
 
 /// A generated workload: yields the records of a [`GeneratorSpec`] in order of arrival, always the same for the same seed.
 /// A clone goes on from the same point, independently.
@@ -124,7 +124,7 @@ impl Iterator for Generator {
         self.started = true;
         let part = &mut phase.parts[phase.mixture.draw(&mut phase.mixture_stream)];
         let (op, offset, length) = part.request(self.range, &mut self.in_use);
-        Some(Record { time_ns: self.clock.now_ns(), op, offset, length, device: 0, stream: part.stream })
+        Some(Record { time_ns: self.clock.now_ns(), op, offset, length, device: 0, hint: Hint::of_stream(part.stream) })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -59,7 +59,7 @@ pub struct GeneratorSpec {
     /// How long requests are (trims are one unit). Default: one unit, whatever `unit` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
-    /// Temperature or stream hint that every request carries, 0 to 255. Default 0, no hint.
+    /// Stream hint that every request carries, 0 to 255. Default 0, no hint.
     pub stream: u8,
 }
 

@@ -121,7 +121,7 @@ fn op(words: &[(String, Op)], field: &[u8]) -> Result<Op, Fault> {
 #[cfg(test)]
 mod tests {
     use crate::options::OpenOptions;
-    use crate::record::{Op, Record};
+    use crate::record::{Hint, Op, Record};
     use crate::trace::open_bytes;
 
     fn read(columns: &str, text: &str) -> Result<(Vec<Record>, Vec<String>), String> {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn record(time_ns: u64, op: Op, offset: u64, length: u32) -> Record {
-        Record { time_ns, op, offset, length, device: 0, stream: 0 }
+        Record { time_ns, op, offset, length, device: 0, hint: Hint::NONE }
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Our own format as text, written by `convert`: `time_ns,op,offset,length,stream,device`.
+//! Our own format as text, written by `convert`: `time_ns,op,offset,length,stream,temperature,file_type,device`.
 //!
-//! Nanoseconds, read|write|trim|flush, bytes, bytes, 0 to 255, and the device's name, which stands last because it may hold
-//! commas; then it is in double quotes, and a double quote in it is doubled.
+//! Nanoseconds, read|write|trim|flush, bytes, bytes, three hints of 0 to 255, and the device's name, which stands last because it may
+//! hold commas; then it is in double quotes, and a double quote in it is doubled. Without that header there is but one hint, the
+//! stream.
 
 use super::fault::Fault;
 use super::fields::Commas;
@@ -9,21 +10,27 @@ use super::source::Raw;
 use super::{Layout, Parsed};
 use crate::devices::{Devices, plain};
 use crate::format::{Format, TimeUnit};
-use crate::record::Op;
+use crate::record::{Hint, Op};
+
+/// The header of a file with all hints.
+pub(crate) const HEADER: &str = "time_ns,op,offset,length,stream,temperature,file_type,device";
 
 /// The layout, counting time in a given unit.
 pub(super) struct Csv {
     unit: TimeUnit,
+    /// Whether the header says that all hints are there.
+    has_all_hints: bool,
 }
 
 impl Csv {
     pub(super) fn new(unit: TimeUnit) -> Self {
-        Self { unit }
+        Self { unit, has_all_hints: false }
     }
 }
 
 impl Layout for Csv {
     fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
+        self.has_all_hints |= line.trim_ascii() == HEADER.as_bytes();
         let mut fields = Commas::new(line);
         let time_ns = fields.time("the time", self.unit)?;
         let op = match fields.next("the op")? {
@@ -35,18 +42,26 @@ impl Layout for Csv {
         };
         let offset = fields.whole("the offset")?;
         let length = fields.whole("the length")?;
-        let stream = fields.whole("the stream")?;
-        let stream = u8::try_from(stream)
-            .map_err(|_| Fault::because(format!("the stream is {stream}; expected a whole number from 0 to 255")))?;
+        let mut hint = Hint::of_stream(byte(&mut fields, "the stream")?);
+        if self.has_all_hints {
+            hint.temperature = byte(&mut fields, "the temperature")?;
+            hint.file_type = byte(&mut fields, "the file type")?;
+        }
         let written = fields.rest("the device")?;
         let device =
             devices.number(written, |written| plain(&unquoted(written))).ok_or_else(super::too_many_devices)?;
-        Ok(Parsed::Request(Raw { time_ns, op, offset, length, device, stream }))
+        Ok(Parsed::Request(Raw { time_ns, op, offset, length, device, hint }))
     }
 
     fn header(&self) -> Option<&'static str> {
-        Some(Format::Csv.columns())
+        Some(if self.has_all_hints { HEADER } else { Format::Csv.columns() })
     }
+}
+
+/// A hint.
+fn byte(fields: &mut Commas<'_>, name: &str) -> Result<u8, Fault> {
+    let value = fields.whole(name)?;
+    u8::try_from(value).map_err(|_| Fault::because(format!("{name} is {value}; expected a whole number from 0 to 255")))
 }
 
 /// A field without its double quotes.
@@ -84,9 +99,17 @@ mod tests {
         let text = "time_ns,op,offset,length,stream,device\n5,write,0,4096,3,\"8,16\"\n6,flush,0,0,0,b\n7,trim,512,512,0,\"8,16\"\n";
         let (records, devices) = records(Format::Csv, text);
         assert_eq!(devices, ["8,16", "b"]);
-        assert_eq!(records[0], Record { stream: 3, ..record(0, Op::Write, 0, 4096) });
+        assert_eq!(records[0], Record { hint: Hint::of_stream(3), ..record(0, Op::Write, 0, 4096) });
         assert_eq!(records[1], Record { device: 1, ..record(1, Op::Flush, 0, 0) });
         assert_eq!(records[2], record(2, Op::Trim, 512, 512));
+    }
+
+    #[test]
+    fn a_header_with_all_hints_is_followed() {
+        let (found, devices) = records(Format::Csv, &format!("{HEADER}\n5,write,0,4096,3,7,9,a\n"));
+        let hint = Hint { stream: 3, temperature: 7, file_type: 9 };
+        assert_eq!((found[0], &devices[0][..]), (Record { hint, ..record(0, Op::Write, 0, 4096) }, "a"));
+        assert!(error(Format::Csv, &format!("{HEADER}\n5,write,0,4096,0,256,0,a")).contains("the temperature is 256"));
     }
 
     #[test]

@@ -136,7 +136,7 @@ pub(crate) mod testing {
     //! What the tests of all readers share: lines in, records out.
 
     use super::*;
-    use crate::record::Record;
+    use crate::record::{Hint, Record};
     use crate::trace::{Trace, open_bytes};
 
     /// What a trace of these bytes holds, read as `format`.
@@ -158,6 +158,6 @@ pub(crate) mod testing {
 
     /// Short for a record of the first device without a hint.
     pub(crate) fn record(time_ns: u64, op: Op, offset: u64, length: u32) -> Record {
-        Record { time_ns, op, offset, length, device: 0, stream: 0 }
+        Record { time_ns, op, offset, length, device: 0, hint: Hint::NONE }
     }
 }

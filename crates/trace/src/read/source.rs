@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fault::Fault;
 use crate::error::{Place, TraceError};
-use crate::record::{Op, Record};
+use crate::record::{Hint, Op, Record};
 
 /// A request as a trace states it, not yet checked. Its time is absolute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +14,14 @@ pub(crate) struct Raw {
     pub(crate) offset: u64,
     pub(crate) length: u64,
     pub(crate) device: u32,
-    pub(crate) stream: u8,
+    pub(crate) hint: Hint,
 }
 
 impl Raw {
     /// A request without a hint.
     #[inline]
     pub(crate) const fn new(time_ns: u64, op: Op, offset: u64, length: u64, device: u32) -> Self {
-        Self { time_ns, op, offset, length, device, stream: 0 }
+        Self { time_ns, op, offset, length, device, hint: Hint::NONE }
     }
 
     /// A flush, which has no address.
@@ -32,9 +32,9 @@ impl Raw {
     /// The record, its address moved up by `shift` bytes, if it is one that can be.
     #[inline]
     pub(crate) fn check(self, shift: u64) -> Result<Record, Fault> {
-        let Self { time_ns, op, device, stream, .. } = self;
+        let Self { time_ns, op, device, hint, .. } = self;
         if op == Op::Flush {
-            return Ok(Record { time_ns, op, offset: 0, length: 0, device, stream });
+            return Ok(Record { time_ns, op, offset: 0, length: 0, device, hint });
         }
         if self.length == 0 {
             return Err(Fault::because("the size is 0, but a read, write or trim has at least one byte"));
@@ -47,7 +47,7 @@ impl Raw {
             )));
         };
         match self.offset.checked_add(shift).filter(|offset| offset.checked_add(self.length).is_some()) {
-            Some(offset) => Ok(Record { time_ns, op, offset, length, device, stream }),
+            Some(offset) => Ok(Record { time_ns, op, offset, length, device, hint }),
             None => Err(Fault::because(format!(
                 "the request ends beyond 2^64-1 bytes (offset {} + size {length}{})",
                 self.offset,

@@ -103,10 +103,10 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Op;
+    use crate::record::{Hint, Op};
 
     fn record(time_ns: u64, op: Op, offset: u64, length: u32, device: u32) -> Record {
-        Record { time_ns, op, offset, length, device, stream: 0 }
+        Record { time_ns, op, offset, length, device, hint: Hint::NONE }
     }
 
     fn close(value: f64, expected: f64) {

@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use super::Sink;
-use crate::format::Format;
-use crate::read::csv::quoted;
-use crate::record::{Op, Record};
+use crate::read::csv::{HEADER, quoted};
+use crate::record::{Hint, Op, Record};
 
 /// Writes CSV.
 pub(super) struct CsvSink {
@@ -18,7 +17,7 @@ pub(super) struct CsvSink {
 impl CsvSink {
     /// Starts with the header.
     pub(super) fn new(mut writer: BufWriter<File>) -> io::Result<Self> {
-        writeln!(writer, "{}", Format::Csv.columns())?;
+        writeln!(writer, "{HEADER}")?;
         Ok(Self { writer, names: Vec::new() })
     }
 }
@@ -36,8 +35,10 @@ impl Sink for CsvSink {
             Op::Trim => "trim",
             Op::Flush => "flush",
         };
-        let Record { time_ns, offset, length, stream, .. } = *record;
-        writeln!(self.writer, "{time_ns},{op},{offset},{length},{stream},{}", self.names[device])
+        let Record { time_ns, offset, length, hint, .. } = *record;
+        let Hint { stream, temperature, file_type } = hint;
+        let name = &self.names[device];
+        writeln!(self.writer, "{time_ns},{op},{offset},{length},{stream},{temperature},{file_type},{name}")
     }
 
     fn finish(self: Box<Self>, _devices: &[String]) -> io::Result<BufWriter<File>> {

@@ -212,7 +212,7 @@ mod tests {
         let mut pages = Vec::new();
         for (pbn, block) in (0..).map(Pbn::new).zip(blocks) {
             for (offset, &(logical, role, version)) in (0..).zip(*block) {
-                let tag = Tag { logical, extent: 1, role, owner: None, seq: version, version };
+                let tag = Tag { logical, extent: 1, role, owner: None, seq: version, version, hint: 0 };
                 pages.push((geometry.page(pbn, offset), tag));
             }
         }

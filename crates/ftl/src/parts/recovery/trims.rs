@@ -117,7 +117,7 @@ impl Trims {
 
     /// The label of a trim page.
     pub fn label(first: u32, extent: u32) -> Label {
-        Label { logical: first, extent, role: Role::Trimmed, owner: None }
+        Label { extent, ..Label::new(first, Role::Trimmed) }
     }
 
     /// A page now says that this run was trimmed; returns the trim pages that are not needed any more.
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn recovery_finds_for_which_pages_a_trim_page_is_the_last_word() {
-        let tag = Tag { logical: 2, extent: 3, role: Role::Trimmed, owner: None, seq: 9, version: 9 };
+        let tag = Tag { logical: 2, extent: 3, role: Role::Trimmed, owner: None, seq: 9, version: 9, hint: 0 };
         let mut newest = vec![None; 6];
         newest[2] = Some(Newest { version: 9, page: None });
         newest[3] = Some(Newest { version: 12, page: Some(Ppn::new(1)) });

@@ -30,13 +30,14 @@ use crate::error::{BadRecord, Place, TraceError, excerpt, printable};
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
-use crate::record::{Op, Record};
+use crate::record::{Hint, Op, Record};
 use chunk::Chunk;
 use column::Column;
 use pages::{CheckedPages, guarded};
 
 /// The columns, in the order in which they are written.
-pub(crate) const COLUMNS: [&str; 6] = ["time_ns", "op", "offset", "length", "device", "stream"];
+pub(crate) const COLUMNS: [&str; 8] =
+    ["time_ns", "op", "offset", "length", "device", "stream", "temperature", "file_type"];
 
 /// How many of them must be there.
 const REQUIRED: usize = 4;
@@ -217,7 +218,7 @@ impl ParquetSource {
     }
 
     fn parse(&mut self) -> Result<Record, Fault> {
-        let [ticks, op, offset, length, device, stream] = self.values;
+        let [ticks, op, offset, length, device, stream, temperature, file_type] = self.values;
         let op = match op {
             0 => Op::Read,
             1 => Op::Write,
@@ -231,12 +232,15 @@ impl ParquetSource {
         if device >= MAX_DEVICES {
             return Err(Fault::because(format!("device is {device}; expected a number below {MAX_DEVICES}")));
         }
-        let stream = u8::try_from(stream)
-            .map_err(|_| Fault::because(format!("stream is {stream}; expected a number from 0 to 255")))?;
+        let hint = Hint {
+            stream: byte("stream", stream)?,
+            temperature: byte("temperature", temperature)?,
+            file_type: byte("file_type", file_type)?,
+        };
         while self.names.len() as u64 <= device {
             self.names.push(self.names.len().to_string());
         }
-        Raw { time_ns, op, offset, length, device: device as u32, stream }.check(self.shift_bytes)
+        Raw { time_ns, op, offset, length, device: device as u32, hint }.check(self.shift_bytes)
     }
 
     #[cold]
@@ -275,6 +279,11 @@ impl Source for ParquetSource {
         let shown: Vec<String> = columns.map(|((name, value), _)| format!("{name} {value}")).collect();
         (Place::Row(self.row.saturating_sub(1)), shown.join(", "))
     }
+}
+
+/// A hint.
+fn byte(name: &str, value: u64) -> Result<u8, Fault> {
+    u8::try_from(value).map_err(|_| Fault::because(format!("{name} is {value}; expected a number from 0 to 255")))
 }
 
 #[cold]

@@ -1,0 +1,57 @@
+//! The name of an export says what a client's data are: NBD has no field for hints, so a client that has some opens a connection for
+//! each, under a name such as `stream=2` or `stream=2,temperature=7,file_type=1`. The empty name says nothing.
+
+use ftl::Hint;
+
+/// What every refusal of a name says.
+pub(super) const KNOWN: &[u8] =
+    b"there is one export: without a name, or named by hints from 0 to 255, for example stream=2 or stream=2,temperature=7,file_type=1";
+
+/// The hint that an export's name says; none for a name that is not one.
+pub(super) fn hint(name: &[u8]) -> Option<Hint> {
+    let mut hint = Hint::NONE;
+    if name.is_empty() {
+        return Some(hint);
+    }
+    let mut seen = Vec::new();
+    for word in std::str::from_utf8(name).ok()?.split(',') {
+        let (key, value) = word.split_once('=')?;
+        let field = match key {
+            "stream" => &mut hint.stream,
+            "temperature" => &mut hint.temperature,
+            "file_type" => &mut hint.file_type,
+            _ => return None,
+        };
+        *field = value.parse().ok()?;
+        if seen.contains(&key) {
+            return None;
+        }
+        seen.push(key);
+    }
+    Some(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_a_hint_or_is_unknown() {
+        assert_eq!(hint(b""), Some(Hint::NONE));
+        assert_eq!(hint(b"stream=2"), Some(Hint { stream: 2, ..Hint::NONE }));
+        let all = Hint { stream: 255, temperature: 7, file_type: 1 };
+        assert_eq!(hint(b"file_type=1,stream=255,temperature=7"), Some(all));
+        for wrong in [
+            &b"hot"[..],
+            b"stream",
+            b"stream=",
+            b"stream=256",
+            b"stream=-1",
+            b"stream=1,stream=2",
+            b"stream=1,",
+            b"\xFF",
+        ] {
+            assert_eq!(hint(wrong), None, "{wrong:?}");
+        }
+    }
+}
