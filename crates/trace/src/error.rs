@@ -152,7 +152,8 @@ pub enum TraceError {
     /// No format fits the content.
     #[error(
         "{}: its content fits no format that is known here; it starts with: {start}. {hint}If it is one of {}, say which \
-         with --format", path.display(), crate::format::list()
+         with --format. If it is text in another layout, say what its columns are, for example --columns \"time:us, op, offset:B, size:B\"; \
+         docs/trace-formats.md lists what they can be", path.display(), crate::format::list()
     )]
     Unrecognised {
         /// The trace.
@@ -173,7 +174,7 @@ pub enum TraceError {
         readings: String,
     },
     /// One format fits, but its numbers look like another unit.
-    #[error("{}: reads as {format}, but {why}. It can be read in two ways:\n{readings}\nSay which it is, with --format or with --columns", path.display())]
+    #[error("{}: reads as {format}, but {why}. It can be read in two ways:\n{readings}\nSay which it is, with one of these options", path.display())]
     Doubtful {
         /// The trace.
         path: PathBuf,

@@ -263,7 +263,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    const ALL: [Self; 5] = [Self::Ns, Self::HundredNs, Self::Us, Self::Ms, Self::S];
+    pub(crate) const ALL: [Self; 5] = [Self::Ns, Self::HundredNs, Self::Us, Self::Ms, Self::S];
 
     /// Nanoseconds in one of it.
     pub const fn ns(self) -> u64 {

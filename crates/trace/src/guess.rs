@@ -13,7 +13,7 @@ use crate::error::{TraceError, excerpt};
 use crate::format::Format;
 use crate::input::{self, Origin};
 use crate::options::OpenOptions;
-use crate::plausible::{Doubt, doubt, extent};
+use crate::plausible::{Doubt, Other, doubt, doubt_date, extent};
 use crate::read::{Parsed, layout, text::is_header, vscsi};
 use crate::record::{Op, Record};
 
@@ -61,6 +61,11 @@ impl Sample {
         }
         bytes.truncate(end);
         Ok(Self { bytes, is_whole })
+    }
+
+    /// Whether it is that of a Parquet file.
+    pub(crate) fn is_parquet(&self) -> bool {
+        self.bytes.starts_with(b"PAR1")
     }
 
     /// The lines that are surely whole, without their ends, blank ones left out.
@@ -132,13 +137,23 @@ impl Reading {
     /// Refuses a reading whose units are doubted, and shows the other one.
     fn doubted(&self, path: &Path, lines: &[&[u8]], options: &OpenOptions) -> Result<(), TraceError> {
         let unit = options.unit(self.format);
-        let Some(Doubt { why, columns }) = doubt(self.format, unit, &self.requests, options.shift_bytes) else {
+        let doubt = doubt(self.format, unit, &self.requests, options.shift_bytes)
+            .or_else(|| if options.time_unit.is_none() { doubt_date(self.format, unit, &self.requests) } else { None });
+        let Some(Doubt { why, other }) = doubt else {
             return Ok(());
         };
-        let named = OpenOptions { columns: columns.parse().ok(), time_unit: None, format: None, ..options.clone() };
-        let other = Self::of(Format::Columns, lines, &named).filter(|other| !other.requests.is_empty());
-        let other =
-            other.map_or_else(String::new, |other| format!("\n  --columns \"{columns}\": {}", other.describe(&named)));
+        let (option, format, named) = match other {
+            Other::Columns(text) => {
+                let columns = text.parse().ok();
+                let named = OpenOptions { columns, time_unit: None, format: None, ..options.clone() };
+                (format!("--columns \"{text}\""), Format::Columns, named)
+            }
+            Other::TimeUnit(unit) => {
+                (format!("--time-unit {unit}"), self.format, OpenOptions { time_unit: Some(unit), ..options.clone() })
+            }
+        };
+        let other = Self::of(format, lines, &named).filter(|other| !other.requests.is_empty());
+        let other = other.map_or_else(String::new, |other| format!("\n  {option}: {}", other.describe(&named)));
         let readings = format!("{}{other}", self.describe_format(options));
         Err(TraceError::Doubtful { path: path.to_owned(), format: self.format, why, readings })
     }
@@ -153,7 +168,7 @@ impl Reading {
 
 /// The format of `origin`, whose beginning is `sample`.
 pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) -> Result<Format, TraceError> {
-    if sample.bytes.starts_with(b"PAR1") {
+    if sample.is_parquet() {
         return Ok(Format::Parquet);
     }
     if vscsi::fits(&sample.bytes) {
@@ -293,11 +308,28 @@ mod tests {
     }
 
     #[test]
+    fn dates_in_another_unit_are_refused_with_both_readings_unless_the_unit_is_said() {
+        let text = "419,W,8192,4096,1577808000046\n725,R,8192,4096,1577808000056\n";
+        let error = guess("x", text.as_bytes(), &OpenOptions::default()).unwrap_err().to_string();
+        for part in [
+            "of the year 1970, and with times in ms of 2019",
+            "--format alibaba: times in us",
+            "--time-unit ms: times in ms",
+        ] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        let said = OpenOptions { time_unit: Some(TimeUnit::Us), ..OpenOptions::default() };
+        assert_eq!(guess("x", text.as_bytes(), &said).unwrap(), Format::Alibaba);
+    }
+
+    #[test]
     fn what_is_no_trace_is_refused_with_its_beginning_and_the_known_formats() {
         let error = |bytes: &[u8]| guess("x", bytes, &OpenOptions::default()).unwrap_err().to_string();
         let prose = error(b"Dear reader, this is a letter.\n");
         assert!(prose.contains("starts with: `Dear reader") && prose.contains("msr, spc, systor17"), "{prose}");
+        assert!(prose.contains("--columns \"time:us, op, offset:B, size:B\""), "{prose}");
         assert!(error(b"PK\x03\x04\0\0\0\0").contains("zip archive"));
+        assert!(error(b"\xff\xfet\0i\0m\0e\0\n\0").contains("UTF-16"));
         assert!(error(&[0, 1, 2, 3, 255, 254]).contains("It is binary"));
         assert!(error(b"").contains("the file is empty"));
     }

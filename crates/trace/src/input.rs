@@ -172,6 +172,8 @@ pub(crate) fn hint(head: &[u8]) -> &'static str {
         "It is a tar archive: unpack it first. "
     } else if head.starts_with(b"\x04\x22\x4d\x18") {
         "It is compressed with lz4, which is not read directly: decompress it first. "
+    } else if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        "It is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8). "
     } else if head.contains(&0) {
         "It is binary, and not vscsi or Parquet, the two binary formats known here. "
     } else {

@@ -84,7 +84,7 @@ impl OpenOptions {
         }
         if !self.blkparse_action.is_ascii_alphabetic() {
             return Err(TraceError::Option(format!(
-                "the blkparse action is {:?}, but it is one letter such as Q, I, D or C (--action D)",
+                "the blkparse action is {:?}, but it is one letter such as Q, I, D or C (--blkparse-action D)",
                 self.blkparse_action
             )));
         }

@@ -1,7 +1,8 @@
 //! Whether what a positional format makes of a trace can be: units of addresses are nowhere in it.
 //!
 //! A line of five numbers reads as sectors or as bytes, and either way gives a result. So the guess of a format is doubted where the
-//! numbers look like the other unit, and refused with both readings. A format that the user names is never doubted.
+//! numbers look like the other unit, and refused with both readings. So are times that would be dates of another century. A format that
+//! the user names is never doubted.
 
 use crate::format::{Addresses, Format, Sizes, TimeUnit};
 use crate::record::{Op, Record};
@@ -22,8 +23,17 @@ const LARGEST_DEVICE: u64 = 1 << 48;
 pub(crate) struct Doubt {
     /// A clause.
     pub(crate) why: String,
-    /// The columns that would read it in the other unit.
-    pub(crate) columns: String,
+    /// What would read it in the other unit.
+    pub(crate) other: Other,
+}
+
+/// What reads a trace in another unit.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Other {
+    /// These columns.
+    Columns(String),
+    /// The same format with times in this unit.
+    TimeUnit(TimeUnit),
 }
 
 /// Whether requests that were read as `format` with times in `unit` are doubted.
@@ -63,7 +73,35 @@ pub(crate) fn doubt(format: Format, unit: TimeUnit, requests: &[Record], shift_b
         return None;
     };
     let other = if in_sectors { "B" } else { "sector" };
-    Some(Doubt { why, columns: columns.replace("UNIT", other).replace("TIME", unit.name()) })
+    Some(Doubt { why, other: Other::Columns(columns.replace("UNIT", other).replace("TIME", unit.name())) })
+}
+
+/// Years in which a block trace may have been recorded.
+const YEARS: std::ops::Range<u64> = 1990..2050;
+
+const UNIX_EPOCH: u64 = 1970;
+
+/// Where Windows counts from.
+const WINDOWS_EPOCH: u64 = 1601;
+
+/// Whether the times of a format that counts from an epoch are doubted: as read they are no date of ours, in another unit they are.
+/// Times from another origin are no date in any unit.
+pub(crate) fn doubt_date(format: Format, unit: TimeUnit, requests: &[Record]) -> Option<Doubt> {
+    const SECONDS_A_YEAR: u128 = 31_556_952;
+    let epoch = match format {
+        Format::Msr => WINDOWS_EPOCH,
+        Format::Alibaba | Format::Systor17 | Format::Tencent => UNIX_EPOCH,
+        _ => return None,
+    };
+    let time_ns = u128::from(requests.first()?.time_ns);
+    let year = |other: TimeUnit| {
+        let time_s = time_ns * u128::from(other.ns()) / u128::from(unit.ns()) / 1_000_000_000;
+        u64::try_from(time_s / SECONDS_A_YEAR).map_or(u64::MAX, |years| years.saturating_add(epoch))
+    };
+    let other = TimeUnit::ALL.into_iter().find(|&other| YEARS.contains(&year(other)))?;
+    let why =
+        format!("its first request would be of the year {}, and with times in {other} of {}", year(unit), year(other));
+    (!YEARS.contains(&year(unit))).then_some(Doubt { why, other: Other::TimeUnit(other) })
 }
 
 /// How far requests reach and how long they are, as a clause.
@@ -118,8 +156,29 @@ mod tests {
     fn sectors_read_as_bytes_are_doubted() {
         let found = doubt(Format::Msr, TimeUnit::HundredNs, &requests(3, 8, 8), 0).unwrap();
         assert!(found.why.contains("less than a sector"));
-        assert_eq!(found.columns, "time:100ns, -, device, op, offset:sector, size:sector, ...");
+        let columns = "time:100ns, -, device, op, offset:sector, size:sector, ...";
+        assert_eq!(found.other, Other::Columns(columns.to_owned()));
         assert_eq!(why(Format::Msr, &requests(3, 512, 512)), None);
         assert_eq!(why(Format::Vscsi, &requests(3, 8, 8)), None);
+    }
+
+    #[test]
+    fn dates_of_another_century_are_doubted_and_other_origins_are_not() {
+        let other = |format, unit: TimeUnit, ticks: u64| {
+            let record = Record { time_ns: ticks * unit.ns(), ..requests(1, 0, 4096)[0] };
+            doubt_date(format, unit, &[record]).map(|doubt| doubt.other)
+        };
+        let (s, ms, us) = (1_577_808_000, 1_577_808_000_000, 1_577_808_000_000_000);
+        assert_eq!(other(Format::Alibaba, TimeUnit::Us, us), None);
+        assert_eq!(other(Format::Alibaba, TimeUnit::Us, ms), Some(Other::TimeUnit(TimeUnit::Ms)));
+        assert_eq!(other(Format::Alibaba, TimeUnit::Us, 0), None, "from another origin");
+        assert_eq!(other(Format::Tencent, TimeUnit::S, s), None);
+        assert_eq!(other(Format::Alibaba, TimeUnit::Us, s), Some(Other::TimeUnit(TimeUnit::S)));
+        assert_eq!(other(Format::Msr, TimeUnit::HundredNs, 128_166_385_295_514_663), None);
+        assert_eq!(
+            other(Format::Msr, TimeUnit::HundredNs, 12_816_638_529_551_466),
+            Some(Other::TimeUnit(TimeUnit::Us))
+        );
+        assert_eq!(other(Format::Disksim, TimeUnit::Ms, 5), None);
     }
 }

@@ -44,6 +44,13 @@ pub fn open_bytes(name: &str, bytes: impl Into<Arc<[u8]>>, options: &OpenOptions
 pub(crate) fn open_origin(origin: &Origin, options: &OpenOptions) -> Result<Trace, TraceError> {
     options.check()?;
     let sample = Sample::of(origin)?;
+    if options.columns.is_some() && sample.is_parquet() {
+        return Err(TraceError::Option(format!(
+            "{}: is a Parquet file, and --columns describes text. Leave it out; in Parquet the columns themselves are called time_ns, op, offset \
+             and length",
+            origin.path().display()
+        )));
+    }
     let format = match options.settled() {
         Some(format) => format,
         None => guess::format(origin, &sample, options)?,

@@ -107,7 +107,7 @@ impl Layout for Blkparse {
             .collect();
         let taken = self.action as char;
         (!seen.is_empty()).then(|| format!(
-            ", taking action {taken}: its actions are {}. Take another one (--action D for dispatched, C for completed)",
+            ", taking action {taken}: its actions are {}. Take another one (--blkparse-action D for dispatched, C for completed)",
             seen.join(", ")
         ))
     }

@@ -21,13 +21,32 @@ pub(super) struct Column {
     next_level: usize,
 }
 
-/// Whether a column can be read; if not, why.
+/// Whether a column can be read; if not, why. A date or a decimal number is stored as an integer of a unit of its own, which would be
+/// taken for another.
 pub(super) fn check(column: &ColumnDescriptor) -> std::result::Result<(), String> {
     match column.physical_type() {
         _ if column.max_rep_level() > 0 || column.max_def_level() > 1 => {
             Err("is nested; expected plain integers".into())
         }
-        Type::INT32 | Type::INT64 => Ok(()),
+        Type::INT32 | Type::INT64 => match (column.logical_type_ref(), column.converted_type()) {
+            (Some(LogicalType::Integer(_)), _) => Ok(()),
+            (
+                None,
+                ConvertedType::NONE
+                | ConvertedType::INT_8
+                | ConvertedType::INT_16
+                | ConvertedType::INT_32
+                | ConvertedType::INT_64
+                | ConvertedType::UINT_8
+                | ConvertedType::UINT_16
+                | ConvertedType::UINT_32
+                | ConvertedType::UINT_64,
+            ) => Ok(()),
+            (logical, converted) => {
+                let name = logical.map_or_else(|| converted.to_string(), |logical| format!("{logical:?}"));
+                Err(format!("has the type {name}; expected plain integers"))
+            }
+        },
         other => Err(format!("has the type {other}; expected integers")),
     }
 }

@@ -39,6 +39,9 @@ use pages::{CheckedPages, guarded};
 pub(crate) const COLUMNS: [&str; 8] =
     ["time_ns", "op", "offset", "length", "device", "stream", "temperature", "file_type"];
 
+/// What the numbers of `op` mean.
+const OPERATIONS: &str = "0 read, 1 write, 2 trim or 3 flush";
+
 /// How many of them must be there.
 const REQUIRED: usize = 4;
 
@@ -121,6 +124,7 @@ impl ParquetSource {
                 None if index < REQUIRED => format!("there is no column {name}"),
                 Some(place) => match column::check(&schema.column(place)) {
                     Ok(()) => continue,
+                    Err(reason) if name == "op" => format!("the column {name} {reason}: {OPERATIONS}"),
                     Err(reason) => format!("the column {name} {reason}"),
                 },
                 None => continue,
@@ -224,7 +228,7 @@ impl ParquetSource {
             1 => Op::Write,
             2 => Op::Trim,
             3 => Op::Flush,
-            _ => return Err(Fault::because(format!("op is {op}; expected 0 read, 1 write, 2 trim or 3 flush"))),
+            _ => return Err(Fault::because(format!("op is {op}; expected {OPERATIONS}"))),
         };
         let time_ns = ticks
             .checked_mul(self.unit.ns())
