@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -99,6 +99,26 @@ def test_wrong_types_are_user_errors() -> None:
         fk.run(workload={"preset": "fin1", "requests": "many"})
     with pytest.raises(fk.UserError, match="at least one"):
         fk.compare("fin1", [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"workload": 3}, "workload = 3: give a trace's path"),
+        ({"ftls": 5}, "ftls = 5: give names by commas"),
+        ({"ftls": ["page", 2]}, "ftl = 2: give a name"),
+        ({"device": 7}, "device = 7: give a preset's name"),
+        ({"speedup": float("nan")}, "workload.speedup = nan: must be a finite number"),
+        ({"requests": 10.5}, "workload.requests: must be a whole number, 0 or more, not 10.5"),
+        ({"precondition": "stead"}, "run.precondition: there is no `stead`; choose from auto, none, fill, steady"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_named(asked: dict[str, Any], said: str) -> None:
+    options: dict[str, Any] = {"workload": "fin1", "ftls": "page", "requests": 10} | asked
+    with pytest.raises(fk.UserError) as caught:
+        fk.compare(**options)
+    assert said in str(caught.value)
+    assert "line 1 column" not in str(caught.value), "the user wrote no such line"
 
 
 def test_saved_results_load_to_the_same(results: fk.Results, tmp_path: Path) -> None:

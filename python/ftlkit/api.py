@@ -98,7 +98,7 @@ def check_study(source: str | Path | Mapping[str, object], *, watcher: Watcher |
 
 def _document(source: str | Path | Mapping[str, object]) -> Json:
     found = study.load(Path(source)) if isinstance(source, (str, Path)) else dict(source)
-    study.refuse_percentages(found)
+    study.refuse_unreadable(found)
     return found
 
 

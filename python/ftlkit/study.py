@@ -7,8 +7,9 @@ name the key and the limit. Thus a key spelled wrong is refused there with the s
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -16,7 +17,7 @@ from ftlkit._native import UserError, parse_stack, parse_study_toml, trace_forma
 from ftlkit.words import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from ftlkit.document import Json
 
@@ -116,7 +117,7 @@ def build(
     """The study that runs `ftls` over `workload` on `device`, or on the default one, sized to the workload's span."""
     study: Json = {"workload": source(workload), "ftl": named(ftls)}
     if device is not None:
-        study["device"] = {"preset": device} if isinstance(device, str) else dict(device)
+        study["device"] = {"preset": device} if isinstance(device, str) else _table("device", device, "a preset's name")
     if "title" in options:
         study["name"] = options["title"]
     if "seed" in options:
@@ -134,7 +135,14 @@ def build(
 
 def scheme(choice: FtlChoice) -> Json:
     """The `[[ftl]]` table of one translation layer: a stack such as `dftl:cmt=32KiB`, or a table as given."""
-    return _ftl(choice) if isinstance(choice, str) else dict(choice)
+    return _ftl(choice) if isinstance(choice, str) else _table("ftl", choice, "a name such as dftl")
+
+
+def _table(section: str, given: object, name: str) -> Json:
+    """A section of a study as it was given; what is none is refused."""
+    if not isinstance(given, Mapping):
+        raise UserError(f"{section} = {given!r}: give {name}, or the [{section}] table of a study.")
+    return dict(given)
 
 
 def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Sequence[str]) -> tuple[Json, Json]:
@@ -200,7 +208,7 @@ def source(choice: WorkloadChoice) -> Json:
     if isinstance(choice, Path):
         return {"trace": str(choice)}
     if not isinstance(choice, str):
-        return dict(choice)
+        return _table("workload", choice, "a trace's path, a preset's name")
     if choice.startswith("preset:"):
         return {"preset": choice.removeprefix("preset:")}
     names = [preset["name"] for preset in json.loads(workload_presets())]
@@ -226,11 +234,13 @@ def named(choice: FtlChoice | Iterable[FtlChoice]) -> list[Json]:
         choices = [part.strip() for part in choice.split(",") if part.strip()]
     elif isinstance(choice, Mapping):
         choices = [choice]
-    else:
+    elif isinstance(choice, Iterable):
         choices = list(choice)
+    else:
+        raise UserError(f"ftls = {choice!r}: give names by commas, such as page,dftl, or a list of names and tables.")
     if not choices:
         raise UserError("no translation layer was named: give at least one, for example page,dftl.")
-    return [_ftl(one) if isinstance(one, str) else dict(one) for one in choices]
+    return [scheme(one) for one in choices]
 
 
 def _ftl(text: str) -> Json:
@@ -272,10 +282,12 @@ def _refuse_twice(settings: Sequence[str]) -> None:
             raise UserError(f"--set {place} was given twice: which value is meant? Give it once.")
 
 
-def refuse_percentages(document: Mapping[str, Any]) -> None:
-    """Raise a `UserError` where a section of a study says `10%`: the simulator reads 0.1."""
+def refuse_unreadable(document: Mapping[str, Any]) -> None:
+    """Raise a `UserError` where a section says `10%`, where the simulator reads 0.1, or has a number that is none."""
     for section in SECTIONS:
         for key, value in (document.get(section) or {}).items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise UserError(f"{section}.{key} = {value}: must be a finite number.")
             if isinstance(value, str) and (found := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value)):
                 share = f"{float(found[1]) / 100:g}" if found[1].count(".") < 2 else "0.1"
                 raise UserError(

@@ -68,7 +68,10 @@ impl From<Failure> for PyErr {
 
 /// Reads JSON from Python; `what` names it in the error.
 pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Failure> {
-    serde_json::from_str(json).map_err(|error| Failure::User(format!("{what}: {error}. docs/study.md lists all keys")))
+    serde_json::from_str(json).map_err(|error| {
+        let said = sim::study::in_words(&error.to_string());
+        Failure::User(format!("{what}: {said}. docs/study.md lists all keys"))
+    })
 }
 
 /// Writes JSON for Python.

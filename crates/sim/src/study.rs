@@ -5,6 +5,7 @@
 //! goes into the results, so that a result can be run again as it stands. `docs/study.md` describes every key.
 
 mod values;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,6 +23,7 @@ use crate::{SimError, Suspend, Window};
 
 use values::SettingOrTable;
 pub use values::{Capacity, Count, Setting};
+pub use words::in_words;
 
 /// A whole study: one device, one workload, one host, any number of translation layers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, DeserializeDerive)]
@@ -321,7 +323,7 @@ pub fn parse_toml(text: &str, path: &str) -> Result<Study, SimError> {
         // The parser's own text starts with the line and column and shows the line.
         SimError::study(format!(
             "{shown}, {key}: {}. docs/study.md lists all keys and what they may be",
-            error.to_string().trim_end()
+            in_words(&error.to_string())
         ))
     })?;
     if let (Some(trace), Some(folder)) = (&mut study.workload.trace, Path::new(path).parent()) {
@@ -337,7 +339,7 @@ pub fn parse_json(text: &str) -> Result<Study, SimError> {
         SimError::study(format!(
             "study, {}: {}. docs/study.md lists all keys and what they may be",
             error.path(),
-            error.inner()
+            in_words(&error.inner().to_string())
         ))
     })
 }

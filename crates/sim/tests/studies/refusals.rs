@@ -40,7 +40,10 @@ fn devices() {
         ("gc_channels = 0", &["device.gc_channels = 0", "1 to the device's 4 channels"]),
         ("gc_channels = 5", &["device.gc_channels = 5", "leave it out"]),
         ("channels = 70000", &["70000", "65536 dies"]),
-        ("channels = -1", &["device.channels", "-1", "a whole number from 0"]),
+        ("channels = -1", &["device.channels", "must be a whole number from 0 to 4294967295, not -1"]),
+        ("channels = 8.5", &["device.channels", "must be a whole number from 0 to 4294967295, not 8.5"]),
+        ("channels = \"eight\"", &["device.channels", "not the text \"eight\""]),
+        ("spare = \"10\"", &["device.spare", "must be a number, not the text \"10\""]),
         ("channels = 5000000000", &["device.channels", "5000000000", "4294967295"]),
         ("page_size = \"1000B\"", &["page_size", "1000", "multiple of 512"]),
         ("page_size = \"8GiB\"", &["device.page_size", "8589934592", "1 MiB"]),
@@ -69,7 +72,7 @@ fn devices() {
         ),
         ("pricing = \"free\"", &["device.pricing", "free", "parallel"]),
         ("program_order = \"down\"", &["device.program_order", "down", "ascending"]),
-        ("blocks = 5", &["device.blocks", "unknown field", "blocks_per_plane"]),
+        ("blocks = 5", &["device.blocks", "there is no key", "blocks_per_plane"]),
     ] {
         refused(&text(device, WORKLOAD, FTL), parts);
     }
@@ -100,7 +103,7 @@ fn workloads() {
         ),
         (WORKLOAD.replace("requests = 100", "requests = 0"), &["workload: requests = 0"]),
         (WORKLOAD.replace("write_share = 0.5", "write_share = 2"), &["write_share"]),
-        (WORKLOAD.replace("write_share", "writes"), &["workload.generator", "writes", "unknown field"]),
+        (WORKLOAD.replace("write_share", "writes"), &["workload.generator", "writes", "there is no key"]),
     ] {
         refused(&text(DEVICE, &workload, FTL), parts);
     }
@@ -134,11 +137,11 @@ fn hosts_and_runs() {
         (WORKLOAD, "[run]\nsamples = 0", &["run.samples = 0", "1 to 100000"]),
         (WORKLOAD, "[run]\nsamples = 100001", &["run.samples = 100001"]),
         (WORKLOAD, "[run]\nprecondition = \"warm\"", &["run.precondition", "warm", "steady"]),
-        (WORKLOAD, "[run]\nverify = 1", &["run.verify"]),
+        (WORKLOAD, "[run]\nverify = 1", &["run.verify", "must be true or false, not 1"]),
         (WORKLOAD, "[run]\nclasses = 1", &["run.classes"]),
         (WORKLOAD, "[run]\ntimeline = \"10ms\"", &["run.timeline", "\"10ms\"", "10ms..12ms"]),
         (WORKLOAD, "[run]\ntimeline = \"3ms..2ms\"", &["run.timeline", "3ms..2ms", "earlier time first"]),
-        (WORKLOAD, "[walk]\n", &["walk", "unknown field"]),
+        (WORKLOAD, "[walk]\n", &["walk", "there is no key"]),
     ] {
         refused(&text(DEVICE, workload, &format!("{rest}\n{FTL}")), parts);
     }
@@ -151,7 +154,7 @@ fn translation_layers() {
     for (ftls, parts) in [
         ("", &["ftl: none is given", "page, block, bast, fast"] as &[_]),
         ("[[ftl]]\nname = \"best\"", &["ftl.name", "best", "page, block, bast, fast"]),
-        ("[[ftl]]\nlabel = \"x\"", &["ftl", "missing field `name`"]),
+        ("[[ftl]]\nlabel = \"x\"", &["ftl", "the key `name` is missing"]),
         ("[[ftl]]\nname = \"dftl\"\ncmtt = \"64KiB\"", &["\"dftl\"", "cmtt", "it has", "cmt"]),
         ("[[ftl]]\nname = \"dftl\"\ncmt = \"64KB\"", &["cmt = 64KB", "KiB"]),
         ("[[ftl]]\nname = \"dftl\"\ncmt = \"1B\"", &["cmt", "1B"]),
@@ -182,7 +185,7 @@ fn text_that_is_no_study() {
     let typed = parse_toml("\n\nname = 5", "typed.toml").expect_err("a number").to_string();
     assert!(typed.contains("typed.toml, name") && typed.contains("line 3, column 8"), "{typed}");
     let json = parse_json(r#"{"device": {"spare": 0.1, "plane": 2}}"#).expect_err("unknown key").to_string();
-    assert!(json.contains("device.plane") && json.contains("unknown field"), "{json}");
+    assert!(json.contains("device.plane") && json.contains("there is no key"), "{json}");
     assert!(parse_json("{").is_err() && parse_json("").is_err() && parse_toml("\u{0}", "").is_err());
 }
 
