@@ -162,7 +162,11 @@ def test_no_colour_codes_without_a_terminal(start: Callable[..., subprocess.Pope
 
 def test_docs_have_a_page_a_scheme(tmp_path: Path) -> None:
     written = docs.write(tmp_path)
-    assert {path.stem for path in written} == {scheme["name"] for scheme in fk.schemes()} | {"index", "columns"}
+    assert {path.stem for path in written} == {scheme["name"] for scheme in fk.schemes()} | {
+        "index",
+        "columns",
+        "sources",
+    }
     for scheme in fk.schemes():
         text = (tmp_path / "schemes" / f"{scheme['name']}.md").read_text()
         assert text.startswith(f"# {scheme['name']}")

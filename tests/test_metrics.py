@@ -117,6 +117,13 @@ def test_frames_have_the_columns_that_are_documented(full: fk.Results) -> None:
         assert getattr(full, name).equals(made)
 
 
+def test_the_log_of_requests_has_the_columns_that_are_documented(tmp_path: Path) -> None:
+    fk.compare("fin1", "page,dftl", requests=100, addresses="dense", requests_out=tmp_path / "r.parquet")
+    log = pl.read_parquet(tmp_path / "r.parquet")
+    assert set(log.columns) == set(docs.request_columns())
+    assert log["label"].unique(maintain_order=True).to_list() == ["page", "dftl"]
+
+
 def test_frames_of_no_run_have_their_columns() -> None:
     empty = fk.Results({"runs": []})  # type: ignore[typeddict-item] # only the runs are looked at
     for name, frame in FRAMES.items():

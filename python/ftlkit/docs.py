@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit import api, units
-from ftlkit.causes import CAUSES
+from ftlkit.causes import CAUSES, CONTROLLER
 from ftlkit.frames import FRAMES
 from ftlkit.metrics import METRICS, PARTS
 from ftlkit.outputs import write as write_file
@@ -119,6 +119,15 @@ def columns() -> str:
             parts += [
                 f"| `{key}` | {_type(kind)} | {_cell(meaning)} |" for key, (kind, meaning) in frame.columns.items()
             ]
+    parts += [
+        "",
+        "## The log of requests",
+        "",
+        "What `--requests-out FILE.parquet` writes: one row a run and request.",
+        "",
+    ]
+    parts += ["| column | type | meaning |", "|---|---|---|"]
+    parts += [f"| `{name}` | {kind} | {meaning} |" for name, (kind, meaning) in _REQUEST_COLUMNS.items()]
     parts += ["", "## Causes", "", "| `cause` | in reports | kind of work | meaning |", "|---|---|---|---|"]
     parts += [f"| `{each.name}` | {each.words} | {each.work} | {_cell(each.meaning)} |" for each in CAUSES.values()]
     parts += [
@@ -132,6 +141,38 @@ def columns() -> str:
     parts += ["", "## What else the JSON holds", "", "| key of a run | where it is shown |", "|---|---|"]
     parts += [f"| `{key}` | {_cell(where)} |" for key, where in PARTS.items()]
     return "\n".join([*parts, ""])
+
+
+_REQUEST_COLUMNS = {
+    "label": ("text", "the run"),
+    "kind": ("text", "`read`, `write`, `trim` or `flush`"),
+    "request": ("whole number", "its place in the workload, from 1"),
+    "arrival_ns": ("whole number", "when it arrives, says the workload; a closed loop ignores that"),
+    "begin_ns": (
+        "whole number",
+        "when the host sent it, in an open loop at its arrival: the response time counts from here",
+    ),
+    "end_ns": ("whole number", "when its last page was done"),
+    "pages": ("whole number", "pages that it covers, whole or in part"),
+    "CAUSE_operations": (
+        "whole number",
+        "flash operations of each cause since the request before it, in the background, too",
+    ),
+    "waiting_CAUSE_ns": (
+        "whole number",
+        "time that it waited behind operations of each cause; not without `run.waiting`",
+    ),
+    "service_CAUSE_ns": ("whole number", "time of its own operations of each cause; not without `run.waiting`"),
+    "controller_ns": ("whole number", "its time between flash operations; not without `run.waiting`"),
+}
+
+
+def request_columns() -> list[str]:
+    """The columns of the log of requests."""
+    causes = [cause for cause in CAUSES if cause != CONTROLLER]
+    return [
+        name.replace("CAUSE", cause) for name in _REQUEST_COLUMNS for cause in (causes if "CAUSE" in name else [""])
+    ]
 
 
 def _metrics(found: Iterable[Metric]) -> list[str]:

@@ -141,10 +141,10 @@ class Mount(TypedDict):
 
 
 class Load(TypedDict):
-    """What an open loop asked for, and what the device could bear."""
+    """What an open loop asked for, and how much of the device that took."""
 
     offered_iops: float | None
-    sustainable_iops: float | None
+    bottleneck_iops: NotRequired[float | None]
     utilisation_max: float | None
     busiest: NotRequired[str | None]
     outlasts_arrivals_ns: int | None

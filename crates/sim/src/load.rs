@@ -2,8 +2,9 @@
 //!
 //! Every operation holds its die and, while it moves a page, its channel. The resource that the requests hold longest bounds what the
 //! device can do: N requests that hold it for B seconds cannot be served faster than N ÷ B a second, whatever the order (the
-//! bottleneck law of operational analysis). That is the *sustainable* rate. It needs no backlog to be seen, and does not depend on one.
-//! It is an upper bound: gaps that nothing fits in are lost, and work that idle time would have done is counted as it was done.
+//! bottleneck law of operational analysis). That rate of the *bottleneck* needs no backlog to be seen, and does not depend on one. It is an
+//! upper bound and no promise: it is a mean over the run, and where at each moment another resource is asked for by all, far less is served.
+//! What a run that is overloaded serves is measured: its `iops`.
 
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ use crate::Pricing;
 /// Parts of a run in which the mean backlog is told.
 const QUARTERS: usize = 4;
 
-/// Of the sustainable rate, what may be offered before the device counts as overloaded.
+/// Of the bottleneck's rate, what may be offered before the device counts as overloaded.
 const NEARLY_ALL: f64 = 0.95;
 
 /// By how much a run may outlast its arrivals, as a share of them, before a growing backlog counts as overload.
@@ -23,8 +24,8 @@ const OUTLASTS: f64 = 0.01;
 pub struct LoadFacts {
     /// Requests a second that arrive; null for a closed loop, and where all arrive at once.
     pub offered_iops: Option<f64>,
-    /// Requests a second that the busiest die or channel could at most serve; null where nothing was held.
-    pub sustainable_iops: Option<f64>,
+    /// Requests a second for which the busiest die or channel would be held all the time: an upper bound; null where nothing was held.
+    pub bottleneck_iops: Option<f64>,
     /// Busy share of the busiest die or channel, from the first request to the last operation.
     pub utilisation_max: Option<f64>,
     /// Which that is, `die 3` or `channel 0`; with serial pricing `device`.
@@ -36,7 +37,7 @@ pub struct LoadFacts {
     pub backlog_ns: Option<[f64; QUARTERS]>,
     /// Whether the backlog grows: each quarter's mean is above the one before, and the last at least twice the second.
     pub backlog_grows: bool,
-    /// Whether more was asked than the device can do: at least 95 % of the sustainable rate is offered, or the backlog grows and the
+    /// Whether more was asked than the device can do: at least 95 % of the bottleneck's rate is offered, or the backlog grows and the
     /// run outlasts its arrivals by more than 1 % of their span.
     pub is_overloaded: bool,
 }
@@ -85,17 +86,17 @@ impl Load {
         let (busiest, busy_ns) = busiest(pricing).map_or((None, 0), |(name, ns)| (Some(name), ns));
         let elapsed_ns = self.done_ns.max(pricing.idle_at().0);
         let ratio = |amount: u64, ns: u64, unit: f64| (ns > 0).then(|| amount as f64 * unit / ns as f64);
-        let sustainable_iops = ratio(self.timed, busy_ns, 1e9);
+        let bottleneck_iops = ratio(self.timed, busy_ns, 1e9);
         let offered_iops = if is_open { ratio(self.timed, self.last_arrival_ns, 1e9) } else { None };
         let outlasts_ns = self.done_ns.saturating_sub(self.last_arrival_ns);
         let backlog_ns =
             std::array::from_fn(|quarter| self.sums_ns[quarter] as f64 / self.counts[quarter].max(1) as f64);
         let backlog_grows = is_open && backlog_ns.is_sorted_by(|a, b| a < b) && backlog_ns[3] >= 2.0 * backlog_ns[1];
-        let asks_all = offered_iops.zip(sustainable_iops).is_some_and(|(offered, most)| offered >= NEARLY_ALL * most);
+        let asks_all = offered_iops.zip(bottleneck_iops).is_some_and(|(offered, most)| offered >= NEARLY_ALL * most);
         let outlasts = outlasts_ns as f64 > OUTLASTS * self.last_arrival_ns as f64;
         LoadFacts {
             offered_iops,
-            sustainable_iops,
+            bottleneck_iops,
             utilisation_max: ratio(busy_ns, elapsed_ns, 1.0),
             busiest,
             outlasts_arrivals_ns: is_open.then_some(outlasts_ns),

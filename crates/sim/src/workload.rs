@@ -244,17 +244,33 @@ fn reading(facts: &Facts) -> Vec<String> {
         facts.columns,
         facts.time_unit.name()
     )];
-    let mut count = |count: u64, what: &str| {
+    let mut count = |count: u64, one: &str, several: &str| {
         if count > 0 {
-            sentences.push(format!("{count} {what}"));
+            sentences.push(format!("{count} {}", if count == 1 { one } else { several }));
         }
     };
-    count(facts.skipped, "bad records were left out");
-    count(facts.clamped, "requests went back in time and were held at the latest time seen");
-    count(facts.sorted, "requests stood behind later ones and were put in order");
-    count(facts.unchosen, "requests to other devices of the trace were left out");
+    count(facts.skipped, "bad record was left out", "bad records were left out");
+    count(
+        facts.clamped,
+        "request went back in time and was held at the latest time seen",
+        "requests went back in time and were held at the latest time seen",
+    );
+    count(
+        facts.sorted,
+        "request stood behind a later one and was put in order",
+        "requests stood behind later ones and were put in order",
+    );
+    count(
+        facts.unchosen,
+        "request to another device of the trace was left out",
+        "requests to other devices of the trace were left out",
+    );
     for (kind, left_out) in &facts.left_out {
-        count(*left_out, &format!("records that are no requests were left out: {kind}"));
+        count(
+            *left_out,
+            &format!("record that is no request was left out: {kind}"),
+            &format!("records that are no requests were left out: {kind}"),
+        );
     }
     let used = facts.devices.iter().filter(|device| device.base_byte.is_some()).count();
     if used > 1 {

@@ -23,7 +23,7 @@ PARTS: dict[str, str] = {
     "operations": "`Results.operations`",
     "waiting_ns": "`Results.waiting`; by request with `--requests-out`",
     "service_ns": "`Results.waiting`; by request with `--requests-out`",
-    "load": "`offered_iops`, `sustainable_iops`, `utilisation_max`, `outlasts_arrivals_ns`, `is_overloaded`",
+    "load": "`offered_iops`, `bottleneck_iops`, `utilisation_max`, `outlasts_arrivals_ns`, `is_overloaded`",
     "skipped_requests": "the study's `run.skip`",
     "cdf": "`Results.cdf`",
     "classes": "`Results.classes` and `Results.class_cdf`",

@@ -107,14 +107,15 @@ _TIMES = (
         "load.offered_iops",
     ),
     Metric(
-        "sustainable_iops",
-        "reads and writes a second that the busiest die or channel could at most serve",
+        "bottleneck_iops",
+        "reads and writes a second for which the busiest die or channel would be held all the time: an upper bound, "
+        "of which far less may be reached",
         "1/s",
         _REAL,
-        "load.sustainable_iops",
+        "load.bottleneck_iops",
         HIGHER,
-        "bears at most",
-        "bears",
+        "IOPS at most",
+        "at most",
         when="is_overloaded",
     ),
     Metric(

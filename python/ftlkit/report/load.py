@@ -1,4 +1,4 @@
-"""Which runs kept up with the arrivals, and what load each can bear.
+"""Which runs kept up with the arrivals, and what the others served.
 
 In an open loop that asks for more than a device can do, queues grow as long as the trace lasts. Response times then
 tell the length of the trace, so such runs are compared by what does not depend on the queue.
@@ -29,10 +29,10 @@ def is_overloaded(document: Document, run: Run) -> bool:
     return grows(run) and run["simulated_ns"] > BACKLOG * document["workload"]["duration_ns"]
 
 
-def bearable(run: Run) -> float | None:
-    """Requests a second that a run's device can bear under its translation layer; null where that was not measured."""
+def bottleneck(run: Run) -> float | None:
+    """The most requests a second that the busiest die or channel allows; null where that was not measured."""
     load = run.get("load")
-    return load["sustainable_iops"] if load else None
+    return load.get("bottleneck_iops") if load else None
 
 
 def offered(run: Run) -> float | None:

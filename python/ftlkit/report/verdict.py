@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ftlkit import units
 from ftlkit.metrics import METRICS
 from ftlkit.report.cautions import cautions, names
-from ftlkit.report.load import bearable, is_overloaded, offered
+from ftlkit.report.load import is_overloaded, offered
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
 
@@ -81,15 +81,12 @@ def mean(run: Run) -> float:
 
 
 def _by_load(runs: list[Run]) -> list[Run]:
-    """Runs that did not keep up, those that can bear most first; without that figure, least flash time first."""
-    if all(bearable(run) for run in runs):
-        return sorted(runs, key=lambda run: -(bearable(run) or 0.0))
-    return sorted(runs, key=_flash_time)
+    """Runs that did not keep up, those that served most first: while there is a queue, that does not depend on it."""
+    return sorted(runs, key=_served, reverse=True)
 
 
-def _flash_time(run: Run) -> float:
-    value: float | None = METRICS["flash_time_per_request_ns"].value(run)
-    return value or 0.0
+def _served(run: Run) -> float:
+    return run["iops"] or 0.0
 
 
 def _p99(run: Run) -> float:
@@ -97,7 +94,7 @@ def _p99(run: Run) -> float:
 
 
 def _headline(ahead: list[Run], behind: list[Run]) -> str:
-    """Who leads: by response times among those that keep up with the arrivals, by what they bear among the others."""
+    """Who leads: by response times among those that keep up with the arrivals, by what they served among the others."""
     sentences = [_leader(ahead)] if len(ahead) > 1 else [_alone(run) for run in ahead]
     if behind:
         sentences.append(_left_behind(ahead, behind))
@@ -110,11 +107,8 @@ def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
     verb = "does" if len(behind) == 1 else "do"
     who = f"{names(behind)} {verb} not keep" if ahead else "No translation layer keeps"
     start = f"{who} up with the arrivals{arriving}"
-    if not all(bearable(run) for run in behind):
-        times = ", ".join(f"{run['label']} {units.duration(_flash_time(run))}" for run in behind)
-        return f"{start}. Flash time for each request, which does not depend on the queue: {times}."
-    loads = [f"{run['label']} {units.rate(bearable(run))}" for run in (*ahead, *behind) if bearable(run)]
-    return f"{start}. Requests a second that each can bear at most: {', '.join(loads)}."
+    loads = ", ".join(f"{run['label']} {units.rate(_served(run))}" for run in behind)
+    return f"{start}. Requests a second that were served: {loads}."
 
 
 def _alone(run: Run) -> str:
@@ -131,7 +125,9 @@ def _leader(runs: list[Run]) -> str:
         start = f"{both} are level in mean response ({fastest} and {units.duration(mean(second))})"
     else:
         start = f"{first['label']} answers fastest: {fastest} on average, {_times(lead)} faster than {second['label']}"
-    if len(runs) > 2 and mean(first):
+    if len(runs) > 2 and mean(first) and mean(last) / mean(first) < CLOSE:
+        start = f"All are level in mean response ({fastest} to {units.duration(mean(last))})"
+    elif len(runs) > 2 and mean(first):
         start += f" and {_times(mean(last) / mean(first))} faster than {last['label']}, the slowest"
     return f"{start}. {_tail(runs)}"
 
@@ -179,11 +175,11 @@ def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
 
 
 def _beside(run: Run, first: Run, ahead: list[Run]) -> str:
-    """How a run does beside the first: by mean response where both kept up, else by the load that they can bear."""
+    """How a run does beside the first: by mean response where both kept up, else by what they served."""
     if run in ahead and mean(first):
         return f" at {units.factor(mean(run) / mean(first))} the mean response"
-    mine, best = bearable(run), bearable(first)
-    return f" and can bear {units.share(mine / best)} of the load" if mine and best else ""
+    mine, best = _served(run), _served(first)
+    return f" and serves {units.factor(mine / best)} the requests a second" if mine and best else ""
 
 
 def _mounts(runs: list[Run]) -> list[str]:

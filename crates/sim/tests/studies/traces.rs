@@ -147,7 +147,7 @@ fn a_bad_line_is_found_before_anything_is_simulated() {
     assert!(error.contains("line 71") && error.contains("nonsense"), "{error}");
     let results = run_at(&study, "skip_bad = true").expect("runs");
     assert!(
-        results.workload.facts.iter().any(|fact| fact == "1 bad records were left out"),
+        results.workload.facts.iter().any(|fact| fact == "1 bad record was left out"),
         "{:?}",
         results.workload.facts
     );

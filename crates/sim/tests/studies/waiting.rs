@@ -76,14 +76,14 @@ fn bears(text: &str, speedup: f64) -> bool {
 }
 
 #[test]
-fn the_sustainable_rate_is_what_a_bisection_finds() {
+fn a_bisection_finds_half_to_five_quarters_of_the_bottlenecks_rate() {
     for name in ["page", "dftl", "fast"] {
         let text = text("4ms", "");
         let (head, _) = text.split_once("[[ftl]]").expect("a scheme");
         let text = format!("{head}[[ftl]]\nname = \"{name}\"").replace("requests = 6000", "requests = 20000");
         let found = results(&text);
         let load = &found.runs[0].load;
-        let (most, offered) = (load.sustainable_iops.expect("busy"), load.offered_iops.expect("open"));
+        let (most, offered) = (load.bottleneck_iops.expect("busy"), load.offered_iops.expect("open"));
         let (mut low, mut high) = (0.25 * most / offered, 2.0 * most / offered);
         assert!(bears(&text, low) && !bears(&text, high), "{name}: {load:?}");
         for _ in 0..5 {
@@ -101,7 +101,7 @@ fn overload_is_noticed_and_light_load_is_not() {
     for run in &heavy.runs {
         let load = &run.load;
         assert!(load.is_overloaded && load.backlog_grows, "{}: {load:?}", run.label);
-        assert!(load.offered_iops > load.sustainable_iops && load.outlasts_arrivals_ns.expect("open") > 0);
+        assert!(load.offered_iops > load.bottleneck_iops && load.outlasts_arrivals_ns.expect("open") > 0);
     }
     let light = results(&text("100ms", ""));
     for run in &light.runs {
@@ -116,7 +116,7 @@ fn overload_is_noticed_and_light_load_is_not() {
     for run in &closed.runs {
         let load = &run.load;
         assert!(!load.is_overloaded && load.offered_iops.is_none() && load.backlog_ns.is_none(), "{load:?}");
-        let ratio = run.iops.expect("time passed") / load.sustainable_iops.expect("busy");
+        let ratio = run.iops.expect("time passed") / load.bottleneck_iops.expect("busy");
         assert!(ratio < 1.0 + 1e-9, "{}: no more than the bound, {ratio}", run.label);
     }
 }
@@ -166,7 +166,7 @@ fn a_log_has_a_row_for_every_request_of_every_run() {
         let response = number("end_ns") - number("begin_ns");
         assert_eq!(parts.map(|name| number(name)).sum::<u64>() + number("controller_ns"), response);
         for (name, value) in [("rows", 1), ("response", response), ("collections", number("collection_operations"))] {
-            *sums.entry((columns["run"].clone(), name.to_owned())).or_default() += value;
+            *sums.entry((columns["label"].clone(), name.to_owned())).or_default() += value;
         }
     }
     for run in &found.runs {
