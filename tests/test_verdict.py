@@ -68,6 +68,15 @@ def test_runs_within_five_per_cent_are_level() -> None:
     assert "page and dftl are level in mean response" in of(document)
 
 
+def test_three_runs_within_five_per_cent_are_all_level() -> None:
+    document = sample.document()
+    document["runs"] = document["runs"][:3]
+    for run, mean in zip(document["runs"], (100_000, 101_000, 102_000), strict=True):
+        set_mean(run, mean, 500_000)
+    assert "All are level in mean response (100 µs to 102 µs)." in of(document)
+    assert "1.0" not in of(document).partition(".")[0]
+
+
 def test_flash_work_is_read_off_the_counts() -> None:
     text = of(sample.document())
     assert "block spent 1.36 % of its flash time on host pages and 98.6 % on merges (60.0 pages copied for each" in text
@@ -142,7 +151,7 @@ def overload(document: Document, labels: list[str]) -> None:
     for place, run in enumerate(document["runs"]):
         run["load"] = {
             "offered_iops": 1_000.0,
-            "sustainable_iops": 4_000.0 / (place + 1),
+            "bottleneck_iops": 4_000.0 / (place + 1),
             "utilisation_max": 0.5,
             "busiest": "die 3",
             "outlasts_arrivals_ns": 0,
@@ -150,6 +159,7 @@ def overload(document: Document, labels: list[str]) -> None:
             "backlog_grows": run["label"] in labels,
             "is_overloaded": run["label"] in labels,
         }
+        run["iops"] = 3_000.0 / (place + 1)
 
 
 def test_runs_that_fell_behind_are_not_ranked_by_their_queue() -> None:
@@ -159,18 +169,18 @@ def test_runs_that_fell_behind_are_not_ranked_by_their_queue() -> None:
     text = of(document)
     assert "page answers fastest" in text, "whatever response times a queue gave"
     assert "block does not keep up with the arrivals of 1.00 k requests a second." in text
-    assert "can bear at most: page 4.00 k, dftl 1.00 k, fast 1.33 k, block 2.00 k." in text
+    assert "Requests a second that were served: block 1.50 k." in text
 
 
-def test_where_none_keeps_up_what_each_can_bear_decides() -> None:
+def test_where_none_keeps_up_what_each_served_decides() -> None:
     document = sample.document()
     overload(document, ["page", "block", "fast", "dftl"])
     text = of(document)
     assert text.startswith("No translation layer keeps up with the arrivals of 1.00 k requests a second. Requests a ")
-    assert "page 4.00 k, block 2.00 k, fast 1.33 k, dftl 1.00 k." in text
+    assert "quests a second that were served: page 3.00 k, block 1.50 k, fast 1.00 k, dftl 750." in text
     assert "answers fastest" not in text
     assert "the mean response" not in text
-    assert "block takes 128 KiB (1.56 % of it) and can bear 50.0 % of the load" in text
+    assert "block takes 128 KiB (1.56 % of it) and serves 0.5 × the requests a second" in text
 
 
 def test_a_device_that_fills_up_is_told() -> None:
@@ -188,6 +198,24 @@ def test_runs_that_never_erased_are_told() -> None:
     document = sample.document()
     by_label(document)["page"]["erases"]["total"] = 0
     assert "No block was erased under page" in of(document)
+    page = by_label(document)["page"]
+    page["requests"]["write"], some = 100, page["requests"]["write"]
+    assert "No block was erased" not in of(document), "who hardly writes does not collect"
+    page["requests"]["write"] = some
+    assert "Replay more requests, or give" in of(document), "it was preconditioned to a steady state"
+    document["precondition_chosen"] = {"mode": "fill", "asked": "auto", "reason": "it reads what it did not write"}
+    assert "Precondition the device to a steady state (precondition = steady)" in of(document)
+
+
+def test_waiting_behind_host_pages_may_be_for_pages_of_the_same_request() -> None:
+    document = sample.document()
+    document["runs"] = [by_label(document)["page"]]
+    page = document["runs"][0]
+    set_mean(page, 100_000, 500_000)
+    page["waiting_ns"], page["service_ns"] = {"host": 60_000.0}, {"host": 40_000.0}
+    assert "100 µs on average: 60.0 µs waiting behind other host pages and 40.0 µs on its own host pages" in of(
+        document
+    )
 
 
 def test_an_unsettled_device_is_told() -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ftlkit import units
 from ftlkit.cli.sheet import Row, Sheet
-from ftlkit.report.facts import preparation, reading
+from ftlkit.report.facts import changes, preparation, reading
 from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, classes, columns, responses
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def show(results: Results, console: Console) -> None:
     """Print results."""
     runs = results.document["runs"]
     prepared = preparation(results.document)
-    for line in (reading(results.document), prepared and f"{prepared[0].upper()}{prepared[1:]}"):
+    prepared = f"{prepared[0].upper()}{prepared[1:]}"
+    for line in (reading(results.document), *changes(results.document), prepared):
         if line:
             console.print(f"{line}.", highlight=False, markup=False)
     if runs:

@@ -17,6 +17,9 @@ FEW_REQUESTS = 10_000
 UNWRITTEN = 0.01
 """From this share on, reads that cost nothing move a mean by more than its last digit."""
 
+FEW_WRITES = 0.01
+"""Below this share of writes, what they lead to is not what a reader looks at."""
+
 FILLING = 1.25
 """Write amplification that ends this many times higher than it began had not settled."""
 
@@ -31,7 +34,7 @@ def cautions(results: Results) -> list[str]:
         _unwritten(runs),
         _filling(results),
         _few(results),
-        _fresh(runs),
+        _fresh(results),
         _unsettled(runs),
     )
     return [sentence for sentence in found if sentence]
@@ -97,8 +100,11 @@ def _filling(results: Results) -> str | None:
     if not filling:
         return None
     texts = [f"{label} from {units.digits(part[0])} to {units.digits(part[-1])}" for label, part in filling.items()]
-    steady = results.document["study"].get("run", {}).get("precondition") == "steady"
-    advice = "Replay more requests" if steady else "Precondition the device to a steady state, or replay more requests"
+    advice = (
+        "Replay more requests"
+        if _mode(results) == "steady"
+        else "Precondition the device to a steady state, or replay more requests"
+    )
     return (
         f"Write amplification rose during the run ({', '.join(texts)}): means depend on how long the run was. "
         f"{advice} to see what lasts."
@@ -114,14 +120,27 @@ def _few(results: Results) -> str | None:
     )
 
 
-def _fresh(runs: list[Run]) -> str | None:
-    idle = [run for run in runs if not run["erases"]["total"]]
+def _fresh(results: Results) -> str | None:
+    runs = results.document["runs"]
+    idle = [run for run in runs if not run["erases"]["total"] and _writes(run)]
     if not idle:
         return None
     text = f"No block was erased under {names(idle)}, so garbage collection was not tested"
-    if not any(run["precondition"] for run in runs):
-        return f"{text}. Precondition the device (steady), or give it less capacity."
-    return f"{text}. Replay more requests, or give the device less capacity."
+    if _mode(results) == "steady":
+        return f"{text}. Replay more requests, or give the device less capacity."
+    return f"{text}. Precondition the device to a steady state (precondition = steady), or give it less capacity."
+
+
+def _writes(run: Run) -> bool:
+    """Whether a run writes enough for collections to matter."""
+    return run["requests"]["write"] >= FEW_WRITES * (run["requests"]["read"] + run["requests"]["write"])
+
+
+def _mode(results: Results) -> str:
+    """How the devices were prepared: as chosen, where the study left the choice."""
+    chosen = results.document.get("precondition_chosen")
+    mode: str = chosen["mode"] if chosen else results.document["study"].get("run", {}).get("precondition", "none")
+    return mode
 
 
 def _unsettled(runs: list[Run]) -> str | None:

@@ -119,6 +119,12 @@ def reading(document: Document) -> str | None:
     )
 
 
+def changes(document: Document) -> list[str]:
+    """What was left out of a workload or changed in it, a sentence each: what `reading` does not say."""
+    facts = [fact for fact in document["workload"]["facts"] if not fact.startswith("read as ")]
+    return [f"{fact[0].upper()}{fact[1:]}" for fact in facts]
+
+
 def _verified(document: Document) -> str:
     runs = document["runs"]
     if runs and all(run["verified"] for run in runs):

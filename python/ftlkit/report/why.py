@@ -60,5 +60,7 @@ def _of_which(parts: list[tuple[tuple[str, str], float]]) -> str:
 
 
 def _words(kind: str, cause: str) -> str:
-    """What a part of a response is."""
+    """What a part of a response is. The pages of one request wait for each other as for those of another."""
+    if (kind, cause) == ("waiting", "host"):
+        return "waiting behind other host pages"
     return f"waiting behind {cause_name(cause)}" if kind == "waiting" else f"on its own {cause_name(cause)}"
