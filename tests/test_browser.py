@@ -71,6 +71,26 @@ def test_a_page_is_quiet_fits_and_is_accessible(
         assert chromium.violations() == []
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_a_table_wider_than_a_phone_is_moved_to_its_end_and_shows_that_it_goes_on(
+    name: str, chromium: Browser, pages: dict[str, Path]
+) -> None:
+    chromium.open(pages[name], width=400)
+    found = chromium.run(
+        "for (const each of document.querySelectorAll('details')) each.open = true;"
+        "return [...document.querySelectorAll('table')].filter((each) => each.offsetWidth).map((table) => {"
+        "  const region = table.closest('.scroll') ?? document.documentElement;"
+        "  const goesOn = region.scrollWidth > region.clientWidth;"
+        "  region.scrollLeft = 1e6;"
+        "  const beyond = table.getBoundingClientRect().right - region.getBoundingClientRect().right;"
+        "  return [goesOn, beyond, getComputedStyle(region).backgroundImage];"
+        "})"
+    )
+    for goes_on, beyond, background in found:
+        assert beyond < 2
+        assert not goes_on or "gradient" in background
+
+
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("name", ["report", "timeline"])
 def test_every_chart_is_drawn_alive_inside_its_place(

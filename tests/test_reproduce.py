@@ -377,7 +377,7 @@ def test_only_measured_claims_count_as_reproduced(study: Path) -> None:
     assert [each.verdict for each in judgements] == ["reproduced", "holds", "holds", "fails"]
     assert reproduce.counted(judgements) == (
         "measured: 1 reproduced, 0 partly reproduced, 0 not reproduced; "
-        "calibrated: 1 holds, 0 does not hold; identity: 1 holds, 1 does not hold"
+        "calibrated: 1 holds, 0 do not hold; identity: 1 holds, 1 does not hold"
     )
 
 
@@ -408,7 +408,7 @@ def test_all_seeds_must_lie_within_bounds(study: Path) -> None:
     text = claim("measured", 'kind = "value", of = "SAST"', bounds)
     inside = judged(study, text, [made(0.1, seed=0), made(0.3, seed=1), made(0.2, seed=2)])
     assert inside.verdict == "reproduced"
-    assert inside.text == "+20.0 % (+10.0 % to +30.0 %, 3 seeds)"
+    assert inside.text == "20.0 % (10.0 % to 30.0 %, 3 seeds)"
     assert judged(study, text, [made(0.1, seed=0), made(0.33, seed=1), made(0.17, seed=2)]).verdict == "partly"
     assert judged(study, text, [made(0.1, seed=0), made(-0.1, seed=1), made(0.6, seed=2)]).verdict == "not"
 

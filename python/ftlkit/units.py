@@ -32,11 +32,12 @@ def duration(nanoseconds: float | None) -> str:
     """A duration: 312 µs, 1.24 ms, 2 h 5 min."""
     if nanoseconds is None or math.isnan(nanoseconds):
         return _NOTHING
-    seconds = nanoseconds / 1e9
-    if seconds >= 3600:
-        return f"{int(seconds // 3600)}{_GAP}h {round(seconds % 3600 / 60)}{_GAP}min"
-    if seconds >= 180:
-        return f"{int(seconds // 60)}{_GAP}min {round(seconds % 60)}{_GAP}s"
+    seconds = round(nanoseconds / 1e9)
+    if nanoseconds >= 3600e9:
+        minutes = round(seconds / 60)
+        return f"{minutes // 60}{_GAP}h {minutes % 60}{_GAP}min"
+    if nanoseconds >= 180e9:
+        return f"{seconds // 60}{_GAP}min {seconds % 60}{_GAP}s"
     for size, unit in _DURATIONS:
         if nanoseconds >= size:
             return f"{digits(nanoseconds / size)}{_GAP}{unit}"

@@ -157,7 +157,7 @@ def _lines(profile: Json, gaps: Json | None) -> Iterator[tuple[str, str]]:
         yield "sizes", f"{classes[0]} up to 4 KiB, {classes[1]} below 16 KiB, {classes[2]} larger"
     if gaps:
         yield "gaps", f"mean {_ms(profile['mean_gap_ms'])}, median {_ms(gaps['p50_ms'])}, p99 {_ms(gaps['p99_ms'])}"
-    yield "duration", f"{profile['duration_s']:,.1f} s"
+    yield "duration", units.duration(profile["duration_s"] * 1e9)
     footprint = profile["footprint"]
     touched = units.size(4096 * footprint["touched_pages"])
     pages = f"{units.count(footprint['read_pages'])} read, {units.count(footprint['written_pages'])} written"

@@ -34,6 +34,8 @@ class Row:
     """One number a seed."""
     verdict: str
     unit: str
+    is_signed: bool
+    """Whether the number is a difference, so that one above 0 has a sign."""
     parts: dict[str, float] = field(default_factory=dict)
     """What went into a mean, by workload and keys: with the first seed."""
     note: str = ""
@@ -41,15 +43,20 @@ class Row:
     @property
     def text(self) -> str:
         """The number, its interval over the seeds, and what went into it, as a reader wants them."""
-        mean, low, high = (_shown(each, self.unit) for each in (self.value, min(self.values), max(self.values)))
+        mean, low, high = (self._shown(each) for each in (self.value, min(self.values), max(self.values)))
         interval = f" ({low} to {high}, {len(self.values)} seeds)" if len(self.values) > 1 else ""
-        parts = ", ".join(f"{label}: {_shown(value, self.unit)}" for label, value in self.parts.items())
+        parts = ", ".join(f"{label}: {self._shown(value)}" for label, value in self.parts.items())
         return mean + interval + (f" [{parts}]" if parts else "") + (f"; {self.note}" if self.note else "")
 
     @property
     def value(self) -> float:
         """The mean over the seeds."""
         return sum(self.values) / len(self.values)
+
+    def _shown(self, value: float) -> str:
+        if self.unit != "%":
+            return f"{value:.3g} {self.unit}".strip()
+        return f"{100 * value:+.1f} %" if self.is_signed else f"{100 * value:.1f} %"
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,6 @@ class Judgement:
         return "; ".join(f"{row.label}: {row.text}" if row.label else row.text for row in self.rows)
 
 
-def _shown(value: float, unit: str) -> str:
-    return f"{100 * value:+.1f} %" if unit == "%" else f"{value:.3g} {unit}".strip()
-
-
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
     """How many claims of each kind came out how, by kind and the page's word; kinds without a claim are left out."""
     of_kind: dict[str, dict[str, int]] = {}
@@ -93,10 +96,15 @@ def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
 def counted(judgements: Sequence[Judgement]) -> str:
     """The counts as a line: each kind by itself."""
     kinds = [
-        f"{kind}: {', '.join(f'{count} {word}' for word, count in found.items())}"
+        f"{kind}: {', '.join(f'{count} {_of(count, word)}' for word, count in found.items())}"
         for kind, found in counts(judgements).items()
     ]
     return "; ".join(kinds)
+
+
+def _of(count: int, word: str) -> str:
+    """A verdict's words after a count."""
+    return word if count == 1 else {"holds": "hold", "does not hold": "do not hold"}.get(word, word)
 
 
 def judge(claim: Claim, points: Sequence[Point]) -> Judgement:
@@ -137,7 +145,7 @@ def _row(claim: Claim, label: str, points: Sequence[Point]) -> Row:
     ):
         verdict, note = ("partly" if verdict == "reproduced" else verdict), "the sweep's edge"
     shown = {name: measure.number(claim.measure, found) for name, found in parts.items()} if len(parts) > 1 else {}
-    return Row(label, values, verdict, claim.unit, shown, note)
+    return Row(label, values, verdict, claim.unit, measure.is_difference, shown, note)
 
 
 def _verdict(claim: Claim, values: Sequence[float]) -> str:

@@ -31,6 +31,8 @@ class Measure:
     """Whether what it asks for is absent at 0 and below."""
     from_zero: bool = False
     """Whether what it asks for is absent below 0."""
+    is_difference: bool = True
+    """Whether its number is how far something is from something else, and not a figure or a share by itself."""
     over_workloads: bool = False
     """Whether it compares workloads; all others are of one."""
 
@@ -138,14 +140,14 @@ def _rise_at_edges(measure: Json, points: Sequence[Point]) -> float:
 MEASURES: dict[str, Measure] = {
     "change_at_best": Measure(_change_at_best, ("metric", "of", "against"), is_change=True),
     "change": Measure(_change, ("metric", "of", "against"), averages=True, is_change=True),
-    "value": Measure(_value, ("metric", "of"), averages=True),
-    "share_within": Measure(_share_within, ("metric", "of", "us"), averages=True),
+    "value": Measure(_value, ("metric", "of"), averages=True, is_difference=False),
+    "share_within": Measure(_share_within, ("metric", "of", "us"), averages=True, is_difference=False),
     "order": Measure(_order, ("metric", "rising"), ("us",), averages=True, from_zero=True),
     "workload_order": Measure(
         _workload_order, ("metric", "of", "against", "rising"), from_zero=True, over_workloads=True
     ),
     "spread": Measure(_spread, ("metric", "of")),
-    "best": Measure(_best, ("metric", "of", "key")),
+    "best": Measure(_best, ("metric", "of", "key"), is_difference=False),
     "loss_inside": Measure(_loss_inside, ("metric", "inside")),
     "rise_at_edges": Measure(_rise_at_edges, ("metric", "of", "key"), above_zero=True),
 }
