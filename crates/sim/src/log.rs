@@ -204,7 +204,8 @@ fn numbers(has_waiting: bool) -> Vec<String> {
 fn schema(numbers: &[String]) -> ParquetResult<TypePtr> {
     let column = |name: &String| format!("required int64 {name} (INTEGER(64, false));");
     let columns = numbers.iter().map(column).collect::<Vec<_>>().join(" ");
-    let text = format!("message requests {{ required binary label (STRING); required binary kind (STRING); {columns} }}");
+    let text =
+        format!("message requests {{ required binary label (STRING); required binary kind (STRING); {columns} }}");
     Ok(Arc::new(parse_message_type(&text)?))
 }
 

@@ -28,26 +28,25 @@ pub(super) fn check(column: &ColumnDescriptor) -> std::result::Result<(), String
         _ if column.max_rep_level() > 0 || column.max_def_level() > 1 => {
             Err("is nested; expected plain integers".into())
         }
-        Type::INT32 | Type::INT64 => match (column.logical_type_ref(), column.converted_type()) {
-            (Some(LogicalType::Integer(_)), _) => Ok(()),
-            (
-                None,
-                ConvertedType::NONE
-                | ConvertedType::INT_8
-                | ConvertedType::INT_16
-                | ConvertedType::INT_32
-                | ConvertedType::INT_64
-                | ConvertedType::UINT_8
-                | ConvertedType::UINT_16
-                | ConvertedType::UINT_32
-                | ConvertedType::UINT_64,
-            ) => Ok(()),
-            (logical, converted) => {
-                let name = logical.map_or_else(|| converted.to_string(), |logical| format!("{logical:?}"));
-                Err(format!("has the type {name}; expected plain integers"))
-            }
-        },
+        Type::INT32 | Type::INT64 if is_plain(column) => Ok(()),
+        Type::INT32 | Type::INT64 => {
+            let logical = column.logical_type_ref().map(|logical| format!("{logical:?}"));
+            let name = logical.unwrap_or_else(|| column.converted_type().to_string());
+            Err(format!("has the type {name}; expected plain integers"))
+        }
         other => Err(format!("has the type {other}; expected integers")),
+    }
+}
+
+/// Whether integers are meant as numbers, and not as dates or decimals.
+fn is_plain(column: &ColumnDescriptor) -> bool {
+    use ConvertedType::{INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UINT_32, UINT_64};
+    match column.logical_type_ref() {
+        Some(logical) => matches!(logical, LogicalType::Integer(_)),
+        None => matches!(
+            column.converted_type(),
+            NONE | INT_8 | INT_16 | INT_32 | INT_64 | UINT_8 | UINT_16 | UINT_32 | UINT_64
+        ),
     }
 }
 
