@@ -141,3 +141,10 @@ def test_any_frame_can_be_saved(full: fk.Results, tmp_path: Path) -> None:
 def test_the_page_of_all_columns_is_made_of_it() -> None:
     assert (DOCS / "columns.md").read_text(encoding="utf-8") == docs.columns(), "make docs writes it anew"
     assert (DOCS / "sources.md").read_text(encoding="utf-8") == docs.titles(), "make docs writes it anew"
+
+
+def test_the_coefficient_of_variation_is_that_of_the_erase_counts(full: fk.Results) -> None:
+    for run in full.runs.iter_rows(named=True):
+        expected = run["erases_std"] / run["erases_mean"] if run["erases"] else None
+        assert run["erases_cv"] == expected
+    assert any(full.runs["erases"] > 0), "nothing was erased, so nothing was shown"

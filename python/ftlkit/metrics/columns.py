@@ -213,6 +213,16 @@ _WEAR = (
         "σ of erases",
         "σ erases",
     ),
+    Metric(
+        "erases_cv",
+        "coefficient of variation of the blocks' erase counts: their standard deviation over their mean, "
+        "which a longer run need not raise; null without erases",
+        "",
+        _REAL,
+        "erases.std, erases.mean",
+        LOWER,
+        compute=derived.erases_cv,
+    ),
     Metric("erases_min", "lowest erase count of a block", "erases", _WHOLE, "erases.min"),
     Metric("erases_max", "highest erase count of a block", "erases", _WHOLE, "erases.max", LOWER),
     Metric("spare_blocks", "blocks that could fail when the device was new", "blocks", _WHOLE, "spares.total"),

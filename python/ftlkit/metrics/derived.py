@@ -123,3 +123,9 @@ def collection_operations(run: Run) -> int:
 def microseconds(kind: str) -> Callable[[Run], float]:
     """Mean response of a kind of requests in microseconds; 0 without any."""
     return lambda run: (run["response_ns"][kind]["mean"] or 0.0) / 1e3
+
+
+def erases_cv(run: Run) -> float | None:
+    """Coefficient of variation of the blocks' erase counts, 0 if all are equal; null without erases."""
+    wear = run["erases"]
+    return wear["std"] / wear["mean"] if wear["mean"] else None
