@@ -22,8 +22,12 @@ use crate::mapping::superblock::Superblock;
 use crate::parts::demand::machine::DemandPaged;
 use crate::parts::log::machine::LogBuffer;
 use crate::parts::ram_map::machine::RamMapped;
+use crate::wear;
+use crate::wear::levelled::Levelled;
+use crate::wear::policy::WearScheme;
 use crate::{
     Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, Part, RecoverError, Scheme, Settings, Stack, Values,
+    Wear,
 };
 
 /// What the registry knows of a part without building it.
@@ -147,12 +151,13 @@ macro_rules! schemes {
         /// All schemes, in the order in which tables show them.
         pub const ENTRIES: &[Entry] = &[$(<$scheme as Scheme>::ENTRY),+];
 
-        /// Builds a stack for an erased device.
+        /// Builds a stack for an erased device. A wear policy that the layout names serves a stack that names none.
         pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Box<dyn Ftl<D>>, ConfigError> {
             let resolved = resolve(stack)?;
+            let layout = &resolved.with_wear(layout);
             let Chosen { entry, values, .. } = resolved.mapping();
             $(if entry.name == <$scheme as Scheme>::ENTRY.name {
-                return Ok(Box::new(<$scheme>::format(layout, values)?));
+                return Ok(levelled(Box::new(<$scheme>::format(layout, values)?), layout));
             })+
             unreachable!("entry() found {} in the same list", entry.name)
         }
@@ -164,13 +169,39 @@ macro_rules! schemes {
             media: &mut Media<D>,
         ) -> Result<Box<dyn Ftl<D>>, RecoverError> {
             let resolved = resolve(stack)?;
+            let layout = &resolved.with_wear(layout);
             let Chosen { entry, values, .. } = resolved.mapping();
             $(if entry.name == <$scheme as Scheme>::ENTRY.name {
                 return media.because(Cause::Recovery, |media| {
-                    Ok(Box::new(<$scheme>::recover(layout, values, media)?) as Box<dyn Ftl<D>>)
+                    Ok(levelled(Box::new(<$scheme>::recover(layout, values, media)?), layout))
                 });
             })+
             unreachable!("entry() found {} in the same list", entry.name)
+        }
+    };
+}
+
+/// A mapping whose blocks have the layout's wear policy, with what else that does.
+fn levelled<D: Device + 'static>(mapping: Box<dyn Ftl<D>>, layout: &Layout) -> Box<dyn Ftl<D>> {
+    if layout.wear.is_none() { mapping } else { Box::new(Levelled::new(mapping)) }
+}
+
+macro_rules! wear_policies {
+    ($($policy:ty),+ $(,)?) => {
+        /// All wear policies, in the order in which tables show them.
+        pub const WEAR_POLICIES: &[Entry] = &[$(<$policy as WearScheme>::ENTRY),+];
+
+        impl Resolved {
+            /// A layout with the wear policy that the stack names, if it names one.
+            fn with_wear(&self, layout: &Layout) -> Layout {
+                let mut layout = layout.clone();
+                if let Some(Chosen { entry, values, .. }) = self.part(PartKind::WearPolicy) {
+                    $(if entry.name == <$policy as WearScheme>::ENTRY.name {
+                        layout.wear = Wear::of::<$policy>(values.clone());
+                    })+
+                }
+                layout
+            }
         }
     };
 }
@@ -192,8 +223,10 @@ schemes![
     Bdb,
 ];
 
-/// All wear policies.
-pub const WEAR_POLICIES: &[Entry] = &[];
+#[rustfmt::skip]
+wear_policies![
+    wear::none::NoLevelling,
+];
 
 /// All buffers.
 pub const BUFFERS: &[Entry] = &[];
@@ -292,8 +325,26 @@ mod tests {
     }
 
     #[test]
+    fn every_wear_policy_tells_its_story_under_the_same_headings() {
+        for entry in WEAR_POLICIES {
+            let story = entry.story();
+            assert!(
+                story.starts_with(&format!("# {}: ", entry.name)),
+                "{}: the title begins with the name",
+                entry.name
+            );
+            let mut rest = story.as_str();
+            for heading in ["## Idea", "## Source", "## State", "## After a cut", "## Costs"] {
+                let found = rest.find(heading);
+                assert!(found.is_some(), "{}: the heading {heading:?} is missing or out of order", entry.name);
+                rest = &rest[found.unwrap_or(0)..];
+            }
+        }
+    }
+
+    #[test]
     fn every_parameter_has_a_default_within_its_range_and_a_meaning() {
-        for entry in ENTRIES {
+        for entry in ENTRIES.iter().chain(WEAR_POLICIES) {
             Values::check(entry.name, entry.parameters, &Settings::new()).expect("defaults are valid");
             for parameter in entry.parameters {
                 assert!(

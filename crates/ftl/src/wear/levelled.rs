@@ -1,0 +1,104 @@
+//! A mapping under a wear policy that moves blocks, or that keeps tables of its own.
+//!
+//! Which free block is taken the owner of blocks asks the policy itself. What is left is done here, once for all mappings: the policy is
+//! told what the host wrote, and may then name a block, which the mapping empties. One block at most for each request of the host,
+//! so levelling never goes on for ever; the host does not wait for it. A mapping without a policy is not wrapped.
+
+use flash::Pbn;
+
+use crate::parts::blocks::owner::Blocks;
+use crate::{
+    BrokenInvariant, Buffered, Device, Evacuated, Footprint, Foresight, Ftl, FtlError, Gauge, Later, Media, Nanos,
+    Request, Spares,
+};
+
+/// A mapping with a wear policy.
+pub struct Levelled<D: Device> {
+    mapping: Box<dyn Ftl<D>>,
+    tables: Vec<(&'static str, u64)>,
+    moves_blocks: bool,
+}
+
+impl<D: Device> Levelled<D> {
+    /// Has the policy of a mapping's blocks level their wear.
+    pub fn new(mut mapping: Box<dyn Ftl<D>>) -> Self {
+        let policy = mapping.owner().map(|blocks| blocks.policy().0);
+        let (tables, moves_blocks) =
+            policy.map_or_else(Default::default, |policy| (policy.tables(), policy.moves_blocks()));
+        Self { mapping, tables, moves_blocks }
+    }
+
+    /// Tells the policy what was written, and empties the block that it names, if it names one.
+    fn level(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        let named = self.mapping.owner().and_then(|blocks| {
+            let (policy, facts) = blocks.policy();
+            policy.wrote(request);
+            policy.next_move(&facts)
+        });
+        let Some(pbn) = named else { return Ok(()) };
+        let how = match media.detached(|media| self.mapping.evacuate(media, pbn)) {
+            // What the host wrote is written, and the next write says so.
+            Err(FtlError::ReadOnly { .. }) => Evacuated::Later(Later::ReadOnly),
+            how => how?,
+        };
+        if let Some(blocks) = self.mapping.owner() {
+            blocks.policy().0.moved(pbn, how);
+        }
+        Ok(())
+    }
+}
+
+impl<D: Device> Ftl<D> for Levelled<D> {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        self.mapping.read(media, request, out)
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.mapping.write(media, request, data)?;
+        if self.moves_blocks { self.level(media, request) } else { Ok(()) }
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        self.mapping.trim(media, request)
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.mapping.flush(media)
+    }
+
+    fn foresee(&self, request: &Request, foresight: Foresight) {
+        self.mapping.foresee(request, foresight);
+    }
+
+    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+        self.mapping.idle(media, budget)
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.mapping.evacuate(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        self.mapping.owner()
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.mapping.check(media)
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.tables.iter().fold(self.mapping.footprint(), |footprint, &(name, bytes)| footprint.with(name, bytes, 0))
+    }
+
+    fn spares(&self) -> Spares {
+        self.mapping.spares()
+    }
+
+    fn buffered(&self) -> Buffered {
+        self.mapping.buffered()
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        self.mapping.gauges()
+    }
+}
