@@ -226,6 +226,7 @@ schemes![
 #[rustfmt::skip]
 wear_policies![
     wear::none::NoLevelling,
+    wear::dynamic::Dynamic,
 ];
 
 /// All buffers.

@@ -1,6 +1,7 @@
 //! Wear policies, one file each: which free block is taken for what, and which block shall be emptied.
 
 pub mod choice;
+pub mod dynamic;
 pub mod levelled;
 pub mod none;
 pub mod policy;

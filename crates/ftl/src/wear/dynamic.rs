@@ -1,0 +1,91 @@
+//! # dynamic: the youngest free block first
+//!
+//! ## Idea
+//! Of the free blocks the one that was erased least often is taken next. So blocks that are erased at all stay close to each other in wear,
+//! however unevenly they come back. Cold blocks are left alone: they are not free, and so are not seen.
+//!
+//! ## Source
+//! Wang 2013 3.2.1 (dynamic wear levelling); the order of the free pool in its chapter 4.
+//!
+//! ## State
+//! RAM: the erase counts of all blocks, 4 B each. Where the mapping names the die, the choice is among that die's free blocks, else among
+//! those of the device. A page-mapped scheme runs on one or two free blocks a die; its `free_reserve` gives the policy more to choose from.
+//!
+//! ## After a cut
+//! Erase counts lie in the tags; nothing is lost.
+//!
+//! ## Costs
+//! No flash operations. A die takes the next block in order of wear, in O(log n) of its free ones; over the device, in O(n).
+
+use crate::wear::policy::{Order, WearPolicy, WearScheme};
+use crate::{Entry, Layout, Values};
+
+/// Takes the least worn free block.
+#[derive(Clone, Copy, Debug)]
+pub struct Dynamic {
+    blocks: u32,
+}
+
+impl WearScheme for Dynamic {
+    const ENTRY: Entry = Entry {
+        name: "dynamic",
+        family: "wear",
+        source: "Wang 2013 3.2.1",
+        parameters: &[],
+        header: include_str!("dynamic.rs"),
+    };
+
+    fn new(layout: &Layout, _values: &Values) -> Self {
+        Self { blocks: layout.geometry.blocks() }
+    }
+}
+
+impl WearPolicy for Dynamic {
+    fn order(&self) -> Order {
+        Order::LeastWorn
+    }
+
+    fn tables(&self) -> Vec<(&'static str, u64)> {
+        vec![("erase counts", 4 * u64::from(self.blocks))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flash::Pbn;
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+    use crate::mapping::testing::{device, layout};
+    use crate::parts::blocks::owner::Blocks;
+    use crate::wear::policy::{Ask, BlockFacts, Purpose};
+    use crate::{Spares, Wear};
+
+    const BLOCKS: u32 = 16;
+
+    /// Most minus fewest erases of blocks that are held for random times, half of them at a time.
+    fn spread(wear: Wear) -> u32 {
+        let (mut media, mut layout) = (device(BLOCKS, 4), layout(BLOCKS, 4, 8));
+        layout.wear = wear;
+        let mut blocks = Blocks::new(&layout, Spares { total: 1, used: 0 });
+        let mut dice = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut held = Vec::new();
+        for _ in 0..8_000 {
+            held.push(blocks.take(Ask::for_(Purpose::Data)).expect("half are free"));
+            if held.len() == BLOCKS as usize / 2 {
+                let back = held.swap_remove((dice.next_u64() % u64::from(BLOCKS / 2)) as usize);
+                blocks.give_back(&mut media, back).expect("erased");
+            }
+        }
+        let (_, facts) = blocks.policy();
+        let erases = || (0..BLOCKS).map(Pbn::new).map(|pbn| facts.erases(pbn));
+        erases().max().unwrap_or(0) - erases().min().unwrap_or(0)
+    }
+
+    #[test]
+    fn erases_stay_closer_together_than_first_freed_first_taken() {
+        let (none, dynamic) = (spread(Wear::default()), spread(Wear::of::<Dynamic>(Values::none())));
+        assert!(dynamic * 2 < none, "{dynamic} against {none}");
+    }
+}
