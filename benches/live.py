@@ -76,10 +76,10 @@ def served(image: Path, latency: str) -> Iterator[str]:
 JOB = ("--name=job", "--ioengine=nbd", f"--size={SIZE}")
 
 
-def fio(uri: str, rw: str, depth: int, seconds: float) -> dict[str, Any]:
+def fio(uri: str, rw: str, depth: int, seconds: float, *more: str) -> dict[str, Any]:
     """What fio says of its reads, or of its writes."""
     load = (f"--rw={rw}", "--bs=4k", f"--iodepth={depth}", "--time_based", f"--runtime={seconds}", "--norandommap")
-    command = ["fio", *JOB, f"--uri={uri}", *load, "--randseed=5", "--lat_percentiles=1", "--output-format=json"]
+    command = ["fio", *JOB, f"--uri={uri}", *load, *more, "--randseed=5", "--lat_percentiles=1", "--output-format=json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     (job,) = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
     side: dict[str, Any] = job["write" if "write" in rw else "read"]
