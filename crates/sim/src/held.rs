@@ -2,6 +2,7 @@
 //!
 //! One bit a logical page, and only where a read can find nothing: a device that was filled and is never trimmed holds every page.
 
+use flash::Lpn;
 use trace::Op;
 
 use crate::paging::{Extent, PageRequest};
@@ -24,8 +25,7 @@ impl HeldPages {
         match request.op {
             Op::Read => self.empty_reads += pages(&request.extents).filter(|&lpn| !self.holds(lpn)).count() as u64,
             Op::Write => {
-                let (first, last) = request.partial_pages();
-                let rests = [first, last].into_iter().flatten().map(|extent| extent.lpn.get());
+                let rests = request.partial_pages().map(Lpn::get);
                 self.empty_reads += rests.filter(|&lpn| !self.holds(lpn)).count() as u64;
                 pages(&request.extents).for_each(|lpn| self.bits[lpn as usize / 64] |= 1 << (lpn % 64));
             }
@@ -56,7 +56,6 @@ fn pages(extents: &[Extent]) -> impl Iterator<Item = u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flash::Lpn;
 
     fn request(op: Op, lpn: u32, pages: u32) -> PageRequest {
         PageRequest { op, extents: vec![Extent { lpn: Lpn::new(lpn), pages }], ..PageRequest::new() }

@@ -17,6 +17,7 @@ use trace::Op;
 
 use crate::error::Fault;
 use crate::paging::{Extent, PageRequest};
+use crate::span::read_rest;
 
 /// Who knows what pages should hold.
 pub(crate) trait Witness<D> {
@@ -123,10 +124,8 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
             Op::Read => media.together(request.extents.iter().map(of), |media, extent| server.read(media, &extent))?,
             Op::Write => {
                 if request.partial_first || request.partial_last {
-                    media.because(Cause::ReadModifyWrite, |media| {
-                        let (first, last) = request.partial_pages();
-                        let partial = first.into_iter().chain(last).map(|page| of(&page));
-                        media.together(partial, |media, page| server.read(media, &page))
+                    read_rest(media, request.partial_pages(), |media, lpn| {
+                        server.read(media, &of(&Extent { lpn, pages: 1 }))
                     })?;
                 }
                 media.together(request.extents.iter().map(of), |media, extent| server.write(media, &extent))?;

@@ -32,6 +32,7 @@ mod preset;
 mod pricing;
 mod result;
 mod run;
+pub mod span;
 pub mod study;
 mod survey;
 mod timeline;

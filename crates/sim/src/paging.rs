@@ -1,7 +1,6 @@
-//! From a record's bytes to pages of the device: splitting, partial pages, trims and addresses beyond the device.
+//! From a record's pages (`span.rs`) to pages of the device.
 //!
-//! A write that covers a page only in part asks for its rest, so its first and last page may be *partial*. A trim forgets
-//! only pages that it covers whole. A read takes every page that it touches. What a record's addresses mean on this device
+//! What a record's addresses mean on this device
 //! is the user's choice: taken as they are, modulo the capacity, or page by page in order of first touch. The last can tear
 //! a request into several runs of neighbouring pages, its *extents*; so can the wrap at the end of the device.
 
@@ -14,6 +13,7 @@ use trace::{Op, Record};
 
 use crate::SimError;
 use crate::memory::Limit;
+use crate::span::PageSpan;
 
 /// Where the addresses of a workload lie on the device.
 #[derive(Clone, Debug)]
@@ -62,29 +62,13 @@ pub(crate) struct Extent {
     pub(crate) pages: u32,
 }
 
-/// Page numbers of a workload, before they are placed on a device: `first..end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PageSpan {
-    pub(crate) first: u64,
-    pub(crate) end: u64,
-}
-
-impl PageSpan {
-    /// The pages that a record concerns: those it touches, or for a trim those it covers whole.
-    pub(crate) fn of(record: &Record, page_bytes: u64) -> Self {
-        match record.op {
-            Op::Read | Op::Write => Self { first: record.offset / page_bytes, end: record.end().div_ceil(page_bytes) },
-            Op::Trim => {
-                let first = record.offset.div_ceil(page_bytes);
-                Self { first, end: (record.end() / page_bytes).max(first) }
-            }
-            Op::Flush => Self { first: 0, end: 0 },
-        }
-    }
-
-    /// How many there are.
-    pub(crate) fn pages(self) -> u64 {
-        self.end - self.first
+/// The pages that a record concerns, before they are placed on a device: those it touches, or for a trim those it covers whole.
+pub(crate) fn span_of(record: &Record, page_bytes: u64) -> PageSpan {
+    let length = u64::from(record.length);
+    match record.op {
+        Op::Read | Op::Write => PageSpan::touched(record.offset, length, page_bytes),
+        Op::Trim => PageSpan::whole(record.offset, length, page_bytes),
+        Op::Flush => PageSpan::none(page_bytes),
     }
 }
 
@@ -117,12 +101,10 @@ impl PageRequest {
     }
 
     /// The pages that a write covers in part: its first and its last, where they are.
-    pub(crate) fn partial_pages(&self) -> (Option<Extent>, Option<Extent>) {
+    pub(crate) fn partial_pages(&self) -> impl Iterator<Item = Lpn> + use<> {
         let first = self.extents.first().filter(|_| self.partial_first).map(|extent| extent.lpn);
         let last = self.extents.last().filter(|_| self.partial_last);
-        let last = last.map(|extent| Lpn::new(extent.lpn.get() + extent.pages - 1));
-        let page = |lpn| Extent { lpn, pages: 1 };
-        (first.map(page), last.map(page))
+        first.into_iter().chain(last.map(|extent| Lpn::new(extent.lpn.get() + extent.pages - 1)))
     }
 
     /// Its pages, over all extents.
@@ -146,16 +128,15 @@ impl Pager {
 
     /// Splits a record. Fails when it does not fit the device, which a survey of the same workload has ruled out.
     pub(crate) fn split(&self, record: &Record, into: &mut PageRequest) -> Result<(), SimError> {
-        let span = PageSpan::of(record, self.page_bytes);
+        let span = span_of(record, self.page_bytes);
         into.op = record.op;
         into.bytes = record.length;
         let trace::Hint { stream, temperature, file_type } = record.hint;
         into.hint = Hint { stream, temperature, file_type };
         into.extents.clear();
         let write = record.op == Op::Write;
-        into.partial_first = write
-            && (!record.offset.is_multiple_of(self.page_bytes) || record.end() < (span.first + 1) * self.page_bytes);
-        into.partial_last = write && span.pages() > 1 && !record.end().is_multiple_of(self.page_bytes);
+        into.partial_first = write && span.is_first_partial();
+        into.partial_last = write && span.is_last_partial();
         if span.pages() > 0 { self.place(span, &mut into.extents) } else { Ok(()) }
     }
 
@@ -254,7 +235,7 @@ mod tests {
     fn dense_numbers_follow_the_first_touch_and_tear_requests() {
         let mut touched = FirstTouch::default();
         for (offset, length) in [(1 << 40, 8192), (5 * 4096, 4096), ((1 << 40) - 4096, 16_384)] {
-            let span = PageSpan::of(&record(Op::Write, offset, length), 4096);
+            let span = span_of(&record(Op::Write, offset, length), 4096);
             touched.touch(span, Limit::of(None)).expect("few");
         }
         assert_eq!(touched.len(), 5);

@@ -10,7 +10,7 @@ use trace::{Op, Record};
 
 use crate::SimError;
 use crate::memory::Limit;
-use crate::paging::{FirstTouch, PageSpan};
+use crate::paging::{FirstTouch, span_of};
 use crate::result::WorkloadFacts;
 
 /// What a survey found.
@@ -54,7 +54,7 @@ impl Written {
     }
 
     fn add(&mut self, record: &Record, page_bytes: u64) {
-        let span = PageSpan::of(record, page_bytes);
+        let span = span_of(record, page_bytes);
         match record.op {
             Op::Read => self.read(span.first..span.end),
             Op::Write => {
@@ -110,7 +110,7 @@ impl Surveyor {
     }
 
     pub(crate) fn add(&mut self, record: &Record) -> Result<(), SimError> {
-        let span = PageSpan::of(record, self.page_bytes);
+        let span = span_of(record, self.page_bytes);
         self.facts.requests += 1;
         self.facts.duration_ns = record.time_ns;
         if let Some(written) = &mut self.written {

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use flash::Lpn;
-use ftl::{Cause, Hint, Request};
+use ftl::{Hint, Nanos, Request};
+use sim::span::{PageSpan, read_rest};
 
 use super::{Drive, DriveError};
 
@@ -10,22 +11,16 @@ impl Drive {
     /// Reads bytes that lie on the device: pieces in order, an empty one for a whole page of nothing.
     pub fn read(&mut self, offset: u64, length: u32) -> Result<Vec<Piece>, DriveError> {
         self.counts.bytes_read += u64::from(length);
-        let span = self.span(offset, length);
-        if span.pages == 0 {
+        let span = self.touched(offset, u64::from(length));
+        if span.pages() == 0 {
             return Ok(Vec::new());
         }
-        let pages = self.read_pages(span.first, span.pages)?;
-        let mut pieces = Vec::with_capacity(pages.len());
-        let last = pages.len() - 1;
-        for (i, page) in pages.into_iter().enumerate() {
-            let from = if i == 0 { span.head } else { 0 };
-            let until = if i == last { span.tail } else { self.page_bytes };
-            pieces.push(if page.is_empty() {
-                Piece::Zeros(until - from)
-            } else {
-                Piece::Data(page.slice(from..until))
-            });
-        }
+        let pages = self.read_pages(span.first as u32, span.pages() as u32)?;
+        let piece = |(i, page): (u64, Bytes)| match span.covered(i) {
+            covered if page.is_empty() => Piece::Zeros(covered.len()),
+            covered => Piece::Data(page.slice(covered)),
+        };
+        let pieces = (0..).zip(pages).map(piece).collect();
         Ok(pieces)
     }
 
@@ -36,27 +31,19 @@ impl Drive {
 
     /// The same, with what the host says of the data.
     pub fn write_hinted(&mut self, offset: u64, data: &Bytes, hint: Hint) -> Result<(), DriveError> {
-        let span = self.span(offset, data.len() as u32);
+        let span = self.touched(offset, data.len() as u64);
         self.counts.bytes_written += data.len() as u64;
-        self.counts.pages_written += u64::from(span.pages);
-        if span.pages == 0 {
+        self.counts.pages_written += span.pages();
+        if span.pages() == 0 {
             return Ok(());
         }
-        let mut pages = Vec::with_capacity(span.pages as usize);
-        for i in 0..span.pages as usize {
-            // The data begin in the middle of the first page.
-            let (from, begin) = if i == 0 { (span.head, 0) } else { (0, i * self.page_bytes - span.head) };
-            let covered = data.slice(begin..(begin + self.page_bytes - from).min(data.len()));
-            if covered.len() == self.page_bytes {
-                pages.push(covered);
-            } else {
-                pages.push(self.complete(span.first + i as u32, from, &covered)?);
-            }
-        }
+        let mut pages: Vec<_> = (0..span.pages()).map(|i| data.slice(span.bytes_of(i))).collect();
+        self.complete(&span, &mut pages)?;
+        let first = span.first as u32;
         let (media, ftl) = self.parts();
-        let request = Request { arrival: media.now(), hint, ..Request::new(Lpn::new(span.first), span.pages) };
+        let request = Request { hint, ..request(media.now(), first, pages.len() as u32) };
         ftl.write(media, &request, &pages)?;
-        self.mark(span.first, span.pages, true);
+        self.mark(first, pages.len() as u32, true);
         Ok(())
     }
 
@@ -110,29 +97,35 @@ impl Drive {
     fn read_pages(&mut self, first: u32, pages: u32) -> Result<Vec<Bytes>, DriveError> {
         let mut out = vec![Bytes::new(); pages as usize];
         let (media, ftl) = self.parts();
-        ftl.read(media, &Request { arrival: media.now(), ..Request::new(Lpn::new(first), pages) }, &mut out)?;
+        ftl.read(media, &request(media.now(), first, pages), &mut out)?;
         for (lpn, _) in (first..).zip(&out).filter(|(_, page)| page.is_empty()) {
             self.may_hold[lpn as usize / 64] &= !(1 << (lpn % 64));
         }
         Ok(out)
     }
 
-    /// A page that is to hold `covered` from a byte on, and for the rest what it holds now.
-    fn complete(&mut self, lpn: u32, from: usize, covered: &[u8]) -> Result<Bytes, DriveError> {
-        let mut old = [Bytes::new()];
+    /// Completes the pages that a write covers in part by what they hold now.
+    fn complete(&mut self, span: &PageSpan, pages: &mut [Bytes]) -> Result<(), DriveError> {
+        let last = pages.len() - 1;
+        let partial = [(0, span.is_first_partial()), (last, span.is_last_partial())];
+        let partial = partial.into_iter().filter(|&(_, is_partial)| is_partial).map(|(i, _)| i);
+        let (page_bytes, first) = (self.page_bytes, span.first as u32);
         let (media, ftl) = self.parts();
-        let request = Request { arrival: media.now(), ..Request::new(Lpn::new(lpn), 1) };
-        media.because(Cause::ReadModifyWrite, |media| ftl.read(media, &request, &mut old))?;
-        let [old] = old;
-        let mut page = if old.is_empty() { vec![0; self.page_bytes] } else { old.to_vec() };
-        page[from..from + covered.len()].copy_from_slice(covered);
-        Ok(page.into())
+        read_rest(media, partial, |media, i| {
+            let mut old = [Bytes::new()];
+            ftl.read(media, &request(media.now(), first + i as u32, 1), &mut old)?;
+            let [old] = old;
+            let mut page = if old.is_empty() { vec![0; page_bytes] } else { old.to_vec() };
+            page[span.covered(i as u64)].copy_from_slice(&pages[i]);
+            pages[i] = page.into();
+            Ok(())
+        })
     }
 
     fn trim_pages(&mut self, first: u32, pages: u32) -> Result<(), DriveError> {
         if pages > 0 {
             let (media, ftl) = self.parts();
-            ftl.trim(media, &Request { arrival: media.now(), ..Request::new(Lpn::new(first), pages) })?;
+            ftl.trim(media, &request(media.now(), first, pages))?;
             self.mark(first, pages, false);
         }
         Ok(())
@@ -142,27 +135,14 @@ impl Drive {
         if length <= self.page_bytes { self.zeros.slice(..length) } else { vec![0; length].into() }
     }
 
-    fn span(&self, offset: u64, length: u32) -> PageSpan {
-        let page_bytes = self.page_bytes as u64;
-        if length == 0 {
-            return PageSpan { first: 0, pages: 0, head: 0, tail: 0 };
-        }
-        let last = offset + u64::from(length) - 1;
-        let (first, last_page) = (offset / page_bytes, last / page_bytes);
-        PageSpan {
-            first: first as u32,
-            pages: (last_page - first + 1) as u32,
-            head: (offset % page_bytes) as usize,
-            tail: (last % page_bytes) as usize + 1,
-        }
+    fn touched(&self, offset: u64, length: u64) -> PageSpan {
+        PageSpan::touched(offset, length, self.page_bytes as u64)
     }
 
     /// First page and number of the pages that lie whole in a range.
     fn whole_pages(&self, offset: u64, length: u32) -> (u32, u32) {
-        let page_bytes = self.page_bytes as u64;
-        let first = offset.div_ceil(page_bytes);
-        let end = (offset + u64::from(length)) / page_bytes;
-        (first as u32, end.saturating_sub(first) as u32)
+        let span = PageSpan::whole(offset, u64::from(length), self.page_bytes as u64);
+        (span.first as u32, span.pages() as u32)
     }
 
     fn may_hold(&self, lpn: u32) -> bool {
@@ -215,12 +195,6 @@ impl Piece {
     }
 }
 
-/// Pages that a byte range touches.
-struct PageSpan {
-    first: u32,
-    pages: u32,
-    /// Where the range begins in its first page.
-    head: usize,
-    /// Where it ends in its last page.
-    tail: usize,
+fn request(arrival: Nanos, first: u32, pages: u32) -> Request {
+    Request { arrival, ..Request::new(Lpn::new(first), pages) }
 }
