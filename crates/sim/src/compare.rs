@@ -11,12 +11,13 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::control::{Control, Order};
+use crate::early::{Halt, Unready};
 use crate::error::{Fault, FtlBug, SimError, Stage};
-use crate::experiment::{Experiment, Plan, Unready};
+use crate::experiment::{Experiment, Plan};
 use crate::log::Log;
 use crate::precondition::effort;
 use crate::result::{Results, RunResult, WorkloadFacts};
-use crate::run::{Halt, run};
+use crate::run::run;
 use crate::study::{Precondition, Study};
 
 /// Version of ftlkit, as results carry it.

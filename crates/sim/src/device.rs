@@ -8,8 +8,8 @@
 //! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span is counted in pages of
 //! this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
-use flash::{ChipOptions, Geometry, PastEndurance, Pbn, Shape};
-use ftl::{Layout, Wear};
+use flash::{Chip, ChipOptions, Geometry, PastEndurance, Pbn, Shape};
+use ftl::{Layout, Timed, Wear};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use trace::generate::seed;
@@ -24,6 +24,9 @@ const SMALLEST_AUTO_BLOCKS: u64 = 128;
 
 /// The most dies whose timelines one run keeps: 256 times those of today's largest drives.
 const MAX_DIES: u64 = 65_536;
+
+/// A chip with prices.
+pub(crate) type Simulated<S> = Timed<Chip<S>, Pricing>;
 
 /// A checked device.
 #[derive(Clone, Debug)]

@@ -10,16 +10,15 @@ use std::sync::atomic::AtomicUsize;
 use flash::Lean;
 use ftl::registry::{self, Resolved};
 use ftl::{ConfigError, PartKind, Stack};
-use trace::TraceError;
 use trace::units::Bytes;
 
-use crate::control::{Control, Order, Stopped};
-use crate::device::{Device, Draft};
+use crate::control::{Control, Order};
+use crate::device::{Device, Draft, Simulated};
+use crate::early::Unready;
 use crate::memory::Limit;
 use crate::paging::{Pager, Placement};
 use crate::precondition::choose;
 use crate::result::{DeviceFacts, PreconditionChosen};
-use crate::run::Simulated;
 use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Study};
 use crate::survey::Survey;
 use crate::watch::Wishes;
@@ -77,33 +76,6 @@ impl Plan {
             part.settings.iter().map(move |(key, value)| (name(key), value.clone()))
         });
         parts.collect()
-    }
-}
-
-/// Why there is no experiment.
-#[derive(Debug)]
-pub(crate) enum Unready {
-    /// It was asked to stop.
-    Stopped,
-    /// The workload or the study is at fault.
-    Input(SimError),
-}
-
-impl From<Stopped> for Unready {
-    fn from(_: Stopped) -> Self {
-        Self::Stopped
-    }
-}
-
-impl From<TraceError> for Unready {
-    fn from(error: TraceError) -> Self {
-        Self::Input(error.into())
-    }
-}
-
-impl From<SimError> for Unready {
-    fn from(error: SimError) -> Self {
-        Self::Input(error)
     }
 }
 

@@ -15,6 +15,7 @@ mod classes;
 mod compare;
 mod control;
 mod device;
+mod early;
 mod error;
 mod experiment;
 mod gaps;

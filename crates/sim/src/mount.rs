@@ -10,12 +10,12 @@ use flash::{Flash, Store};
 use ftl::{Media, Op, RecoverError, registry};
 
 use crate::SimError;
-use crate::device::Device;
+use crate::device::{Device, Simulated};
+use crate::early::Halt;
 use crate::error::{Fault, Stage};
 use crate::experiment::Plan;
 use crate::host::{Host, Witness};
 use crate::result::MountFacts;
-use crate::run::{Halt, Simulated};
 
 /// Cuts the power of a device and mounts it with idle resources; returns the host that uses it from there on.
 pub(crate) fn mount<S: Store + 'static, W: Witness<S::Data>>(

@@ -20,11 +20,11 @@ use trace::generate::seed;
 
 use crate::ahead::ANNOUNCED;
 use crate::control::Reporter;
+use crate::early::Halt;
 use crate::error::Stage;
 use crate::host::{Host, Witness};
 use crate::paging::Extent;
 use crate::result::{PreconditionChosen, PreconditionFacts};
-use crate::run::Halt;
 use crate::study::Precondition;
 use crate::survey::Unwritten;
 

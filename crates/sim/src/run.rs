@@ -23,7 +23,9 @@ use ftl::{Cause, Media, Nanos, Note, Op, Spares, Tally, Timed, registry};
 use trace::Op as HostOp;
 
 use crate::ahead::Ahead;
-use crate::control::{Reporter, Stopped};
+use crate::control::Reporter;
+use crate::device::Simulated;
+use crate::early::Halt;
 use crate::error::{Fault, Stage};
 use crate::experiment::{Experiment, Plan};
 use crate::held::HeldPages;
@@ -47,32 +49,6 @@ use crate::{Pricing, SimError};
 const REPORT_EVERY: u64 = 1024;
 /// Pages that are read back at once.
 const READ_BACK_PAGES: u32 = 64;
-
-/// Why a run ended early.
-#[derive(Debug)]
-pub(crate) enum Halt {
-    /// It was asked to stop.
-    Stopped,
-    /// The workload or the study is at fault.
-    Input(SimError),
-    /// The translation layer failed, and where.
-    Fault(Stage, Fault),
-}
-
-impl From<Stopped> for Halt {
-    fn from(_: Stopped) -> Self {
-        Self::Stopped
-    }
-}
-
-impl From<SimError> for Halt {
-    fn from(error: SimError) -> Self {
-        Self::Input(error)
-    }
-}
-
-/// A chip with prices.
-pub(crate) type Simulated<S> = Timed<Chip<S>, Pricing>;
 
 /// Runs one translation layer of an experiment. `preparing` and `measuring` are told how far it is.
 pub(crate) fn run(

@@ -13,7 +13,7 @@ use trace::{DeviceChoice, Facts, FlatRecords, FlatTrace, OpenOptions, Record};
 
 use crate::SimError;
 use crate::control::Reporter;
-use crate::experiment::Unready;
+use crate::early::Unready;
 use crate::memory::Limit;
 use crate::paging::{PageRequest, Pager};
 use crate::result::{ReadAs, WorkloadFacts};

@@ -60,6 +60,7 @@ fn what_the_text_may_not_say_is_refused_by_name() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of what is refused, and three lines that go through it")]
 fn impossible_values_are_refused_with_key_value_and_limit() {
     let mixed = |part: &str| format!("pattern = {{ mixed = [{{ pattern = 'uniform' }}, {{ {part} }}] }}");
     for (toml, expected) in [

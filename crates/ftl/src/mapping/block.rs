@@ -58,6 +58,9 @@ use crate::{
     Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
+/// Neighbouring pages of a logical block: the first one's offset, and what they are to hold.
+type Run<'a, D> = (u32, &'a [<D as flash::Flash>::Data]);
+
 /// Pure block-level mapping.
 pub struct Block {
     data: DataBlocks,
@@ -110,10 +113,8 @@ impl Scheme for Block {
 impl<D: Device> Ftl<D> for Block {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
-            out[i] = match self.data.newest(lpn) {
-                Some(ppn) => media.read(ppn)?.data,
-                None => D::Data::default(),
-            };
+            let page = self.data.newest(lpn).map(|ppn| media.read(ppn)).transpose()?;
+            out[i] = page.map_or_else(D::Data::default, |page| page.data);
             Ok(())
         })
     }
@@ -121,7 +122,7 @@ impl<D: Device> Ftl<D> for Block {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.blocks.spares().admit()?;
         media.together(request.block_runs(self.data.geometry()), |media, run| {
-            self.write_run(media, run.lbn, run.first, &data[run.position..run.position + run.pages as usize])
+            self.write_run(media, run.lbn, (run.first, &data[run.position..run.position + run.pages as usize]))
         })
     }
 
@@ -196,27 +197,17 @@ impl Block {
         self.data.retire(media, &mut self.blocks, pbn)
     }
 
-    fn write_run<D: Device>(
-        &mut self,
-        media: &mut Media<D>,
-        lbn: Lbn,
-        first: u32,
-        data: &[D::Data],
-    ) -> Result<(), FtlError> {
+    fn write_run<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, run: Run<'_, D>) -> Result<(), FtlError> {
         match self.data.block(lbn) {
             None => {
                 let pbn = self.blocks.take_or_stop(Ask::of(Purpose::Data, lbn), "a new logical block")?;
                 self.data.remap(lbn, Some(pbn));
-                self.append(media, pbn, lbn, first, data)
+                self.append(media, (pbn, lbn), run)
             }
-            Some(pbn)
-                if (first..first + data.len() as u32).all(|offset| self.data.fits_in_place(media, pbn, offset)) =>
-            {
-                self.append(media, pbn, lbn, first, data)
+            Some(pbn) if (run.0..).zip(run.1).all(|(offset, _)| self.data.fits_in_place(media, pbn, offset)) => {
+                self.append(media, (pbn, lbn), run)
             }
-            Some(old) => {
-                media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, (first, data), Cause::Merge))
-            }
+            Some(old) => media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, run, Cause::Merge)),
         }
     }
 
@@ -238,10 +229,8 @@ impl Block {
     fn append<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        mut home: Pbn,
-        lbn: Lbn,
-        first: u32,
-        data: &[D::Data],
+        (mut home, lbn): (Pbn, Lbn),
+        (first, data): Run<'_, D>,
     ) -> Result<(), FtlError> {
         for (offset, datum) in (first..).zip(data) {
             let lpn = self.data.geometry().logical_page(lbn, offset);
@@ -265,7 +254,7 @@ impl Block {
         media: &mut Media<D>,
         old: Pbn,
         lbn: Lbn,
-        (first, data): (u32, &[D::Data]),
+        (first, data): Run<'_, D>,
         copying: Cause,
     ) -> Result<(), FtlError> {
         media.note(Note::FullMerge);

@@ -54,7 +54,7 @@
 //! ## Costs
 //! Inside a superblock as page mapping: at a utilisation of N / (N + K), without cache misses.
 
-use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role, Tag};
+use flash::{Geometry, Lpn, Pbn, Ppn, Role, Tag};
 
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::blocks::superblocks::{Step, Stream, Superblocks};
@@ -90,24 +90,14 @@ impl Scheme for Superblock {
         parameters: &[
             LOG_SPACE,
             LOG_BLOCKS,
-            integer(
-                "n",
-                1,
-                "8",
-                "Logical blocks of a superblock; more share their free pages better and need larger maps.",
-            ),
+            integer("n", 1, "8", "Logical blocks of a superblock; more share free pages better and need larger maps."),
             integer(
                 "k",
                 1,
                 "2",
                 "Blocks that a superblock may have beyond n; more makes collections cheaper and leaves less to others.",
             ),
-            integer(
-                "map_cache",
-                1,
-                "64",
-                "Parts of the map in RAM, one for each logical block; a miss reads two spare areas.",
-            ),
+            integer("map_cache", 1, "64", "Map parts in RAM, each of a logical block; a miss reads two spare areas."),
         ],
         header: include_str!("superblock.rs"),
     };
@@ -127,7 +117,7 @@ impl Scheme for Superblock {
         let scanned = Scanned::of(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
-        let owned = |&(ppn, tag): &(Ppn, Tag)| (ppn, superblock.superblock(Lpn::new(tag.logical)).0);
+        let owned = |&(ppn, tag): &(Ppn, Tag)| (ppn, superblock.superblocks.of_page(Lpn::new(tag.logical)).0);
         let pages: Vec<_> = kept.pages.iter().map(owned).collect();
         superblock.superblocks.adopt(media, &mut superblock.blocks, layout, pages)?;
         superblock.table.adopt(&kept, &newest);
@@ -144,10 +134,8 @@ impl<D: Device> Ftl<D> for Superblock {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             self.look_up(media, lpn)?;
-            out[i] = self
-                .table
-                .get(lpn)
-                .map_or_else(|| Ok(D::Data::default()), |ppn| media.read(ppn).map(|page| page.data))?;
+            let page = self.table.get(lpn).map(|ppn| media.read(ppn)).transpose()?;
+            out[i] = page.map_or_else(D::Data::default, |page| page.data);
             Ok(())
         })
     }
@@ -189,12 +177,11 @@ impl<D: Device> Ftl<D> for Superblock {
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        let mut mapped = 0;
+        let mapped = self.table.iter().count() as u64;
         for (lpn, ppn) in self.table.iter() {
-            let is_ours = self.superblocks.owner(self.geometry.block_of(ppn)) == self.superblock(lpn).0;
+            let is_ours = self.superblocks.owner(self.geometry.block_of(ppn)) == self.superblocks.of_page(lpn).0;
             let holds = is_ours && self.superblocks.is_valid(ppn) && media.device().peek(ppn) == Some(lpn.get());
             BrokenInvariant::unless(holds, "I1", || format!("{lpn} maps to {ppn}, which is invalid or not its own"))?;
-            mapped += 1;
         }
         let (valid, trims) = (self.superblocks.valid_pages(), self.table.trims.pages().count() as u64);
         BrokenInvariant::unless(mapped + trims == valid, "I2", || {
@@ -218,19 +205,14 @@ impl<D: Device> Ftl<D> for Superblock {
 }
 
 impl Superblock {
-    fn superblock(&self, lpn: Lpn) -> (u32, Lbn) {
-        let (lbn, _) = self.geometry.split_logical(lpn);
-        (self.superblocks.of(lbn), lbn)
-    }
-
     /// Has the part of the map with a page's entry in RAM.
     fn look_up<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
-        let (superblock, lbn) = self.superblock(lpn);
+        let (superblock, lbn) = self.superblocks.of_page(lpn);
         self.map.look_up(media, superblock, lbn)
     }
 
     fn programmed(&mut self, lpn: Lpn, ppn: Ppn) {
-        let (superblock, lbn) = self.superblock(lpn);
+        let (superblock, lbn) = self.superblocks.of_page(lpn);
         self.map.programmed(superblock, lbn, ppn);
     }
 
@@ -242,8 +224,7 @@ impl Superblock {
         content: &Content<D::Data>,
     ) -> Result<Ppn, FtlError> {
         self.blocks.spares().admit()?;
-        let lpn = Lpn::new(label.logical);
-        let (superblock, _) = self.superblock(lpn);
+        let (superblock, _) = self.superblocks.of_page(Lpn::new(label.logical));
         let to = loop {
             self.empty_failing(media)?;
             if let Step::Collect(victim) = self.superblocks.prepare(&mut self.blocks, superblock)? {
@@ -256,7 +237,7 @@ impl Superblock {
             }
         };
         self.superblocks.written(superblock);
-        self.programmed(lpn, to);
+        self.programmed(Lpn::new(label.logical), to);
         Ok(to)
     }
 
@@ -308,7 +289,7 @@ impl Superblock {
 
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages of one superblock.
     fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        for (first, extent) in self.table.pending_runs_within(|lpn| self.superblock(lpn).0) {
+        for (first, extent) in self.table.pending_runs_within(|lpn| self.superblocks.of_page(lpn).0) {
             let to = self.place(media, Trims::label(first, extent), &Content::New(D::Data::default()))?;
             for page in self.table.trims.wrote(first, extent, to, media.last_version()) {
                 self.superblocks.release(page);

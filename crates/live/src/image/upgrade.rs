@@ -76,6 +76,19 @@ pub fn upgrade(from: &Path, to: Option<&Path>, accept_damage: bool) -> Result<Up
     Ok(Upgraded { image, description, pages, findings: converted.findings })
 }
 
+/// Refuses an image whose end is missing; without data nothing is left to convert, even if damage is accepted.
+fn refuse_truncated(file: &File, path: &Path, places: &OldPlaces, accept_damage: bool) -> Result<(), LiveError> {
+    let length = file.metadata().map_err(|error| LiveError::file("read", path, &error))?.len();
+    if length < places.data || (length < places.end && !accept_damage) {
+        return Err(LiveError::user(format!(
+            "{} is truncated: its last {} bytes are missing. Restore it from a copy, or convert what is left with --accept-damage",
+            path.display(),
+            places.end - length
+        )));
+    }
+    Ok(())
+}
+
 /// An image of version 1, in terms of this one.
 #[derive(Debug)]
 struct Old {
@@ -98,14 +111,7 @@ impl Old {
     ) -> Result<Self, LiveError> {
         let places = OldPlaces::of(&geometry);
         let cannot_read = |error| LiveError::file("read", path, &error);
-        let length = file.metadata().map_err(cannot_read)?.len();
-        if length < places.data || (length < places.end && !accept_damage) {
-            return Err(LiveError::user(format!(
-                "{} is truncated: its last {} bytes are missing. Restore it from a copy, or convert what is left with --accept-damage",
-                path.display(),
-                places.end - length
-            )));
-        }
+        refuse_truncated(&file, path, &places, accept_damage)?;
         let life = old::life(&file, &places);
         let mut findings = Vec::new();
         if life.is_none() {

@@ -5,14 +5,12 @@
 //! the client is to blame its time is limited.
 
 use std::io::{self, BufRead, BufReader, IoSlice, Read, Write};
-use std::net::Shutdown;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
 
+use super::client::Connection;
 use super::line::Line;
-use super::outbox::{Outbox, Outgoing};
 use super::shared::{Place, Shared};
 use super::socket::Socket;
 use super::task::{Request, Task};
@@ -23,54 +21,6 @@ const READ_AHEAD_BYTES: usize = 256 << 10;
 /// Buffers that the operating system takes at once.
 const MOST_SLICES: usize = 1024;
 
-/// What the engine and the server know of a connection.
-#[derive(Debug)]
-pub(crate) struct Connection {
-    pub(crate) outbox: Outbox,
-    is_gone: AtomicBool,
-    line: Line,
-}
-
-impl Connection {
-    /// Sends the client away, whatever is under way.
-    pub(crate) fn close(&self) {
-        self.is_gone.store(true, Ordering::SeqCst);
-        self.outbox.close();
-        self.line.shutdown(Shutdown::Both);
-    }
-
-    /// Whether the client is gone or was sent away. What it asked for before is not to be done any more: after a power cut it
-    /// would come as from nowhere.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.is_gone.load(Ordering::SeqCst)
-    }
-
-    /// Takes no more requests; replies still leave.
-    pub(crate) fn stop_reading(&self) {
-        self.line.shutdown(Shutdown::Read);
-    }
-
-    /// Replies are ready: they are sent at once, if that takes no time, or left to the writer.
-    pub(crate) fn deliver(&self, replies: Vec<Outgoing>) {
-        let Some(mut parcel) = self.outbox.deliver(replies) else { return };
-        let slices: Vec<_> = parcel.buffers.iter().map(|buffer| IoSlice::new(buffer)).collect();
-        // An error is the writer's to find again.
-        let sent = self.line.send_at_once(&slices).unwrap_or(0);
-        parcel.advance(sent);
-        if parcel.buffers.is_empty() {
-            self.outbox.sent(&parcel);
-        } else {
-            self.outbox.leave(parcel);
-        }
-    }
-
-    fn answer(&self, reply: Reply, header: &Header, weight: usize, agreed: Agreed) {
-        let mut buffers = Vec::with_capacity(1);
-        nbd::encode(reply, header.cookie, agreed, &mut buffers);
-        self.deliver(vec![Outgoing { due: None, buffers, weight }]);
-    }
-}
-
 /// Serves a client to its end. Runs in a thread of its own.
 pub(crate) fn serve(socket: &Arc<Socket>, shared: &Arc<Shared>) {
     socket.read_within(Some(shared.limits.handshake));
@@ -78,7 +28,7 @@ pub(crate) fn serve(socket: &Arc<Socket>, shared: &Arc<Shared>) {
     let Ok((line, agreed, place)) = negotiate(socket, shared) else { return };
     socket.read_within(None);
     socket.becomes_client();
-    let connection = Arc::new(Connection { outbox: Outbox::default(), is_gone: AtomicBool::new(false), line });
+    let connection = Arc::new(Connection::new(line));
     if !shared.enter(&connection, place) {
         return;
     }

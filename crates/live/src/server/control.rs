@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use flash::{Fault, Tear};
-use serde::{Deserialize, Serialize};
-
+use super::commands::ControlRequest;
 use super::shared::Shared;
 use super::socket::Socket;
 use super::task::Task;
@@ -20,107 +18,6 @@ use crate::LiveError;
 const ENGINE_PATIENCE: Duration = Duration::from_secs(120);
 /// The longest request.
 const MOST_BYTES: u64 = 4096;
-
-/// What can be asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ControlRequest {
-    /// How the device is.
-    Stat,
-    /// The same, for Prometheus.
-    Metrics,
-    /// Something is to go wrong.
-    Fault(FaultRequest),
-}
-
-/// What is to go wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum FaultRequest {
-    /// The power is cut: between two operations, or at one, which then ends as the tear says.
-    Cut {
-        /// How far the operation gets.
-        #[serde(default)]
-        tear: Option<TearName>,
-        /// Flash operations before it.
-        #[serde(default)]
-        after: u64,
-        /// Whether the power stays off until it is restored.
-        #[serde(default)]
-        stay_off: bool,
-    },
-    /// A flash operation fails.
-    At {
-        /// Which kind.
-        kind: FailureName,
-        /// Flash operations before it.
-        #[serde(default)]
-        after: u64,
-    },
-    /// The power comes back.
-    Restore,
-}
-
-/// How far an operation gets that a power cut meets; see `flash::Tear`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TearName {
-    /// Not begun.
-    Before,
-    /// Hardly begun.
-    Unseen,
-    /// Half done.
-    Torn,
-    /// Done.
-    After,
-}
-
-impl From<TearName> for Tear {
-    fn from(name: TearName) -> Self {
-        match name {
-            TearName::Before => Self::Before,
-            TearName::Unseen => Self::Unseen,
-            TearName::Torn => Self::Torn,
-            TearName::After => Self::After,
-        }
-    }
-}
-
-/// How an operation fails; see `flash::Fault`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureName {
-    /// A program fails.
-    ProgramFails,
-    /// An erase fails.
-    EraseFails,
-    /// A page has decayed.
-    ReadFails,
-    /// A page needed correction.
-    ReadCorrected,
-}
-
-impl FaultRequest {
-    /// The fault and when it is due. Restoring the power is none, and is not asked for here.
-    pub(crate) fn planned(&self) -> (u64, Fault) {
-        match *self {
-            Self::Cut { tear, after, .. } => (after, Fault::Cut(tear.map_or(Tear::Torn, Tear::from))),
-            Self::At { kind, after } => (after, kind.into()),
-            Self::Restore => (0, Fault::Cut(Tear::Before)),
-        }
-    }
-}
-
-impl From<FailureName> for Fault {
-    fn from(name: FailureName) -> Self {
-        match name {
-            FailureName::ProgramFails => Self::ProgramFails,
-            FailureName::EraseFails => Self::EraseFails,
-            FailureName::ReadFails => Self::ReadFails,
-            FailureName::ReadCorrected => Self::ReadCorrected,
-        }
-    }
-}
 
 /// An answer that nothing came of.
 pub(crate) fn refusal(error: &LiveError) -> String {
@@ -192,29 +89,5 @@ pub fn call(image: &Path, request: &ControlRequest) -> Result<String, LiveError>
     match value.get("error").and_then(|error| error.as_str()) {
         Some(error) => Err(LiveError::user(error)),
         None => Ok(reply.trim_end().to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_read_back_from_their_text() {
-        for (text, expected) in [
-            ("\"stat\"", ControlRequest::Stat),
-            (
-                r#"{"fault":{"cut":{"tear":"torn","after":3}}}"#,
-                ControlRequest::Fault(FaultRequest::Cut { tear: Some(TearName::Torn), after: 3, stay_off: false }),
-            ),
-            (
-                r#"{"fault":{"at":{"kind":"erase_fails"}}}"#,
-                ControlRequest::Fault(FaultRequest::At { kind: FailureName::EraseFails, after: 0 }),
-            ),
-            (r#"{"fault":"restore"}"#, ControlRequest::Fault(FaultRequest::Restore)),
-        ] {
-            assert_eq!(serde_json::from_str::<ControlRequest>(text).expect(text), expected);
-        }
-        assert!(serde_json::from_str::<ControlRequest>(r#"{"fault":{"cut":{"when":1}}}"#).is_err());
     }
 }

@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use ftl::Nanos;
 
-use super::connection::{Connection, shut_down};
-use super::control::{ControlRequest, FaultRequest};
+use super::client::Connection;
+use super::commands::{ControlRequest, FaultRequest};
+use super::connection::shut_down;
 use super::outbox::Outgoing;
 use super::pieces;
 use super::record::Recorder;

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use super::control::ControlRequest;
+use super::commands::ControlRequest;
 use super::shared::Shared;
 use super::socket::Socket;
 use super::task::Task;

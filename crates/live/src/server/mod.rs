@@ -10,6 +10,8 @@
 //! Stopping: no more clients, no more requests; what was asked is served and answered; everything reaches the disk. Clients
 //! that do not take their replies are waited for only so long.
 
+mod client;
+mod commands;
 mod connection;
 mod control;
 mod engine;
@@ -54,7 +56,8 @@ use socket::Socket;
 use task::Task;
 use tls::Certificates;
 
-pub use control::{ControlRequest, FailureName, FaultRequest, TearName, call, control_path};
+pub use commands::{ControlRequest, FailureName, FaultRequest, TearName};
+pub use control::{call, control_path};
 pub use limits::Limits;
 pub use listener::Address;
 pub use stat::Stat;
@@ -239,7 +242,7 @@ impl Server {
         self.shared.is_stopping.store(true, Ordering::SeqCst);
         self.bell.ring();
         self.guests.iter().for_each(|guests| guests.stop());
-        self.shared.each_client(connection::Connection::stop_reading);
+        self.shared.each_client(client::Connection::stop_reading);
         self.await_clients(&engine);
         self.shared.queue.push(Task::Stop);
         let end = engine.join();
@@ -256,7 +259,7 @@ impl Server {
         while self.shared.client_count() > 0 && Instant::now() < until && !engine.is_finished() {
             std::thread::sleep(Duration::from_millis(2));
         }
-        self.shared.each_client(connection::Connection::close);
+        self.shared.each_client(client::Connection::close);
     }
 }
 

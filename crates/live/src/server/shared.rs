@@ -7,7 +7,7 @@ use std::time::Instant;
 use ftl::Nanos;
 use sim::{Latency, Responses};
 
-use super::connection::Connection;
+use super::client::Connection;
 use super::limits::Limits;
 use super::queue::Queue;
 use super::socket::Socket;

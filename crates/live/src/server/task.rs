@@ -6,8 +6,8 @@ use std::sync::mpsc::SyncSender;
 use bytes::Bytes;
 use ftl::Nanos;
 
-use super::connection::Connection;
-use super::control::ControlRequest;
+use super::client::Connection;
+use super::commands::ControlRequest;
 use crate::drive::Piece;
 use crate::nbd::{Agreed, Command, Header};
 

@@ -283,6 +283,13 @@ pub enum Sizes {
     Fixed(Bytes),
 }
 
+impl Sizes {
+    /// One of several, each in KiB with its weight.
+    pub(super) fn of_kib(sizes: &[(u64, f64)]) -> Self {
+        Self::Choice(sizes.iter().map(|&(kib, weight)| WeightedSize { size: Bytes(kib << 10), weight }).collect())
+    }
+}
+
 /// One size of [`Sizes::Choice`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, DeserializeDerive)]
 #[serde(deny_unknown_fields)]

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use flash::{Geometry, Lbn, Pbn, Ppn};
+use flash::{Geometry, Lbn, Lpn, Pbn, Ppn};
 
 use crate::parts::blocks::ledger::Ledger;
 use crate::parts::blocks::owner::Blocks;
@@ -125,10 +125,11 @@ impl Superblocks {
         unused.into_iter().try_for_each(|pbn| blocks.give_back(media, pbn))
     }
 
-    /// The superblock of a logical block.
+    /// The superblock of a logical page, and its logical block.
     #[inline]
-    pub fn of(&self, lbn: Lbn) -> u32 {
-        lbn.get() / self.size
+    pub fn of_page(&self, lpn: Lpn) -> (u32, Lbn) {
+        let (lbn, _) = self.geometry.split_logical(lpn);
+        (lbn.get() / self.size, lbn)
     }
 
     /// Superblocks of the device.

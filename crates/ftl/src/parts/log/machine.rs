@@ -33,7 +33,7 @@ pub struct LogBuffer<S: LogScheme> {
     pub(super) blocks: Blocks,
     pub(super) log: LogSpace,
     pub(super) policy: S::Policy,
-    trims: Trims,
+    pub(super) trims: Trims,
     good_blocks: usize,
     footprint: Footprint,
     counts: MergeCounts,
@@ -236,7 +236,7 @@ impl<S: LogScheme> LogBuffer<S> {
     }
 
     /// Lets a log block leave, if one must, before one is opened for a group; otherwise opens it.
-    fn make_room<D: Device>(&mut self, media: &mut Media<D>, group: u32) -> Result<(), FtlError> {
+    pub(super) fn make_room<D: Device>(&mut self, media: &mut Media<D>, group: u32) -> Result<(), FtlError> {
         match self.policy.victim(&mut self.log, group) {
             Some(victim) => media.because(Cause::Merge, |media| self.evict(media, victim)),
             None => self.open(group),
@@ -347,55 +347,6 @@ impl<S: LogScheme> LogBuffer<S> {
             let pbn = self.log.block(slot).map(|block| block.pbn);
             self.forget_slot(slot);
             pbn.map_or(Ok(()), |pbn| self.retire(media, pbn))?;
-        }
-        Ok(())
-    }
-
-    /// Makes pending trims survive a power cut: full merges leave the trimmed pages behind, and either a page of the log says which
-    /// copies in older log blocks are void, or those log blocks are merged, too.
-    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        let runs = self.trims.pending_runs();
-        let in_log = self.policy.place_of_trims(&self.log).is_some();
-        for &(first, extent) in &runs {
-            for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
-                if self.data.block(run.lbn).is_some() {
-                    self.merge_block(media, run.lbn, None)?;
-                }
-                self.log.never_switch(run.lbn);
-            }
-            if in_log {
-                self.append_trim(media, first, extent)?;
-                self.trims.settled(first, extent);
-            }
-        }
-        if in_log {
-            return Ok(());
-        }
-        let trimmed = |lpn: Lpn| {
-            let at = runs.partition_point(|&(first, _)| first <= lpn.get());
-            at.checked_sub(1).is_some_and(|i| lpn.get() - runs[i].0 < runs[i].1)
-        };
-        for slot in self.log.holding(media, trimmed) {
-            self.merge_away(media, slot)?;
-        }
-        for (first, extent) in runs {
-            self.trims.settled(first, extent);
-        }
-        Ok(())
-    }
-
-    fn append_trim<D: Device>(&mut self, media: &mut Media<D>, first: u32, extent: u32) -> Result<(), FtlError> {
-        while let Some(place) = self.policy.place_of_trims(&self.log) {
-            match place {
-                Place::New(group) => self.make_room(media, group)?,
-                Place::In(slot) => {
-                    let (label, content) = (Trims::label(first, extent), Content::New(D::Data::default()));
-                    let spaces = (&mut self.data, &mut self.blocks);
-                    self.log.program(media, spaces, slot, label, &content, None)?;
-                    self.log.holds_trim(slot, first, extent);
-                    break;
-                }
-            }
         }
         Ok(())
     }

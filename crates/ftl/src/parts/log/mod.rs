@@ -12,3 +12,4 @@ mod recovery;
 pub mod regrouping;
 pub mod sets;
 pub mod space;
+mod trimming;

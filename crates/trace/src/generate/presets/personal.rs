@@ -2,8 +2,7 @@
 //!
 //! The publication says which programs ran and how large the requests were; the rest is assumed, and each preset's description says what.
 
-use super::super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase};
-use super::choice;
+use super::super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes};
 use crate::units::Bytes;
 
 /// A workload of A-SAST's section IV.
@@ -126,7 +125,7 @@ fn part(weight: f64, pattern: Pattern, sizes: &[(u64, f64)]) -> Part {
         trim_share: None,
         sequential_share: None,
         aligned: None,
-        sizes: Some(choice(sizes)),
+        sizes: Some(Sizes::of_kib(sizes)),
         stream: None,
     }
 }

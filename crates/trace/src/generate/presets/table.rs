@@ -1,7 +1,7 @@
 //! The presets, one entry each: figures as printed, and the recipe that meets them.
 
 use super::personal::{Personal, PersonalPlaces};
-use super::{Enterprise, Popularity, Preset, Published, Recipe, Server, SmallRuns};
+use super::recipe::{Enterprise, Popularity, Preset, Published, Recipe, Server, SmallRuns};
 
 /// Nothing printed; the entries name what is.
 const NOTHING: Published = Published {

@@ -40,7 +40,7 @@ impl Model {
     }
 
     fn write(&mut self, lpn: u32) {
-        let superblock = self.superblocks.of(Lbn::new(lpn / PAGES));
+        let superblock = self.superblocks.of_page(Lpn::new(lpn)).0;
         while let Step::Collect(victim) =
             self.superblocks.prepare(&mut self.blocks, superblock).expect("there is always a victim")
         {
@@ -61,7 +61,7 @@ impl Model {
         for (&lpn, &ppn) in &self.at {
             assert!(self.superblocks.is_valid(ppn) && self.media.device().peek(ppn) == Some(lpn), "{}", Lpn::new(lpn));
             let pbn = self.superblocks.geometry.block_of(ppn);
-            assert_eq!(self.superblocks.owner(pbn), self.superblocks.of(Lbn::new(lpn / PAGES)), "{pbn}");
+            assert_eq!(self.superblocks.owner(pbn), self.superblocks.of_page(Lpn::new(lpn)).0, "{pbn}");
         }
     }
 }
