@@ -1,6 +1,7 @@
 //! An image of version 1 becomes one of this version: the same pages, wear and counts, written into a new file.
 //!
-//! The old file is not touched. Without another name for the new one it takes the old one's place when it is complete and on the disk.
+//! The old file is not touched. Without another name for the new one it takes the old one's place when it is complete and on the disk; of an image
+//! that was named by a link it takes the place of the file that the link leads to.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -52,7 +53,8 @@ pub fn upgrade(from: &Path, to: Option<&Path>, accept_damage: bool) -> Result<Up
     let description = old::description(&file).map_err(named)?;
     let geometry = description.checked_geometry().map_err(|error| named(error.to_string()))?;
     let converted = Old::read(file, from, &description, geometry, accept_damage)?;
-    let beside = || PathBuf::from([from.as_os_str(), "new".as_ref()].join(".".as_ref()));
+    let place = from.canonicalize().map_err(|error| LiveError::file("find", from, &error))?;
+    let beside = || PathBuf::from([place.as_os_str(), "new".as_ref()].join(".".as_ref()));
     let target = to.map_or_else(beside, Path::to_owned);
     let new = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&target);
     let new = new.map_err(|error| match (error.kind(), to) {
@@ -64,7 +66,7 @@ pub fn upgrade(from: &Path, to: Option<&Path>, accept_damage: bool) -> Result<Up
     let written = converted.write(&mut ImageFile::writable(new), &description);
     let written = written.and_then(|()| match to {
         Some(_) => Ok(()),
-        None => std::fs::rename(&target, from).map_err(|error| LiveError::file("replace", from, &error)),
+        None => std::fs::rename(&target, &place).map_err(|error| LiveError::file("replace", from, &error)),
     });
     if written.is_err() {
         // The old image is as it was. The first error is the one worth telling.
@@ -241,163 +243,4 @@ impl Old {
 }
 
 #[cfg(test)]
-mod tests {
-    use flash::Store;
-    use ftl::Stack;
-
-    use super::super::load::{Purpose, load};
-    use super::super::testing::{Dice, PAGES, can_summarise, content, create, folder, read, start, with_summaries};
-    use super::super::{Image, check};
-    use super::*;
-
-    const PAGE: usize = 2048;
-
-    /// An image of version 1, byte by byte as its format was written down, with what an image of this version holds.
-    fn write_old(new: &Path, path: &Path) {
-        let file = File::open(new).expect("an image");
-        let description = header::read(&file).expect("a header").description;
-        let geometry = description.checked_geometry().expect("a shape");
-        let store = load(ImageFile::writable(file), &geometry, description.logical_pages, Purpose::Check)
-            .expect("readable")
-            .store;
-        let places = OldPlaces::of(&geometry);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).expect("a file");
-        file.set_len(places.end).expect("room");
-        let text = serde_json::to_vec(&old::OldText::from(description)).expect("JSON");
-        for offset in [0, header::HEADER_BYTES] {
-            file.write_all_at(&header::framed(1, &text), offset).expect("written");
-        }
-        for (block, entry) in store.blocks.iter().enumerate().filter(|(_, entry)| **entry != Block::default()) {
-            let mut bytes = [0; old::ENTRY_BYTES];
-            bytes[..4].copy_from_slice(&entry.erases.to_le_bytes());
-            bytes[4] = entry.condition as u8;
-            let crc = crc32c::crc32c(&bytes[..12]);
-            bytes[12..].copy_from_slice(&crc.to_le_bytes());
-            file.write_all_at(&bytes, places.blocks + (block * old::ENTRY_BYTES) as u64).expect("written");
-        }
-        for page in 0..geometry.pages() as usize {
-            let Some(tag) = store.tag(page) else { continue };
-            let (own, data) = (store.loaded(page), store.content(page).expect("readable").1);
-            let area = own.as_deref().unwrap_or(&data);
-            let content = if own.is_some() { 2 } else { u8::from(!data.is_empty()) };
-            let mut bytes = [0; TAG_BYTES];
-            bytes[..21].copy_from_slice(&tag.head());
-            bytes[21] = 1;
-            if content > 0 {
-                bytes[4..8].copy_from_slice(&crc32c::crc32c(area).to_le_bytes());
-            }
-            let owner = tag.owner.map_or(0, |owner| owner.get() + 1);
-            let sixth = if content == 2 { area.len() as u32 } else { owner };
-            bytes[22..26].copy_from_slice(&sixth.to_le_bytes());
-            bytes[26] = content;
-            let crc = crc32c::crc32c(&bytes[..28]);
-            bytes[28..].copy_from_slice(&crc.to_le_bytes());
-            file.write_all_at(&bytes, places.tags + (page * TAG_BYTES) as u64).expect("written");
-            file.write_all_at(area, places.data + (page * PAGE) as u64).expect("written");
-        }
-        let mut slots = super::super::life::LifeSlots::read(&file, places.life).slots;
-        slots.write(&mut ImageFile::writable(file), &store.life).expect("written");
-    }
-
-    /// A new image and an old one that hold the same, what their pages hold, and how often blocks were erased.
-    fn pair(scheme: &str, folder: &Path) -> (PathBuf, Vec<u32>, Vec<u32>) {
-        let (new, old) = (folder.join("new.img"), folder.join("old.img"));
-        let entry = ftl::registry::entry(scheme).expect("known");
-        let stack = if can_summarise(entry) { with_summaries(entry) } else { Stack::of(scheme) };
-        create(&new, &stack, PAGE);
-        let (mut drive, mut held, mut dice) = (start(&new), vec![0; PAGES as usize], Dice(5));
-        for round in 1..=400 {
-            let page = dice.below(PAGES);
-            drive.write(page * PAGE as u64, &content(page, round, PAGE)).expect("written");
-            held[page as usize] = round;
-        }
-        drive.stop().expect("stopped");
-        let erases = drive.erase_counts();
-        drop(drive);
-        write_old(&new, &old);
-        (old, held, erases)
-    }
-
-    fn compare(path: &Path, held: &[u32]) {
-        let mut drive = start(path);
-        assert_eq!(drive.findings().sentences(), Vec::<String>::new());
-        for (page, &round) in held.iter().enumerate() {
-            let expected = if round == 0 { vec![0; PAGE] } else { content(page as u64, round, PAGE).to_vec() };
-            assert_eq!(read(&mut drive, page as u64), Ok(expected), "page {page}");
-        }
-    }
-
-    #[test]
-    fn an_old_image_is_refused_with_the_way_to_convert_it_and_then_nothing_is_lost() {
-        for scheme in ["page", "fast", "block", "dftl"] {
-            let folder = folder();
-            let (path, held, erases) = pair(scheme, folder.path());
-            let before = std::fs::read(&path).expect("the old image");
-            for refused in [Image::open(&path, false).err().expect("refused"), check(&path).expect_err("refused")] {
-                assert!(refused.to_string().contains("ftlkit image upgrade"), "{refused}");
-            }
-            let beside = folder.path().join("upgraded.img");
-            let made = upgrade(&path, Some(&beside), false).expect("converted");
-            assert_eq!((made.image.as_path(), made.findings.len()), (beside.as_path(), 0));
-            assert!(std::fs::read(&path).expect("the old image") == before, "the old image is as it was");
-            let left = folder.path().join("old.img.new");
-            std::fs::write(&left, "half an image").expect("written");
-            let refused = upgrade(&path, None, false).expect_err("refused").to_string();
-            assert!(refused.contains("interrupted") && left.exists(), "{refused}");
-            std::fs::remove_file(left).expect("removed");
-            let in_place = upgrade(&path, None, false).expect("converted");
-            assert_eq!((in_place.image, in_place.pages), (path.clone(), made.pages));
-            for image in [&beside, &path] {
-                let report = check(image).expect("an image");
-                assert!(report.is_sound, "{scheme}: {:?}", report.problems);
-                compare(image, &held);
-            }
-            let wear: u32 = start(&beside).erase_counts().iter().sum();
-            assert!(wear >= erases.iter().sum(), "{scheme}: {wear} erases are known, {erases:?} were counted");
-            let again = upgrade(&path, None, false).expect_err("refused").to_string();
-            assert!(again.contains("already"), "{again}");
-        }
-    }
-
-    #[test]
-    fn what_an_old_image_had_torn_or_half_erased_or_damaged_is_told() {
-        let folder = folder();
-        let (path, _, _) = pair("page", folder.path());
-        let file = OpenOptions::new().read(true).write(true).open(&path).expect("the old image");
-        let description = old::description(&file).expect("a header");
-        let geometry = description.checked_geometry().expect("a shape");
-        let places = OldPlaces::of(&geometry);
-        let at = |page: u64| places.tags + page * TAG_BYTES as u64;
-        // Block 0 was being erased; a page of block 1 is torn, one unstable, one damaged.
-        let mut entry = [0; old::ENTRY_BYTES];
-        (entry[0], entry[4]) = (41, 2);
-        let crc = crc32c::crc32c(&entry[..12]);
-        entry[12..].copy_from_slice(&crc.to_le_bytes());
-        file.write_all_at(&entry, places.blocks).expect("written");
-        file.write_all_at(&[0xFF; TAG_BYTES], at(8)).expect("written");
-        let mut unstable = [0; TAG_BYTES];
-        unstable[21] = 254;
-        file.write_all_at(&unstable, at(9)).expect("written");
-        let old = |accept| Old::read(file.try_clone().expect("a file"), &path, &description, geometry, accept);
-        let read = old(false).expect("whole");
-        assert_eq!((read.blocks[0].erases, &read.slots[..8]), (42, &[Slot::Erased; 8][..]));
-        assert_eq!(read.slots[8..10], [Slot::Torn, Slot::Unstable]);
-        assert_eq!(read.findings, Vec::<String>::new());
-        // The same pages, but the last sync is long ago and the data of one that is programmed are gone.
-        let programmed =
-            (16..read.slots.len()).position(|page| matches!(read.slots[page], Slot::Programmed(_, Body::Data { .. })));
-        let lost = (16 + programmed.expect("a page that holds data")) as u64;
-        let life = Life { synced_seq: 0, ..read.life.clone() };
-        let mut lives = super::super::life::LifeSlots::read(&file, places.life).slots;
-        lives.write(&mut ImageFile::writable(file.try_clone().expect("a file")), &life).expect("written");
-        file.write_all_at(&[0; PAGE], places.data + lost * PAGE as u64).expect("written");
-        let read = old(false).expect("converted");
-        assert_eq!((read.slots[lost as usize], read.findings.len()), (Slot::Torn, 1));
-        assert!(read.findings[0].starts_with("the data of 1 pages had not reached the disk"), "{:?}", read.findings);
-        file.write_all_at(&[0xA5; 3], at(10)).expect("written");
-        let refused = old(false).expect_err("refused").to_string();
-        assert!(refused.contains("1 tags are damaged") && refused.contains("--accept-damage"), "{refused}");
-        let accepted = old(true).expect("converted");
-        assert_eq!((accepted.slots[10], accepted.findings.len()), (Slot::Torn, 2));
-    }
-}
+mod tests;
