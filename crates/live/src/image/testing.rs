@@ -37,7 +37,12 @@ pub(super) fn folder() -> tempfile::TempDir {
 /// Makes an image of a small device, with pages of so many bytes and as little to spare as the scheme takes, so that what it erases
 /// is soon used again.
 pub(super) fn create(path: &Path, stack: &Stack, page_bytes: usize) {
-    let made = [0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6].into_iter().find_map(|spare| {
+    create_with_more(path, stack, page_bytes, 0.0);
+}
+
+/// The same with more to spare than the least, as a share of the device.
+pub(super) fn create_with_more(path: &Path, stack: &Stack, page_bytes: usize, more: f64) {
+    let make = |spare: f64| {
         let text = DeviceText {
             capacity: Some(Capacity::Bytes(PAGES * page_bytes as u64)),
             spare: Some(spare),
@@ -46,10 +51,14 @@ pub(super) fn create(path: &Path, stack: &Stack, page_bytes: usize) {
             page_size: Some(trace::units::Bytes(page_bytes as u64)),
             ..DeviceText::default()
         };
-        let device = sim::Device::resolve(&text, 1).ok()?;
-        Image::create(path, &device, stack).ok()
-    });
-    assert!(made.is_some(), "{stack} fits no device of the test");
+        sim::Device::resolve(&text, 1).is_ok_and(|device| Image::create(path, &device, stack).is_ok())
+    };
+    let least = [0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6].into_iter().find(|&spare| make(spare));
+    let least = least.unwrap_or_else(|| panic!("{stack} fits no device of the test"));
+    if more > 0.0 {
+        std::fs::remove_file(path).expect("the image");
+        assert!(make(least + more), "{stack} fits a smaller device");
+    }
 }
 
 /// Switches an image on.
