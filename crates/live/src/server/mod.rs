@@ -146,7 +146,8 @@ impl Server {
         let tls = options.tls.as_deref().map(|folder| Certificates::read(folder, options.insecure)).transpose()?;
         let image = Image::open(&options.image, options.read_only)?;
         let control = Address::Unix(control_path(&options.image));
-        let (control, _) = Listener::bind(&control, "another folder for the image")?;
+        let (control, _) =
+            Listener::bind(&control, "a link to the image in another folder (ln -s), served in its place")?;
         let (listener, address) = Listener::bind(&options.address, "--socket or --listen")?;
         let metrics = options.metrics.map(|at| Listener::bind(&Address::Tcp(at), "--metrics")).transpose()?;
         let (metrics, metrics_at) = metrics.unzip();

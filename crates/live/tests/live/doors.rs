@@ -49,6 +49,21 @@ fn a_server_stops_and_leaves_alone_what_has_taken_the_place_of_its_sockets() {
 }
 
 #[test]
+fn an_image_whose_folder_takes_no_socket_is_served_through_a_link() {
+    let (first, second) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (image, link) = (create(first.path(), "page"), second.path().join("disk.img"));
+    // What stands in the way here is a folder of that name; a file system that is only read says no as well.
+    fs::create_dir(control_path(&image)).expect("a folder");
+    let refused = Server::start(&options(&image)).err().expect("refused").to_string();
+    assert!(refused.contains("cannot listen on") && refused.contains("ln -s"), "{refused}");
+    std::os::unix::fs::symlink(&image, &link).expect("a link");
+    let server = Server::start(&ServeOptions { read_only: true, ..options(&link) }).expect("served");
+    assert_eq!(Client::connect(&link).expect("a connection").read(0, 512).expect("served"), [0; 512]);
+    call(&link, &ControlRequest::Stat).expect("answered");
+    stop(server);
+}
+
+#[test]
 fn callers_who_drip_into_the_control_socket_block_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
     let image = create(folder.path(), "page");
