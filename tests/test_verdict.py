@@ -84,6 +84,18 @@ def test_flash_work_is_read_off_the_counts() -> None:
     assert "hit ratio 87.0 %" in text
 
 
+def test_copies_are_told_from_translation_pages_that_are_written_anew() -> None:
+    document = sample.document()
+    run = by_label(document)["dftl"]
+    for each in run["operations"]:
+        if each["cause"] not in ("host", "precondition"):
+            each["cause"] = "mapping_collection"
+    text = of(document)
+    assert "on mapping pages of moved data (" in text
+    assert "pages programmed for each page that the host writes" in text.partition("mapping pages of moved data")[2]
+    assert "pages copied" not in text.partition("on mapping pages of moved data")[2].partition(")")[0]
+
+
 def test_there_is_no_reason_without_a_measurement() -> None:
     document = sample.document()
     assert "Why" not in of(document)

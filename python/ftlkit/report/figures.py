@@ -75,7 +75,7 @@ _FIGURES: tuple[tuple[str, str, str, str, Callable[[Results], charts.AnyChart | 
     (
         "response-parts",
         "What response times are made of",
-        "Share of the mean response: solid, the request's own operations; pale, waiting behind those of others.",
+        "Share of the mean response: solid, the request's own operations; pale, waiting behind other operations.",
         "causes",
         charts.response_parts,
     ),

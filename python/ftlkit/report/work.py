@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit import units
-from ftlkit.causes import CAUSES, cause_name
+from ftlkit.causes import cause_name
 from ftlkit.metrics.derived import time_by_cause
 
 if TYPE_CHECKING:
@@ -16,6 +16,10 @@ SMALL = 0.01
 
 CACHE_MATTERS = 0.1
 """From this share of the flash time on, what the map takes is weighed against RAM."""
+
+
+COPYING = ("collection", "merge", "relocation")
+"""Causes whose programs are copies. Translation pages that change because data moved are written anew."""
 
 
 def work(run: Run) -> str:
@@ -51,7 +55,7 @@ def _pages(run: Run, cause: str, counts: dict[str, int]) -> str:
     """The pages that a cause reads or programs, whichever are more."""
     read, programmed, written = counts.get("read", 0), counts.get("program", 0), run["host_pages_written"]
     if written and programmed and 2 * programmed >= read:
-        verb = "copied" if cause in CAUSES and CAUSES[cause].work == "moving" else "programmed"
+        verb = "copied" if cause in COPYING else "programmed"
         return f"{units.digits(programmed / written)} pages {verb} for each page that the host writes"
     served = run["requests"]["read"] + run["requests"]["write"]
     return f"{units.digits(read / served)} pages read for each request" if read and served else ""
