@@ -224,6 +224,27 @@ fn drawn_configurations_on_one_die_agree_with_queues() {
     }
 }
 
+/// Mapping reads and writes on several dies, without collections: a chain of operations of one request goes from die to die, and what is
+/// promised to its later ones is hardly ever in the way of others.
+#[test]
+fn drawn_configurations_without_collections_agree_with_queues() {
+    let mut draw = draw(env("FTLKIT_SEED", 1));
+    let mut mapping_reads = 0;
+    for number in 0..10 {
+        let load = Load::Percent(draw.between(5, env("FTLKIT_LOAD", 25)));
+        let layouts = [(2, 1), (2, 2), (4, 1), (4, 2), (8, 1)];
+        let case = drawn(&mut draw, &layouts, 16_384, &["dftl", "cdftl", "rftl"], load);
+        let case = Case { utilisation: 30, requests: 12_000, overwritten: 0, ..case };
+        let judged = case.judge(&mut draw);
+        let (_, by_promises) = compare(&format!("without collections {number}"), &case, &judged);
+        let (mean, p99) = differences(judged.simulated, judged.refereed);
+        assert_eq!(judged.erases, 0, "{number}: nothing is collected");
+        mapping_reads += judged.mapping_reads;
+        assert!(mean.abs() < 0.01 && p99.abs() < 0.05 && by_promises < 0.001, "{number}: mean {mean}, p99 {p99}");
+    }
+    assert!(mapping_reads > 10_000, "{mapping_reads} reads of the map");
+}
+
 /// Collections and mapping reads, which reach over several dies: the simulation keeps its rule. By how much that differs from queues is
 /// shown, and written down in `docs/conformance.md`.
 #[test]
