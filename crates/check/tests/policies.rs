@@ -36,7 +36,7 @@ impl StreamPolicy for HotAndCold {
         usize::from(before == 0 || self.writes - before > self.last.len() as u32)
     }
 
-    fn collected(&self) -> Stream {
+    fn collected(&self, _from: Stream) -> Stream {
         2
     }
 

@@ -203,6 +203,14 @@ macro_rules! wear_policies {
                 layout
             }
         }
+
+        /// Whether a part that was found in this list can work over a mapping.
+        fn wear_suits(part: &Entry, mapping: &Entry) -> Result<(), String> {
+            $(if part.name == <$policy as WearScheme>::ENTRY.name {
+                return <$policy as WearScheme>::suits(mapping);
+            })+
+            Ok(())
+        }
     };
 }
 
@@ -255,6 +263,10 @@ pub fn resolve(stack: &Stack) -> Result<Resolved, ConfigError> {
                 before.name()
             )));
         }
+        let mapping = parts[0].entry;
+        wear_suits(entry, mapping).map_err(|why| {
+            ConfigError(format!("{}: {} cannot work over {}: {why}", stack.names(), entry.name, mapping.name))
+        })?;
         parts.push(chosen(kind, entry, part)?);
     }
     Ok(Resolved { parts })
@@ -292,7 +304,7 @@ fn known(kind: PartKind) -> String {
 mod tests {
     use super::*;
 
-    /// The headings from which a scheme's docs page is made, in order.
+    /// The headings from which the docs page of a mapping or a buffer is made, in order.
     const HEADINGS: [&str; 11] = [
         "# ",
         "## Idea",
@@ -308,8 +320,8 @@ mod tests {
     ];
 
     #[test]
-    fn every_scheme_tells_its_story_under_the_same_headings() {
-        for entry in ENTRIES {
+    fn every_mapping_and_buffer_tells_its_story_under_the_same_headings() {
+        for entry in ENTRIES.iter().chain(BUFFERS) {
             let story = entry.story();
             let mut rest = story.as_str();
             for heading in HEADINGS {
@@ -323,6 +335,17 @@ mod tests {
                 entry.name
             );
         }
+    }
+
+    fn all() -> impl Iterator<Item = (PartKind, &'static Entry)> {
+        PartKind::ALL.into_iter().flat_map(|kind| kind.entries().iter().map(move |entry| (kind, entry)))
+    }
+
+    #[test]
+    fn a_name_says_which_part_is_meant() {
+        let names: std::collections::BTreeSet<_> = all().map(|(_, entry)| entry.name).collect();
+        assert_eq!(names.len(), all().count(), "two parts have the same name: {names:?}");
+        assert!(names.iter().all(|name| crate::stack::is_plain(name) && !name.contains('=')), "{names:?}");
     }
 
     #[test]
@@ -345,7 +368,7 @@ mod tests {
 
     #[test]
     fn every_parameter_has_a_default_within_its_range_and_a_meaning() {
-        for entry in ENTRIES.iter().chain(WEAR_POLICIES) {
+        for (_, entry) in all() {
             Values::check(entry.name, entry.parameters, &Settings::new()).expect("defaults are valid");
             for parameter in entry.parameters {
                 assert!(
@@ -375,6 +398,8 @@ mod tests {
             ("page:cmt=1", "page.cmt"),
             ("page+owll:bat=1", "owll is neither a wear policy nor a buffer"),
             ("page+fast", "fast is a mapping"),
+            ("page+none+none", "at most once"),
+            ("page+none:x=1", "none has no parameter x"),
         ] {
             let error = resolve(&text.parse().expect("a spelling")).expect_err(text).to_string();
             assert!(error.contains(words), "{error}");

@@ -107,7 +107,7 @@ impl StreamPolicy for OneStream {
     }
 
     #[inline]
-    fn collected(&self) -> Stream {
+    fn collected(&self, _from: Stream) -> Stream {
         self.collected
     }
 }

@@ -130,6 +130,11 @@ pub trait WearScheme: WearPolicy + Sized + 'static {
     /// What the registry lists about it.
     const ENTRY: Entry;
 
+    /// Whether it can work over a mapping; if not, why, as the end of a sentence about both.
+    fn suits(_mapping: &Entry) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Builds it for a device.
     fn new(layout: &Layout, values: &Values) -> Self;
 }

@@ -4,7 +4,7 @@
 //! RAM or on flash: reserves that failures took are restored first, then failing blocks emptied, then a die is chosen; trims are written
 //! down in runs; after a power cut the newest pages are taken over.
 
-use flash::{Lpn, Pbn, Ppn, Role};
+use flash::{Lpn, Pbn, Ppn, Role, Tag};
 
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::memory::prefetch::announce;
@@ -41,8 +41,18 @@ pub trait PageMapped {
         space.take_victim(blocks, die)
     }
 
-    /// The stream of collected pages.
+    /// The stream of collected pages: of those of the block in hand, where streams are collected apart.
     fn collected(&self) -> Stream;
+
+    /// The stream of pages collected out of a block of this stream.
+    fn destination(&self, _from: Stream) -> Stream {
+        self.collected()
+    }
+
+    /// The stream of a block in which recovery finds a page with this tag.
+    fn recovered(&self, tag: &Tag) -> Stream {
+        if tag.role == Role::Collected { self.collected() } else { HOST }
+    }
 
     /// The most programs that moving a page takes: one, and those of the map on flash.
     fn programs_per_move(&self) -> u32 {
@@ -135,10 +145,11 @@ pub trait PageMapped {
     /// Collects where failures have cost a die its last free block.
     #[cold]
     fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        let (collected, cost) = (self.collected(), self.programs_per_move());
+        let cost = self.programs_per_move();
         while self.blocks().has_lost_reserve() {
+            let destinations: Vec<_> = (0..self.space().streams()).map(|stream| self.destination(stream)).collect();
             let (space, blocks, _) = self.parts();
-            let Some((die, victim)) = space.take_victim_for_reserve(blocks, collected, cost) else { break };
+            let Some((die, victim)) = space.take_victim_for_reserve(blocks, &destinations, cost) else { break };
             self.collect_apart(media, die, victim, Cause::Collection)?;
         }
         Ok(())
@@ -275,9 +286,7 @@ pub trait PageMapped {
         let scanned = self.space().scan(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
-        let collected = self.collected();
-        let stream = |role| if role == Role::Collected { collected } else { HOST };
-        let valid = kept.pages.iter().map(|(ppn, tag)| (*ppn, stream(tag.role)));
+        let valid: Vec<_> = kept.pages.iter().map(|(ppn, tag)| (*ppn, self.recovered(tag))).collect();
         let (space, blocks, _) = self.parts();
         space.take_over(media, blocks, layout, valid)?;
         for &(ppn, tag) in &kept.pages {

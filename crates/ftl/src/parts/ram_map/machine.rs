@@ -8,12 +8,12 @@
 //!   is lost).
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 
-use flash::{Lpn, Pbn, Ppn, Role, long_array};
+use flash::{Lpn, Pbn, Ppn, Role, Tag, long_array};
 
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::blocks::victims::Policy;
 use crate::parts::memory::prefetch::prefetch;
-use crate::parts::pages::page_mapped::PageMapped;
+use crate::parts::pages::page_mapped::{HOST, PageMapped};
 use crate::parts::pages::page_space::{Needs, PageSpace, Stream};
 use crate::parts::ram_map::policy::{RamMapScheme, StreamPolicy};
 use crate::parts::recovery::summary::Summaries;
@@ -31,6 +31,8 @@ pub struct RamMapped<S: RamMapScheme> {
     blocks: Blocks,
     policy: S::Policy,
     moving: Vec<Ppn>,
+    /// The stream of the block that is being collected, or was last.
+    collecting: Stream,
 }
 
 impl<S: RamMapScheme> Scheme for RamMapped<S> {
@@ -48,7 +50,7 @@ impl<S: RamMapScheme> Scheme for RamMapped<S> {
         // First, since it refuses what does not fit before the map is allocated.
         let (space, blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
         let map = long_array(None, layout.logical_pages as usize);
-        Ok(Self { map, trims: Trims::default(), space, blocks, policy, moving: Vec::new() })
+        Ok(Self { map, trims: Trims::default(), space, blocks, policy, moving: Vec::new(), collecting: HOST })
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
@@ -74,7 +76,7 @@ impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             let stream = self.policy.written(request, lpn);
-            let label = Label::new(lpn.get(), Role::Data);
+            let label = Label::new(lpn.get(), Role::Data).hinted(self.policy.kept(request));
             let to = self.append_on(media, stream, label, &data[i], |scheme, media| scheme.next_die(media, stream))?;
             self.remap(lpn, Some(to));
             Ok(())
@@ -184,7 +186,16 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
 
     #[inline]
     fn collected(&self) -> Stream {
-        self.policy.collected()
+        self.policy.collected(self.collecting)
+    }
+
+    fn recovered(&self, tag: &Tag) -> Stream {
+        self.policy.recovered(tag)
+    }
+
+    #[inline]
+    fn destination(&self, from: Stream) -> Stream {
+        self.policy.collected(from)
     }
 
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
@@ -222,6 +233,7 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
 
     fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError> {
         media.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
+        self.collecting = self.space.stream_of(victim);
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         media.because(why, |media| {

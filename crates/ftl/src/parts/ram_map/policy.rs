@@ -1,11 +1,12 @@
 //! What makes one scheme with its map in RAM differ from another: which pages share open blocks.
 //!
 //! The machine (`machine.rs`) asks the policy for the stream of each page that the host writes. A stream has one open block a die, so
-//! pages of different streams never share a block when they are written. What a collection moves goes to one stream: the last free block of a
-//! die makes room for one, and several could each ask for a block of their own in the middle of a collection.
+//! pages of different streams never share a block when they are written. What a collection moves out of one block goes to one stream: the last
+//! free block of a die makes room for one, and several could each ask for a block of their own in the middle of a collection.
 
-use flash::Lpn;
+use flash::{Lpn, Role, Tag};
 
+use crate::parts::pages::page_mapped::HOST;
 use crate::parts::pages::page_space::Stream;
 use crate::wear::policy::Purpose;
 use crate::{ConfigError, Entry, Layout, Request, Values};
@@ -30,8 +31,19 @@ pub trait StreamPolicy {
     /// The stream of a page that the host writes with a request.
     fn written(&mut self, request: &Request, lpn: Lpn) -> Stream;
 
-    /// The stream of what collections move.
-    fn collected(&self) -> Stream;
+    /// What is kept of a request's hint in the tags of its pages, from 1 on; 0 for nothing. Every copy keeps it.
+    #[inline]
+    fn kept(&self, _request: &Request) -> u8 {
+        0
+    }
+
+    /// The stream of what a collection moves out of a block of this stream.
+    fn collected(&self, from: Stream) -> Stream;
+
+    /// The stream of a block in which recovery finds a page with this tag.
+    fn recovered(&self, tag: &Tag) -> Stream {
+        if tag.role == Role::Collected { self.collected(HOST) } else { HOST }
+    }
 
     /// RAM beside the map, in bytes: name and size.
     fn tables(&self) -> Vec<(&'static str, u64)> {

@@ -14,6 +14,11 @@ impl PageSpace {
         self.order.len() as u32
     }
 
+    /// Streams that it was made for.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
     /// Erase blocks of one die, bad ones included.
     pub fn blocks_per_die(&self) -> u32 {
         self.geometry.blocks_per_die()

@@ -8,18 +8,25 @@ use crate::parts::recovery::trims::Trims;
 use crate::{Content, Device, FtlError, Label, Media, Note, Spares};
 
 impl PageSpace {
-    /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to `stream`, where
-    /// moving a page takes up to `cost` programs: the next failure would else find no place anywhere.
+    /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to the destination of its
+    /// stream, where moving a page takes up to `cost` programs: the next failure would else find no place anywhere.
     #[cold]
-    pub fn take_victim_for_reserve(&mut self, blocks: &Blocks, stream: Stream, cost: u32) -> Option<(u32, Pbn)> {
-        let open_pages = |die: u32| {
-            let open = self.open[stream * self.order.len() + die as usize];
-            open.end - open.next + blocks.free_on(die) as u32 * self.summaries.content_pages()
+    pub fn take_victim_for_reserve(
+        &mut self,
+        blocks: &Blocks,
+        destinations: &[Stream],
+        cost: u32,
+    ) -> Option<(u32, Pbn)> {
+        let room = |space: &Self, stream: Stream| -> u32 {
+            let open_pages = |die: u32| {
+                let open = space.open[stream * space.order.len() + die as usize];
+                open.end - open.next + blocks.free_on(die) as u32 * space.summaries.content_pages()
+            };
+            (0..space.dies()).map(open_pages).sum()
         };
-        let room: u32 = (0..self.dies()).map(open_pages).sum();
         for die in (0..self.dies()).filter(|&die| blocks.free_on(die) == 0).collect::<Vec<_>>() {
             if let Some(victim) = self.take_fewest_valid_on(die) {
-                if self.ledger.valid_pages(victim) * cost <= room {
+                if self.ledger.valid_pages(victim) * cost <= room(self, destinations[self.stream_of(victim)]) {
                     return Some((die, victim));
                 }
                 self.victims.close(victim, self.ledger.valid_pages(victim));
