@@ -6,7 +6,7 @@
 //! runs of twice the length.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Ftl, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Ftl, Hint, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -135,6 +135,10 @@ fn d_choices(rho: f64, b: u32, d: i32) -> f64 {
 
 #[test]
 fn the_closed_forms_themselves_give_the_published_numbers() {
+    // Of one region, or of two that are alike, the mean field of regions is that of the device.
+    for regions in [&[(1.0, 1.0)][..], &[(0.3, 0.3), (0.7, 0.7)]] {
+        assert!((greedy_regions(0.9, 64, regions) - greedy(0.9, 64)).abs() < 1e-6, "{regions:?}");
+    }
     for (rho, b, expected) in
         [(0.80, 64, 2.5993), (0.90, 64, 4.8213), (0.80, 256, 2.6684), (0.90, 256, 5.0832), (0.93, 128, 6.9450)]
     {
@@ -251,6 +255,78 @@ fn hot_and_cold_pages_under_fifo_meet_the_closed_form() {
             if residual(q) < 0.0 { low = q } else { high = q }
         }
         close(&format!("hot/cold f={f} r={r} ρ={rho} (ρ_eff={effective:.4})"), measured, 1.0 / low, 0.01);
+    }
+}
+
+// The least that two regions can cost which have blocks of their own: each is a greedy device under uniform writes, and the split of
+// the blocks between them is the best one.
+fn best_split(rho: f64, b: u32, f: f64, r: f64) -> f64 {
+    let cost = |share: f64| {
+        let (hot, cold) = (rho * f / share, rho * (1.0 - f) / (1.0 - share));
+        if hot < 0.999 && cold < 0.999 { r * greedy(hot, b) + (1.0 - r) * greedy(cold, b) } else { f64::MAX }
+    };
+    (1..2000).map(|step| cost(f64::from(step) / 2000.0)).fold(f64::MAX, f64::min)
+}
+
+// Two regions with blocks of their own under one greedy choice of victims, in the mean field. A share f of the pages ρ b of a block's
+// worth gets r of the writes, so each valid page of it is superseded at the rate μ = r/(f ρ b). Blocks of a region pass the levels b … k+1 of
+// valid pages at a rate J each, so J/(jμ) of them are at level j, and J/(kμ + θ) at level k, where blocks of both regions are victims at
+// the same rate θ; those at k − 1 are victims at once. The pages give J, the number of blocks gives k and θ, and A = Σ J b.
+fn greedy_regions(rho: f64, b: u32, regions: &[(f64, f64)]) -> f64 {
+    let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
+    let size = f64::from(b);
+    let at = |k: u32, theta: f64| {
+        let (level, gap) = (f64::from(k), harmonic(b) - harmonic(k));
+        let of = |&(f, r): &(f64, f64)| {
+            let rate = r / (f * rho * size);
+            let flow = f * rho * size / ((size - level) / rate + level / (level * rate + theta));
+            (flow / rate * gap + flow / (level * rate + theta), flow * size)
+        };
+        regions.iter().map(of).fold((0.0, 0.0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
+    };
+    // More is collected the larger θ is, so that blocks hold more; the level is the one at which their number can be met.
+    let Some(k) = (1..b).rev().find(|&k| (at(k, 0.0).0 - 1.0) * (at(k, 1e9).0 - 1.0) <= 0.0) else { return f64::NAN };
+    let (mut low, mut high) = (0.0, 1e9);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if (at(k, middle).0 - 1.0) * (at(k, 0.0).0 - 1.0) > 0.0 { low = middle } else { high = middle }
+    }
+    at(k, low).1
+}
+
+// Hot and cold pages that the host hints at as streams (Van Houdt 2013b keeps them apart, too). Greedy looks for the fewest valid pages
+// wherever they are, so both regions are collected at nearly the same number, as one uniform region would be. That is less than without hints,
+// and more than the best split of the blocks would cost, which no victim policy here looks for.
+#[test]
+fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
+    let (blocks, b) = (2048 * long(), 64);
+    for (rho, f, r) in [(0.80, 0.2, 0.8), (0.90, 0.2, 0.8), (0.80, 0.1, 0.9), (0.90, 0.1, 0.9)] {
+        let pages = (f64::from(blocks * b) * rho) as u32;
+        let turn = u64::from(blocks * b);
+        let measured = |settings: &[(&str, &str)]| {
+            let mut bench = Bench::filled("page", settings, blocks, b, pages);
+            let hot = (f64::from(pages) * f) as u32;
+            bench.amplification(12 * turn, 6 * turn, |bench| {
+                let is_hot = bench.share() < r;
+                let lpn = if is_hot { bench.below(hot) } else { hot + bench.below(bench.pages - hot) };
+                let hint = Hint { stream: u8::from(is_hot), ..Hint::NONE };
+                let request = Request { hint, ..Request::new(Lpn::new(lpn), 1) };
+                bench.ftl.write(&mut bench.media, &request, &[()]).expect("a legal write");
+            })
+        };
+        let apart = measured(&[("streams", "hints"), ("hint_streams", "2")]);
+        let mixed = measured(&[("streams", "shared")]);
+        // One block is free, and the open one of the other stream is half empty.
+        let effective = f64::from(pages) / ((f64::from(blocks) - 1.5) * f64::from(b));
+        let best = best_split(effective, b, f, r);
+        let uniform = greedy(effective, b);
+        println!(
+            "f={f} r={r} ρ={rho}: uniform {uniform:.4}, without hints {mixed:.4}, with {apart:.4}, best split {best:.4}"
+        );
+        let theory = greedy_regions(effective, b, &[(f, r), (1.0 - f, 1.0 - r)]);
+        // Which of equally good blocks of two regions is taken first is not in the mean field.
+        close(&format!("streams f={f} r={r} ρ={rho} (ρ_eff={effective:.4})"), apart, theory, 0.02);
+        assert!(best < apart && apart < mixed, "f={f} r={r} ρ={rho}: {best:.4}, {apart:.4}, {mixed:.4}");
     }
 }
 

@@ -20,7 +20,8 @@
 //! and a die collects its own blocks: victims and their copies stay on one die.
 //!
 //! ## State
-//! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN.
+//! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN, and with `streams = hints` the stream that
+//! the host hinted at.
 //!
 //! ## Read
 //! 1. Pages of a request are looked up and read together; unmapped pages cost nothing.
@@ -29,16 +30,18 @@
 //! 1. `append`: the next die in turn, collecting there first when it is short of free blocks. A page that fails is tried
 //!    again elsewhere; its block is emptied as soon as there is room and marked bad (`empty_failing`).
 //! 2. Program, release the old page, map the new one.
+//! 3. With `streams = hints` the request's stream hint says which open block takes the page; the first `hint_streams` streams are told
+//!    apart.
 //!
 //! ## Reclaim
 //! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there.
-//! 2. `collect` copies a victim's valid pages to the die's collection stream, then erases it. The host does not wait for
-//!    it, but the die is busy with it.
+//! 2. `collect` copies a victim's valid pages to the die's collection stream, or with `streams = hints` to the stream of the
+//!    victim, then erases it. The host does not wait for it, but the die is busy with it.
 //!
 //! ## Recover
 //! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run. With `checkpoint` a
 //!    filled block's summary tells its tags (`parts/recovery/summary.rs`).
-//! 2. Blocks that hold nothing newest are erased; the others are closed as they are.
+//! 2. Blocks that hold nothing newest are erased; the others are closed as they are. A block's stream is known from its pages' tags.
 //! 3. Trims are pending until a flush writes them down (`parts/recovery/trims.rs`); a cut before may bring the page back.
 //!
 //! ## Invariants
@@ -51,7 +54,7 @@
 //! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification of the victim policy at
 //! the utilisation left after reserves (greedy: Van Houdt 2013 with d → ∞).
 
-use flash::Lpn;
+use flash::{Lpn, Role, Tag};
 
 use crate::parameter::joined;
 use crate::parts::blocks::victims;
@@ -66,10 +69,23 @@ const COLLECTED: Stream = 1;
 
 const STREAMS: Parameter = Parameter {
     name: "streams",
-    kind: Kind::Choice { of: &["separate", "shared"] },
+    kind: Kind::Choice { of: &["separate", "shared", "hints"] },
     default: "separate",
-    meaning: "Whether collected pages get open blocks of their own or share those of host writes.",
+    meaning: "Which pages get open blocks of their own: separate the collected ones, shared none, hints those of each stream that the host \
+              hints at, collected or not.",
     source: "Van Houdt 2013b",
+};
+
+/// The most streams, each with an open block on every die.
+const MOST_STREAMS: usize = 16;
+
+const HINT_STREAMS: Parameter = Parameter {
+    name: "hint_streams",
+    kind: Kind::Integer { min: 1, max: MOST_STREAMS as u64 },
+    default: "4",
+    meaning: "With streams = hints: how many streams are kept apart, 0 (no hint) among them; higher ones share the last. Each keeps a block \
+              open on every die, which has to be spared.",
+    source: "ftlkit",
 };
 
 /// Pure page-level mapping.
@@ -80,34 +96,68 @@ impl RamMapScheme for Page {
         name: "page",
         family: "page",
         source: "WAFTL tab. I, RFTL 2 (baseline)",
-        parameters: &joined::<6>(&[&victims::PARAMETERS, &[GC_THRESHOLD, STREAMS, summary::PARAMETER]]),
+        parameters: &joined::<7>(&[&victims::PARAMETERS, &[GC_THRESHOLD, STREAMS, HINT_STREAMS, summary::PARAMETER]]),
         header: include_str!("page.rs"),
     };
 
-    type Policy = OneStream;
+    type Policy = Streams;
 
-    fn policy(_layout: &Layout, values: &Values) -> Result<OneStream, ConfigError> {
-        Ok(OneStream { collected: if values.word("streams") == "separate" { COLLECTED } else { HOST } })
+    fn policy(_layout: &Layout, values: &Values) -> Result<Streams, ConfigError> {
+        match values.word("streams") {
+            "separate" => Ok(Streams::Separate),
+            "shared" => Ok(Streams::Hinted(1)),
+            _ if values.word("checkpoint") != "none" => Err(ConfigError(
+                "page.streams = hints: summaries do not list hints, so after a power cut checkpoint = summaries would mix the streams; \
+                 set checkpoint = none, or other streams"
+                    .into(),
+            )),
+            _ => Ok(Streams::Hinted(values.integer("hint_streams") as usize)),
+        }
     }
 }
 
-/// All that the host writes shares blocks; so may what is collected.
-pub struct OneStream {
-    collected: Stream,
+/// Which pages share blocks.
+pub enum Streams {
+    /// All that the host writes, and apart from that all that is collected.
+    Separate,
+    /// Those of a stream that the host hints at, collected or not, of so many streams. Of one: all.
+    Hinted(usize),
 }
 
-impl StreamPolicy for OneStream {
+impl StreamPolicy for Streams {
     fn streams(&self) -> &'static [Purpose] {
-        if self.collected == COLLECTED { &[Purpose::Data, Purpose::Collected] } else { &[Purpose::Data] }
+        match self {
+            Self::Separate => &[Purpose::Data, Purpose::Collected],
+            Self::Hinted(streams) => &[Purpose::Data; MOST_STREAMS][..*streams],
+        }
     }
 
     #[inline]
-    fn written(&mut self, _request: &Request, _lpn: Lpn) -> Stream {
-        HOST
+    fn written(&mut self, request: &Request, _lpn: Lpn) -> Stream {
+        usize::from(self.kept(request))
     }
 
     #[inline]
-    fn collected(&self, _from: Stream) -> Stream {
-        self.collected
+    fn kept(&self, request: &Request) -> u8 {
+        match self {
+            Self::Separate => 0,
+            Self::Hinted(streams) => request.hint.stream.min(*streams as u8 - 1),
+        }
+    }
+
+    #[inline]
+    fn collected(&self, from: Stream) -> Stream {
+        match self {
+            Self::Separate => COLLECTED,
+            Self::Hinted(_) => from,
+        }
+    }
+
+    fn recovered(&self, tag: &Tag) -> Stream {
+        match self {
+            Self::Separate if tag.role == Role::Collected => COLLECTED,
+            Self::Separate => HOST,
+            Self::Hinted(streams) => usize::from(tag.hint).min(streams - 1),
+        }
     }
 }

@@ -1,0 +1,79 @@
+//! A hint that a scheme keeps lasts: in the tags of what is collected, and over power cuts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Shape};
+use ftl::{Cause, Ftl, Hint, Layout, Media, Op, Request, Stack, Timed, Untimed, registry};
+
+type Device = Timed<Chip<Full<u64>>, Untimed>;
+
+/// Logical pages; the stream of a page is its number modulo 3.
+const PAGES: u32 = 120;
+
+fn stack() -> Stack {
+    Stack::with("page", [("streams", "hints"), ("hint_streams", "3")])
+}
+
+fn device() -> (Media<Device>, Layout) {
+    let shape = Shape {
+        channels: 2,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 24,
+        pages_per_block: 4,
+        page_size_bytes: 512,
+    };
+    let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let layout = Layout::of(&chip, PAGES, 1);
+    (Media::new(Timed { chip, timing: Untimed }), layout)
+}
+
+/// Overwrites at random, each page with the hint of its stream, or of a higher one for the last.
+fn write(ftl: &mut dyn Ftl<Device>, media: &mut Media<Device>, writes: u64) {
+    let mut next = 7_u64;
+    for stamp in 0..writes {
+        next = next * 48_271 % 2_147_483_647;
+        let lpn = (next % u64::from(PAGES)) as u32;
+        let stream = [0, 1, 77][lpn as usize % 3];
+        let request = Request { hint: Hint { stream, ..Hint::NONE }, ..Request::new(Lpn::new(lpn), 1) };
+        ftl.write(media, &request, &[stamp]).expect("written");
+    }
+}
+
+/// Holds every page to its hint, and returns the streams that each block holds pages of.
+fn streams_of_blocks(media: &Media<Device>) -> BTreeMap<u32, BTreeSet<u8>> {
+    let chip = &media.device().chip;
+    let mut streams: BTreeMap<u32, BTreeSet<u8>> = BTreeMap::new();
+    for page in 0..chip.geometry().pages() as usize {
+        if let Some(tag) = chip.tag(flash::Ppn::at(page)) {
+            assert_eq!(u32::from(tag.hint), tag.logical % 3, "{tag:?}");
+            streams.entry(chip.geometry().block_of(flash::Ppn::at(page)).get()).or_default().insert(tag.hint);
+        }
+    }
+    streams
+}
+
+#[test]
+fn streams_stay_apart_through_collections_and_power_cuts() {
+    let (mut media, layout) = device();
+    let mut ftl = registry::create::<Device>(&stack(), &layout).expect("fits");
+    write(&mut *ftl, &mut media, 2_000);
+    for cut in 0..4 {
+        assert!(media.tally().count(Cause::Collection, Op::Program) > 500, "hardly anything was collected");
+        let blocks = streams_of_blocks(&media);
+        assert!(blocks.values().all(|streams| streams.len() == 1), "after {cut} cuts: {blocks:?}");
+        let all: BTreeSet<u8> = blocks.values().flatten().copied().collect();
+        assert_eq!(all.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
+        ftl.check(&media).expect("invariants");
+        media = Media::new(media.into_device());
+        ftl = registry::recover::<Device>(&stack(), &layout.in_use(), &mut media).expect("recovered");
+        write(&mut *ftl, &mut media, 2_000);
+    }
+}
+
+#[test]
+fn summaries_which_list_no_hints_are_refused_with_the_reason() {
+    let stack: Stack = "page:streams=hints:checkpoint=summaries".parse().expect("a spelling");
+    let refused = registry::create::<Device>(&stack, &device().1).err().expect("refused").to_string();
+    assert!(refused.contains("summaries do not list hints") && refused.contains("checkpoint = none"), "{refused}");
+}
