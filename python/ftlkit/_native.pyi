@@ -48,6 +48,9 @@ def schemes() -> str:
 def causes() -> str:
     """All causes of flash operations (JSON), in the order in which charts stack them."""
 
+def parts() -> str:
+    """All parts of stacks (JSON): translation layers, wear policies and buffers, each with its kind."""
+
 def devices() -> str:
     """All device presets (JSON)."""
 

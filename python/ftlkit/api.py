@@ -111,6 +111,12 @@ def schemes() -> list[Json]:
     return [scheme | sources.described(scheme) for scheme in found]
 
 
+def parts() -> list[Json]:
+    """All parts of stacks: what `schemes` lists, then wear policies and buffers; `kind` says which of these each is."""
+    found: list[Json] = json.loads(_native.parts())
+    return [part | sources.described(part) for part in found]
+
+
 def devices() -> list[Json]:
     """All device presets, with every key of a `[device]` table."""
     found: list[Json] = json.loads(_native.devices())

@@ -43,7 +43,7 @@ const MOST_PAGES: u32 = 2_000;
 /// What is to be tortured, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Stacks with the settings that they keep throughout; none for every registered mapping with its defaults.
+    /// Stacks with the settings that they keep throughout; none for every registered mapping, each with any other parts.
     pub stacks: Vec<Stack>,
     /// Devices; none for devices drawn at random.
     pub devices: Vec<DeviceSpec>,
@@ -113,6 +113,8 @@ struct Grounds {
     devices: Vec<DeviceSpec>,
     seed: u64,
     swarm: bool,
+    /// Whether each trial draws which further parts the mapping gets, if any.
+    draws_parts: bool,
 }
 
 /// Something to be tried, which says by itself what it does.
@@ -191,7 +193,8 @@ pub struct Torture {
 impl Torture {
     /// Checks what was asked; `Err` says what to change.
     pub fn new(options: Options) -> Result<Self, String> {
-        let asked = if options.stacks.is_empty() {
+        let draws_parts = options.stacks.is_empty();
+        let asked = if draws_parts {
             registry::ENTRIES.iter().map(|entry| Stack::of(entry.name)).collect()
         } else {
             options.stacks
@@ -205,7 +208,7 @@ impl Torture {
             check_place(subject, &options.devices)?;
         }
         let (devices, seed, swarm) = (options.devices, options.seed, options.swarm);
-        let grounds = Grounds { subjects, devices, seed, swarm };
+        let grounds = Grounds { subjects, devices, seed, swarm, draws_parts };
         let coverages = grounds.subjects.iter().map(|subject| Coverages::of(&grounds, subject)).collect();
         let reports = grounds.subjects.iter().map(SchemeReport::of).collect();
         Ok(Self { grounds, coverages, reports })

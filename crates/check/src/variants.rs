@@ -4,7 +4,8 @@
 //! small values, because what is a small cache to a real device is a large one here. Of spans of time only the bounds are tried:
 //! time is no part of a promise.
 
-use ftl::{ConfigError, Entry, Kind, Parameter, Stack, registry};
+use ftl::wear::choice::Wear;
+use ftl::{ConfigError, Entry, Kind, Parameter, Part, PartKind, Stack, registry};
 
 use crate::canary;
 
@@ -36,6 +37,22 @@ impl Subject {
         });
         let parameters = parameters.collect();
         Ok(Self { stack, parameters })
+    }
+
+    /// What the suite tries: each mapping alone, with all its parameters varied, and each further part over a mapping of each family, with
+    /// the part's own parameters varied. A part that is registered is among them by that alone.
+    pub fn all() -> Vec<Self> {
+        let bare = registry::ENTRIES.iter().map(Self::of);
+        let over = |mapping: &&str| {
+            let mapping = Stack::of(mapping);
+            further_parts(&mapping).into_iter().map(move |(_, entry)| mapping.clone().and(Part::of(entry.name)))
+        };
+        let stacks = REPRESENTATIVES.iter().flat_map(over).filter_map(|stack| {
+            let subject = Self::keeping(stack).ok()?;
+            let parameters = subject.parameters.into_iter().filter(|&(part, _)| part > 0).collect();
+            Some(Self { parameters, ..subject })
+        });
+        bare.chain(stacks).collect()
     }
 
     /// Each parameter at each of its values, the others at their defaults; the first is the stack as it is.
@@ -71,6 +88,18 @@ impl Subject {
         });
         kinds.collect()
     }
+}
+
+/// Mappings over which every other part is tried: one of each family, and of the log-buffer schemes one that groups blocks.
+const REPRESENTATIVES: [&str; 5] = ["page", "block", "fast", "a-sast", "dftl"];
+
+/// The parts that can be added to a mapping and change anything.
+pub(crate) fn further_parts(mapping: &Stack) -> Vec<(PartKind, &'static Entry)> {
+    let kinds = PartKind::ALL.into_iter().filter(|&kind| kind != PartKind::Mapping);
+    let all = kinds.flat_map(|kind| kind.entries().iter().map(move |entry| (kind, entry)));
+    let changes = |entry: &Entry| entry.name != Wear::default().entry().name;
+    let works = |entry: &Entry| registry::resolve(&mapping.clone().and(Part::of(entry.name))).is_ok();
+    all.filter(|(_, entry)| changes(entry) && works(entry)).collect()
 }
 
 /// A stack with one more setting, of a part by its number.
@@ -148,6 +177,10 @@ mod tests {
         assert!(kept.pairs().iter().all(|stack| stack.mapping.settings["victim"] == "fifo"));
         let checkpoints = kept.checkpoints();
         assert!(checkpoints.iter().all(|stack| stack.mapping.settings.len() == 3) && !checkpoints.is_empty());
+        let all = Subject::all();
+        assert_eq!(all.iter().filter(|subject| subject.stack.is_bare()).count(), registry::ENTRIES.len());
+        let mut stacks = all.iter().filter(|subject| !subject.stack.is_bare());
+        assert!(stacks.any(|subject| subject.stack.names() == "fast+dynamic"));
         assert!(Subject::keeping("pgae".parse().expect("a spelling")).is_err());
         let canary = Subject::keeping("canary:bug=lost-write".parse().expect("valid")).expect("the canary");
         assert_eq!(canary.one_at_a_time().len(), 1);

@@ -110,6 +110,7 @@ fn one_fault_each(stack: &Stack, op: Op, fault: Fault, step: usize) -> Vec<(Case
     for case in cases(stack, &PATTERNS[..5], 60, seed()) {
         let calm =
             endure(&case, &Ordeal { records: true, ..Ordeal::default() }).unwrap_or_else(|failure| panic!("{failure}"));
+        let step = step * common::one_in(stack);
         let which = (0..).zip(&calm.operations).filter(|&(_, &asked)| asked == op).step_by(step);
         runs.extend(which.map(|(operation, _)| {
             let plan = FaultPlan { at: BTreeMap::from([(operation, fault)]) };

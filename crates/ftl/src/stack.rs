@@ -40,6 +40,11 @@ pub struct Stack {
 }
 
 impl Part {
+    /// A part with all at its defaults.
+    pub fn of(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
     /// A part with settings; an empty list leaves all at their defaults.
     pub fn new<K: Into<String>, V: Into<String>>(name: &str, settings: impl IntoIterator<Item = (K, V)>) -> Self {
         let settings = settings.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
@@ -50,7 +55,7 @@ impl Part {
 impl Stack {
     /// A mapping alone, all at its defaults.
     pub fn of(mapping: &str) -> Self {
-        Self { mapping: Part { name: mapping.to_owned(), ..Part::default() }, ..Self::default() }
+        Self { mapping: Part::of(mapping), ..Self::default() }
     }
 
     /// A mapping alone, with settings.

@@ -15,6 +15,19 @@ fn schemes() -> PyResult<String> {
     Ok(to_json(&all?)?)
 }
 
+/// All parts of stacks, as JSON: those of `schemes`, wear policies and buffers, each with its kind.
+#[pyfunction]
+fn parts() -> PyResult<String> {
+    let kinds = ftl::PartKind::ALL.into_iter();
+    let all = kinds.flat_map(|kind| kind.entries().iter().map(move |entry| (kind, entry)));
+    let all: Result<Vec<Value>, Failure> = all
+        .map(|(kind, entry)| {
+            Ok(with(to_value(entry)?, [("story", json!(entry.story())), ("kind", json!(kind.name()))]))
+        })
+        .collect();
+    Ok(to_json(&all?)?)
+}
+
 /// All device presets, as JSON: name, source, description and every key.
 #[pyfunction]
 fn devices() -> PyResult<String> {
@@ -77,6 +90,7 @@ fn with<const N: usize>(mut value: Value, words: [(&str, Value); N]) -> Value {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(causes, module)?)?;
+    module.add_function(wrap_pyfunction!(parts, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(workload_presets, module)?)?;
     module.add_function(wrap_pyfunction!(trace_formats, module)?)

@@ -7,7 +7,7 @@
 use std::fmt::Display;
 
 use flash::ProgramOrder;
-use ftl::Stack;
+use ftl::{Part, PartKind, Stack};
 
 use super::coverage::{Answers, Question};
 use super::{Grounds, Kind};
@@ -20,7 +20,7 @@ use crate::geometries;
 use crate::mishaps::Mishaps;
 use crate::session::create;
 use crate::swarm::Swarm;
-use crate::variants::{Subject, set, values};
+use crate::variants::{Subject, further_parts, set, values};
 use crate::workload::{Pattern, Workload};
 
 const CHANNELS: [u32; 3] = [1, 2, 3];
@@ -64,6 +64,9 @@ pub(super) fn questions(grounds: &Grounds, subject: &Subject, kind: Kind) -> Vec
     let mut all = Vec::new();
     for (number, (_, parameter)) in subject.parameters.iter().enumerate() {
         all.push(Question { name: setting(number), choices: values(parameter), has_default: true });
+    }
+    if grounds.draws_parts {
+        all.extend(questions_of_parts(&subject.stack));
     }
     let mut ask = |name: &str, choices: Vec<String>| {
         all.push(Question { name: name.to_owned(), choices, has_default: false });
@@ -113,6 +116,27 @@ pub(super) fn questions(grounds: &Grounds, subject: &Subject, kind: Kind) -> Vec
     all
 }
 
+/// Which further part of each kind a mapping gets, none by default, and the settings of each if it gets that.
+fn questions_of_parts(mapping: &Stack) -> Vec<Question> {
+    let parts = further_parts(mapping);
+    let mut all = Vec::new();
+    for kind in PartKind::ALL {
+        let names = parts.iter().filter(|(its, _)| *its == kind).map(|(_, entry)| entry.name.to_owned());
+        let choices: Vec<_> = std::iter::once("none".to_owned()).chain(names).collect();
+        if choices.len() > 1 {
+            all.push(Question { name: kind.name().to_owned(), choices, has_default: true });
+        }
+    }
+    for (_, entry) in parts {
+        all.extend(entry.parameters.iter().map(|parameter| Question {
+            name: format!("{}.{}", entry.name, parameter.name),
+            choices: values(parameter),
+            has_default: true,
+        }));
+    }
+    all
+}
+
 /// The name of the question for a parameter, by its number in the subject.
 fn setting(number: usize) -> String {
     format!("setting {number}")
@@ -147,7 +171,26 @@ impl Sheet<'_> {
                 stack = set(&stack, part, parameter, values(parameter).swap_remove(answer));
             }
         }
+        stack.others.extend(PartKind::ALL.into_iter().filter_map(|kind| self.part(kind)));
         stack
+    }
+
+    /// The further part of a kind that was drawn, with its settings.
+    fn part(&self, kind: PartKind) -> Option<Part> {
+        let name = self.choice(kind.name()).filter(|(number, _)| *number > 0)?.1;
+        let entry = kind.entries().iter().find(|entry| entry.name == name)?;
+        let set = entry.parameters.iter().filter_map(|parameter| {
+            let (number, value) = self.choice(&format!("{name}.{}", parameter.name))?;
+            (number > 0).then_some((parameter.name, value))
+        });
+        Some(Part::new(name, set))
+    }
+
+    /// The number and the text of the choice, where this is asked.
+    fn choice(&self, name: &str) -> Option<(usize, &str)> {
+        let at = self.questions.iter().position(|question| question.name == name)?;
+        let number = self.answers[at];
+        Some((number, &self.questions[at].choices[number]))
     }
 
     fn device(&self, grounds: &Grounds, kind: Kind, dice: &mut Dice) -> DeviceSpec {

@@ -1,21 +1,24 @@
 //! What the suite's tests share.
 
 use check::variants::Subject;
-use ftl::{Entry, registry};
+use ftl::Stack;
 
-/// Every registered mapping alone, or the one that `FTLKIT_SCHEME` names.
-#[allow(dead_code, reason = "not every test looks at stacks")]
+/// Every mapping alone and every other part in representative stacks, or those that `FTLKIT_SCHEME` names: by the names of all parts
+/// (`page`, `fast+dynamic`), or by one further part (`dynamic`). A name that matches none is an error, lest nothing be tried and all
+/// seem well.
 pub(crate) fn subjects() -> Vec<Subject> {
-    schemes().into_iter().map(Subject::of).collect()
+    let all = Subject::all();
+    let known: Vec<_> = all.iter().map(|subject| subject.stack.names()).collect();
+    let Ok(only) = std::env::var("FTLKIT_SCHEME") else { return all };
+    let is_meant =
+        |subject: &Subject| subject.stack.names() == only || subject.stack.others.iter().any(|part| part.name == only);
+    let chosen: Vec<_> = all.into_iter().filter(is_meant).collect();
+    assert!(!chosen.is_empty(), "FTLKIT_SCHEME={only}: must be one of {}, or one part", known.join(", "));
+    chosen
 }
 
-/// Every registered scheme, or the one that `FTLKIT_SCHEME` names; a name that matches none is an error, lest nothing be
-/// tried and all seem well.
-pub(crate) fn schemes() -> Vec<&'static Entry> {
-    let only = std::env::var("FTLKIT_SCHEME").ok();
-    let chosen: Vec<_> =
-        registry::ENTRIES.iter().filter(|entry| only.as_ref().is_none_or(|name| name == entry.name)).collect();
-    let known: Vec<_> = registry::ENTRIES.iter().map(|entry| entry.name).collect();
-    assert!(!chosen.is_empty(), "FTLKIT_SCHEME={}: must be one of {}", only.unwrap_or_default(), known.join(", "));
-    chosen
+/// Of how many cases one is tried: of stacks of several parts fewer, since their mappings are tried alone as well.
+#[allow(dead_code, reason = "not every test thins its cases out")]
+pub(crate) fn one_in(stack: &Stack) -> usize {
+    if stack.is_bare() { 1 } else { 3 }
 }
