@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
@@ -227,3 +228,34 @@ def test_the_verdict_is_text_and_parts(results: fk.Results) -> None:
     assert str(results.verdict).startswith(results.verdict.headline.replace("\N{NO-BREAK SPACE}", " "))
     for sentence in (*results.verdict.reasons, *results.verdict.costs, *results.verdict.cautions):
         assert sentence.replace("\N{NO-BREAK SPACE}", " ") in str(results.verdict)
+
+
+WORKLOAD = {"generator": {"requests": 300, "span": "4MiB", "write_share": 1.0}}
+
+
+def test_a_stack_is_spelled_the_same_everywhere(tmp_path: Path) -> None:
+    spelled = "page:gc_threshold=2+dynamic"
+    device = {"capacity": "8MiB", "spare": 0.3}
+    made = fk.run(workload=WORKLOAD, ftl=spelled, device=device, loop="closed")
+    run = made.document["runs"][0]
+    assert (run["label"], run["ftl"], run["stack"]) == (spelled, "page+dynamic", spelled)
+    assert run["parameters"]["gc_threshold"] == "2"
+    again = fk.run(workload=WORKLOAD, ftl={"name": "page+dynamic", "gc_threshold": 2}, device=device, loop="closed")
+    assert again.document["runs"][0]["event_hash"] == run["event_hash"]
+    resolved = made.document["study"]["ftl"][0]
+    assert fk.run(workload=WORKLOAD, ftl=resolved, device=device, loop="closed").labels == [spelled]
+    image = fk.create_image(tmp_path / "disk.img", spelled, device=device)
+    assert image["stack"].startswith("page:")
+    assert image["stack"].endswith("+dynamic")
+
+
+def test_what_is_wrong_with_a_stack_is_named() -> None:
+    for text, words in [
+        ("page+dynamicc", "dynamicc is neither a wear policy nor a buffer"),
+        ("page+", "behind + there must be"),
+        ("page:d", "KEY=VALUE"),
+        ("page:d=2:d=3", "page.d is given twice"),
+        ("page+fast", "fast is a mapping"),
+    ]:
+        with pytest.raises(fk.UserError, match=re.escape(words)):
+            fk.run(workload=WORKLOAD, ftl=text, loop="closed")

@@ -162,12 +162,12 @@ def test_no_colour_codes_without_a_terminal(start: Callable[..., subprocess.Pope
 
 def test_docs_have_a_page_a_scheme(tmp_path: Path) -> None:
     written = docs.write(tmp_path)
-    assert {path.stem for path in written} == {scheme["name"] for scheme in fk.schemes()} | {
+    assert {path.stem for path in written} == {part["name"] for part in fk.parts()} | {
         "index",
         "columns",
         "sources",
     }
-    for scheme in fk.schemes():
+    for scheme in fk.parts():
         text = (tmp_path / "schemes" / f"{scheme['name']}.md").read_text()
         assert text.startswith(f"# {scheme['name']}")
         for heading in ("Idea", "Source", "Invariants", "## Parameters"):

@@ -30,9 +30,9 @@ def write(folder: Path) -> list[Path]:
     """Write the pages and their index below `folder`; return what was written."""
     place = folder / "schemes"
     place.mkdir(parents=True, exist_ok=True)
-    schemes = api.schemes()
-    pages = {place / f"{scheme['name']}.md": page(scheme) for scheme in schemes}
-    pages[place / "index.md"] = index(schemes)
+    parts = api.parts()
+    pages = {place / f"{part['name']}.md": page(part) for part in parts}
+    pages[place / "index.md"] = index(parts)
     pages[folder / "columns.md"] = columns()
     pages[folder / "sources.md"] = titles()
     for path, text in pages.items():
@@ -78,7 +78,8 @@ def allowed(parameter: Json) -> str:
 def index(schemes: list[Json]) -> str:
     """The page that lists them."""
     rows = [f"| [{each['name']}]({each['name']}.md) | {each['family']} | {_cell(each['idea'])} |" for each in schemes]
-    return "\n".join(["# Translation layers", "", "| name | family | idea |", "|---|---|---|", *rows, ""])
+    head = ["# Translation layers and their parts", "", "| name | family | idea |", "|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
 
 
 def titles() -> str:

@@ -23,10 +23,16 @@ Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one 
 
 
 def schemes(name: Name = None) -> None:
-    """List the translation layers, or show one: parameters, defaults, ranges, sources and how it works."""
-    found = api.schemes()
+    """List the translation layers and what goes with them, or show one: parameters, ranges, sources, how it works."""
+    found = api.parts()
     if name is None:
-        _list((each["name"], each["family"], each["idea"]) for each in found)
+        _list((each["name"], each["family"], each["idea"]) for each in found if each["kind"] == "mapping")
+        for kind in ("wear policy", "buffer"):
+            parts = [each for each in found if each["kind"] == kind]
+            if parts:
+                example = f"{found[0]['name']}+{parts[-1]['name']}"
+                OUT.print(f"\nA {kind} goes behind a plus: {example}", markup=False, highlight=False)
+                _list((each["name"], each["idea"]) for each in parts)
         OUT.print("\n`ftlkit schemes NAME` shows one in full.", markup=False, highlight=False)
         return
     scheme = _pick("translation layer", name, found)

@@ -248,7 +248,8 @@ Ftls = Annotated[
     typer.Option(
         "--ftl",
         metavar="NAMES",
-        help="Translation layers, by commas; dftl:cmt=32KiB sets a parameter of one; `ftlkit schemes` lists them.",
+        help="Translation layers, by commas; `ftlkit schemes` lists them. dftl:cmt=32KiB sets a parameter, "
+        "page+dynamic adds a part.",
         autocompletion=completing(names_of(api.schemes)),
     ),
 ]
