@@ -108,7 +108,7 @@ fn broken_by(bug: Bug) -> Promise {
 
 #[test]
 fn every_planted_recovery_bug_is_caught_and_its_line_reproduces_it() {
-    for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| bug.needs_a_power_cut()) {
+    for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| bug.needs_a_power_cut() && !bug.needs_a_decayed_page()) {
         let cases = canary_cases(name);
         let failed = cases.iter().filter_map(|(case, effort)| explore(case, *effort).err());
         let failures: Vec<_> = failed.take(4).collect();

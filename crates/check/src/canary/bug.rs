@@ -59,6 +59,8 @@ pub enum Bug {
     RecoveredBlockProgrammed,
     /// Blocks of which a page cannot be read do not become free again.
     LeakedByRecovery,
+    /// Of a page that lies twice recovery gives one up without reading the other.
+    UnreadTwin,
     /// A flush leaves the page that came last in RAM.
     UnflushedPage,
     /// Pages wait in RAM, and nobody is told.
@@ -69,7 +71,7 @@ pub enum Bug {
 
 impl Bug {
     /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 31] = [
+    pub const ALL: [(Self, &'static str); 32] = [
         (Self::None, "none"),
         (Self::StaleRead, "stale-read"),
         (Self::LostWrite, "lost-write"),
@@ -98,6 +100,7 @@ impl Bug {
         (Self::LostBadBlockTable, "lost-bad-block-table"),
         (Self::RecoveredBlockProgrammed, "recovered-block-programmed"),
         (Self::LeakedByRecovery, "leaked-by-recovery"),
+        (Self::UnreadTwin, "unread-twin"),
         (Self::UnflushedPage, "unflushed-page"),
         (Self::UndeclaredBuffer, "undeclared-buffer"),
         (Self::UnderstatedBuffer, "understated-buffer"),
@@ -106,6 +109,12 @@ impl Bug {
     /// Whether it does harm only when the power is cut.
     pub fn needs_a_power_cut(self) -> bool {
         self >= Self::OldestWins
+    }
+
+    /// Whether it does harm only when a page decays while the power is off: no part of the fault model (`docs/fault-model.md`), but what
+    /// becomes of the image under a live device.
+    pub fn needs_a_decayed_page(self) -> bool {
+        self == Self::UnreadTwin
     }
 
     /// Whether it is one of a write buffer.

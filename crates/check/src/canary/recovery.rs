@@ -2,7 +2,7 @@
 //!
 //! It begins with the newest translation pages and rolls forward: of the page that an entry points to and of all pages that were
 //! programmed after the translation page, the one with the highest version tells the truth; of equal versions the one programmed
-//! first, so that a collection that was cut is undone. Blocks without a true page are erased, the others are closed: a page
+//! first, so that a collection that was cut is undone; but each of them is read, and one that cannot be does not count. Blocks without a true page are erased, the others are closed: a page
 //! of theirs that reads as erased may have been touched.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +28,34 @@ struct Found {
     unreadable: BTreeSet<Pbn>,
 }
 
+impl Found {
+    /// Reads what lies twice of the newest data, and forgets what of that cannot be read, if one of the two can.
+    fn leave_unreadable_twins<D: Device<Data = Stamp>>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let mut newest: BTreeMap<u32, (u64, Vec<Ppn>)> = BTreeMap::new();
+        for &(ppn, tag) in &self.data {
+            let (version, places) = newest.entry(tag.logical).or_default();
+            if tag.version > *version {
+                (*version, *places) = (tag.version, Vec::new());
+            }
+            if tag.version == *version {
+                places.push(ppn);
+            }
+        }
+        for (_, places) in newest.into_values().filter(|(_, places)| places.len() > 1) {
+            let mut lost = Vec::new();
+            for &ppn in &places {
+                if media.read_to_move(ppn)?.is_none() {
+                    lost.push(ppn);
+                }
+            }
+            if lost.len() < places.len() {
+                self.data.retain(|(ppn, _)| !lost.contains(ppn));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Canary {
     /// Rebuilds everything from the flash, for a canary that knows nothing yet.
     pub(super) fn restore<D: Device<Data = Stamp>>(
@@ -40,7 +68,10 @@ impl Canary {
         } else {
             layout.good_blocks.clone()
         };
-        let found = self.scan(&blocks, media)?;
+        let mut found = self.scan(&blocks, media)?;
+        if self.bug != Bug::UnreadTwin {
+            found.leave_unreadable_twins(media)?;
+        }
         let mut mapped = BTreeMap::new();
         for (&page, &(ppn, _)) in &found.translation {
             self.relocate(page, ppn);
