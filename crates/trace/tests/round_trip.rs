@@ -190,7 +190,7 @@ fn bad_columns_and_rows_are_named() {
     };
     let (plain, op) = ("required int64 time_ns", "required int64 op");
     let date = first("required int64 time_ns (TIMESTAMP(MICROS, true))", op, Values::Wide(vec![0]));
-    assert!(date.contains("the column time_ns has the type Timestamp") && date.contains("plain integers"), "{date}");
+    assert!(date.contains("the column time_ns has the type Timestamp; expected plain integers"), "{date}");
     let words = first(plain, "required double op", Values::Real(vec![0.0]));
     assert!(words.contains("the column op has the type DOUBLE; expected integers: 0 read, 1 write"), "{words}");
 }

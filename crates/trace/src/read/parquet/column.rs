@@ -32,6 +32,8 @@ pub(super) fn check(column: &ColumnDescriptor) -> std::result::Result<(), String
         Type::INT32 | Type::INT64 => {
             let logical = column.logical_type_ref().map(|logical| format!("{logical:?}"));
             let name = logical.unwrap_or_else(|| column.converted_type().to_string());
+            // The name alone, without what it is made of.
+            let name = name.split(['(', ' ']).next().unwrap_or_default();
             Err(format!("has the type {name}; expected plain integers"))
         }
         other => Err(format!("has the type {other}; expected integers")),
