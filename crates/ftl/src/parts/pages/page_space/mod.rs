@@ -34,7 +34,8 @@ pub const GC_THRESHOLD: Parameter = Parameter {
     name: "gc_threshold",
     kind: Kind::Integer { min: 1, max: 1 << 20 },
     default: "1",
-    meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages.",
+    meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages, and a wear \
+              policy more free blocks to choose from.",
     source: "ftlkit",
 };
 
