@@ -170,7 +170,7 @@ def test_docs_have_a_page_a_scheme(tmp_path: Path) -> None:
     for scheme in fk.parts():
         text = (tmp_path / "schemes" / f"{scheme['name']}.md").read_text()
         assert text.startswith(f"# {scheme['name']}")
-        for heading in ("Idea", "Source", "Invariants", "## Parameters"):
+        for heading in ("Idea", "Source", "State", "Costs", "## Parameters"):
             assert heading in text, f"{scheme['name']} has no {heading}"
 
 
