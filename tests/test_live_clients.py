@@ -7,6 +7,7 @@ import random
 import subprocess
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 from disk import LONG, Disk, needs, run, schemes
@@ -68,6 +69,25 @@ def test_libnbd_and_qemu_find_a_disk(ftl: str, tmp_path: Path) -> None:
         assert sum(extent["length"] for extent in extents) == SIZE
         assert {extent["description"] for extent in extents} == {"data", "hole,zero"}
     run("qemu-img", "compare", "-f", "raw", "-F", "raw", source, tmp_path / "copy")
+
+
+def test_the_name_of_the_export_is_a_hint_that_the_recorded_trace_keeps(tmp_path: Path) -> None:
+    needs("nbdcopy", "nbdinfo")
+    source = noise(tmp_path / "source", SIZE)
+    disk = Disk(tmp_path, "page:streams=hints:hint_streams=2", channels=1, dies_per_channel=1)
+    with disk.start("--record", tmp_path / "served.parquet"):
+        hinted = disk.uri.replace(":///", ":///stream=1,temperature=7")
+        run("nbdcopy", source, hinted)
+        run("nbdcopy", disk.uri, tmp_path / "copy")
+        refused = subprocess.run(
+            ["nbdinfo", "--size", disk.uri.replace(":///", ":///hot")], capture_output=True, text=True, check=False
+        )
+        assert refused.returncode != 0
+    assert (tmp_path / "copy").read_bytes() == source.read_bytes()
+    served = pl.read_parquet(tmp_path / "served.parquet")
+    hints = served.select("op", "stream", "temperature", "file_type").unique()
+    assert set(hints.filter(pl.col("op") == 1).rows()) == {(1, 1, 7, 0)}
+    assert all(row[1:] in {(0, 0, 0), (1, 7, 0)} for row in hints.rows())
 
 
 @pytest.mark.parametrize("ftl", schemes())

@@ -327,7 +327,7 @@ def _print_json(found: Json) -> None:
 def _rows(rows: list[tuple[str, str]]) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="bold")
-    table.add_column()
+    table.add_column(overflow="fold")
     for name, value in rows:
         table.add_row(Text(name), Text(units.typed(value)))
     OUT.print(table)
