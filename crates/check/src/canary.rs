@@ -23,7 +23,7 @@ use std::hash::BuildHasher;
 use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
 use ftl::{
     BrokenInvariant, Buffered, Cause, ConfigError, Device, Evacuated, Footprint, Ftl, FtlError, Label, Layout, Media,
-    RecoverError, Request, Settings, Stack,
+    Nanos, RecoverError, Request, Settings, Stack,
 };
 
 use crate::Stamp;
@@ -31,6 +31,7 @@ use crate::Stamp;
 mod buffer;
 mod bug;
 mod evacuation;
+mod idle;
 mod recovery;
 mod translation;
 
@@ -223,12 +224,16 @@ impl Canary {
         (gains || self.bug == Bug::Livelock).then(|| self.closed.remove(place))
     }
 
+    /// The valid pages of a block, in order.
+    fn valid_in(&self, pbn: Pbn) -> Vec<Ppn> {
+        self.geometry.page_indices(pbn).filter(|&page| self.valid[page]).map(Ppn::at).collect()
+    }
+
     fn move_out<D: Device>(&mut self, media: &mut Media<D>, victim: Pbn) -> Result<(), FtlError> {
         if self.bug == Bug::EarlyErase {
             media.erase(victim)?;
         }
-        let mut pages: Vec<_> =
-            self.geometry.page_indices(victim).filter(|&page| self.valid[page]).map(Ppn::at).collect();
+        let mut pages = self.valid_in(victim);
         if self.bug == Bug::LostWrite
             && let Some(lost) = pages.pop()
         {
@@ -326,6 +331,10 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         self.write_down(media, usize::from(self.bug == Bug::UnflushedPage))?;
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    }
+
+    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+        self.use_idle_time(media, budget)
     }
 
     fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {

@@ -186,6 +186,14 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
         self.audit()
     }
 
+    /// Offers idle time from a moment on.
+    pub(crate) fn idle(&mut self, from: Nanos, budget: Nanos) -> Result<(), Fault> {
+        let Some(media) = self.media.as_mut() else { return Ok(()) };
+        media.begin(from);
+        self.scheme.idle(media, budget).map_err(Fault::Stopped)?;
+        self.audit()
+    }
+
     /// Both halves.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
         self.begin(operation)?;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 
 use flash::FlashError;
-use ftl::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use ftl::{BrokenInvariant, ConfigError, FtlError, Nanos, RecoverError};
 
 use crate::case::Case;
 use crate::operation::Operation;
@@ -27,6 +27,8 @@ pub enum Promise {
     CountsAddUp,
     /// 7: any block is emptied at any moment when that is asked for, unless the scheme says why not yet.
     EmptiesBlocks,
+    /// 8: idle time that is offered changes no content, and what is done with it ends when it is over.
+    KeepsToIdleTime,
     /// The numbered invariants of the scheme's own header.
     OwnInvariants,
     /// Whatever is asked, the scheme answers: it neither panics nor refuses a case that it accepted.
@@ -44,6 +46,13 @@ pub enum Fault {
         pages: u32,
         /// The room of the scheme's buffer.
         room: u32,
+    },
+    /// What was done in idle time ended more than one flash operation after it.
+    Overran {
+        /// The time offered.
+        offered: Nanos,
+        /// The time taken.
+        taken: Nanos,
     },
     /// The scheme gave up, or the referee stopped it.
     Stopped(FtlError),
@@ -155,6 +164,7 @@ impl Failure {
             Fault::Stopped(FtlError::Flash { .. }) => Some(Promise::RefereeNeverComplains),
             Fault::Invariant(_) => Some(Promise::OwnInvariants),
             Fault::Evacuation(_) => Some(Promise::EmptiesBlocks),
+            Fault::Overran { .. } => Some(Promise::KeepsToIdleTime),
             Fault::Accounts(_) => Some(Promise::CountsAddUp),
             Fault::Unrepeatable(_) => Some(Promise::SameSeedSameRun),
             Fault::Panicked(_) => Some(Promise::NeverPanics),
@@ -173,6 +183,7 @@ impl fmt::Display for Promise {
             Self::SameSeedSameRun => "promise 5 (same seed, same run)",
             Self::CountsAddUp => "promise 6 (counts add up)",
             Self::EmptiesBlocks => "promise 7 (any block is emptied when that is asked for)",
+            Self::KeepsToIdleTime => "promise 8 (idle time ends when it is over)",
             Self::OwnInvariants => "its own invariants",
             Self::NeverPanics => "the promise never to panic",
         })
@@ -188,6 +199,9 @@ impl fmt::Display for Fault {
                     f,
                     "{pages} acknowledged pages hold older versions, but no more than {room} can have waited in RAM"
                 )
+            }
+            Self::Overran { offered, taken } => {
+                write!(f, "{} ns of idle time were offered, but what was done with it took {} ns", offered.0, taken.0)
             }
             Self::Stopped(error) => error.fmt(f),
             Self::Invariant(broken) => broken.fmt(f),

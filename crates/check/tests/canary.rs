@@ -32,7 +32,7 @@ fn broken_by(bug: Bug) -> &'static [Promise] {
         Bug::MiscountedCollection | Bug::MiscountedHost | Bug::GrowingFootprint => &[CountsAddUp],
         Bug::DirtyFreeBlock => &[OwnInvariants],
         Bug::Panic => &[NeverPanics],
-        // The bugs of recovery are `power_cuts.rs`'s.
+        // The bugs of recovery are `power_cuts.rs`'s, those of idle time are `idle.rs`'s.
         bug => unreachable!("{bug:?} does no harm while the power is on"),
     }
 }
@@ -99,9 +99,13 @@ fn a_buffer_that_is_not_declared_does_not_add_up() {
     }
 }
 
+fn is_seen_here(bug: Bug) -> bool {
+    bug != Bug::None && !bug.needs_a_power_cut() && !bug.needs_idle_time()
+}
+
 #[test]
 fn every_planted_bug_is_caught_and_named() {
-    for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| *bug != Bug::None && !bug.needs_a_power_cut()) {
+    for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| is_seen_here(*bug)) {
         is_caught(bug, name);
     }
 }
@@ -109,7 +113,7 @@ fn every_planted_bug_is_caught_and_named() {
 /// The line that a failure prints, pasted back, fails in the same place in the same way.
 #[test]
 fn every_replay_line_reproduces_its_failure() {
-    let repeatable = |bug: Bug| !matches!(bug, Bug::None | Bug::Unrepeatable) && !bug.needs_a_power_cut();
+    let repeatable = |bug: Bug| bug != Bug::Unrepeatable && is_seen_here(bug);
     for (_, name) in Bug::ALL.into_iter().filter(|(bug, _)| repeatable(*bug)) {
         for failure in failures(name).into_iter().take(2) {
             let case: Case = failure.to_string().parse().expect("a failure ends with a replay line");

@@ -314,7 +314,12 @@ impl<D: Device> Media<D> {
 
     /// How long reading a page would take from the cursor on, waiting included.
     pub fn would_read_in(&mut self, ppn: Ppn) -> Nanos {
-        let task = self.task(Op::Read, self.device.geometry().block_of(ppn), false);
+        self.would_take(Op::Read, self.device.geometry().block_of(ppn))
+    }
+
+    /// How long an operation on a block would take from the cursor on, waiting included.
+    pub fn would_take(&mut self, op: Op, pbn: Pbn) -> Nanos {
+        let task = self.task(op, pbn, false);
         self.device.would_end(task, self.cursor).since(self.cursor)
     }
 

@@ -35,6 +35,10 @@ pub enum Bug {
     EvacuationForgetsOpenBlock,
     /// When a block is emptied, the last page that it held is forgotten.
     EvacuationLosesPage,
+    /// A collection in idle time forgets the last page that it should move.
+    IdleLosesPage,
+    /// A collection in idle time takes as long as it takes.
+    IdleOverruns,
     /// Overwriting the last logical page reaches beyond the map.
     Panic,
     /// A request with a stream hint is taken for one that repeats its first page.
@@ -71,7 +75,7 @@ pub enum Bug {
 
 impl Bug {
     /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 32] = [
+    pub const ALL: [(Self, &'static str); 34] = [
         (Self::None, "none"),
         (Self::StaleRead, "stale-read"),
         (Self::LostWrite, "lost-write"),
@@ -88,6 +92,8 @@ impl Bug {
         (Self::DirtyFreeBlock, "dirty-free-block"),
         (Self::EvacuationForgetsOpenBlock, "evacuation-forgets-open-block"),
         (Self::EvacuationLosesPage, "evacuation-loses-page"),
+        (Self::IdleLosesPage, "idle-loses-page"),
+        (Self::IdleOverruns, "idle-overruns"),
         (Self::Panic, "panic"),
         (Self::HintedContent, "hinted-content"),
         (Self::OldestWins, "oldest-wins"),
@@ -105,6 +111,11 @@ impl Bug {
         (Self::UndeclaredBuffer, "undeclared-buffer"),
         (Self::UnderstatedBuffer, "understated-buffer"),
     ];
+
+    /// Whether it does harm only in idle time that is offered often, to a canary that has room to collect in.
+    pub fn needs_idle_time(self) -> bool {
+        matches!(self, Self::IdleLosesPage | Self::IdleOverruns)
+    }
 
     /// Whether it does harm only when the power is cut.
     pub fn needs_a_power_cut(self) -> bool {

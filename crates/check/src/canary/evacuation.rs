@@ -27,7 +27,7 @@ impl Canary {
             self.open = None;
         }
         self.closed.retain(|&closed| closed != pbn);
-        let mut pages: Vec<_> = self.geometry.page_indices(pbn).filter(|&page| self.valid[page]).map(Ppn::at).collect();
+        let mut pages = self.valid_in(pbn);
         self.forget_some(&mut pages);
         let last = pages.last().copied().filter(|_| self.bug == Bug::EvacuationErasesFirst);
         for from in pages {

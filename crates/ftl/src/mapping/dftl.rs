@@ -41,6 +41,7 @@
 //! 2. `collect_data`: moved pages whose entries are cached change only there; the others are sorted by translation page, and
 //!    each translation page concerned is rewritten once.
 //! 3. `collect_translation`: translation pages are moved, the GTD is changed.
+//! 4. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.
 //!
 //! ## Recover
 //! 1. Of each LPN the highest version among all tags of data and trim pages wins. Translation pages are not needed for that,
@@ -64,6 +65,7 @@ use crate::parameter::joined;
 use crate::parts::demand::machine::{self, TRANSLATION};
 use crate::parts::demand::mapping_cache::{self, MappingCache};
 use crate::parts::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
+use crate::parts::pages::background::GC_IDLE;
 use crate::parts::pages::page_mapped::HOST;
 use crate::parts::pages::placement::{self, Placement};
 use crate::{AccessDelays, ConfigError, Entry, Layout, Values};
@@ -76,11 +78,12 @@ impl DemandScheme for Dftl {
         name: "dftl",
         family: "demand-paged",
         source: "RFTL 2-3, Wang 2013 3.2.3; Gupta 2009",
-        parameters: &joined::<14>(&[
+        parameters: &joined::<15>(&[
             &[placement::PARAMETER],
             &mapping_cache::PARAMETERS,
             &machine::PARAMETERS,
             &RAM_DELAYS,
+            &[GC_IDLE],
         ]),
         header: include_str!("dftl.rs"),
     };
@@ -89,6 +92,10 @@ impl DemandScheme for Dftl {
 
     fn placement(values: &Values) -> Placement {
         Placement::from_values(values, &[HOST, TRANSLATION])
+    }
+
+    fn gc_idle(values: &Values) -> usize {
+        values.integer(GC_IDLE.name) as usize
     }
 
     fn delays(values: &Values) -> AccessDelays {

@@ -37,6 +37,7 @@
 //! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there.
 //! 2. `collect` copies a victim's valid pages to the die's collection stream, or with `streams = hints` to the stream of the
 //!    victim, then erases it. The host does not wait for it, but the die is busy with it.
+//! 3. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.
 //!
 //! ## Recover
 //! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run. With `checkpoint` a
@@ -58,6 +59,7 @@ use flash::{Lpn, Role, Tag};
 
 use crate::parameter::joined;
 use crate::parts::blocks::victims;
+use crate::parts::pages::background::GC_IDLE;
 use crate::parts::pages::page_mapped::HOST;
 use crate::parts::pages::page_space::{GC_THRESHOLD, Stream};
 use crate::parts::ram_map::policy::{RamMapScheme, StreamPolicy};
@@ -96,7 +98,10 @@ impl RamMapScheme for Page {
         name: "page",
         family: "page",
         source: "WAFTL tab. I, RFTL 2 (baseline)",
-        parameters: &joined::<7>(&[&victims::PARAMETERS, &[GC_THRESHOLD, STREAMS, HINT_STREAMS, summary::PARAMETER]]),
+        parameters: &joined::<8>(&[
+            &victims::PARAMETERS,
+            &[GC_THRESHOLD, STREAMS, HINT_STREAMS, summary::PARAMETER, GC_IDLE],
+        ]),
         header: include_str!("page.rs"),
     };
 

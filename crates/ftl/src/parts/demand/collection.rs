@@ -47,6 +47,15 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         1 + self.table.copies()
     }
 
+    fn is_whole(&mut self) -> bool {
+        let is_sound =
+            self.blocks.spares().admit().is_ok() && !self.blocks.has_lost_reserve() && !self.space.has_failing();
+        // Without a block aside, a collection may have to collect others first, and with no die to lend one it would use that.
+        is_sound
+            && self.aside.len() >= self.table.copies() as usize
+            && (0..self.space.dies()).any(|die| self.can_lend(die))
+    }
+
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
         (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.entry(lpn) == Some(ppn))
     }

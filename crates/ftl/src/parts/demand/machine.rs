@@ -22,6 +22,7 @@ use crate::parts::blocks::victims::{self, Policy};
 use crate::parts::demand::copy_choice::CopyChoice;
 use crate::parts::demand::policy::{DemandScheme, MapCache};
 use crate::parts::demand::table::{MAPPING_BYTES, TranslationTable};
+use crate::parts::pages::background::collect_in_idle;
 use crate::parts::pages::page_mapped::{HOST, PageMapped};
 use crate::parts::pages::page_space::{self, Needs, PageSpace, Stream};
 use crate::parts::pages::placement::Placement;
@@ -30,7 +31,7 @@ use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
 use crate::{
     AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError,
-    Kind, Label, Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+    Kind, Label, Layout, Media, Nanos, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 pub(super) const COLLECTED: Stream = 1;
@@ -74,6 +75,7 @@ pub struct DemandPaged<S: DemandScheme> {
     pub(super) placement: Placement,
     pub(super) copy_choice: CopyChoice,
     delays: AccessDelays,
+    gc_idle: usize,
     /// Whether nobody waits for a write's lookup, nor for making room in the cache.
     background: bool,
     footprint: Footprint,
@@ -113,6 +115,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             placement: S::placement(values),
             copy_choice: S::copy_choice(values),
             delays: S::delays(values),
+            gc_idle: S::gc_idle(values),
             background: values.word(WRITE_MISSES.name) == "background",
             footprint: cached.with("global translation directory", table.directory_bytes(), 0).with(
                 "translation pages",
@@ -152,6 +155,10 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (_, lpn)| self.trim_page(media, lpn))
+    }
+
+    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+        collect_in_idle(self, media, self.gc_idle, budget)
     }
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {

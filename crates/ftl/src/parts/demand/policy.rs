@@ -59,6 +59,12 @@ pub trait DemandScheme {
         Placement::default()
     }
 
+    /// Free blocks of a die that idle time is used to reach beyond those at which it collects, for a scheme that declares
+    /// [`GC_IDLE`](crate::parts::pages::background::GC_IDLE).
+    fn gc_idle(_values: &Values) -> usize {
+        0
+    }
+
     /// What accesses to the cache take, for a scheme that declares [`RAM_DELAYS`].
     fn delays(_values: &Values) -> AccessDelays {
         AccessDelays::default()

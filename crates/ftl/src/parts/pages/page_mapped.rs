@@ -34,6 +34,18 @@ pub trait PageMapped {
         space.is_short(blocks, die)
     }
 
+    /// Whether a die has less than so many free blocks more than those at which it should collect.
+    fn is_short_of(&mut self, die: u32, more: usize) -> bool {
+        let (space, blocks, _) = self.parts();
+        space.is_short_of(blocks, die, more)
+    }
+
+    /// Whether nothing has failed that has yet to be made good, so that a block may be collected in idle time.
+    fn is_whole(&mut self) -> bool {
+        let (space, blocks, _) = self.parts();
+        blocks.spares().admit().is_ok() && !blocks.has_lost_reserve() && !space.has_failing()
+    }
+
     /// Takes the next block to collect on a die, if collecting gains anything there.
     #[inline]
     fn take_victim(&mut self, die: u32) -> Option<Pbn> {

@@ -13,6 +13,7 @@ use flash::{Lpn, Pbn, Ppn, Role, Tag, long_array};
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::blocks::victims::Policy;
 use crate::parts::memory::prefetch::prefetch;
+use crate::parts::pages::background::collect_in_idle;
 use crate::parts::pages::page_mapped::{HOST, PageMapped};
 use crate::parts::pages::page_space::{Needs, PageSpace, Stream};
 use crate::parts::ram_map::policy::{RamMapScheme, StreamPolicy};
@@ -20,7 +21,7 @@ use crate::parts::recovery::summary::Summaries;
 use crate::parts::recovery::trims::Trims;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError, Label, Layout,
-    Media, Note, RecoverError, Request, Scheme, Spares, Values,
+    Media, Nanos, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// A scheme whose map lies in RAM.
@@ -30,6 +31,8 @@ pub struct RamMapped<S: RamMapScheme> {
     space: PageSpace,
     blocks: Blocks,
     policy: S::Policy,
+    /// Free blocks of a die that idle time is used to reach beyond those at which it collects.
+    gc_idle: usize,
     moving: Vec<Ppn>,
     /// The stream of the block that is being collected, or was last.
     collecting: Stream,
@@ -49,8 +52,9 @@ impl<S: RamMapScheme> Scheme for RamMapped<S> {
         };
         // First, since it refuses what does not fit before the map is allocated.
         let (space, blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
+        let gc_idle = values.integer("gc_idle") as usize;
         let map = long_array(None, layout.logical_pages as usize);
-        Ok(Self { map, trims: Trims::default(), space, blocks, policy, moving: Vec::new(), collecting: HOST })
+        Ok(Self { map, trims: Trims::default(), space, blocks, policy, gc_idle, moving: Vec::new(), collecting: HOST })
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
@@ -93,6 +97,10 @@ impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    }
+
+    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+        collect_in_idle(self, media, self.gc_idle, budget)
     }
 
     fn foresee(&self, request: &Request, foresight: Foresight) {

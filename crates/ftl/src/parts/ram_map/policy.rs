@@ -13,7 +13,7 @@ use crate::{ConfigError, Entry, Layout, Request, Values};
 
 /// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
 pub trait RamMapScheme {
-    /// What the registry knows of it. Its parameters hold those of victims, `gc_threshold` and `checkpoint`.
+    /// What the registry knows of it. Its parameters hold those of victims, `gc_threshold`, `gc_idle` and `checkpoint`.
     const ENTRY: Entry;
 
     /// What it decides.

@@ -16,6 +16,11 @@ impl PageSpace {
         self.victims.take(die, &self.ledger)
     }
 
+    /// A victim that was taken is not collected after all.
+    pub fn leave(&mut self, victim: Pbn) {
+        self.victims.close(victim, self.ledger.valid_pages(victim));
+    }
+
     /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains anything. Looks at every
     /// block: for emergencies.
     pub fn take_fewest_valid(&mut self, stream: Stream) -> Option<Pbn> {

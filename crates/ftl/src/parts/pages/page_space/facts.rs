@@ -65,6 +65,16 @@ impl PageSpace {
         self.ledger.is_valid(ppn)
     }
 
+    /// Valid pages of a block.
+    pub fn valid_in(&self, pbn: Pbn) -> u32 {
+        self.ledger.valid_pages(pbn)
+    }
+
+    /// Pages with which a filled block ends.
+    pub fn summary_pages(&self) -> u32 {
+        self.summaries.pages()
+    }
+
     /// Valid pages of the device.
     pub fn valid_pages(&self) -> u64 {
         (0..self.geometry.blocks()).map(|block| u64::from(self.ledger.valid_pages(Pbn::new(block)))).sum()

@@ -190,6 +190,11 @@ impl PageSpace {
         blocks.free_on(die) <= self.threshold + self.margin(blocks)
     }
 
+    /// Whether a die has less than so many free blocks more than those at which it should collect.
+    pub fn is_short_of(&self, blocks: &Blocks, die: u32, more: usize) -> bool {
+        blocks.free_on(die) < self.threshold + self.margin(blocks) + more
+    }
+
     /// Places one page of a stream on a die, opening any free block there, and marks it valid; tells whether that fills the block.
     #[inline]
     fn place_on(&mut self, blocks: &mut Blocks, die: u32, stream: Stream) -> Option<(Ppn, bool)> {

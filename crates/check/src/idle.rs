@@ -1,0 +1,126 @@
+//! Promise 8: idle time that is offered anywhere changes no content, and what is done with it ends when it is over: no later than one flash
+//! operation after, if nothing fails.
+//!
+//! The suite's flash takes no time elsewhere. Here each operation takes a fixed one, and what is noted is when the last one ends, those
+//! included that nobody waits for. Idle time of many lengths is offered after each request, from less than an operation to more than collecting a block
+//! takes, and everything is read back.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use flash::{Chip, Full};
+use ftl::{Layout, Nanos, Op, Span, Task, Timed, Timing};
+
+use crate::Stamp;
+use crate::case::Case;
+use crate::dice::{Dice, derive};
+use crate::driver::{Driver, Hints};
+use crate::failure::{Failure, Fault, Place};
+use crate::operation::Extent;
+use crate::oracle::Oracle;
+use crate::session::create;
+
+/// What reads, programs and erases take, in nanoseconds.
+const TAKES: [u64; 3] = [25_000, 200_000, 1_500_000];
+
+/// The longest idle time offered: some blocks' worth of collecting on the devices of the suite.
+const LONGEST: u32 = 40_000_000;
+
+/// Each operation takes its time, and waits for nothing.
+#[derive(Default)]
+pub(crate) struct Metered {
+    last_end: Cell<Nanos>,
+}
+
+impl Timing for Metered {
+    fn perform(&mut self, task: Task, at: Nanos) -> Span {
+        let end = self.would_end(task, at);
+        self.last_end.set(end.max(self.last_end.get()));
+        Span { start: at, end }
+    }
+
+    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
+        at + Nanos(TAKES[task.op as usize])
+    }
+
+    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
+        at
+    }
+
+    fn reset(&mut self) {}
+}
+
+/// What offering idle time amounts to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Idled {
+    /// How often it was offered.
+    pub offered: u64,
+    /// How often something was done with it.
+    pub used: u64,
+    /// Flash operations done in it.
+    pub operations: u64,
+}
+
+/// Runs a case with idle time after each of its requests.
+pub fn offer_idle_time(case: &Case) -> Result<Idled, Failure> {
+    case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
+    let place = Cell::new(Place::Format);
+    let run = AssertUnwindSafe(|| Trial::new(case, &place)?.all());
+    let result = catch_unwind(run).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
+    result.map_err(|fault| Failure::new(case, place.get(), fault))
+}
+
+struct Trial<'a> {
+    case: &'a Case,
+    place: &'a Cell<Place>,
+    driver: Driver<Timed<Chip<Full<Stamp>>, Metered>, Oracle>,
+    dice: Dice,
+    idled: Idled,
+}
+
+impl<'a> Trial<'a> {
+    fn new(case: &'a Case, place: &'a Cell<Place>) -> Result<Self, Fault> {
+        let chip = case.device.chip(u32::MAX).map_err(Fault::ImpossibleCase)?;
+        let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
+        let device = Timed { chip, timing: Metered::default() };
+        let oracle = Oracle::new(case.logical_pages);
+        let driver = Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, &layout)?), |_| oracle)?;
+        Ok(Self { case, place, driver, dice: Dice::named(case.seed, "idle time"), idled: Idled::default() })
+    }
+
+    fn all(mut self) -> Result<Idled, Fault> {
+        let case = self.case;
+        for operation in case.prefill_operations() {
+            self.place.set(Place::Prefill(operation));
+            self.driver.apply(operation)?;
+        }
+        for (number, operation) in (0..).zip(case.operations()) {
+            self.place.set(Place::Request(number, operation));
+            self.driver.apply(operation)?;
+            self.offer()?;
+            let lpn = self.dice.below(case.logical_pages);
+            self.driver.compare(Extent { first: lpn, pages: 1 })?;
+        }
+        self.place.set(Place::Aftermath("reading everything"));
+        self.driver.compare(Extent::whole(case.logical_pages))?;
+        self.driver.check()?;
+        Ok(self.idled)
+    }
+
+    /// Offers idle time when the device has nothing to do any more.
+    fn offer(&mut self) -> Result<(), Fault> {
+        let budget = Nanos(self.dice.below(LONGEST).into());
+        let last_end = || self.driver.media().device().timing.last_end.get();
+        let (before, from) = (self.driver.outcome().flash_operations(), last_end());
+        self.driver.idle(from, budget)?;
+        let done = self.driver.outcome().flash_operations() - before;
+        let (end, longest) = (self.driver.media().device().timing.last_end.get(), TAKES[Op::Erase as usize]);
+        self.idled.offered += 1;
+        self.idled.used += u64::from(done > 0);
+        self.idled.operations += done;
+        if end > from + budget + Nanos(longest) {
+            return Err(Fault::Overran { offered: budget, taken: end - from });
+        }
+        self.driver.check()
+    }
+}

@@ -1,0 +1,74 @@
+//! Promise 8 of every scheme that there is, with its defaults and, where it has the parameter, with collection in idle time.
+
+use check::{Case, DeviceSpec, Idled, Mishaps, Pattern, Prefill, Promise, Workload, geometries, offer_idle_time};
+use ftl::{Layout, Stack};
+
+mod common;
+
+fn cases(stack: &Stack) -> Vec<Case> {
+    let device = DeviceSpec::new;
+    let devices = [device(1, 1, 1, 20, 4), device(2, 2, 1, 10, 8), device(1, 3, 1, 12, 16)];
+    let largest = |device: &DeviceSpec| {
+        geometries::largest_capacity(device, |layout: &Layout| check::create(stack, layout)).map(|pages| pages * 7 / 8)
+    };
+    let fitting = devices.iter().filter_map(|device| Some((device, largest(device)?)));
+    let patterns = [Pattern::Mixed, Pattern::Uniform, Pattern::HotCold];
+    let all = fitting.flat_map(|(device, pages)| patterns.map(|pattern| (device.clone(), pages, pattern)));
+    let case = |(seed, (device, logical_pages, pattern))| Case {
+        stack: stack.clone(),
+        device,
+        logical_pages,
+        seed,
+        workload: Workload::Generated(pattern),
+        requests: 300,
+        prefill: Prefill::Full,
+        hints: false,
+        readback_every: 0,
+        check_every: 0,
+        mishaps: Mishaps::None,
+    };
+    (1..).zip(all).map(case).collect()
+}
+
+fn offered(stack: &Stack) -> Idled {
+    let mut sum = Idled::default();
+    for case in cases(stack) {
+        let found = offer_idle_time(&case).unwrap_or_else(|failure| panic!("{failure}"));
+        sum.offered += found.offered;
+        sum.used += found.used;
+        sum.operations += found.operations;
+    }
+    sum
+}
+
+#[test]
+fn idle_time_changes_nothing_and_ends_when_it_is_over() {
+    for subject in common::subjects() {
+        let stack = subject.stack;
+        let idled = offered(&stack);
+        assert!(idled.offered > 0 && idled.used == 0, "{stack}: nothing uses idle time unasked, but {idled:?}");
+        let entry = ftl::registry::ENTRIES.iter().find(|entry| entry.name == stack.mapping.name).expect("registered");
+        if entry.parameters.iter().any(|parameter| parameter.name == "gc_idle") {
+            for (gc_idle, checkpoint) in [("1", "none"), ("4", "none"), ("4", "summaries")] {
+                let mut stack = stack.clone();
+                let settings = [("gc_idle", gc_idle), ("checkpoint", checkpoint)];
+                stack.mapping.settings.extend(settings.map(|(key, value)| (key.to_owned(), value.to_owned())));
+                let idled = offered(&stack);
+                assert!(idled.used > 100, "{stack}: {idled:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_canary_that_loses_a_page_in_idle_time_or_overruns_is_caught() {
+    let healthy = offered(&Stack::with("canary", [("bug", "none")]));
+    assert!(healthy.used > 100, "{healthy:?}");
+    for (bug, promise) in
+        [("idle-loses-page", Promise::ReadsReturnLastWrite), ("idle-overruns", Promise::KeepsToIdleTime)]
+    {
+        let cases = cases(&Stack::with("canary", [("bug", bug)]));
+        let failures: Vec<_> = cases.iter().filter_map(|case| offer_idle_time(case).err()).collect();
+        assert!(failures.iter().any(|failure| failure.promise() == Some(promise)), "{bug}: {failures:?}");
+    }
+}
