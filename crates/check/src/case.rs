@@ -120,7 +120,7 @@ impl Case {
             Some(operation) => {
                 let Space { logical_pages, physical_blocks, .. } = self.space();
                 Err(format!(
-                    "operation {operation} leaves the device of {logical_pages} logical pages and {physical_blocks} erase blocks; keep within them"
+                    "operation {operation} leaves the {logical_pages} logical pages or the {physical_blocks} erase blocks; keep within them"
                 ))
             }
             None => Ok(()),
@@ -294,6 +294,7 @@ mod tests {
             ("1x1x1x8x4x512", "1x1x1x8x4x512,bad:8", "bad block 8"),
             ("1x1x1x8x4x512", "1x1x1x16777217x1x512", "cases are small"),
             ("hot-cold", "script:w19+2", "leaves the 20 logical pages"),
+            ("hot-cold", "script:e8", "or the 8 erase blocks"),
         ] {
             let line = EXAMPLE.replace(from, to);
             let error = line.parse::<Case>().expect_err(&line);
