@@ -103,7 +103,7 @@ struct Turn {
     tag: Tag,
 }
 
-/// An operation that room is looked for.
+/// An operation for which room is looked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Want {
     pub(crate) die: u32,
