@@ -206,7 +206,10 @@ def test_real_traces_have_their_known_figures(name: str) -> None:
     assert total["mean_size_kb"] == pytest.approx(kilobytes, abs=0.06)
 
 
-@pytest.mark.parametrize("name", ["demo", "mapping-cache", "own-trace", "timeline"])
+RUNNABLE = ["demo", "idle", "mapping-cache", "own-trace", "timeline", "wear"]
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
 def test_examples_can_be_run(name: str, msr: Path) -> None:
     """Each is checked whole with few requests; `own-trace` with a trace in place of the reader's."""
     study = studies.load(EXAMPLES / f"{name}.toml")
@@ -218,4 +221,4 @@ def test_examples_can_be_run(name: str, msr: Path) -> None:
 
 
 def test_all_examples_are_tested() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.toml")} == {"demo", "mapping-cache", "own-trace", "timeline"}
+    assert {path.stem for path in EXAMPLES.glob("*.toml")} == set(RUNNABLE)
