@@ -1,0 +1,103 @@
+//! What the lists promise, and what is refused.
+
+use super::*;
+
+/// The headings from which the docs page of a mapping or a buffer is made, in order.
+const HEADINGS: [&str; 11] = [
+    "# ",
+    "## Idea",
+    "## Source",
+    "## Departures",
+    "## State",
+    "## Read",
+    "## Write",
+    "## Reclaim",
+    "## Recover",
+    "## Invariants",
+    "## Costs",
+];
+
+#[test]
+fn every_mapping_and_buffer_tells_its_story_under_the_same_headings() {
+    for entry in ENTRIES.iter().chain(BUFFERS) {
+        let story = entry.story();
+        let mut rest = story.as_str();
+        for heading in HEADINGS {
+            let found = rest.find(heading);
+            assert!(found.is_some(), "{}: the heading {heading:?} is missing or out of order", entry.name);
+            rest = &rest[found.unwrap_or(0)..];
+        }
+        assert!(
+            story.starts_with(&format!("# {}: ", entry.name)),
+            "{}: the title must begin with the name",
+            entry.name
+        );
+    }
+}
+
+fn all() -> impl Iterator<Item = (PartKind, &'static Entry)> {
+    PartKind::ALL.into_iter().flat_map(|kind| kind.entries().iter().map(move |entry| (kind, entry)))
+}
+
+#[test]
+fn a_name_says_which_part_is_meant() {
+    let names: std::collections::BTreeSet<_> = all().map(|(_, entry)| entry.name).collect();
+    assert_eq!(names.len(), all().count(), "two parts have the same name: {names:?}");
+    assert!(names.iter().all(|name| crate::stack::is_plain(name) && !name.contains('=')), "{names:?}");
+}
+
+#[test]
+fn every_wear_policy_tells_its_story_under_the_same_headings() {
+    for entry in WEAR_POLICIES {
+        let story = entry.story();
+        assert!(story.starts_with(&format!("# {}: ", entry.name)), "{}: the title begins with the name", entry.name);
+        let mut rest = story.as_str();
+        for heading in ["## Idea", "## Source", "## State", "## After a cut", "## Costs"] {
+            let found = rest.find(heading);
+            assert!(found.is_some(), "{}: the heading {heading:?} is missing or out of order", entry.name);
+            rest = &rest[found.unwrap_or(0)..];
+        }
+    }
+}
+
+#[test]
+fn every_parameter_has_a_default_within_its_range_and_a_meaning() {
+    for (_, entry) in all() {
+        Values::check(entry.name, entry.parameters, &Settings::new()).expect("defaults are valid");
+        for parameter in entry.parameters {
+            assert!(!parameter.meaning.is_empty() && !parameter.source.is_empty(), "{}.{}", entry.name, parameter.name);
+        }
+    }
+}
+
+#[test]
+fn a_stack_is_filled_with_every_default_and_reads_back() {
+    let asked = Stack::with("dftl", [("cmt", "2 MiB")]);
+    let filled = resolve(&asked).expect("valid").filled();
+    assert_eq!(filled.mapping.settings.len(), entry("dftl").expect("known").parameters.len());
+    assert_eq!(filled.mapping.settings["cmt"], "2097152");
+    assert_eq!(filled.to_string().parse(), Ok(filled.clone()));
+    assert_eq!(resolve(&filled).expect("valid").filled(), filled);
+}
+
+#[test]
+fn parts_that_do_not_go_together_are_refused_by_name() {
+    for (text, words) in [
+        ("pgae", "pgae"),
+        ("page:cmt=1", "page.cmt"),
+        ("page+owll:bat=1", "owll is neither a wear policy nor a buffer"),
+        ("page+fast", "fast is a mapping"),
+        ("page+none+none", "at most once"),
+        ("page+none:x=1", "none has no parameter x"),
+    ] {
+        let error = resolve(&text.parse().expect("a spelling")).expect_err(text).to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn an_unknown_scheme_is_refused_with_the_list() {
+    let message = entry("dtfl").expect_err("unknown").to_string();
+    let all: Vec<_> = ENTRIES.iter().map(|entry| entry.name).collect();
+    assert!(message.contains("dtfl") && message.contains(&all.join(", ")), "{message}");
+}
