@@ -200,7 +200,7 @@ fn images_of_unknown_schemes_and_impossible_geometries_are_refused() {
     let image = create(folder.path(), "page");
     for (from, to, part) in [
         (r#""text":"page:"#, r#""text":"qage:"#, "qage"),
-        (r#""version":1,"text""#, r#""version":2,"text""#, "stack"),
+        (r#""version":1,"text""#, r#""version":9,"text""#, "stack"),
         (r#""logical_pages":1024"#, r#""logical_pages":0024"#, "header"),
         (r#""logical_pages":1024"#, r#""logical_pages":9999"#, "9999 logical pages"),
         (r#""pages_per_block":16"#, r#""pages_per_block": 0"#, "pages_per_block is 0"),

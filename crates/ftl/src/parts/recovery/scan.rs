@@ -130,7 +130,10 @@ impl Scanned {
         let mut kept = Vec::new();
         for (_, pages) in self.blocks(layout) {
             let pages: Vec<_> = pages.iter().copied().filter(|(_, tag)| needed(tag)).collect();
-            let given_up = pages.iter().all(|(_, tag)| copies.get(&tag.version).is_some_and(|&copies| copies > 1));
+            // A collection that found no room, again and again, may have left several copies in this very block.
+            let here = |version| pages.iter().filter(|(_, tag)| tag.version == version).count() as u32;
+            let is_elsewhere = |version| copies.get(&version).is_some_and(|&all| all > 1 && all > here(version));
+            let given_up = pages.iter().all(|(_, tag)| is_elsewhere(tag.version));
             if given_up {
                 for (_, tag) in &pages {
                     copies.entry(tag.version).and_modify(|copies| *copies -= 1);
@@ -236,6 +239,17 @@ mod tests {
                 assert_eq!(kept(&[with_replacement, &[]])[0], (3, Role::Trimmed));
             }
         }
+    }
+
+    #[test]
+    fn copies_in_the_same_block_are_no_reason_to_give_it_up() {
+        let twice: &[_] =
+            &[(3, Role::Collected, 7), (5, Role::Collected, 8), (3, Role::Collected, 7), (5, Role::Collected, 8)];
+        assert_eq!(kept(&[twice]), [(3, Role::Collected), (5, Role::Collected)]);
+        let one_elsewhere: &[_] = &[(3, Role::Data, 7)];
+        assert_eq!(kept(&[twice, one_elsewhere]), [(3, Role::Collected), (5, Role::Collected)]);
+        let both_elsewhere: &[_] = &[(3, Role::Data, 7), (5, Role::Data, 8), (6, Role::Data, 9)];
+        assert_eq!(kept(&[twice, both_elsewhere]), [(3, Role::Data), (5, Role::Data), (6, Role::Data)]);
     }
 
     #[test]
