@@ -21,6 +21,7 @@ mod experiment;
 mod gaps;
 mod held;
 mod host;
+mod latencies;
 mod load;
 mod log;
 mod memory;
@@ -46,11 +47,12 @@ pub use compare::{check_study, run_study, run_study_logged};
 pub use control::{Control, Progress};
 pub use device::Device;
 pub use error::{Fault, FtlBug, SimError, Stage};
+pub use latencies::Latencies;
 pub use load::LoadFacts;
 pub use metrics::{Latency, mapping_hit_ratio, write_amplification};
 pub use planner::{Abilities, Suspend};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
-pub use pricing::{Latencies, Model, Pricing};
+pub use pricing::{Model, Pricing};
 pub use result::{
     ClassLatency, Classes, DeviceFacts, EndOfLife, Erases, FootprintFacts, Merges, MountFacts, OperationCount,
     PreconditionChosen, PreconditionFacts, ReadAs, RequestCounts, Responses, Results, RunResult, Series, SpareFacts,

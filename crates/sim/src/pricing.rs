@@ -28,44 +28,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::Channel;
 use crate::gaps::Gaps;
+use crate::latencies::Latencies;
 use crate::planner::{Abilities, Planner};
 use crate::result::TimelineFacts;
 use crate::timeline::{Placed, Window};
 use crate::waiting::Waiting;
 use crate::watch::{Watch, Wishes};
-
-/// What operations take, in nanoseconds, each at most [`Latencies::MAX_NS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Latencies {
-    /// Sensing a page (tR).
-    pub read_ns: u64,
-    /// Programming a page (tPROG).
-    pub program_ns: u64,
-    /// Erasing a block (tBERS).
-    pub erase_ns: u64,
-    /// Moving one page over the channel, command included.
-    pub transfer_ns: u64,
-}
-
-impl Latencies {
-    /// One minute: far above any flash, far below what could overflow a 64-bit clock within a run.
-    pub const MAX_NS: u64 = 60_000_000_000;
-
-    /// What an operation takes on an idle device, in nanoseconds.
-    pub(crate) fn alone_ns(&self, op: Op) -> u64 {
-        match op {
-            Op::Read => self.read_ns + self.transfer_ns,
-            Op::Program => self.transfer_ns + self.program_ns,
-            Op::Erase => self.erase_ns,
-        }
-    }
-
-    /// The shortest operation, but not less than one nanosecond.
-    fn shortest(&self) -> u64 {
-        Op::ALL.map(|op| self.alone_ns(op)).into_iter().min().unwrap_or(0).max(1)
-    }
-}
 
 /// Which resources there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

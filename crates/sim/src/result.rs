@@ -3,14 +3,22 @@
 //! Times are virtual nanoseconds, except `wall_s` and `measured_wall_s`, the only values that differ between equal runs. What does not exist (the
 //! mean response of no request, the hit ratio of a scheme without a mapping cache) is null, never zero.
 
+mod device;
+mod times;
+mod wear;
+mod workload;
+
 use std::collections::BTreeMap;
 
-use flash::Shape;
 use ftl::{Footprint, Structure};
 use serde::Serialize;
 
-use crate::Latencies;
 use crate::load::LoadFacts;
+
+pub use device::{DeviceFacts, MountFacts, PreconditionChosen, PreconditionFacts};
+pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
+pub use wear::{EndOfLife, Erases, SpareFacts};
+pub use workload::{ReadAs, WorkloadFacts};
 
 /// The results of a study.
 #[derive(Clone, Debug, Serialize)]
@@ -29,73 +37,6 @@ pub struct Results {
     pub device: Option<DeviceFacts>,
     /// The runs, in the order of the study.
     pub runs: Vec<RunResult>,
-}
-
-/// What a workload asks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct WorkloadFacts {
-    /// File name, preset or `generated`.
-    pub name: String,
-    /// Trace format, or `generated`.
-    pub format: String,
-    /// How a trace file was read; null for a generated workload.
-    pub read_as: Option<ReadAs>,
-    /// What was done to it, in sentences: records left out, addresses changed, arrivals scaled …
-    pub facts: Vec<String>,
-    /// Requests.
-    pub requests: u64,
-    /// Bytes of reads and writes.
-    pub bytes: u64,
-    /// Pages that reads touch.
-    pub pages_read: u64,
-    /// Pages that writes touch.
-    pub pages_written: u64,
-    /// Pages that trims cover whole.
-    pub pages_trimmed: u64,
-    /// Arrival of the last request, after speed-up.
-    pub duration_ns: u64,
-    /// One past the highest byte touched.
-    pub span_bytes: u64,
-}
-
-/// How a trace file was read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ReadAs {
-    /// The format's name; `columns` where the user named the columns.
-    pub format: &'static str,
-    /// What a line holds.
-    pub columns: String,
-    /// Whether the format was guessed from the content; false where the user named it.
-    pub is_guessed: bool,
-    /// The unit of its times.
-    pub time_unit: &'static str,
-    /// From its first request to its last, before speed-up.
-    pub duration_ns: u64,
-    /// One past the highest byte of the address space, all devices chosen laid out.
-    pub end_byte: u64,
-    /// Its devices, in order of first appearance.
-    pub devices: Vec<trace::DeviceFacts>,
-}
-
-/// The simulated device.
-#[derive(Clone, Debug, Serialize)]
-pub struct DeviceFacts {
-    /// The preset that it started from.
-    pub preset: String,
-    /// Its shape.
-    pub geometry: Shape,
-    /// Data bytes of all pages.
-    pub physical_bytes: u64,
-    /// Bytes that the host sees.
-    pub logical_bytes: u64,
-    /// Share of physical pages that the host does not see.
-    pub spare: f64,
-    /// Logical ÷ physical pages (ρ).
-    pub utilisation: f64,
-    /// Blocks bad from the factory.
-    pub bad_blocks: u64,
-    /// What operations take.
-    pub latencies: Latencies,
 }
 
 /// One run of one translation layer.
@@ -186,19 +127,6 @@ pub struct RunResult {
     pub mount: Option<MountFacts>,
 }
 
-/// What it costs to mount a device whose power was cut when nothing was going on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct MountFacts {
-    /// Pages read. Reading a tag costs as much as reading its page.
-    pub reads: u64,
-    /// Pages programmed.
-    pub programs: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// From the first operation until requests can be served, in nanoseconds of virtual time.
-    pub time_ns: u64,
-}
-
 /// Requests by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RequestCounts {
@@ -210,87 +138,6 @@ pub struct RequestCounts {
     pub trim: u64,
     /// Flushes.
     pub flush: u64,
-}
-
-/// Something for reads and writes together, for reads, and for writes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Classes<T> {
-    /// Reads and writes.
-    pub all: T,
-    /// Reads.
-    pub read: T,
-    /// Writes.
-    pub write: T,
-}
-
-impl<T> Classes<T> {
-    /// The same classes of something else.
-    pub(crate) fn map<U>(&self, mut each: impl FnMut(&T) -> U) -> Classes<U> {
-        Classes { all: each(&self.all), read: each(&self.read), write: each(&self.write) }
-    }
-}
-
-/// Response times of one class in nanoseconds; null where it has no request. Percentiles have three significant digits.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Responses {
-    /// Mean, exact.
-    pub mean: Option<f64>,
-    /// Median.
-    pub p50: Option<u64>,
-    /// 90th percentile.
-    pub p90: Option<u64>,
-    /// 99th percentile.
-    pub p99: Option<u64>,
-    /// 99.9th percentile.
-    pub p99_9: Option<u64>,
-    /// 99.99th percentile.
-    pub p99_99: Option<u64>,
-    /// Maximum, exact.
-    pub max: Option<u64>,
-    /// Requests.
-    pub count: u64,
-}
-
-/// Waiting and service times of the flash operations of one class, in nanoseconds. Together they make up the time from when an
-/// operation is ready until it is done.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ClassLatency {
-    /// `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` or `other`.
-    pub name: &'static str,
-    /// For the die and for the channel.
-    pub waiting_ns: Responses,
-    /// What the operations take on an idle device.
-    pub service_ns: Responses,
-    /// Distribution: (waiting in nanoseconds, share of operations at or below it), at most 300 points.
-    pub waiting_cdf: Vec<(u64, f64)>,
-    /// Distribution of the service.
-    pub service_cdf: Vec<(u64, f64)>,
-}
-
-/// The flash operations that are ready before a window of virtual time ends and done after it begins, in order of their start; one
-/// element an operation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct TimelineFacts {
-    /// Begin of the window.
-    pub from_ns: u64,
-    /// Its end: everything that is ready before it is here.
-    pub to_ns: u64,
-    /// The end that was asked for; later than `to_ns` where the window held too many operations.
-    pub asked_to_ns: u64,
-    /// The die that was held; 0 with serial pricing, which has one resource.
-    pub die: Vec<u32>,
-    /// `read`, `program` or `erase`.
-    pub op: Vec<&'static str>,
-    /// The cause.
-    pub cause: Vec<&'static str>,
-    /// When the operation could have begun.
-    pub ready_ns: Vec<u64>,
-    /// From when on the die was held.
-    pub start_ns: Vec<u64>,
-    /// From when on the channel moved the page; null for an erase, and with serial pricing.
-    pub transfer_ns: Vec<Option<u64>>,
-    /// When the die was free again.
-    pub end_ns: Vec<u64>,
 }
 
 /// Operations of one kind done for one cause.
@@ -315,43 +162,6 @@ pub struct Merges {
     pub partial: u64,
     /// A logical block was gathered into a fresh block.
     pub full: u64,
-}
-
-/// Erases of blocks that were good when the device was new.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Erases {
-    /// Of all blocks.
-    pub total: u64,
-    /// Per block.
-    pub mean: f64,
-    /// Standard deviation over blocks.
-    pub std: f64,
-    /// Of the least erased block.
-    pub min: u32,
-    /// Of the most erased block.
-    pub max: u32,
-    /// (lowest count, highest count, blocks), at most 40 bins, in order, without gaps between counts.
-    pub histogram: Vec<(u32, u32, u64)>,
-}
-
-/// Spare blocks of a scheme at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct SpareFacts {
-    /// Blocks that could fail when the device was new.
-    pub total: u32,
-    /// Blocks that may still fail before writes do.
-    pub left: u32,
-    /// Blocks that failed and were marked bad, in preparation and measurement.
-    pub grown_bad_blocks: u64,
-}
-
-/// The request that a worn-out device refused; nothing after it was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct EndOfLife {
-    /// Its number, counted from 1.
-    pub request: u64,
-    /// What the device said.
-    pub message: String,
 }
 
 /// Memory of a mapping.
@@ -401,28 +211,4 @@ pub struct Series {
     pub mapping_hit_ratio: Vec<Option<f64>>,
     /// The scheme's gauges at the point.
     pub gauges: BTreeMap<&'static str, Vec<f64>>,
-}
-
-/// How the devices of a study were to be prepared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PreconditionChosen {
-    /// What the study said: `auto`, `none`, `fill` or `steady`.
-    pub asked: &'static str,
-    /// What was done: `none`, `fill` or `steady`.
-    pub mode: &'static str,
-    /// Why, in a sentence with its number; null where the study said the mode itself.
-    pub reason: Option<String>,
-}
-
-/// How a device was prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PreconditionFacts {
-    /// `fill` or `steady`.
-    pub mode: &'static str,
-    /// Host pages written.
-    pub pages_written: u64,
-    /// Of the last window of overwrites, or of the fill.
-    pub write_amplification: f64,
-    /// Whether write amplification settled; null for a fill.
-    pub settled: Option<bool>,
 }

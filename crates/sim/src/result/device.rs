@@ -1,0 +1,64 @@
+//! The device of a study, how it was prepared, and what it costs to mount it afterwards.
+
+use flash::Shape;
+use serde::Serialize;
+
+use crate::Latencies;
+
+/// The simulated device.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceFacts {
+    /// The preset that it started from.
+    pub preset: String,
+    /// Its shape.
+    pub geometry: Shape,
+    /// Data bytes of all pages.
+    pub physical_bytes: u64,
+    /// Bytes that the host sees.
+    pub logical_bytes: u64,
+    /// Share of physical pages that the host does not see.
+    pub spare: f64,
+    /// Logical ÷ physical pages (ρ).
+    pub utilisation: f64,
+    /// Blocks bad from the factory.
+    pub bad_blocks: u64,
+    /// What operations take.
+    pub latencies: Latencies,
+}
+
+/// How the devices of a study were to be prepared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PreconditionChosen {
+    /// What the study said: `auto`, `none`, `fill` or `steady`.
+    pub asked: &'static str,
+    /// What was done: `none`, `fill` or `steady`.
+    pub mode: &'static str,
+    /// Why, in a sentence with its number; null where the study said the mode itself.
+    pub reason: Option<String>,
+}
+
+/// How a device was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PreconditionFacts {
+    /// `fill` or `steady`.
+    pub mode: &'static str,
+    /// Host pages written.
+    pub pages_written: u64,
+    /// Of the last window of overwrites, or of the fill.
+    pub write_amplification: f64,
+    /// Whether write amplification settled; null for a fill.
+    pub settled: Option<bool>,
+}
+
+/// What it costs to mount a device whose power was cut when nothing was going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MountFacts {
+    /// Pages read. Reading a tag costs as much as reading its page.
+    pub reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// From the first operation until requests can be served, in nanoseconds of virtual time.
+    pub time_ns: u64,
+}

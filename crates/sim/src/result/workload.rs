@@ -1,0 +1,49 @@
+//! What the workload of a study asks.
+
+use serde::Serialize;
+
+/// What a workload asks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WorkloadFacts {
+    /// File name, preset or `generated`.
+    pub name: String,
+    /// Trace format, or `generated`.
+    pub format: String,
+    /// How a trace file was read; null for a generated workload.
+    pub read_as: Option<ReadAs>,
+    /// What was done to it, in sentences: records left out, addresses changed, arrivals scaled …
+    pub facts: Vec<String>,
+    /// Requests.
+    pub requests: u64,
+    /// Bytes of reads and writes.
+    pub bytes: u64,
+    /// Pages that reads touch.
+    pub pages_read: u64,
+    /// Pages that writes touch.
+    pub pages_written: u64,
+    /// Pages that trims cover whole.
+    pub pages_trimmed: u64,
+    /// Arrival of the last request, after speed-up.
+    pub duration_ns: u64,
+    /// One past the highest byte touched.
+    pub span_bytes: u64,
+}
+
+/// How a trace file was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReadAs {
+    /// The format's name; `columns` where the user named the columns.
+    pub format: &'static str,
+    /// What a line holds.
+    pub columns: String,
+    /// Whether the format was guessed from the content; false where the user named it.
+    pub is_guessed: bool,
+    /// The unit of its times.
+    pub time_unit: &'static str,
+    /// From its first request to its last, before speed-up.
+    pub duration_ns: u64,
+    /// One past the highest byte of the address space, all devices chosen laid out.
+    pub end_byte: u64,
+    /// Its devices, in order of first appearance.
+    pub devices: Vec<trace::DeviceFacts>,
+}
