@@ -5,6 +5,7 @@
 mod address;
 mod array;
 mod chip;
+mod device;
 mod error;
 mod fault;
 mod geometry;
@@ -14,7 +15,8 @@ mod tag;
 
 pub use address::{Lbn, Lpn, Pbn, Ppn};
 pub use array::{long_array, long_array_of};
-pub use chip::{Chip, ChipOptions, Flash, Operations, Page, PastEndurance, ProgramOrder, Scan, UsedBlock};
+pub use chip::{Chip, ChipOptions, PastEndurance, UsedBlock};
+pub use device::{Flash, Operations, Page, ProgramOrder, Scan};
 pub use error::{FlashError, MediaEvent, Rule, Violation};
 pub use fault::{Fault, FaultPlan, Faulty, FaultyChip, Tear};
 pub use geometry::{Geometry, GeometryError, Shape};

@@ -1,0 +1,99 @@
+//! What every flash device offers, whatever refuses, fails or keeps behind it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{FlashError, Geometry, Pbn, Ppn, Tag};
+
+/// In which order the pages of a block may be programmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProgramOrder {
+    /// Upwards, gaps allowed: what large-block NAND asks for.
+    #[default]
+    Ascending,
+    /// Upwards without gaps: what MLC and TLC parts ask for.
+    Strict,
+    /// Any order: small-block SLC of the first papers.
+    Any,
+}
+
+/// A page as the chip returns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page<D> {
+    /// The logical number of its tag.
+    pub logical: u32,
+    /// The version of its tag; 0 where the store does not keep it.
+    pub version: u64,
+    /// The hint of its tag.
+    pub hint: u8,
+    /// Its data.
+    pub data: D,
+}
+
+/// What a page's out-of-band area says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// All bits are erased.
+    Erased,
+    /// A tag that passes its CRC.
+    Programmed(Tag),
+    /// Neither.
+    Unreadable,
+}
+
+/// Something that behaves like flash.
+pub trait Flash {
+    /// What a page's data area holds.
+    type Data: Clone + Default;
+
+    /// The shape of the device.
+    fn geometry(&self) -> &Geometry;
+    /// Reads a programmed page.
+    fn read(&mut self, ppn: Ppn) -> Result<Page<Self::Data>, FlashError>;
+    /// Programs an erased page.
+    fn program(&mut self, ppn: Ppn, tag: &Tag, data: Self::Data) -> Result<(), FlashError>;
+    /// Erases a block.
+    fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError>;
+    /// Reads a page's out-of-band area alone, whatever state the page is in: what recovery works from. Costs a read.
+    fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError>;
+    /// Marks a block bad for good: it is not programmed or erased again, but what it holds can still be read.
+    fn mark_bad(&mut self, pbn: Pbn);
+
+    /// The logical number in a programmed page's tag, without a flash operation: for checks and for reverse maps whose
+    /// content equals the tags. As such a map lies in RAM, it still knows a page that has decayed since.
+    fn peek(&self, ppn: Ppn) -> Option<u32>;
+
+    /// The tag of a readable programmed page, without a flash operation: for checks, and for what a scheme remembers in RAM of
+    /// the pages of a block that it is filling.
+    fn tag(&self, ppn: Ppn) -> Option<Tag>;
+
+    /// Readies bytes of the scheme's own, at most a page of them, for the data area of the page that it programs next. They become
+    /// readable with that program or not at all. A device that keeps no content drops them.
+    fn load(&mut self, ppn: Ppn, bytes: &[u8]);
+
+    /// The bytes of the scheme's own in the data area of a page that has just been read or scanned; none if it holds none.
+    fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>>;
+    /// The lowest page offset of a block that its program order still allows.
+    fn next_page(&self, pbn: Pbn) -> u32;
+    /// Erases of a block so far.
+    fn erase_count(&self, pbn: Pbn) -> u32;
+    /// Whether a block is bad.
+    fn is_bad(&self, pbn: Pbn) -> bool;
+    /// The order in which pages of a block may be programmed.
+    fn program_order(&self) -> ProgramOrder;
+    /// Operations done so far.
+    fn operations(&self) -> Operations;
+}
+
+/// Operations that a chip has done: the other end of every total.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Operations {
+    /// Page reads.
+    pub reads: u64,
+    /// Page programs.
+    pub programs: u64,
+    /// Block erases.
+    pub erases: u64,
+}
