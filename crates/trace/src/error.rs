@@ -8,7 +8,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::choices::MAX_WINDOW;
 use crate::format::Format;
+use crate::generate::SpecError;
 
 /// How many characters of an offending line an error shows. A screen line's worth: enough to recognise it, too little to
 /// flood a terminal when the file is binary.
@@ -99,8 +101,7 @@ impl fmt::Display for Backwards {
                 f,
                 "{path}, {place}: the request is {by_ms} ms earlier than one that already left the sorting window of {window} \
                  requests: {}. Give a larger window (--time-backwards sort:N, N up to {}), or use --time-backwards clamp",
-                self.excerpt,
-                crate::options::MAX_WINDOW
+                self.excerpt, MAX_WINDOW
             ),
         }
     }
@@ -238,7 +239,7 @@ pub enum TraceError {
     Option(String),
     /// A generator's specification is impossible.
     #[error(transparent)]
-    Spec(#[from] crate::generate::SpecError),
+    Spec(#[from] SpecError),
     /// Writing failed; nothing is left behind.
     #[error("{}: cannot be written: {reason}. Check that the folder exists and is writable; nothing was left behind", path.display())]
     Write {

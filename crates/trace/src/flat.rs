@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::choices::DeviceChoice;
 use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
 use crate::guess::{self, Sample};
 use crate::input::Origin;
-use crate::options::{DeviceChoice, OpenOptions};
+use crate::options::OpenOptions;
 use crate::record::{Op, Record};
 use crate::trace::{Trace, open_as};
 

@@ -8,6 +8,7 @@
 //! What is read is never silently changed: whatever cannot be used, or can be understood in two ways, is an error that says
 //! what to do ([`TraceError`]), and every choice that the user makes in [`OpenOptions`] is counted.
 
+mod choices;
 mod columns;
 mod devices;
 mod error;
@@ -27,11 +28,12 @@ mod trace;
 pub mod units;
 mod write;
 
+pub use choices::{DeviceChoice, MAX_WINDOW, TimeBackwards};
 pub use columns::Columns;
 pub use error::{Backwards, BadRecord, Place, TraceError};
 pub use flat::{DeviceFacts, Facts, FlatRecords, FlatTrace};
 pub use format::{Format, TimeUnit};
-pub use options::{DeviceChoice, MAX_WINDOW, OpenOptions, TimeBackwards};
+pub use options::OpenOptions;
 pub use record::{Hint, Op, Record};
 pub use statistics::{Alignment, Footprint, Gaps, Profile, SizeClasses, Statistics};
 pub use trace::{Trace, open, open_bytes};

@@ -7,8 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
 
+use crate::choices::TimeBackwards;
 use crate::error::{Backwards, TraceError};
-use crate::options::TimeBackwards;
 use crate::read::source::Source;
 use crate::record::Record;
 
@@ -122,9 +122,10 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
+    use crate::choices::TimeBackwards;
     use crate::error::TraceError;
     use crate::format::Format;
-    use crate::options::{OpenOptions, TimeBackwards};
+    use crate::options::OpenOptions;
     use crate::trace::{Trace, open_bytes};
 
     /// A trace whose requests arrive at `times`; each one's sector is its place in the file.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::choices::TimeBackwards;
 use crate::error::{Place, TraceError};
 use crate::format::{Format, TimeUnit};
 use crate::guess::{self, Sample};
 use crate::input::Origin;
-use crate::options::{OpenOptions, TimeBackwards};
+use crate::options::OpenOptions;
 use crate::order::Order;
 use crate::read::source::{LeftOut, Source};
 use crate::record::Record;
