@@ -226,11 +226,12 @@ fn a_preset_survives_its_text() {
 
 #[test]
 fn an_unknown_name_is_answered_with_the_nearest_and_all() {
+    let known: Vec<_> = presets().iter().map(|preset| preset.name).collect();
     for (name, nearest) in
         [("fin3", "fin1"), ("HM-0", "hm_0"), ("seqread", "seq_read"), ("devdv", "devdiv"), ("", "fin1")]
     {
         let error = preset(name).unwrap_err();
-        assert_eq!(error, SpecError::UnknownPreset { name: name.to_owned(), closest: nearest });
+        assert_eq!(error, SpecError::UnknownPreset { name: name.to_owned(), closest: nearest, known: known.clone() });
         let text = error.to_string();
         assert!(
             text.contains(&format!("`{name}`; did you mean `{nearest}`?"))

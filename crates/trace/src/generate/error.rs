@@ -21,6 +21,8 @@ pub enum SpecError {
         name: String,
         /// The preset whose name is nearest.
         closest: &'static str,
+        /// The names of all presets.
+        known: Vec<&'static str>,
     },
 }
 
@@ -34,13 +36,11 @@ impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field { key, value, rule } => write!(f, "workload: {key} = {value}: {rule}"),
-            Self::UnknownPreset { name, closest } => {
-                write!(f, "no workload preset is called `{name}`; did you mean `{closest}`? There are: ")?;
-                for (index, preset) in super::presets::presets().iter().enumerate() {
-                    write!(f, "{}{}", if index == 0 { "" } else { ", " }, preset.name)?;
-                }
-                f.write_str(".")
-            }
+            Self::UnknownPreset { name, closest, known } => write!(
+                f,
+                "no workload preset is called `{name}`; did you mean `{closest}`? There are: {}.",
+                known.join(", ")
+            ),
         }
     }
 }

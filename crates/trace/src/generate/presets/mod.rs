@@ -9,27 +9,34 @@
 //! Shin, "Adaptive Log Block Mapping Scheme for Log Buffer-based FTL" (2009). `KB` in all of them is taken as 1024 bytes, as their
 //! page sizes are.
 
+mod a_sast;
 mod personal;
 mod recipe;
-mod table;
+mod thesis;
+mod waftl;
+
+use std::sync::LazyLock;
 
 pub use self::recipe::{Preset, Published};
-use self::table::PRESETS;
 use super::error::SpecError;
 use super::spec::GeneratorSpec;
 
 /// All presets, in the order of the publications' tables.
 pub fn presets() -> &'static [Preset] {
-    &PRESETS
+    static ALL: LazyLock<Vec<Preset>> =
+        LazyLock::new(|| [&waftl::PRESETS[..], &thesis::PRESETS, &a_sast::PRESETS].concat());
+    &ALL
 }
 
 /// The workload called `name`. An unknown name is an error that lists them all and the nearest.
 pub fn preset(name: &str) -> Result<GeneratorSpec, SpecError> {
-    if let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) {
+    let presets = presets();
+    if let Some(preset) = presets.iter().find(|preset| preset.name == name) {
         return Ok(preset.spec());
     }
     let plain = name.to_lowercase().replace('-', "_");
     let distance = |preset: &Preset| strsim::damerau_levenshtein(&plain, preset.name);
-    let closest = PRESETS.iter().min_by_key(|preset| distance(preset)).map_or("", |preset| preset.name);
-    Err(SpecError::UnknownPreset { name: name.to_owned(), closest })
+    let closest = presets.iter().min_by_key(|preset| distance(preset)).map_or("", |preset| preset.name);
+    let known = presets.iter().map(|preset| preset.name).collect();
+    Err(SpecError::UnknownPreset { name: name.to_owned(), closest, known })
 }

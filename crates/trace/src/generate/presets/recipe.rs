@@ -45,6 +45,21 @@ pub struct Published {
     pub buffer_hit_percent: Option<f64>,
 }
 
+impl Published {
+    /// Nothing; a preset names what is printed.
+    pub(super) const NOTHING: Self = Self {
+        mean_request_kib: None,
+        write_percent: None,
+        sequential_percent: None,
+        mean_gap_ms: None,
+        size_class_percents: None,
+        one_page_write_percent: None,
+        over_64_kib_write_percent: None,
+        write_range_kib: None,
+        buffer_hit_percent: None,
+    };
+}
+
 /// How a preset is made.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Recipe {
