@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
+from ftlkit.metrics.derived import CLASSES
 from ftlkit.report.palette import CAUSE_COLOURS, styles
-from ftlkit.report.tables import CLASSES
 
 if TYPE_CHECKING:
     from ftlkit.results import Results

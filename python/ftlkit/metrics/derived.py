@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
     from ftlkit.document import ClassLatency, Run
 
+CLASSES: dict[str, str] = {
+    "host_read": "host read",
+    "host_write": "host write",
+    "mapping_read": "mapping read",
+    "mapping_write": "mapping write",
+    "collection": "collection",
+    "other": "other",
+}
+"""Classes of flash operations, in the order in which they are shown, with their names in words."""
+
 
 def parameters(run: Run) -> str:
     """The translation layer's parameters as `key=value`, by spaces."""

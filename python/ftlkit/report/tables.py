@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import units
 from ftlkit.causes import cause_name
 from ftlkit.metrics import COLUMNS, HIGHER, METRICS, TAIL, Metric
-from ftlkit.metrics.derived import waiting
+from ftlkit.metrics.derived import CLASSES, waiting
 
 if TYPE_CHECKING:
     from ftlkit.document import Json, Run
@@ -113,17 +113,6 @@ def footprints(results: Results) -> list[Json]:
         for run in results.document["runs"]
         for structure in run["footprint"]["structures"]
     ]
-
-
-CLASSES: dict[str, str] = {
-    "host_read": "host read",
-    "host_write": "host write",
-    "mapping_read": "mapping read",
-    "mapping_write": "mapping write",
-    "collection": "collection",
-    "other": "other",
-}
-"""Classes of flash operations, in the order in which they are shown, with their names in words."""
 
 
 def classes(results: Results) -> list[Json]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from ftlkit.outputs import write
 from ftlkit.reproduce.judge import Judgement, counted, judge
 from ftlkit.reproduce.plan import Plan, find, load
-from ftlkit.reproduce.runs import Point, absent_traces, run_sweeps
+from ftlkit.reproduce.points import Point
+from ftlkit.reproduce.runs import absent_traces, run_sweeps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,7 @@ class Reproduction:
         """Write the page, one self-contained HTML file."""
         from ftlkit.reproduce.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
-        write(path, page(self).encode())
+        write(path, page(self.plan, self.points, self.judgements, self.absent).encode())
 
 
 def reproduce(plan: Plan, *, threads: int | None = None, watch: Callable[[], Watcher] | None = None) -> Reproduction:

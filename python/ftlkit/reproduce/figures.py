@@ -9,7 +9,7 @@ import altair as alt
 from ftlkit._native import UserError
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
-from ftlkit.reproduce.runs import distribution
+from ftlkit.reproduce.points import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ftlkit.document import Json
     from ftlkit.reproduce.plan import FigurePlan
-    from ftlkit.reproduce.runs import Point
+    from ftlkit.reproduce.points import Point
 
 WIDTH, HEIGHT = 300, 190
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ftlkit.reproduce.claims import Claim
-    from ftlkit.reproduce.runs import Point
+    from ftlkit.reproduce.points import Point
 
 VERDICTS = {
     "reproduced": "reproduced",

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.reproduce.runs import distribution
+from ftlkit.reproduce.points import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ftlkit.document import Json
-    from ftlkit.reproduce.runs import Point
+    from ftlkit.reproduce.points import Point
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ftlkit import __version__, units
+from ftlkit import units
+from ftlkit._native import __version__
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import style, template
 from ftlkit.reproduce.claims import KINDS
@@ -12,22 +13,25 @@ from ftlkit.reproduce.figures import draw
 from ftlkit.reproduce.judge import VERDICTS, counts
 
 if TYPE_CHECKING:
-    from ftlkit.reproduce import Reproduction
+    from collections.abc import Sequence
+
+    from ftlkit.reproduce.judge import Judgement
+    from ftlkit.reproduce.plan import Plan
+    from ftlkit.reproduce.points import Point
 
 
-def page(reproduction: Reproduction) -> str:
+def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absent: list[str]) -> str:
     """The page's HTML. It needs no script and loads nothing."""
-    plan, points = reproduction.plan, reproduction.points
     run = {point.sweep for point in points}
     return template("reproduction.html.j2").render(
         plan=plan,
         version=__version__,
-        judgements=reproduction.judgements,
+        judgements=judgements,
         words=VERDICTS,
         kinds=KINDS,
-        counts=counts(reproduction.judgements),
+        counts=counts(judgements),
         figures=[(figure, draw(figure, points) if figure.sweep in run else []) for figure in plan.figures],
-        absent=reproduction.absent,
+        absent=absent,
         runs=sum(point.results is not None for point in points),
         wall=units.duration(1e9 * sum(point.run["wall_s"] for point in points if point.results)),
         study=study_toml(plan.study),

@@ -1,0 +1,71 @@
+"""One run of a reproduction, reduced to the numbers that figures and claims are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ftlkit._native import UserError
+from ftlkit.metrics import METRICS
+from ftlkit.metrics.derived import latencies
+
+if TYPE_CHECKING:
+    from ftlkit.document import Json, Run
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run: where it stands in its sweep, and its results. Of a model, one evaluation and its value."""
+
+    sweep: str
+    workload: str
+    variant: str
+    keys: Json
+    results: Run | None
+    """None for a model's."""
+    model: dict[str, float] = field(default_factory=dict)
+    """What a model gave, by metric."""
+    seed: int = 0
+    """How far the study's seed it is run with is above the one in the file."""
+
+    @property
+    def run(self) -> Run:
+        """The results of a run; a model has none."""
+        if self.results is None:
+            raise UserError(f"{self.variant} is a model: it has no runs of which more than its values could be shown.")
+        return self.results
+
+    def value(self, metric: str) -> float:
+        """A metric by name, 0 where the run has none; `gauges.NAME` and `notes.NAME` are the run's own."""
+        if self.results is None:
+            if metric not in self.model:
+                raise UserError(f"no metric {metric} of the model {self.variant}; there are {', '.join(self.model)}.")
+            return self.model[metric]
+        if metric in NUMBERS:
+            return float(METRICS[metric].value(self.run) or 0.0)
+        group, _, name = metric.partition(".")
+        table: Any = self.run.get(group) if group in ("gauges", "notes") else None
+        if table is None or name not in table:
+            own = [f"gauges.{each}" for each in self.run["gauges"]]
+            raise UserError(f"no metric {metric} of {self.variant}; there are {', '.join([*NUMBERS, *own])}.")
+        return float(table[name])
+
+    def matches(self, sweep: str, only: Json) -> bool:
+        """Whether it is of a sweep and has these keys, or one of several values of them."""
+        mine = self.keys | {"workload": self.workload, "variant": self.variant}
+        wanted = ((mine.get(key), each if isinstance(each, list) else [each]) for key, each in only.items())
+        return self.sweep == sweep and all(value in values for value, values in wanted)
+
+
+NUMBERS = tuple(name for name, metric in METRICS.items() if metric.type.is_numeric())
+"""The metrics that figures and claims can be made of."""
+
+
+def distribution(point: Point, name: str) -> list[tuple[float, float]]:
+    """Time of a class's flash operations from ready to done, in nanoseconds, and the share done within it.
+
+    Service takes as long for each of them, so the distribution is that of waiting, later by that much.
+    """
+    found = latencies(point.run, name)
+    service = found["service_ns"]["mean"] or 0.0
+    return [(waiting + service, share) for waiting, share in found["waiting_cdf"]]
