@@ -26,7 +26,8 @@ pub use parameter::{Kind, Parameter, Values, bytes};
 pub use ram::{AccessDelays, RamPage, RamPages};
 pub use registry::{Entry, PartKind};
 pub use scheme::{
-    Buffered, Evacuated, Footprint, Foresight, Ftl, Gauge, Later, Layout, Request, Scheme, Spares, Structure,
+    Buffered, Consultation, Evacuated, Footprint, Foresight, Ftl, Gauge, Later, Layout, Request, Scheme, Spares,
+    Structure,
 };
 pub use stack::{Part, Settings, Stack};
 pub use tally::{Note, Tally};

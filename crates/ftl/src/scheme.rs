@@ -4,6 +4,7 @@ use flash::{Flash, Geometry, Lbn, Lpn, Pbn, ProgramOrder};
 use serde::Serialize;
 
 use crate::parts::blocks::owner::Blocks;
+use crate::wear::policy::{BlockFacts, WearPolicy};
 use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Hint, Media, Nanos, RecoverError, Values, Wear};
 
 /// A host request in pages. Whole, since many schemes classify by size.
@@ -64,6 +65,9 @@ impl Request {
     }
 }
 
+/// What is done with a wear policy and what is known of all blocks.
+pub type Consultation<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts);
+
 /// A flash translation layer. `out` and `data` hold one element a page of the request. It may be moved to the thread of a live device.
 pub trait Ftl<D: Device>: Send {
     /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
@@ -96,6 +100,14 @@ pub trait Ftl<D: Device>: Send {
     /// The owner of its blocks, with the wear policy; every scheme of the registry has one.
     fn owner(&mut self) -> Option<&mut Blocks> {
         None
+    }
+
+    /// Has its wear policy say something, or be told something, with what is known of all blocks.
+    fn consult(&mut self, ask: Consultation<'_>) {
+        if let Some(blocks) = self.owner() {
+            let (policy, facts) = blocks.policy();
+            ask(policy, &facts);
+        }
     }
 
     /// Checks the numbered invariants of the scheme's header. Pure; may take time proportional to the device.

@@ -1,10 +1,9 @@
 //! # block: pure block-level mapping
 //!
 //! ## Idea
-//! A logical block is mapped to a physical block as a whole, and page `i` always lies at page `i`. The map is as small as it
-//! can be. A page that is still erased and may still be programmed is written in place; writing any other page costs the
-//! whole block: its current pages and the new ones are copied to a free block, and the old one is erased. This is the
-//! floor that every other scheme must beat.
+//! A logical block is mapped to a physical block as a whole, and page `i` always lies at page `i`. The map is as small as it can be. A page that is
+//! still erased and may still be programmed is written in place; writing any other page costs the whole block: its current pages and the
+//! new ones are copied to a free block, and the old one is erased. This is the floor that every other scheme must beat.
 //!
 //! ```text
 //!   write 2'            old  [0][1][2][3]      new  [0][1][2'][3]      map: LBN ─▶ new, old erased
@@ -23,12 +22,10 @@
 //! 1. The page at its own offset, if it is current.
 //!
 //! ## Write
-//! 1. `write_run`: all pages of the request that lie in one logical block.
-//! 2. `append` when the block's next programmable page is not past the run's first page, else `rewrite`.
+//! 1. `write_run`, for the pages in one logical block: `append` when its next programmable page is not past the first, else `rewrite`.
 //!
 //! ## Reclaim
-//! 1. `rewrite` copies into a free block and erases the old one; nothing else ever needs reclaiming. A block whose pages
-//!    have all been trimmed is erased at once.
+//! 1. `rewrite` copies into a free block and erases the old one; nothing else needs reclaiming. A block without a page left is erased at once.
 //!
 //! ## Recover
 //! 1. Of two blocks that claim a logical block, the later one wins if it has everything that the earlier one has; else its rewrite was
@@ -54,8 +51,8 @@ use crate::parts::recovery::scan::Scanned;
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Label, Layout,
-    Media, Note, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Consultation, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError,
+    Label, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// Neighbouring pages of a logical block: the first one's offset, and what they are to hold.
@@ -172,6 +169,10 @@ impl<D: Device> Ftl<D> for Block {
 
     fn owner(&mut self) -> Option<&mut Blocks> {
         Some(&mut self.blocks)
+    }
+
+    fn consult(&mut self, ask: Consultation<'_>) {
+        self.blocks.consult(&self.data, ask);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

@@ -8,8 +8,8 @@ use flash::Pbn;
 
 use crate::parts::blocks::owner::Blocks;
 use crate::{
-    BrokenInvariant, Buffered, Device, Evacuated, Footprint, Foresight, Ftl, FtlError, Gauge, Later, Media, Nanos,
-    Request, Spares,
+    BrokenInvariant, Buffered, Consultation, Device, Evacuated, Footprint, Foresight, Ftl, FtlError, Gauge, Later,
+    Media, Nanos, Request, Spares,
 };
 
 /// A mapping with a wear policy.
@@ -30,10 +30,10 @@ impl<D: Device> Levelled<D> {
 
     /// Tells the policy what was written, and empties the block that it names, if it names one.
     fn level(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
-        let named = self.mapping.owner().and_then(|blocks| {
-            let (policy, facts) = blocks.policy();
+        let mut named = None;
+        self.mapping.consult(&mut |policy, facts| {
             policy.wrote(request);
-            policy.next_move(&facts)
+            named = policy.next_move(facts);
         });
         let Some(pbn) = named else { return Ok(()) };
         let how = match media.detached(|media| self.mapping.evacuate(media, pbn)) {
@@ -80,6 +80,10 @@ impl<D: Device> Ftl<D> for Levelled<D> {
 
     fn owner(&mut self) -> Option<&mut Blocks> {
         self.mapping.owner()
+    }
+
+    fn consult(&mut self, ask: Consultation<'_>) {
+        self.mapping.consult(ask);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

@@ -86,6 +86,33 @@ pub trait BlockFacts {
 
     /// How often a block has been erased.
     fn erases(&self, pbn: Pbn) -> u32;
+
+    /// Logical blocks of the device that may have a data block each; 0 under a mapping that keeps no logical block together.
+    fn logical_blocks(&self) -> u32 {
+        0
+    }
+
+    /// The data block of a logical block.
+    fn home_of(&self, _lbn: Lbn) -> Option<Pbn> {
+        None
+    }
+
+    /// Whether a log block holds the newest copy of a page of a logical block.
+    fn is_in_log(&self, _lbn: Lbn) -> bool {
+        false
+    }
+}
+
+/// Where logical blocks lie, under a mapping that keeps each in a block of its own.
+pub trait Homes {
+    /// Logical blocks of the device.
+    fn logical_blocks(&self) -> u32;
+
+    /// The data block of a logical block.
+    fn home_of(&self, lbn: Lbn) -> Option<Pbn>;
+
+    /// Whether a log block holds the newest copy of a page of a logical block.
+    fn is_in_log(&self, lbn: Lbn) -> bool;
 }
 
 /// A way of levelling wear.
@@ -99,6 +126,14 @@ pub trait WearPolicy: fmt::Debug + Send {
     fn place(&mut self, _ask: Ask, _free: usize) -> usize {
         0
     }
+
+    /// The very block that it wants for this; if it names none, or one that is not free, [`place`](Self::place) is asked.
+    fn wants(&mut self, _ask: Ask) -> Option<Pbn> {
+        None
+    }
+
+    /// A block is used for this from now on: it was taken, it has changed its role, or recovery found it.
+    fn used(&mut self, _pbn: Pbn, _ask: Ask) {}
 
     /// A block has been erased, so often by now.
     fn erased(&mut self, _pbn: Pbn, _erases: u32) {}
@@ -137,4 +172,17 @@ pub trait WearScheme: WearPolicy + Sized + 'static {
 
     /// Builds it for a device.
     fn new(layout: &Layout, values: &Values) -> Self;
+}
+
+/// For policies that ask whose data a merge puts together: whether a mapping keeps each logical block in blocks of its own. If not, why that
+/// is missed.
+pub fn keeps_logical_blocks(mapping: &Entry) -> Result<(), String> {
+    match (mapping.family, mapping.name) {
+        (_, "superblock") | ("page" | "demand-paged", _) => {
+            Err("it chooses by the logical block that a merge puts together, and here a block holds pages of many; \
+                 choose block, or a log-buffer scheme other than superblock, or another wear policy"
+                .into())
+        }
+        _ => Ok(()),
+    }
 }

@@ -7,7 +7,7 @@
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 
 use crate::parts::blocks::owner::Blocks;
-use crate::wear::policy::{Ask, Purpose};
+use crate::wear::policy::{Ask, Homes, Purpose};
 use crate::{BrokenInvariant, Cause, ConfigError, Content, Device, FtlError, Label, Layout, Media, Note, Spares};
 
 /// Tells which logical page's newest copy an offset of a block holds, if any.
@@ -43,7 +43,7 @@ impl DataBlocks {
 
     /// For recovery: a block is a logical block's home, and holds the newest copy of these pages.
     pub fn adopt(&mut self, blocks: &mut Blocks, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
-        blocks.adopt(pbn, Purpose::Merge);
+        blocks.adopt(pbn, Ask::of(Purpose::Merge, lbn));
         self.map[lbn.index()] = Some(pbn);
         self.sealed[pbn.index()] = true;
         for lpn in current {
@@ -272,6 +272,20 @@ impl DataBlocks {
             BrokenInvariant::unless(!seen, name, || format!("{pbn} is used twice"))?;
         }
         blocks.check(media, name)
+    }
+}
+
+impl Homes for DataBlocks {
+    fn logical_blocks(&self) -> u32 {
+        self.map.len() as u32
+    }
+
+    fn home_of(&self, lbn: Lbn) -> Option<Pbn> {
+        self.block(lbn)
+    }
+
+    fn is_in_log(&self, _lbn: Lbn) -> bool {
+        false
     }
 }
 

@@ -10,11 +10,11 @@
 
 use std::collections::BTreeSet;
 
-use flash::{Geometry, Pbn};
+use flash::{Geometry, Lbn, Pbn};
 
 use crate::parts::blocks::pool::FreePool;
-use crate::wear::policy::{Ask, BlockFacts, Purpose, Use, WearPolicy};
-use crate::{BrokenInvariant, Device, Evacuated, FtlError, Later, Layout, Media, Spares};
+use crate::wear::policy::{Ask, BlockFacts, Homes, Purpose, Use, WearPolicy};
+use crate::{BrokenInvariant, Consultation, Device, Evacuated, FtlError, Later, Layout, Media, Spares};
 
 /// All blocks of a device.
 #[derive(Debug)]
@@ -68,30 +68,34 @@ impl Blocks {
         }
     }
 
-    /// For recovery: a block holds something that is needed, for this purpose.
-    pub fn adopt(&mut self, pbn: Pbn, purpose: Purpose) {
-        self.is_for(pbn, purpose);
+    /// For recovery: a block holds something that is needed, as if it had been asked for so.
+    pub fn adopt(&mut self, pbn: Pbn, ask: Ask) {
+        self.is_for(pbn, ask);
         self.saw(pbn);
     }
 
     /// A block is used for something else than it was taken for.
-    pub fn is_for(&mut self, pbn: Pbn, purpose: Purpose) {
-        self.uses[pbn.index()] = Use::For(purpose);
+    pub fn is_for(&mut self, pbn: Pbn, ask: Ask) {
+        self.uses[pbn.index()] = Use::For(ask.purpose);
+        self.policy.used(pbn, ask);
     }
 
     /// Takes a free block of any die.
     #[inline]
     pub fn take(&mut self, ask: Ask) -> Option<Pbn> {
-        let pbn = self.pool.take(|free| self.policy.place(ask, free))?;
-        self.is_for(pbn, ask.purpose);
+        let wanted = self.policy.wants(ask).and_then(|pbn| self.pool.take_this(pbn));
+        let pbn = wanted.or_else(|| self.pool.take(|free| self.policy.place(ask, free)))?;
+        self.is_for(pbn, ask);
         Some(pbn)
     }
 
     /// Takes a free block of one die.
     #[inline]
     pub fn take_on(&mut self, die: u32, ask: Ask) -> Option<Pbn> {
-        let pbn = self.pool.take_on(die, |free| self.policy.place(ask, free))?;
-        self.is_for(pbn, ask.purpose);
+        let here = self.policy.wants(ask).filter(|&pbn| self.geometry.die_of(pbn) == die);
+        let wanted = here.and_then(|pbn| self.pool.take_this(pbn));
+        let pbn = wanted.or_else(|| self.pool.take_on(die, |free| self.policy.place(ask, free)))?;
+        self.is_for(pbn, ask);
         Some(pbn)
     }
 
@@ -246,7 +250,12 @@ impl Blocks {
 
     /// The wear policy, with what it may know of the blocks.
     pub fn policy(&mut self) -> (&mut dyn WearPolicy, impl BlockFacts + '_) {
-        (&mut *self.policy, Facts { uses: &self.uses, erases: &self.erases })
+        (&mut *self.policy, Facts { uses: &self.uses, erases: &self.erases, homes: None })
+    }
+
+    /// Has the wear policy asked, or told, with what it may know under a mapping that keeps each logical block in a block of its own.
+    pub fn consult(&mut self, homes: &dyn Homes, ask: Consultation<'_>) {
+        ask(&mut *self.policy, &Facts { uses: &self.uses, erases: &self.erases, homes: Some(homes) });
     }
 
     /// Checks that free blocks are erased, good, and known to be free, each of them once.
@@ -267,6 +276,7 @@ impl Blocks {
 struct Facts<'a> {
     uses: &'a [Use],
     erases: &'a [u32],
+    homes: Option<&'a dyn Homes>,
 }
 
 impl BlockFacts for Facts<'_> {
@@ -280,6 +290,18 @@ impl BlockFacts for Facts<'_> {
 
     fn erases(&self, pbn: Pbn) -> u32 {
         self.erases[pbn.index()]
+    }
+
+    fn logical_blocks(&self) -> u32 {
+        self.homes.map_or(0, Homes::logical_blocks)
+    }
+
+    fn home_of(&self, lbn: Lbn) -> Option<Pbn> {
+        self.homes?.home_of(lbn)
+    }
+
+    fn is_in_log(&self, lbn: Lbn) -> bool {
+        self.homes.is_some_and(|homes| homes.is_in_log(lbn))
     }
 }
 

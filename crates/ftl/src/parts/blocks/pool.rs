@@ -144,6 +144,9 @@ impl FreePool {
 
     /// The die of the block at a place among all free blocks of the device by wear, and its place there.
     fn by_wear(&self, at: usize) -> (u32, usize) {
+        if let [_] = self.dies[..] {
+            return (0, at);
+        }
         let places = |(die, blocks): (u32, &VecDeque<Free>)| {
             (0..).zip(blocks).map(move |(at, free)| (free.age(), die, at)).collect::<Vec<_>>()
         };

@@ -114,7 +114,7 @@ impl Superblocks {
             let pbn = self.geometry.block_of(ppn);
             self.ledger.validate(ppn, pbn);
             if !std::mem::replace(&mut used[pbn.index()], true) {
-                blocks.adopt(pbn, Purpose::Data);
+                blocks.adopt(pbn, Ask::for_(Purpose::Data));
                 self.add(superblock, pbn);
             }
         }

@@ -245,7 +245,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         }
         let opened = self.aside.pop().map(|block| {
-            self.blocks.is_for(block, Purpose::Translation);
+            self.blocks.is_for(block, Ask::for_(Purpose::Translation));
             self.space.open_block(block, TRANSLATION)
         });
         let die = match opened.or_else(|| self.refuge()) {

@@ -23,8 +23,8 @@ use crate::parts::log::space::{LogBlock, LogSpace, Slot};
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Layout,
-    Media, Note, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Consultation, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError,
+    Gauge, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// A log-buffer scheme: the shared machine with a policy.
@@ -124,6 +124,11 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
 
     fn owner(&mut self) -> Option<&mut Blocks> {
         Some(&mut self.blocks)
+    }
+
+    fn consult(&mut self, ask: Consultation<'_>) {
+        let homes = merge::Known { data: &self.data, log: &self.log };
+        self.blocks.consult(&homes, ask);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

@@ -14,12 +14,34 @@ use flash::{Lbn, Lpn, Pbn, Ppn, Role};
 use crate::parts::blocks::data_blocks::DataBlocks;
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::log::space::LogSpace;
-use crate::wear::policy::{Ask, Purpose};
+use crate::wear::policy::{Ask, Homes, Purpose};
 use crate::{Device, FtlError, Label, Media, Note};
 
 /// Where the newest copy of a page lies: a log page wins over the data block.
 pub fn newest(data: &DataBlocks, log: &LogSpace, lpn: Lpn) -> Option<Ppn> {
     log.newest(lpn).or_else(|| data.newest(lpn))
+}
+
+/// What a wear policy may know of data blocks and log.
+pub struct Known<'a> {
+    /// The data blocks.
+    pub data: &'a DataBlocks,
+    /// The log.
+    pub log: &'a LogSpace,
+}
+
+impl Homes for Known<'_> {
+    fn logical_blocks(&self) -> u32 {
+        self.data.logical_blocks()
+    }
+
+    fn home_of(&self, lbn: Lbn) -> Option<Pbn> {
+        self.data.block(lbn)
+    }
+
+    fn is_in_log(&self, lbn: Lbn) -> bool {
+        self.data.pages_of(lbn).any(|(_, lpn)| self.log.newest(lpn).is_some())
+    }
 }
 
 /// Merges one logical block: its newest pages go to a free block, which becomes its data block; the old one is erased.
@@ -112,7 +134,7 @@ fn replace<D: Device>(
     to: Option<Pbn>,
 ) -> Result<(), FtlError> {
     if let Some(to) = to {
-        blocks.is_for(to, Purpose::Merge);
+        blocks.is_for(to, Ask::of(Purpose::Merge, lbn));
     }
     match data.remap(lbn, to) {
         Some(old) => data.retire(media, blocks, old),

@@ -12,7 +12,7 @@ use crate::parts::log::merge;
 use crate::parts::log::policy::{LogPolicy, LogScheme};
 use crate::parts::recovery::block_recovery::{Claim, Claims, needed, separate};
 use crate::parts::recovery::scan::{Newest, Scanned};
-use crate::wear::policy::Purpose;
+use crate::wear::policy::{Ask, Purpose};
 use crate::{Device, FtlError, Layout, Media};
 
 impl<S: LogScheme> LogBuffer<S> {
@@ -52,7 +52,7 @@ impl<S: LogScheme> LogBuffer<S> {
             let pages = blocks.get(pbn).copied().unwrap_or_default();
             let data = || pages.iter().filter(|(_, tag)| tag.role != Role::Trimmed);
             let owner = data().map(|(_, tag)| layout.geometry.split_logical(Lpn::new(tag.logical)).0).next();
-            self.blocks.adopt(*pbn, Purpose::Log);
+            self.blocks.adopt(*pbn, Ask::for_(Purpose::Log));
             let slot = self.log.adopt(*pbn, self.policy.recovered_group(owner));
             for (ppn, tag) in data().filter(|(_, tag)| Scanned::holds_newest(tag, newest)) {
                 self.log.set_newest(Lpn::new(tag.logical), Some(*ppn));

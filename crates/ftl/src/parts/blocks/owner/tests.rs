@@ -190,3 +190,35 @@ fn a_block_fails_once() {
         assert_eq!((model.blocks.accounted_for(9), model.blocks.free()), (Some(8), 8));
     }
 }
+
+/// Wants one very block for merges.
+#[derive(Debug)]
+struct Choosy;
+
+impl WearPolicy for Choosy {
+    fn wants(&mut self, ask: Ask) -> Option<Pbn> {
+        (ask.purpose == Purpose::Merge).then_some(Pbn::new(7))
+    }
+}
+
+impl WearScheme for Choosy {
+    const ENTRY: Entry = Entry { name: "choosy", family: "wear", source: "test", parameters: &[], header: "" };
+
+    fn new(_layout: &Layout, _values: &Values) -> Self {
+        Self
+    }
+}
+
+#[test]
+fn a_policy_gets_the_very_block_that_it_wants_while_it_is_free() {
+    let mut layout = layout(BLOCKS, 4, 8);
+    layout.wear = Wear::of::<Choosy>(Values::none());
+    let mut blocks = Blocks::new(&layout, SPARES);
+    let merge = || Ask::of(Purpose::Merge, flash::Lbn::new(1));
+    let taken = [blocks.take(Ask::for_(Purpose::Log)), blocks.take(merge()), blocks.take_on(0, merge())];
+    assert_eq!(taken, [0, 7, 1].map(|pbn| Some(Pbn::new(pbn))));
+    assert_eq!(blocks.free(), BLOCKS as usize - 3);
+    blocks.put(Pbn::new(7));
+    assert_eq!(blocks.take_on(0, Ask::for_(Purpose::Data)), Some(Pbn::new(2)));
+    assert_eq!(blocks.policy().1.use_of(Pbn::new(7)), Use::Free);
+}

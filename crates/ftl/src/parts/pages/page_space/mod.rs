@@ -125,7 +125,7 @@ impl PageSpace {
         blocks.nothing_free(media, layout);
         media.together(&layout.good_blocks, |media, &pbn| {
             if used[pbn.index()] {
-                blocks.adopt(pbn, self.streams[self.stream_of(pbn)]);
+                blocks.adopt(pbn, Ask::for_(self.streams[self.stream_of(pbn)]));
                 self.victims.close(pbn, self.ledger.valid_pages(pbn));
                 return Ok(());
             }
