@@ -10,17 +10,22 @@ use check::{Case, CheckedFtl, Effort, Ordeal, Pattern, create, endure, explore, 
 use flash::Pbn;
 use ftl::registry::WEAR_POLICIES;
 use ftl::wear::policy::{BlockFacts, Use, WearPolicy, WearScheme};
-use ftl::{ConfigError, Entry, Evacuated, Later, Layout, Note, Part, Stack, Values, Wear, registry};
+use ftl::{ConfigError, Entry, Evacuated, Later, Layout, Note, Stack, Values, Wear, registry};
 
 /// A mapping of each family.
 const MAPPINGS: [&str; 6] = ["page", "block", "fast", "a-sast", "superblock", "dftl"];
 
-/// Every wear policy but the one that does nothing, over a mapping of each family.
+/// Settings with which policies that wait for much to happen move blocks within the few requests of a case.
+const EAGER: [&str; 1] = ["owl:bat=4:lambda=2:delta=0.3:gamma=2"];
+
+/// Every wear policy but the one that does nothing, over a mapping of each family that it works over, eager where it would do nothing here.
 fn stacks() -> Vec<Stack> {
+    let named = |name: &str| EAGER.into_iter().find(|eager| eager.split(':').next() == Some(name)).map(String::from);
     let policies = || WEAR_POLICIES.iter().map(|entry| entry.name).filter(|&name| name != "none");
     let over =
-        |mapping| policies().map(move |name| Stack::of(mapping).and(Part { name: name.into(), ..Part::default() }));
-    MAPPINGS.into_iter().flat_map(over).collect()
+        |mapping| policies().map(move |name| format!("{mapping}+{}", named(name).unwrap_or_else(|| name.to_owned())));
+    let stacks = MAPPINGS.into_iter().flat_map(over).map(|text| text.parse::<Stack>().expect("a spelling"));
+    stacks.filter(|stack| registry::resolve(stack).is_ok()).collect()
 }
 
 #[test]

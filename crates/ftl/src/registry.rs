@@ -235,6 +235,7 @@ schemes![
 wear_policies![
     wear::none::NoLevelling,
     wear::dynamic::Dynamic,
+    wear::owl::Owl,
 ];
 
 /// All buffers.

@@ -4,4 +4,5 @@ pub mod choice;
 pub mod dynamic;
 pub mod levelled;
 pub mod none;
+pub mod owl;
 pub mod policy;

@@ -92,6 +92,20 @@ impl Chains {
         }
     }
 
+    /// Puts a loose node into a list, before one that is in it.
+    pub fn insert_before(&mut self, next: u32, node: u32) {
+        debug_assert!(self.chain_of(node).is_none(), "node {node} is in a list already");
+        let Links { previous, chain, .. } = self.links[next as usize];
+        debug_assert!(chain != NONE, "node {next} is in no list");
+        self.links[node as usize] = Links { previous, next, chain };
+        self.links[next as usize].previous = node;
+        if previous == NONE {
+            self.ends[chain as usize].0 = node;
+        } else {
+            self.links[previous as usize].next = node;
+        }
+    }
+
     /// Takes a node out of its list.
     #[inline]
     pub fn remove(&mut self, node: u32) {
@@ -133,7 +147,11 @@ mod tests {
         assert_eq!(chains.iter(0).collect::<Vec<_>>(), [4, 3]);
         assert_eq!(chains.iter(1).collect::<Vec<_>>(), [5, 1]);
         assert_eq!((chains.chain_of(1), chains.chain_of(0), chains.back(0)), (Some(1), None, Some(3)));
-        for node in [4, 3] {
+        chains.insert_before(4, 0);
+        chains.insert_before(3, 2);
+        assert_eq!(chains.iter(0).collect::<Vec<_>>(), [0, 4, 2, 3]);
+        assert_eq!((chains.front(0), chains.back(0), chains.chain_of(2)), (Some(0), Some(3), Some(0)));
+        for node in [4, 0, 2, 3] {
             chains.remove(node);
         }
         assert_eq!((chains.front(0), chains.back(0)), (None, None));

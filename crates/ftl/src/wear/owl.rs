@@ -1,0 +1,185 @@
+//! # owl: blocks of an age that suits the data, chosen in merges
+//!
+//! ## Idea
+//! What makes blocks wear unevenly is data, some rewritten often and some never. A merge knows whose data it puts together, so it can choose
+//! the age of the block: one that is rewritten often goes into a young block, one that is not into an old one, and nothing needs to be
+//! moved for wear's sake alone. What merges never see, data that are never updated or so often that their log pages are stale before
+//! their turn comes, a slow scan finds and moves off young blocks.
+//!
+//! ```text
+//!   free blocks, youngest first    [F0] [F1] [F2] [F3]
+//!   merge of a logical block       rank in the table ─▶ place = (1 − rank ÷ size) × free blocks
+//!   a new data block, a log block  F0
+//!   a block that the scan names    F3
+//! ```
+//!
+//! ## Source
+//! Wang 2013 chapter 4 (OWL): figure 4.1 and algorithm 1, 4.4 for the table, 4.5 and figure 4.2 for scan and transfer. `scan = false` is
+//! its OWL-nc.
+//!
+//! What chapter 4 leaves open is settled so. A request counts once for each logical block that it touches, and after it has been written. The
+//! rank is the place in the ghost list, counted from 0; a logical block without a record has rank 0. A scan begins at the head of the pool. k counts all
+//! rounds since pt was set, since only then has pt's block stayed for Γ·λ requests when k exceeds Γ. What was found and has pages in the
+//! log again, or is not young any more, is passed over. Data that the scan moves go into the eldest free block.
+//!
+//! ## State
+//! RAM: the table, 12 B a record; the valid block pool, 8 B a logical block; the erase counts, 4 B a block.
+//!
+//! Over block mapping no logical block is ever in a log: so scans find what is young, and pt nothing. A mapping whose blocks hold pages of
+//! several logical blocks cannot be asked whose a merge is.
+//!
+//! ## After a cut
+//! Erase counts lie in the tags. The table begins empty. The pool begins with the data blocks that recovery finds, in the order of logical blocks.
+//!
+//! ## Costs
+//! In `lambda` write requests at most one logical block is merged that need not be. A merge looks at up to `bat` records for the rank. A round of the
+//! scan looks at `delta` of the pool, and for pt at the pool up to the first logical block in the log.
+
+pub mod access_table;
+pub mod scan;
+#[cfg(test)]
+mod tests;
+
+use flash::{Geometry, Lbn, Pbn};
+
+use crate::wear::owl::access_table::{AccessTable, RECORD_BYTES};
+use crate::wear::owl::scan::Scan;
+use crate::wear::policy::{Ask, BlockFacts, Order, Purpose, WearPolicy, WearScheme, keeps_logical_blocks};
+use crate::{Entry, Evacuated, Kind, Layout, Parameter, Request, Values};
+
+const BAT: Parameter = Parameter {
+    name: "bat",
+    kind: Kind::Integer { min: 1, max: 1 << 16 },
+    default: "256",
+    meaning: "Records of the block access table, 12 B each; more remembers logical blocks for longer after their last write.",
+    source: "Wang 2013 4.4 (3 KB)",
+};
+
+const SCAN: Parameter = Parameter {
+    name: "scan",
+    kind: Kind::Switch,
+    default: "true",
+    meaning: "Whether cold and very hot data are looked for and moved; without it this is OWL-nc.",
+    source: "Wang 2013 4.5",
+};
+
+const LAMBDA: Parameter = Parameter {
+    name: "lambda",
+    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+    default: "1000",
+    meaning: "Write requests between two rounds of the scan; more moves less.",
+    source: "Wang 2013 4.6.1",
+};
+
+const DELTA: Parameter = Parameter {
+    name: "delta",
+    kind: Kind::Ratio { min: 0.0, max: 1.0 },
+    default: "0.004",
+    meaning: "Share of the data blocks that a round looks at, rounded up; more finds more to move.",
+    source: "Wang 2013 4.6.1",
+};
+
+const GAMMA: Parameter = Parameter {
+    name: "gamma",
+    kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
+    default: "50",
+    meaning: "Rounds that a data block with pages in the log stays unmerged until its data count as very hot.",
+    source: "Wang 2013 4.6.1",
+};
+
+/// Observational wear levelling.
+#[derive(Clone, Debug)]
+pub struct Owl {
+    geometry: Geometry,
+    table: AccessTable,
+    table_bytes: u64,
+    pool: Option<Scan>,
+    pool_bytes: u64,
+    /// λ, and the write requests since the last round.
+    interval: u64,
+    written: u64,
+    /// The logical block that it has named to be moved.
+    moving: Option<Lbn>,
+}
+
+impl WearScheme for Owl {
+    const ENTRY: Entry = Entry {
+        name: "owl",
+        family: "wear",
+        source: "Wang 2013 ch. 4",
+        parameters: &[BAT, SCAN, LAMBDA, DELTA, GAMMA],
+        header: include_str!("owl.rs"),
+    };
+
+    fn suits(mapping: &Entry) -> Result<(), String> {
+        keeps_logical_blocks(mapping)
+    }
+
+    fn new(layout: &Layout, values: &Values) -> Self {
+        let records = values.integer("bat");
+        let scan = || Scan::new(layout.logical_blocks(), values.ratio("delta"), values.integer("gamma"));
+        Self {
+            geometry: layout.geometry,
+            table: AccessTable::new(records as u32),
+            table_bytes: records * RECORD_BYTES,
+            pool: values.switch("scan").then(scan),
+            pool_bytes: 8 * u64::from(layout.logical_blocks()),
+            interval: values.integer("lambda"),
+            written: 0,
+            moving: None,
+        }
+    }
+}
+
+impl WearPolicy for Owl {
+    fn order(&self) -> Order {
+        Order::LeastWorn
+    }
+
+    fn place(&mut self, ask: Ask, free: usize) -> usize {
+        match ask {
+            Ask { purpose: Purpose::Merge, lbn } if lbn.is_some() && lbn == self.moving => free - 1,
+            Ask { purpose: Purpose::Merge, lbn: Some(lbn) } => self.table.place(lbn, free),
+            _ => 0,
+        }
+    }
+
+    fn used(&mut self, _pbn: Pbn, ask: Ask) {
+        if let (Some(pool), Ask { purpose: Purpose::Data | Purpose::Merge, lbn: Some(lbn) }) = (&mut self.pool, ask) {
+            pool.arrived(lbn);
+        }
+    }
+
+    fn moves_blocks(&self) -> bool {
+        // Without scans none, but it is to be told of writes.
+        true
+    }
+
+    fn wrote(&mut self, request: &Request) {
+        self.written += 1;
+        for run in request.block_runs(&self.geometry) {
+            self.table.wrote(run.lbn);
+        }
+    }
+
+    fn next_move(&mut self, blocks: &dyn BlockFacts) -> Option<Pbn> {
+        let pool = self.pool.as_mut()?;
+        if self.written < self.interval {
+            return None;
+        }
+        self.written = 0;
+        let named = pool.round(blocks).and_then(|lbn| Some((lbn, blocks.home_of(lbn)?)));
+        self.moving = named.map(|(lbn, _)| lbn);
+        named.map(|(_, home)| home)
+    }
+
+    fn moved(&mut self, _pbn: Pbn, _how: Evacuated) {
+        self.moving = None;
+    }
+
+    fn tables(&self) -> Vec<(&'static str, u64)> {
+        let pool = self.pool.is_some().then_some(("valid block pool", self.pool_bytes));
+        let erases = 4 * u64::from(self.geometry.blocks());
+        [("block access table", self.table_bytes), ("erase counts", erases)].into_iter().chain(pool).collect()
+    }
+}

@@ -1,0 +1,121 @@
+//! OWL's scan and transfer: finds data that merges leave alone for long, either cold or very hot.
+//!
+//! The valid block pool has all logical blocks with a data block, in the order in which they got it. What a scan finds stands in front of all others,
+//! until it is moved or gets another data block in a merge.
+//!
+//! ```text
+//!   found by scans ┆ the others, the one that has its block the longest first
+//!     0   2        ┆   1    3    4    5   …
+//!     └ next move      └ pt: the first that has pages in the log
+//! ```
+
+use flash::Lbn;
+
+use crate::parts::memory::chains::Chains;
+use crate::wear::policy::BlockFacts;
+
+const FOUND: u32 = 0;
+const REST: u32 = 1;
+
+/// The valid block pool and its scans.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    pool: Chains,
+    /// Logical blocks in the pool.
+    len: u32,
+    /// δ: the share of the pool that a scan looks at.
+    share: f64,
+    /// Γ: rounds after which what `pt` points at is very hot.
+    most_rounds: u64,
+    pt: Option<Lbn>,
+    /// k: rounds since `pt` was set.
+    rounds: u64,
+}
+
+impl Scan {
+    /// An empty pool, for so many logical blocks.
+    pub fn new(logical_blocks: u32, share: f64, most_rounds: u64) -> Self {
+        Self { pool: Chains::new(logical_blocks as usize, 2), len: 0, share, most_rounds, pt: None, rounds: 0 }
+    }
+
+    /// A logical block has got a data block.
+    pub fn arrived(&mut self, lbn: Lbn) {
+        self.remove(lbn);
+        self.pool.push_back(REST, lbn.get());
+        self.len += 1;
+    }
+
+    fn remove(&mut self, lbn: Lbn) {
+        if self.pool.chain_of(lbn.get()).is_some() {
+            self.pool.remove(lbn.get());
+            self.len -= 1;
+        }
+        if self.pt == Some(lbn) {
+            self.pt = None;
+        }
+    }
+
+    /// One round: the logical block whose data is to be moved, if any.
+    pub fn round(&mut self, facts: &dyn BlockFacts) -> Option<Lbn> {
+        if self.pt.is_none_or(|lbn| facts.home_of(lbn).is_none()) {
+            self.pt = self.pool.iter(REST).map(Lbn::new).find(|&lbn| facts.is_in_log(lbn));
+            self.rounds = 0;
+        }
+        self.rounds += 1;
+        let total = total_erases(facts);
+        if let Some(found) = self.first_found(facts, total) {
+            return Some(found);
+        }
+        self.scan(facts, total);
+        if let Some(found) = self.first_found(facts, total) {
+            return Some(found);
+        }
+        if self.rounds > self.most_rounds { self.pt.take() } else { None }
+    }
+
+    /// The first of those that scans have found and that still is what they look for.
+    fn first_found(&mut self, facts: &dyn BlockFacts, total: u64) -> Option<Lbn> {
+        while let Some(first) = self.pool.front(FOUND).map(Lbn::new) {
+            match facts.home_of(first) {
+                None => self.remove(first),
+                Some(_) if !is_cold_and_young(facts, total, first) => {
+                    self.pool.remove(first.get());
+                    self.pool.push_back(REST, first.get());
+                }
+                Some(_) => return Some(first),
+            }
+        }
+        None
+    }
+
+    /// Looks at a share of the pool, from its head on.
+    fn scan(&mut self, facts: &dyn BlockFacts, total: u64) {
+        let looks = (f64::from(self.len) * self.share).ceil() as usize;
+        let window: Vec<_> = self.pool.iter(REST).take(looks).map(Lbn::new).collect();
+        for lbn in window {
+            if facts.home_of(lbn).is_none() {
+                self.remove(lbn);
+            } else if is_cold_and_young(facts, total, lbn) {
+                self.pool.remove(lbn.get());
+                self.pool.push_back(FOUND, lbn.get());
+            }
+        }
+    }
+
+    /// The pool, those that were found first; and what `pt` points at.
+    #[cfg(test)]
+    pub fn state(&self) -> (Vec<u32>, Vec<u32>, Option<u32>) {
+        (self.pool.iter(FOUND).collect(), self.pool.iter(REST).collect(), self.pt.map(Lbn::get))
+    }
+}
+
+/// Erases of all blocks that are not bad, and of those that were until they were.
+fn total_erases(facts: &dyn BlockFacts) -> u64 {
+    (0..facts.blocks()).map(|pbn| u64::from(facts.erases(flash::Pbn::new(pbn)))).sum()
+}
+
+/// Whether a logical block has no page in the log, and its data block was erased less than half as often as blocks are on average.
+fn is_cold_and_young(facts: &dyn BlockFacts, total: u64, lbn: Lbn) -> bool {
+    let is_young = |pbn| 2 * u64::from(facts.erases(pbn)) * u64::from(facts.blocks()) < total;
+    facts.home_of(lbn).is_some_and(is_young) && !facts.is_in_log(lbn)
+}
