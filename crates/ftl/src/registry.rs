@@ -235,6 +235,8 @@ schemes![
 wear_policies![
     wear::none::NoLevelling,
     wear::dynamic::Dynamic,
+    wear::static_levelling::StaticLevelling,
+    wear::bet::Bet,
     wear::owl::Owl,
 ];
 

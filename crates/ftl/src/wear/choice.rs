@@ -30,6 +30,11 @@ impl Wear {
         self.entry.name == NoLevelling::ENTRY.name
     }
 
+    /// Whether it ever names a block to be emptied on such a device.
+    pub fn moves_blocks(&self, layout: &Layout) -> bool {
+        self.build(layout).moves_blocks()
+    }
+
     /// Builds it for a device.
     pub fn build(&self, layout: &Layout) -> Box<dyn WearPolicy> {
         (self.build)(layout, &self.values)

@@ -1,8 +1,10 @@
 //! Wear policies, one file each: which free block is taken for what, and which block shall be emptied.
 
+pub mod bet;
 pub mod choice;
 pub mod dynamic;
 pub mod levelled;
 pub mod none;
 pub mod owl;
 pub mod policy;
+pub mod static_levelling;

@@ -38,6 +38,8 @@ pub enum Purpose {
     Merge,
     /// What a failing block holds.
     Relocated,
+    /// Pages of blocks that are emptied to level wear, under a page map: there other moves do not mix with them.
+    Levelled,
     /// Nothing yet: it is kept aside.
     Reserve,
 }
@@ -86,6 +88,12 @@ pub trait BlockFacts {
 
     /// How often a block has been erased.
     fn erases(&self, pbn: Pbn) -> u32;
+
+    /// The number of the domain in which a block's content stays when it is moved: its die under a page map, 0 elsewhere. Wear is levelled
+    /// within a domain; between dies the turn of the host's writes does it.
+    fn domain_of(&self, _pbn: Pbn) -> usize {
+        0
+    }
 
     /// Logical blocks of the device that may have a data block each; 0 under a mapping that keeps no logical block together.
     fn logical_blocks(&self) -> u32 {

@@ -26,6 +26,8 @@ pub struct Blocks {
     /// The highest erase count of a block seen on each channel.
     most_erases: Vec<u32>,
     policy: Box<dyn WearPolicy>,
+    /// Whether content that is moved stays on its die.
+    stays_on_die: bool,
     spares: Spares,
     /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
     was_recovered: bool,
@@ -51,11 +53,18 @@ impl Blocks {
             erases: vec![0; geometry.blocks() as usize],
             most_erases: vec![0; geometry.channels() as usize],
             policy,
+            stays_on_die: false,
             spares,
             was_recovered: false,
             failed: BTreeSet::new(),
             retired: 0,
         }
+    }
+
+    /// For a scheme that moves what a block holds to blocks of the same die alone.
+    #[must_use]
+    pub fn staying_on_die(self) -> Self {
+        Self { stays_on_die: true, ..self }
     }
 
     /// For recovery: no block is free until it is given back, and each is as worn as the flash says.
@@ -250,12 +259,19 @@ impl Blocks {
 
     /// The wear policy, with what it may know of the blocks.
     pub fn policy(&mut self) -> (&mut dyn WearPolicy, impl BlockFacts + '_) {
-        (&mut *self.policy, Facts { uses: &self.uses, erases: &self.erases, homes: None })
+        let geometry = self.of_dies();
+        (&mut *self.policy, Facts { uses: &self.uses, erases: &self.erases, geometry, homes: None })
     }
 
     /// Has the wear policy asked, or told, with what it may know under a mapping that keeps each logical block in a block of its own.
     pub fn consult(&mut self, homes: &dyn Homes, ask: Consultation<'_>) {
-        ask(&mut *self.policy, &Facts { uses: &self.uses, erases: &self.erases, homes: Some(homes) });
+        let geometry = self.of_dies();
+        ask(&mut *self.policy, &Facts { uses: &self.uses, erases: &self.erases, geometry, homes: Some(homes) });
+    }
+
+    /// The geometry, where content stays on its die.
+    fn of_dies(&self) -> Option<Geometry> {
+        self.stays_on_die.then_some(self.geometry)
     }
 
     /// Checks that free blocks are erased, good, and known to be free, each of them once.
@@ -276,6 +292,8 @@ impl Blocks {
 struct Facts<'a> {
     uses: &'a [Use],
     erases: &'a [u32],
+    /// Where content stays on its die.
+    geometry: Option<Geometry>,
     homes: Option<&'a dyn Homes>,
 }
 
@@ -290,6 +308,10 @@ impl BlockFacts for Facts<'_> {
 
     fn erases(&self, pbn: Pbn) -> u32 {
         self.erases[pbn.index()]
+    }
+
+    fn domain_of(&self, pbn: Pbn) -> usize {
+        self.geometry.map_or(0, |geometry| geometry.die_of(pbn) as usize)
     }
 
     fn logical_blocks(&self) -> u32 {

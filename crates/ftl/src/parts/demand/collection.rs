@@ -40,7 +40,11 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 
     #[inline]
     fn collected(&self) -> Stream {
-        COLLECTED
+        self.moving_to
+    }
+
+    fn destination(&self, from: Stream) -> Stream {
+        self.space.destination(from, Cause::Collection, COLLECTED)
     }
 
     fn programs_per_move(&self) -> u32 {
@@ -119,6 +123,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
             let cause = if why == Cause::Collection { of_the_map } else { why };
             return media.because(cause, |media| self.collect_translation(media, victim, |_| die));
         }
+        self.moving_to = self.space.destination(self.space.stream_of(victim), why, COLLECTED);
         media.because(why, |media| self.collect_data(media, die, victim, of_the_map))?;
         media.because(of_the_map, |media| self.restore_aside(media))
     }
@@ -292,6 +297,15 @@ impl<S: DemandScheme> DemandPaged<S> {
         let to = self.space.program_moved(media, &mut self.blocks, die, TRANSLATION, moved, &self.trims)?;
         self.table.relocate(page, self.table.copy_at(page, from), to);
         Ok(())
+    }
+
+    /// Puts another free block of the same die aside instead of one that was, if there is one, so that each takes part in the erases.
+    pub(super) fn exchange_aside(&mut self, pbn: Pbn) {
+        let at = self.aside.iter().position(|&aside| aside == pbn);
+        let other = at.and_then(|_| self.blocks.take_on(self.space.die_of(pbn), Ask::for_(Purpose::Reserve)));
+        if let (Some(at), Some(other)) = (at, other) {
+            self.blocks.put(std::mem::replace(&mut self.aside[at], other));
+        }
     }
 
     /// Puts blocks aside again, collecting translation blocks if no die can lend one.

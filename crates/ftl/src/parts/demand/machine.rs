@@ -71,6 +71,8 @@ pub struct DemandPaged<S: DemandScheme> {
     /// Blocks for translation pages that a collection has to write when no die can lend one.
     pub(super) aside: Vec<Pbn>,
     pub(super) moving: Vec<Ppn>,
+    /// The stream to which the pages of the data block go that is being collected, or was last.
+    pub(super) moving_to: Stream,
     pub(super) updates: Vec<(u32, Lpn, Ppn)>,
     pub(super) placement: Placement,
     pub(super) copy_choice: CopyChoice,
@@ -111,6 +113,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             space,
             blocks,
             moving: Vec::new(),
+            moving_to: COLLECTED,
             updates: Vec::new(),
             placement: S::placement(values),
             copy_choice: S::copy_choice(values),
@@ -176,6 +179,7 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
     }
 
     fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.exchange_aside(pbn);
         self.empty(media, pbn)
     }
 

@@ -53,7 +53,7 @@ pub trait PageMapped {
         space.take_victim(blocks, die)
     }
 
-    /// The stream of collected pages: of those of the block in hand, where streams are collected apart.
+    /// The stream of collected pages: of those of the block in hand, where streams are collected apart or wear is levelled.
     fn collected(&self) -> Stream;
 
     /// The stream of pages collected out of a block of this stream.

@@ -34,8 +34,8 @@ pub struct RamMapped<S: RamMapScheme> {
     /// Free blocks of a die that idle time is used to reach beyond those at which it collects.
     gc_idle: usize,
     moving: Vec<Ppn>,
-    /// The stream of the block that is being collected, or was last.
-    collecting: Stream,
+    /// The stream to which the pages of the block go that is being collected, or was last.
+    moving_to: Stream,
 }
 
 impl<S: RamMapScheme> Scheme for RamMapped<S> {
@@ -54,7 +54,8 @@ impl<S: RamMapScheme> Scheme for RamMapped<S> {
         let (space, blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
         let gc_idle = values.integer("gc_idle") as usize;
         let map = long_array(None, layout.logical_pages as usize);
-        Ok(Self { map, trims: Trims::default(), space, blocks, policy, gc_idle, moving: Vec::new(), collecting: HOST })
+        let moving_to = policy.collected(HOST);
+        Ok(Self { map, trims: Trims::default(), space, blocks, policy, gc_idle, moving: Vec::new(), moving_to })
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
@@ -194,7 +195,7 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
 
     #[inline]
     fn collected(&self) -> Stream {
-        self.policy.collected(self.collecting)
+        self.moving_to
     }
 
     fn recovered(&self, tag: &Tag) -> Stream {
@@ -203,7 +204,7 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
 
     #[inline]
     fn destination(&self, from: Stream) -> Stream {
-        self.policy.collected(from)
+        self.space.destination(from, Cause::Collection, self.policy.collected(from))
     }
 
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
@@ -241,7 +242,8 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
 
     fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError> {
         media.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
-        self.collecting = self.space.stream_of(victim);
+        let from = self.space.stream_of(victim);
+        self.moving_to = self.space.destination(from, why, self.policy.collected(from));
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         media.because(why, |media| {

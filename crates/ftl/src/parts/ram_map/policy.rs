@@ -37,7 +37,7 @@ pub trait StreamPolicy {
         0
     }
 
-    /// The stream of what a collection moves out of a block of this stream.
+    /// The stream of what a collection moves out of a block of this stream. What is moved to level wear has a stream beside these.
     fn collected(&self, from: Stream) -> Stream;
 
     /// The stream of a block in which recovery finds a page with this tag.

@@ -6,7 +6,8 @@ use flash::{Pbn, Ppn, Tag};
 
 use super::{PageSpace, Stream};
 use crate::parts::blocks::owner::Blocks;
-use crate::{BrokenInvariant, Device, Footprint, Media};
+use crate::wear::policy::Purpose;
+use crate::{BrokenInvariant, Cause, Device, Footprint, Media};
 
 impl PageSpace {
     /// Dies of the device.
@@ -14,9 +15,17 @@ impl PageSpace {
         self.order.len() as u32
     }
 
-    /// Streams that it was made for.
+    /// Streams that it was made for, that of levelled pages included.
     pub fn streams(&self) -> usize {
         self.streams.len()
+    }
+
+    /// The stream to which the pages of a block of stream `from` go when it is emptied, if they would go to `usual` under a wear policy that
+    /// moves nothing. What is moved to level wear stays with its like when it is collected later.
+    pub fn destination(&self, from: Stream, why: Cause, usual: Stream) -> Stream {
+        let levelled = self.streams.len() - 1;
+        let is_levelled = why == Cause::WearLeveling || from == levelled;
+        if is_levelled && self.streams[levelled] == Purpose::Levelled { levelled } else { usual }
     }
 
     /// Erase blocks of one die, bad ones included.

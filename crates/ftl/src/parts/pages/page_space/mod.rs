@@ -1,7 +1,8 @@
 //! Physical space under a page map: pages are placed on open blocks, die by die, and whole blocks come back by collection.
 //!
 //! A *stream* is a kind of content that gets blocks of its own (host writes, collected pages, translation pages …). Each
-//! stream has at most one open block a die and visits the dies in turn, channels first. The space knows which pages are
+//! stream has at most one open block a die and visits the dies in turn, channels first. Where the wear policy moves blocks, what it moves is a
+//! stream, too: content that rests shares no block with what is collected. The space knows which pages are
 //! valid and which closed blocks are worth collecting; what a page means, and moving it, is the scheme's.
 //!
 //! **Why a placement never fails.** Each die keeps a last free block that only its own collection may open
@@ -67,7 +68,7 @@ pub struct PageSpace {
     geometry: Geometry,
     ledger: Ledger,
     victims: Victims,
-    streams: &'static [Purpose],
+    streams: Vec<Purpose>,
     open: Vec<Open>,
     stream_of: Vec<u8>,
     order: Vec<u32>,
@@ -82,23 +83,25 @@ impl PageSpace {
     /// An erased space for up to `valid` valid pages, and the owner of its blocks. A die reclaims blocks until more than `threshold` (at
     /// least 1) are free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
     pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<(Self, Blocks), ConfigError> {
-        let Needs { streams, policy, threshold, summaries, .. } = needs;
-        let spares = Self::require(layout, &needs, scheme)?;
+        let Needs { policy, threshold, summaries, .. } = needs;
+        let levelled = layout.wear.moves_blocks(layout).then_some(Purpose::Levelled);
+        let streams: Vec<_> = needs.streams.iter().copied().chain(levelled).collect();
+        let spares = Self::require(layout, &needs, streams.len(), scheme)?;
         let geometry = layout.geometry;
         let space = Self {
             geometry,
             ledger: Ledger::new(geometry),
             victims: Victims::new(geometry, summaries.content_pages(), policy, layout.seed),
-            streams,
             open: vec![Open::default(); streams.len() * geometry.dies() as usize],
             stream_of: vec![0; geometry.blocks() as usize],
             order: channels_first(&geometry),
             turns: vec![0; streams.len()],
+            streams,
             threshold: threshold.max(1),
             failing: Vec::new(),
             summaries,
         };
-        Ok((space, Blocks::new(layout, spares)))
+        Ok((space, Blocks::new(layout, spares).staying_on_die()))
     }
 
     /// What the device holds: read from the summaries of filled blocks if they have any.
@@ -133,21 +136,21 @@ impl PageSpace {
         })
     }
 
-    /// Valid pages that a space is sure to hold: each die sets aside its free blocks and one open block a stream.
-    pub fn capacity_pages(layout: &Layout, needs: &Needs) -> u64 {
+    /// Valid pages that a space with so many streams is sure to hold: each die sets aside its free blocks and one open block a stream.
+    fn capacity_pages(layout: &Layout, needs: &Needs, streams: usize) -> u64 {
         let mut good = vec![0_u64; layout.geometry.dies() as usize];
         for &pbn in &layout.good_blocks {
             good[layout.geometry.die_of(pbn) as usize] += 1;
         }
-        let set_aside = (needs.streams.len() + needs.threshold.max(1)) as u64;
+        let set_aside = (streams + needs.threshold.max(1)) as u64;
         let usable: u64 = good.iter().map(|blocks| blocks.saturating_sub(set_aside)).sum();
         usable * u64::from(needs.summaries.content_pages())
     }
 
     /// Refuses a layout whose valid pages might not fit; otherwise tells how many blocks may fail.
-    fn require(layout: &Layout, needs: &Needs, scheme: &str) -> Result<Spares, ConfigError> {
-        let &Needs { streams, threshold, valid, summaries, .. } = needs;
-        let capacity = Self::capacity_pages(layout, needs);
+    fn require(layout: &Layout, needs: &Needs, streams: usize, scheme: &str) -> Result<Spares, ConfigError> {
+        let &Needs { threshold, valid, summaries, .. } = needs;
+        let capacity = Self::capacity_pages(layout, needs, streams);
         let content_pages = u64::from(summaries.content_pages());
         if valid <= capacity {
             let total = (capacity - valid) / content_pages;
@@ -157,11 +160,15 @@ impl PageSpace {
             return Ok(Spares::READ_ONLY);
         }
         let good = layout.good_blocks.len() as u64 * content_pages;
+        let levelling = if streams > needs.streams.len() {
+            format!(" (one of the open ones for what {} moves)", layout.wear.entry().name)
+        } else {
+            String::new()
+        };
         Err(ConfigError(format!(
             "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
-             each of {} dies keeps {} open and {threshold} free blocks; raise device.spare, use more blocks per plane or fewer dies",
+             each of {} dies keeps {streams} open and {threshold} free blocks{levelling}; raise device.spare, use more blocks per plane or fewer dies",
             layout.geometry.dies(),
-            streams.len()
         )))
     }
 

@@ -1,0 +1,280 @@
+//! # bet: whatever was not erased for long is emptied
+//!
+//! ## Idea
+//! Blocks are taken together in sets of 2^`k`. A flag for each set, in the *block erasing table*, tells whether any of its blocks has been
+//! erased since the interval began. When the erases of the interval are `threshold` times as many as the sets that are flagged, wear is
+//! uneven: the sets without a flag are emptied, one after another in cyclic order, until it is even again. When all are flagged, the next interval
+//! begins.
+//!
+//! ```text
+//!   sets   0 1 2 3 4 5 6 7       erases of the interval ÷ flags ≥ threshold:
+//!   flags  1 0 0 1 0 0 0 1       set 1 is emptied, then 2, 4, …
+//!            ▲ next
+//! ```
+//!
+//! ## Source
+//! Chang, Hsieh and Kuo 2007 (SWL-Procedure and SWL-BETUpdate); Wang 2013 3.2.1. Departures: one block is emptied for each request that writes,
+//! where the original goes on until wear is even; and a set in which nothing can be emptied, since all its blocks are free or bad, is
+//! flagged, where the original erases free blocks again. Which free block is taken the original leaves to the layer below; here
+//! `free_blocks` says it.
+//!
+//! ## State
+//! RAM: a bit for each set, and four numbers; the erase counts of all blocks, 4 B each, if free blocks are taken in their order. Under a page map,
+//! moved pages have an open block of their own on each die, paid out of the spare.
+//!
+//! ## After a cut
+//! The table is empty, and a new interval begins. The original keeps it on flash; without it, what an interval had learnt is lost.
+//!
+//! ## Costs
+//! A move copies what is valid in a block and erases it; at most one for each request that writes. In an interval each set is erased once
+//! at least and all together `threshold` times as often as there are sets, so at most one erase in `threshold` is levelling's for k = 0. With the least worn free block first,
+//! erase counts differ by no more than 4 `threshold` N / F, for F blocks of N that hold no data: a few intervals' erases of a block that is
+//! rewritten (`crates/ftl/tests/evenness.rs`). With the first freed first there is no such bound: their standard deviation
+//! doubles whenever the erases become four times as many.
+
+use std::fmt;
+use std::ops::Range;
+
+use flash::Pbn;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::wear::policy::{BlockFacts, Order, Use, WearPolicy, WearScheme};
+use crate::{Entry, Evacuated, Kind, Layout, Parameter, Values};
+
+const K: Parameter = Parameter {
+    name: "k",
+    kind: Kind::Integer { min: 0, max: 16 },
+    default: "0",
+    meaning: "Blocks of a set, as a power of two; more need fewer flags, and overlook what rests beside a block that is erased.",
+    source: "Chang 2007b (0 to 3)",
+};
+
+const THRESHOLD: Parameter = Parameter {
+    name: "threshold",
+    kind: Kind::Integer { min: 1, max: 1 << 20 },
+    default: "100",
+    meaning: "T: erases for each flagged set beyond which sets are emptied; less levels better and moves more.",
+    source: "Chang 2007b (100 to 1000)",
+};
+
+const FREE_BLOCKS: Parameter = Parameter {
+    name: "free_blocks",
+    kind: Kind::Choice { of: &["least_worn", "first_freed"] },
+    default: "least_worn",
+    meaning: "Which free block is taken next: the least worn, as dynamic does, or the one freed first, which needs no erase counts and leaves \
+              it to chance how often a block is one that is rewritten.",
+    source: "ftlkit",
+};
+
+/// Levelling by the block erasing table.
+pub struct Bet {
+    blocks: u32,
+    order: Order,
+    k: u32,
+    threshold: u64,
+    /// The block erasing table: whether a block of each set has been erased in this interval.
+    flags: Vec<bool>,
+    /// `fcnt`: how many of them are set.
+    flagged: u64,
+    /// `ecnt`: erases in this interval.
+    erases: u64,
+    /// `findex`: where the search for a set without a flag goes on.
+    next: usize,
+    /// What is left to be emptied of a set.
+    left: Range<u32>,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl WearScheme for Bet {
+    const ENTRY: Entry = Entry {
+        name: "bet",
+        family: "wear",
+        source: "Chang 2007b",
+        parameters: &[K, THRESHOLD, FREE_BLOCKS],
+        header: include_str!("bet.rs"),
+    };
+
+    fn new(layout: &Layout, values: &Values) -> Self {
+        let (blocks, k) = (layout.geometry.blocks(), values.integer(K.name) as u32);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(layout.seed);
+        // Far from what victims are drawn with.
+        rng.long_jump();
+        Self {
+            blocks,
+            order: if values.word(FREE_BLOCKS.name) == "least_worn" { Order::LeastWorn } else { Order::FirstFreed },
+            k,
+            threshold: values.integer(THRESHOLD.name),
+            flags: vec![false; blocks.div_ceil(1 << k) as usize],
+            flagged: 0,
+            erases: 0,
+            next: 0,
+            left: 0..0,
+            rng,
+        }
+    }
+}
+
+impl Bet {
+    fn set_of(&self, pbn: Pbn) -> usize {
+        (pbn.get() >> self.k) as usize
+    }
+
+    fn flag(&mut self, set: usize) {
+        self.flagged += u64::from(!std::mem::replace(&mut self.flags[set], true));
+    }
+
+    fn begin_interval(&mut self) {
+        self.flags.fill(false);
+        (self.flagged, self.erases) = (0, 0);
+        self.next = (self.rng.next_u64() % self.flags.len() as u64) as usize;
+    }
+
+    fn is_uneven(&self) -> bool {
+        self.flagged > 0 && self.erases >= self.threshold * self.flagged
+    }
+
+    /// Begins to empty the next set without a flag. There must be one.
+    fn begin_set(&mut self) {
+        while self.flags[self.next] {
+            self.next = (self.next + 1) % self.flags.len();
+        }
+        let first = (self.next as u32) << self.k;
+        self.left = first..first.saturating_add(1 << self.k).min(self.blocks);
+        self.next = (self.next + 1) % self.flags.len();
+    }
+}
+
+impl WearPolicy for Bet {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn erased(&mut self, pbn: Pbn, _erases: u32) {
+        self.erases += 1;
+        self.flag(self.set_of(pbn));
+    }
+
+    fn moves_blocks(&self) -> bool {
+        true
+    }
+
+    fn next_move(&mut self, blocks: &dyn BlockFacts) -> Option<Pbn> {
+        loop {
+            let is_used = |pbn: &Pbn| !matches!(blocks.use_of(*pbn), Use::Free | Use::Bad);
+            if let Some(pbn) = self.left.by_ref().map(Pbn::new).find(is_used) {
+                return Some(pbn);
+            }
+            if !self.is_uneven() {
+                return None;
+            }
+            if self.flagged == self.flags.len() as u64 {
+                self.begin_interval();
+                return None;
+            }
+            self.begin_set();
+            if self.left.clone().map(Pbn::new).all(|pbn| !is_used(&pbn)) {
+                self.flag((self.left.start >> self.k) as usize);
+            }
+        }
+    }
+
+    fn moved(&mut self, pbn: Pbn, how: Evacuated) {
+        match how {
+            // It may have been empty, and so not have been erased.
+            Evacuated::Done | Evacuated::Retired => self.flag(self.set_of(pbn)),
+            // There may be room for another set's.
+            Evacuated::Later(_) => self.left = 0..0,
+        }
+    }
+
+    fn tables(&self) -> Vec<(&'static str, u64)> {
+        let mut tables = vec![("block erasing table", self.flags.len().div_ceil(8) as u64 + 16)];
+        if self.order == Order::LeastWorn {
+            tables.push(("erase counts", 4 * u64::from(self.blocks)));
+        }
+        tables
+    }
+}
+
+impl fmt::Debug for Bet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bet: {} erases, {} of {} sets", self.erases, self.flagged, self.flags.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Later;
+    use crate::mapping::testing::layout;
+    use crate::wear::policy::Purpose;
+
+    /// Some blocks are free, the others hold data.
+    struct Free<'a>(u32, &'a [u32]);
+
+    impl BlockFacts for Free<'_> {
+        fn blocks(&self) -> u32 {
+            self.0
+        }
+
+        fn use_of(&self, pbn: Pbn) -> Use {
+            if self.1.contains(&pbn.get()) { Use::Free } else { Use::For(Purpose::Data) }
+        }
+
+        fn erases(&self, _pbn: Pbn) -> u32 {
+            0
+        }
+    }
+
+    fn bet(blocks: u32, k: &str, threshold: &str) -> Bet {
+        let settings = [("k", k), ("threshold", threshold)].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let values = Values::check("bet", Bet::ENTRY.parameters, &settings.into()).expect("valid");
+        Bet::new(&layout(blocks, 4, 1), &values)
+    }
+
+    /// Names blocks, each of which is erased, until wear is even.
+    fn emptied(bet: &mut Bet, facts: &Free<'_>) -> Vec<u32> {
+        let mut emptied = Vec::new();
+        while let Some(pbn) = bet.next_move(facts) {
+            bet.erased(pbn, 1);
+            bet.moved(pbn, Evacuated::Done);
+            emptied.push(pbn.get());
+        }
+        emptied
+    }
+
+    #[test]
+    fn sets_without_a_flag_are_emptied_in_turn_until_there_are_too_few_erases_for_each_flag() {
+        let (mut bet, facts) = (bet(8, "0", "3"), Free(8, &[5]));
+        let erase = |bet: &mut Bet, block: u32, times: u32| (0..times).for_each(|_| bet.erased(Pbn::new(block), 1));
+        erase(&mut bet, 0, 2);
+        assert_eq!(emptied(&mut bet, &facts), [0_u32; 0], "2 erases, 1 flag");
+        erase(&mut bet, 0, 5);
+        // With each, there is an erase and a flag more: 9 erases are 3 for each of 3 flags, 10 are not for each of 4.
+        assert_eq!(emptied(&mut bet, &facts), [1, 2, 3]);
+        assert_eq!((bet.erases, bet.flagged), (10, 4));
+        erase(&mut bet, 3, 4);
+        assert_eq!(emptied(&mut bet, &facts), [4]);
+        erase(&mut bet, 3, 20);
+        assert_eq!(emptied(&mut bet, &facts), [6, 7], "5 is free, and flagged for that");
+        assert_eq!((bet.erases, bet.flagged), (0, 0), "a new interval");
+    }
+
+    #[test]
+    fn all_blocks_of_a_set_are_emptied_and_the_last_set_may_be_smaller() {
+        let (mut bet, facts) = (bet(7, "2", "2"), Free(7, &[1, 5]));
+        (0..4).for_each(|_| bet.erased(Pbn::new(1), 1));
+        assert_eq!(bet.tables()[0].1, 1 + 16);
+        assert_eq!(emptied(&mut bet, &facts), [4, 6]);
+    }
+
+    #[test]
+    fn a_block_that_cannot_be_emptied_now_is_passed_over_until_its_turn_comes_again() {
+        let (mut bet, facts) = (bet(4, "0", "2"), Free(4, &[]));
+        (0..20).for_each(|_| bet.erased(Pbn::new(0), 1));
+        assert_eq!(bet.next_move(&facts), Some(Pbn::new(1)));
+        bet.moved(Pbn::new(1), Evacuated::Later(Later::NoRoom));
+        assert_eq!(emptied(&mut bet, &facts), [2, 3, 1]);
+    }
+}

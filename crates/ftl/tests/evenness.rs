@@ -1,0 +1,165 @@
+//! Evenness, held to bounds: 10 % of the data is rewritten for ever and 90 % never, so the answer is known. Without levelling
+//! wear parts further and further; a leveller that moves what rests keeps it together.
+
+use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Pbn, Ppn, Shape};
+use ftl::{Cause, Ftl, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+type Device = Timed<Chip<Lean>, Untimed>;
+
+const BLOCKS: u32 = 64;
+const PAGES_PER_BLOCK: u32 = 8;
+
+/// A device whose first tenth is rewritten at random, page by page, the rest of which was written once.
+struct HotCold {
+    media: Media<Device>,
+    ftl: Box<dyn Ftl<Device>>,
+    hot: u32,
+    dies: u32,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl HotCold {
+    fn new(stack: &str, dies: u32) -> Self {
+        Self::filled(stack, dies, 50, 10)
+    }
+
+    /// Of so many blocks' worth of data, of which one part in `parts` is rewritten.
+    fn filled(stack: &str, dies: u32, blocks: u32, parts: u32) -> Self {
+        let shape = Shape {
+            channels: dies,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: BLOCKS / dies,
+            pages_per_block: PAGES_PER_BLOCK,
+            page_size_bytes: 512,
+        };
+        let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
+        let pages = blocks * PAGES_PER_BLOCK;
+        let layout = Layout::of(&chip, pages, 7);
+        let stack: Stack = stack.parse().expect("a spelling");
+        let ftl = registry::create(&stack, &layout).expect("a valid stack");
+        let media = Media::new(Timed { chip, timing: Untimed });
+        let mut device = Self { media, ftl, hot: pages / parts, dies, rng: Xoshiro256PlusPlus::seed_from_u64(11) };
+        (0..pages).for_each(|lpn| device.write(lpn));
+        device
+    }
+
+    fn write(&mut self, lpn: u32) {
+        self.ftl.write(&mut self.media, &Request::new(Lpn::new(lpn), 1), &[()]).expect("a legal write");
+    }
+
+    /// Rewrites hot pages until there have been so many erases.
+    fn wear(&mut self, erases: u64) {
+        while self.media.device().operations().erases < erases {
+            let lpn = (((self.rng.next_u64() >> 32) * u64::from(self.hot)) >> 32) as u32;
+            self.write(lpn);
+        }
+        self.ftl.check(&self.media).expect("invariants");
+    }
+
+    fn erase_counts(&self) -> Vec<u32> {
+        (0..BLOCKS).map(|block| self.media.device().chip.erase_count(Pbn::new(block))).collect()
+    }
+
+    /// Most minus fewest erases of a block, on the die where they differ most.
+    fn spread(&self) -> u32 {
+        let counts = self.erase_counts();
+        let dies = counts.chunks((BLOCKS / self.dies) as usize);
+        dies.map(|die| die.iter().max().unwrap_or(&0) - die.iter().min().unwrap_or(&0)).max().unwrap_or(0)
+    }
+
+    /// Standard deviation of the blocks' erase counts.
+    fn sigma(&self) -> f64 {
+        let counts: Vec<_> = self.erase_counts().into_iter().map(f64::from).collect();
+        let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+        (counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64).sqrt()
+    }
+}
+
+/// One mapping of each family, and one that moves whole groups of blocks.
+const MAPPINGS: [&str; 7] = ["page", "dftl", "bdb", "block", "fast", "a-sast", "superblock"];
+
+#[test]
+fn without_levelling_wear_parts_without_bound() {
+    for mapping in MAPPINGS {
+        for wear in ["none", "dynamic"] {
+            let mut device = HotCold::new(&format!("{mapping}+{wear}"), 1);
+            device.wear(4_000);
+            let (spread, sigma) = (device.spread(), device.sigma());
+            device.wear(16_000);
+            println!(
+                "{mapping}+{wear}: spread {spread}, then {}; σ {sigma:.1}, then {:.1}",
+                device.spread(),
+                device.sigma()
+            );
+            assert!(device.spread() > 3 * spread && device.sigma() > 3.0 * sigma, "{mapping}+{wear}");
+            assert_eq!(device.media.tally().note(Note::Evacuation), 0, "{mapping}+{wear}");
+        }
+    }
+}
+
+/// A leveller, the most that the erase counts within a die may differ by, and the erases of the device after which that holds for ever.
+struct Bound {
+    wear: &'static str,
+    spread: u32,
+    after: u64,
+}
+
+/// Each from the leveller's own threshold, as its story says. 14 blocks of 64 hold no data.
+const BOUNDS: [Bound; 4] = [
+    Bound { wear: "static:threshold=4", spread: 6, after: 0 },
+    Bound { wear: "static:threshold=16", spread: 18, after: 0 },
+    Bound { wear: "bet:threshold=4", spread: 4 * 4 * 64 / 14, after: 0 },
+    Bound { wear: "bet:threshold=16", spread: 4 * 16 * 64 / 14, after: 0 },
+];
+
+#[test]
+fn each_leveller_keeps_its_bound() {
+    for Bound { wear, spread, after } in BOUNDS {
+        for (mapping, dies) in MAPPINGS.into_iter().map(|mapping| (mapping, 1)).chain([("page", 2), ("dftl", 2)]) {
+            let mut device = HotCold::new(&format!("{mapping}+{wear}"), dies);
+            let mut worst = 0;
+            for erases in (after + 250..after + 20_000).step_by(250) {
+                device.wear(erases);
+                worst = worst.max(device.spread());
+            }
+            let moves = device.media.tally().note(Note::Evacuation);
+            println!("{mapping}+{wear} on {dies} dies: at most {worst}, σ {:.1}, {moves} moves", device.sigma());
+            assert!(worst <= spread, "{mapping}+{wear} on {dies} dies: {worst}");
+        }
+    }
+}
+
+/// What is moved does not mix with what is collected: but for the open blocks, each holds what never changes or what does. The
+/// device is full enough that collections move much.
+#[test]
+fn what_is_moved_shares_no_block_with_what_is_collected() {
+    let mut device = HotCold::filled("page+static:threshold=4", 1, 58, 3);
+    device.wear(10_000);
+    let moves = [Cause::Collection, Cause::WearLeveling].map(|cause| device.media.tally().count(cause, Op::Program));
+    assert!(moves.into_iter().all(|moves| moves > 5_000), "{moves:?}");
+    let chip = &device.media.device().chip;
+    let is_mixed = |pbn: &Pbn| {
+        let pages = chip.geometry().page_indices(*pbn).filter_map(|page| chip.tag(Ppn::at(page)));
+        let hot = pages.map(|tag| tag.logical < device.hot).collect::<std::collections::BTreeSet<_>>();
+        hot.len() > 1
+    };
+    let mixed = (0..BLOCKS).map(Pbn::new).filter(is_mixed).count();
+    assert!(mixed <= 2, "{mixed} blocks hold both");
+}
+
+/// Which blocks are rewritten is left to chance in each interval, so wear parts as a random walk does: slower than without levelling.
+#[test]
+fn in_the_order_in_which_blocks_were_freed_bet_has_no_bound() {
+    for mapping in ["page", "fast"] {
+        let mut device = HotCold::new(&format!("{mapping}+bet:threshold=4:free_blocks=first_freed"), 1);
+        let sigmas = [5_000, 20_000, 80_000].map(|erases| {
+            device.wear(erases);
+            device.sigma()
+        });
+        println!("{mapping}: σ {sigmas:.1?}");
+        assert!(sigmas.windows(2).all(|pair| (1.3..3.2).contains(&(pair[1] / pair[0]))), "{mapping}: {sigmas:?}");
+    }
+}
