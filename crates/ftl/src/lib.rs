@@ -5,6 +5,7 @@
 mod cause;
 mod error;
 mod hint;
+mod label;
 mod listed;
 pub mod mapping;
 mod media;
@@ -21,7 +22,8 @@ pub mod wear;
 pub use cause::{Cause, CauseFacts, Work};
 pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 pub use hint::Hint;
-pub use media::{Content, Label, Media};
+pub use label::{Content, Label};
+pub use media::Media;
 pub use parameter::{Kind, Parameter, Values, bytes};
 pub use ram::{AccessDelays, RamPage, RamPages};
 pub use registry::{Entry, PartKind};

@@ -8,67 +8,9 @@
 //!
 //! Invariant: totals meet at both ends. What the causes add up to is what the flash counted, because there is no other way in.
 
-use flash::{FlashError, Lbn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
+use flash::{FlashError, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
-use crate::{Cause, Device, FtlError, Nanos, Note, Op, RamPages, Tally, Task};
-
-/// The OOB content of a page as a scheme says it; the sequence number is added at the door.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Label {
-    /// LPN, or translation page number for [`Role::Translation`].
-    pub logical: u32,
-    /// Logical pages that the page speaks of: 1 but for [`Role::Trimmed`].
-    pub extent: u32,
-    /// Use of the block.
-    pub role: Role,
-    /// Owning logical block, where the scheme has one.
-    pub owner: Option<Lbn>,
-    /// What the scheme keeps of the host's hint with new content, 0 for nothing. A copy keeps what its original has.
-    pub hint: u8,
-}
-
-impl Label {
-    /// A label without an owner.
-    #[inline]
-    pub fn new(logical: u32, role: Role) -> Self {
-        Self { logical, extent: 1, role, owner: None, hint: 0 }
-    }
-
-    /// A label with an owner.
-    #[inline]
-    pub fn of(logical: u32, role: Role, owner: Lbn) -> Self {
-        Self { logical, extent: 1, role, owner: Some(owner), hint: 0 }
-    }
-
-    /// The same with a hint to be kept.
-    #[inline]
-    #[must_use]
-    pub fn hinted(self, hint: u8) -> Self {
-        Self { hint, ..self }
-    }
-}
-
-impl From<Tag> for Label {
-    fn from(Tag { logical, extent, role, owner, hint, .. }: Tag) -> Self {
-        Self { logical, extent, role, owner, hint }
-    }
-}
-
-/// What to program into a page.
-#[derive(Clone, Debug)]
-pub enum Content<D> {
-    /// Something new.
-    New(D),
-    /// What another page holds: the same version.
-    Copy(Page<D>),
-}
-
-impl<D: Default> Content<D> {
-    /// No data, of a certain version.
-    pub fn empty(logical: u32, version: u64) -> Self {
-        Self::Copy(Page { logical, version, hint: 0, data: D::default() })
-    }
-}
+use crate::{Cause, Content, Device, FtlError, Label, Nanos, Note, Op, RamPages, Tally, Task};
 
 /// A device behind its door, with the cursor of the request that is being served.
 pub struct Media<D: Device> {
@@ -204,7 +146,7 @@ impl<D: Device> Media<D> {
         data: D::Data,
     ) -> Result<(), FtlError> {
         self.seq += 1;
-        let Label { logical, extent, role, owner, hint } = label;
+        let Label { logical, extent, role, owner, hint, .. } = label;
         let tag = Tag { logical, extent, role, owner, seq: self.seq, version, hint };
         match self.device.program(ppn, &tag, data) {
             Ok(()) => {

@@ -75,7 +75,7 @@ use crate::parts::pages::placement::Placement;
 use crate::wear::policy::Purpose;
 use crate::{
     AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl,
-    FtlError, Gauge, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
+    FtlError, Gauge, Hint, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 const SEQUENTIAL: Stream = OWN;
@@ -178,9 +178,11 @@ impl Bdb {
             media.spend(self.buffer.delays().read);
             let data = media.ram().get(page).clone();
             match locality {
-                Locality::Sequential => self
-                    .paged
-                    .write_page(media, SEQUENTIAL, lpn, &data, |paged, media| paged.next_die(media, SEQUENTIAL))?,
+                Locality::Sequential => {
+                    self.paged.write_page(media, SEQUENTIAL, (lpn, Hint::NONE), &data, |paged, media| {
+                        paged.next_die(media, SEQUENTIAL)
+                    })?;
+                }
                 Locality::Random => self.write_random(media, lpn, &data)?,
             }
             media.note(if locality == Locality::Random { Note::RandomPage } else { Note::SequentialPage });
@@ -195,9 +197,11 @@ impl Bdb {
         let next = self.valid_channels.iter().copied().find(|&channel| channel > self.channel);
         let channel = next.or(self.valid_channels.first().copied()).unwrap_or(self.channel);
         self.channel = channel;
-        self.paged.write_page(media, HOST, lpn, data, |paged, media| match paged.next_die_on(media, HOST, channel)? {
-            Some(die) => Ok(die),
-            None => paged.next_die(media, HOST),
+        self.paged.write_page(media, HOST, (lpn, Hint::NONE), data, |paged, media| {
+            match paged.next_die_on(media, HOST, channel)? {
+                Some(die) => Ok(die),
+                None => paged.next_die(media, HOST),
+            }
         })
     }
 }

@@ -22,7 +22,7 @@
 //! 1. The page at its own offset, if it is current.
 //!
 //! ## Write
-//! 1. `write_run`, for the pages in one logical block: `append` when its next programmable page is not past the first, else `rewrite`.
+//! 1. The pages in one logical block together: `append` when its next programmable page is not past the first, else `rewrite`.
 //!
 //! ## Reclaim
 //! 1. `rewrite` copies into a free block and erases the old one; nothing else needs reclaiming. A block without a page left is erased at once.
@@ -119,7 +119,17 @@ impl<D: Device> Ftl<D> for Block {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.blocks.spares().admit()?;
         media.together(request.block_runs(self.data.geometry()), |media, run| {
-            self.write_run(media, run.lbn, (run.first, &data[run.position..run.position + run.pages as usize]))
+            let (lbn, run) = (run.lbn, (run.first, &data[run.position..][..run.pages as usize]));
+            match self.data.block(lbn) {
+                None => {
+                    let pbn = self.data.begin(&mut self.blocks, lbn, request.hint)?;
+                    self.append(media, (pbn, lbn), run)
+                }
+                Some(pbn) if (run.0..).zip(run.1).all(|(offset, _)| self.data.fits_in_place(media, pbn, offset)) => {
+                    self.append(media, (pbn, lbn), run)
+                }
+                Some(old) => media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, run, Cause::Merge)),
+            }
         })
     }
 
@@ -196,20 +206,6 @@ impl<D: Device> Ftl<D> for Block {
 impl Block {
     fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
         self.data.retire(media, &mut self.blocks, pbn)
-    }
-
-    fn write_run<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, run: Run<'_, D>) -> Result<(), FtlError> {
-        match self.data.block(lbn) {
-            None => {
-                let pbn = self.blocks.take_or_stop(Ask::of(Purpose::Data, lbn), "a new logical block")?;
-                self.data.remap(lbn, Some(pbn));
-                self.append(media, (pbn, lbn), run)
-            }
-            Some(pbn) if (run.0..).zip(run.1).all(|(offset, _)| self.data.fits_in_place(media, pbn, offset)) => {
-                self.append(media, (pbn, lbn), run)
-            }
-            Some(old) => media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, run, Cause::Merge)),
-        }
     }
 
     /// For recovery: pages can only be read in a block that is given up. Where it is the only one to copy into, they wait in RAM.

@@ -65,7 +65,7 @@ use crate::parts::pages::page_space::{GC_THRESHOLD, Stream};
 use crate::parts::ram_map::policy::{RamMapScheme, StreamPolicy};
 use crate::parts::recovery::summary;
 use crate::wear::policy::Purpose;
-use crate::{ConfigError, Entry, Kind, Layout, Parameter, Request, Values};
+use crate::{ConfigError, Entry, Hint, Kind, Layout, Parameter, Request, Values};
 
 const COLLECTED: Stream = 1;
 
@@ -148,6 +148,11 @@ impl StreamPolicy for Streams {
             Self::Separate => 0,
             Self::Hinted(streams) => request.hint.stream.min(*streams as u8 - 1),
         }
+    }
+
+    #[inline]
+    fn said(&self, kept: u8) -> Hint {
+        Hint { stream: kept, ..Hint::NONE }
     }
 
     #[inline]

@@ -143,7 +143,8 @@ impl<D: Device> Ftl<D> for Superblock {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             self.look_up(media, lpn)?;
-            let to = self.place(media, Label::new(lpn.get(), Role::Data), &Content::New(data[i].clone()))?;
+            let label = Label::new(lpn.get(), Role::Data).saying(request.hint);
+            let to = self.place(media, (label, &Content::New(data[i].clone())))?;
             self.table.set(lpn, Some(to)).into_iter().for_each(|old| self.superblocks.release(old));
         }
         Ok(())
@@ -217,27 +218,21 @@ impl Superblock {
     }
 
     /// Programs a page of the host, after whatever makes room for it.
-    fn place<D: Device>(
-        &mut self,
-        media: &mut Media<D>,
-        label: Label,
-        content: &Content<D::Data>,
-    ) -> Result<Ppn, FtlError> {
+    fn place<D: Device>(&mut self, media: &mut Media<D>, page: (Label, &Content<D::Data>)) -> Result<Ppn, FtlError> {
         self.blocks.spares().admit()?;
-        let (superblock, _) = self.superblocks.of_page(Lpn::new(label.logical));
+        let (lpn, said) = (Lpn::new(page.0.logical), page.0.said);
+        let (superblock, _) = self.superblocks.of_page(lpn);
         let to = loop {
             self.empty_failing(media)?;
-            if let Step::Collect(victim) = self.superblocks.prepare(&mut self.blocks, superblock)? {
+            if let Step::Collect(victim) = self.superblocks.prepare(&mut self.blocks, superblock, said)? {
                 media.note(Note::Collection);
                 media.because(Cause::Collection, |media| self.collect(media, victim))?;
-            } else if let Some(to) =
-                self.superblocks.program(media, &mut self.blocks, superblock, Stream::Hot, (label, content))?
-            {
+            } else if let Some(to) = self.superblocks.program(media, &mut self.blocks, superblock, Stream::Hot, page)? {
                 break to;
             }
         };
         self.superblocks.written(superblock);
-        self.programmed(Lpn::new(label.logical), to);
+        self.programmed(lpn, to);
         Ok(to)
     }
 
@@ -290,7 +285,7 @@ impl Superblock {
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages of one superblock.
     fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         for (first, extent) in self.table.pending_runs_within(|lpn| self.superblocks.of_page(lpn).0) {
-            let to = self.place(media, Trims::label(first, extent), &Content::New(D::Data::default()))?;
+            let to = self.place(media, (Trims::label(first, extent), &Content::New(D::Data::default())))?;
             for page in self.table.trims.wrote(first, extent, to, media.last_version()) {
                 self.superblocks.release(page);
             }

@@ -138,14 +138,15 @@ impl WearPolicy for Owl {
 
     fn place(&mut self, ask: Ask, free: usize) -> usize {
         match ask {
-            Ask { purpose: Purpose::Merge, lbn } if lbn.is_some() && lbn == self.moving => free - 1,
-            Ask { purpose: Purpose::Merge, lbn: Some(lbn) } => self.table.place(lbn, free),
+            Ask { purpose: Purpose::Merge, lbn, .. } if lbn.is_some() && lbn == self.moving => free - 1,
+            Ask { purpose: Purpose::Merge, lbn: Some(lbn), .. } => self.table.place(lbn, free),
             _ => 0,
         }
     }
 
     fn used(&mut self, _pbn: Pbn, ask: Ask) {
-        if let (Some(pool), Ask { purpose: Purpose::Data | Purpose::Merge, lbn: Some(lbn) }) = (&mut self.pool, ask) {
+        if let (Some(pool), Ask { purpose: Purpose::Data | Purpose::Merge, lbn: Some(lbn), .. }) = (&mut self.pool, ask)
+        {
             pool.arrived(lbn);
         }
     }

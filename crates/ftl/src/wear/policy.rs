@@ -11,7 +11,7 @@ use std::fmt;
 
 use flash::{Lbn, Pbn};
 
-use crate::{Entry, Evacuated, Layout, Request, Values};
+use crate::{Entry, Evacuated, Hint, Layout, Request, Values};
 
 /// In which order the free blocks stand from which a policy chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,19 +51,29 @@ pub struct Ask {
     pub purpose: Purpose,
     /// The logical block whose pages it will hold, where it holds those of one alone.
     pub lbn: Option<Lbn>,
+    /// What the host says, or said, of the page that the block is opened for. Of a page that is moved it is what the mapping keeps in
+    /// tags, and of a block that is put together from older pages nothing: [`WearPolicy::wrote`] tells of those when they come.
+    pub hint: Hint,
 }
 
 impl Ask {
     /// For pages of any logical blocks.
     #[inline]
     pub fn for_(purpose: Purpose) -> Self {
-        Self { purpose, lbn: None }
+        Self { purpose, lbn: None, hint: Hint::NONE }
     }
 
     /// For pages of one logical block.
     #[inline]
     pub fn of(purpose: Purpose, lbn: Lbn) -> Self {
-        Self { purpose, lbn: Some(lbn) }
+        Self { purpose, lbn: Some(lbn), hint: Hint::NONE }
+    }
+
+    /// The same for a page of which the host says this.
+    #[inline]
+    #[must_use]
+    pub fn hinted(self, hint: Hint) -> Self {
+        Self { hint, ..self }
     }
 }
 

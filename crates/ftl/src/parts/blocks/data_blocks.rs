@@ -8,7 +8,7 @@ use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 
 use crate::parts::blocks::owner::Blocks;
 use crate::wear::policy::{Ask, Homes, Purpose};
-use crate::{BrokenInvariant, Cause, ConfigError, Content, Device, FtlError, Label, Layout, Media, Note, Spares};
+use crate::{BrokenInvariant, Cause, ConfigError, Content, Device, FtlError, Hint, Label, Layout, Media, Note, Spares};
 
 /// Tells which logical page's newest copy an offset of a block holds, if any.
 pub type Needed<'a> = &'a dyn Fn(&DataBlocks, u32) -> Option<Lpn>;
@@ -112,6 +112,13 @@ impl DataBlocks {
         std::mem::replace(&mut self.map[lbn.index()], to)
     }
 
+    /// Gives a logical block its first block, for a page of which the host says this.
+    pub fn begin(&mut self, blocks: &mut Blocks, lbn: Lbn, said: Hint) -> Result<Pbn, FtlError> {
+        let pbn = blocks.take_or_stop(Ask::of(Purpose::Data, lbn).hinted(said), "a new logical block")?;
+        self.remap(lbn, Some(pbn));
+        Ok(pbn)
+    }
+
     /// Where the data block holds the newest copy of a page.
     #[inline]
     pub fn newest(&self, lpn: Lpn) -> Option<Ppn> {
@@ -208,7 +215,7 @@ impl DataBlocks {
     ) -> Result<Pbn, FtlError> {
         blocks.has_failed(failing);
         self.unreplaced.push(failing);
-        let ask = Ask { purpose: Purpose::Relocated, lbn: label.owner };
+        let ask = Ask { lbn: label.owner, ..Ask::for_(Purpose::Relocated) };
         let mut to = blocks.take_or_stop(ask, "replacing a failing block")?;
         // Where a block of the log has pages of several logical blocks, it has no owner.
         let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };

@@ -16,7 +16,7 @@ use crate::parts::blocks::ledger::Ledger;
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::memory::chains::Chains;
 use crate::wear::policy::{Ask, Purpose};
-use crate::{BrokenInvariant, ConfigError, Content, Device, FtlError, Label, Layout, Media, Spares};
+use crate::{BrokenInvariant, ConfigError, Content, Device, FtlError, Hint, Label, Layout, Media, Spares};
 
 /// Pages that the host writes, or those that a collection moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,8 +186,8 @@ impl Superblocks {
         open.filter(|&(_, next)| next < self.geometry.pages_per_block())
     }
 
-    /// Prepares a superblock for a page of the host, as far as that is possible without moving pages.
-    pub fn prepare(&mut self, blocks: &mut Blocks, superblock: u32) -> Result<Step, FtlError> {
+    /// Prepares a superblock for a page of which the host says this, as far as that is possible without moving pages.
+    pub fn prepare(&mut self, blocks: &mut Blocks, superblock: u32, said: Hint) -> Result<Step, FtlError> {
         if self.room(superblock, Stream::Hot).is_some() {
             return Ok(Step::Ready);
         }
@@ -198,7 +198,7 @@ impl Superblocks {
         let Spares { total, used } = blocks.spares();
         let reserve = 1 + usize::from(used < total);
         if may_have && blocks.free() > reserve {
-            self.open(blocks, superblock, Stream::Hot)?;
+            self.open(blocks, superblock, Stream::Hot, said)?;
             return Ok(Step::Ready);
         }
         // What a collection has left open serves the host as well.
@@ -219,9 +219,9 @@ impl Superblocks {
         own.blocks.iter().copied().filter(|pbn| !self.failing.contains(pbn)).min_by_key(price)
     }
 
-    fn open(&mut self, blocks: &mut Blocks, superblock: u32, stream: Stream) -> Result<(), FtlError> {
+    fn open(&mut self, blocks: &mut Blocks, superblock: u32, stream: Stream, said: Hint) -> Result<(), FtlError> {
         let purpose = if stream == Stream::Hot { Purpose::Data } else { Purpose::Collected };
-        let pbn = blocks.take_or_stop(Ask::for_(purpose), "a superblock's next block")?;
+        let pbn = blocks.take_or_stop(Ask::for_(purpose).hinted(said), "a superblock's next block")?;
         self.add(superblock, pbn);
         self.all[superblock as usize].open[stream as usize] = Some((pbn, 0));
         Ok(())
@@ -238,7 +238,7 @@ impl Superblocks {
         (label, content): (Label, &Content<D::Data>),
     ) -> Result<Option<Ppn>, FtlError> {
         if self.room(superblock, stream).is_none() {
-            self.open(blocks, superblock, stream)?;
+            self.open(blocks, superblock, stream, label.said)?;
         }
         let Some((pbn, next)) = self.room(superblock, stream) else { return Ok(None) };
         let ppn = self.geometry.page(pbn, next);

@@ -31,7 +31,7 @@ use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
 use crate::{
     AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError,
-    Kind, Label, Layout, Media, Nanos, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+    Hint, Kind, Label, Layout, Media, Nanos, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 pub(super) const COLLECTED: Stream = 1;
@@ -151,7 +151,7 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
-            self.write_page(media, HOST, lpn, &data[i], |scheme, media| scheme.next_die(media, HOST))
+            self.write_page(media, HOST, (lpn, request.hint), &data[i], |scheme, media| scheme.next_die(media, HOST))
         })?;
         self.tidy_after_write(media)
     }
@@ -220,18 +220,19 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Writes a logical page to a stream, on a die that `next_die` finds.
+    /// Writes a logical page, of which the host says this, to a stream, on a die that `next_die` finds.
     #[inline]
     pub fn write_page<D: Device>(
         &mut self,
         media: &mut Media<D>,
         stream: Stream,
-        lpn: Lpn,
+        (lpn, said): (Lpn, Hint),
         data: &D::Data,
         next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
     ) -> Result<(), FtlError> {
         let slot = self.lookup(media, lpn, self.background)?;
-        let to = self.append_on(media, stream, Label::new(lpn.get(), Role::Data), data, next_die)?;
+        let label = Label::new(lpn.get(), Role::Data).saying(said);
+        let to = self.append_on(media, stream, label, data, next_die)?;
         self.remap(media, lpn, slot, Some(to));
         Ok(())
     }

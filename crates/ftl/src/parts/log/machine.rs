@@ -24,7 +24,7 @@ use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
 use crate::{
     BrokenInvariant, Cause, ConfigError, Consultation, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError,
-    Gauge, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
+    Gauge, Hint, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// A log-buffer scheme: the shared machine with a policy.
@@ -90,7 +90,7 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
         self.blocks.spares().admit()?;
         self.policy.request(request.pages);
         for (i, lpn) in request.lpns() {
-            self.write_page(media, lpn, data[i].clone())?;
+            self.write_page(media, (lpn, request.hint), data[i].clone())?;
         }
         Ok(())
     }
@@ -171,12 +171,17 @@ impl<S: LogScheme> LogBuffer<S> {
         self.data.retire(media, &mut self.blocks, pbn)
     }
 
-    fn write_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
+    fn write_page<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        (lpn, hint): (Lpn, Hint),
+        data: D::Data,
+    ) -> Result<(), FtlError> {
         let (lbn, offset) = self.data.geometry().split_logical(lpn);
-        if let Some(home) = self.home(media, lbn, offset)? {
+        if let Some(home) = self.home(media, (lbn, hint), offset)? {
             self.write_home(media, home, (lpn, lbn, offset), data)?;
         } else {
-            let page = LogPage { lpn, lbn, offset, moved: false };
+            let page = LogPage { lpn, lbn, offset, moved: false, hint };
             let slot = self.slot_for(media, page)?;
             self.append(media, slot, page, (Role::RandomLog, &Content::New(data)))?;
         }
@@ -185,13 +190,16 @@ impl<S: LogScheme> LogBuffer<S> {
     }
 
     /// The data block, if the page can be programmed there in its place; a logical block's first page gets it one.
-    fn home<D: Device>(&mut self, media: &Media<D>, lbn: Lbn, offset: u32) -> Result<Option<Pbn>, FtlError> {
+    fn home<D: Device>(
+        &mut self,
+        media: &Media<D>,
+        (lbn, hint): (Lbn, Hint),
+        offset: u32,
+    ) -> Result<Option<Pbn>, FtlError> {
         if let Some(pbn) = self.data.block(lbn) {
             return Ok(self.data.fits_in_place(media, pbn, offset).then_some(pbn));
         }
-        let pbn = self.blocks.take_or_stop(Ask::of(Purpose::Data, lbn), "a new logical block")?;
-        self.data.remap(lbn, Some(pbn));
-        Ok(Some(pbn))
+        self.data.begin(&mut self.blocks, lbn, hint).map(Some)
     }
 
     fn write_home<D: Device>(
@@ -220,7 +228,7 @@ impl<S: LogScheme> LogBuffer<S> {
         loop {
             match self.policy.place(&mut self.log, page) {
                 Place::In(slot) => return Ok(slot),
-                Place::New(group) => self.make_room(media, group)?,
+                Place::New(group) => self.make_room(media, group, page.hint)?,
             }
         }
     }
@@ -241,15 +249,20 @@ impl<S: LogScheme> LogBuffer<S> {
     }
 
     /// Lets a log block leave, if one must, before one is opened for a group; otherwise opens it.
-    pub(super) fn make_room<D: Device>(&mut self, media: &mut Media<D>, group: u32) -> Result<(), FtlError> {
+    pub(super) fn make_room<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        group: u32,
+        hint: Hint,
+    ) -> Result<(), FtlError> {
         match self.policy.victim(&mut self.log, group) {
             Some(victim) => media.because(Cause::Merge, |media| self.evict(media, victim)),
-            None => self.open(group),
+            None => self.open(group, hint),
         }
     }
 
-    fn open(&mut self, group: u32) -> Result<(), FtlError> {
-        let pbn = self.blocks.take_or_stop(Ask::for_(Purpose::Log), "a log block")?;
+    fn open(&mut self, group: u32, hint: Hint) -> Result<(), FtlError> {
+        let pbn = self.blocks.take_or_stop(Ask::for_(Purpose::Log).hinted(hint), "a log block")?;
         let slot = self.log.open(pbn, group);
         self.policy.opened(&self.log, slot);
         Ok(())
@@ -292,11 +305,11 @@ impl<S: LogScheme> LogBuffer<S> {
             }
             let Some(from) = self.log.newest(lpn) else { continue };
             let (lbn, offset) = self.data.geometry().split_logical(lpn);
-            let page = LogPage { lpn, lbn, offset, moved: true };
+            let page = LogPage { lpn, lbn, offset, moved: true, hint: Hint::NONE };
             let slot = loop {
                 match self.policy.place(&mut self.log, page) {
                     Place::In(slot) => break slot,
-                    Place::New(group) => self.open(group)?,
+                    Place::New(group) => self.open(group, page.hint)?,
                 }
             };
             let (role, content) = media.lift(from, Role::RandomLog)?;

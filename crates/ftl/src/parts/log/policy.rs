@@ -19,7 +19,7 @@
 use flash::{Lbn, Lpn};
 
 use crate::parts::log::space::{LogSpace, Slot};
-use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
+use crate::{ConfigError, Entry, Gauge, Hint, Kind, Layout, Parameter, Values};
 
 /// A log-buffer scheme: its registry entry, and the policy that its parameters ask for.
 pub trait LogScheme {
@@ -47,6 +47,8 @@ pub struct LogPage {
     pub offset: u32,
     /// Whether it comes from a block that leaves, and not from the host.
     pub moved: bool,
+    /// What the host says of it; nothing of a page that is moved, since tags of the log keep no hint.
+    pub hint: Hint,
 }
 
 /// Where a page of the log goes.

@@ -5,7 +5,7 @@ use flash::Lpn;
 use crate::parts::log::machine::LogBuffer;
 use crate::parts::log::policy::{LogPolicy, LogScheme, Place};
 use crate::parts::recovery::trims::Trims;
-use crate::{Content, Device, FtlError, Media, Request};
+use crate::{Content, Device, FtlError, Hint, Media, Request};
 
 impl<S: LogScheme> LogBuffer<S> {
     /// Makes pending trims survive a power cut: full merges leave the trimmed pages behind, and either a page of the log says which
@@ -44,7 +44,7 @@ impl<S: LogScheme> LogBuffer<S> {
     fn append_trim<D: Device>(&mut self, media: &mut Media<D>, first: u32, extent: u32) -> Result<(), FtlError> {
         while let Some(place) = self.policy.place_of_trims(&self.log) {
             match place {
-                Place::New(group) => self.make_room(media, group)?,
+                Place::New(group) => self.make_room(media, group, Hint::NONE)?,
                 Place::In(slot) => {
                     let (label, content) = (Trims::label(first, extent), Content::New(D::Data::default()));
                     let spaces = (&mut self.data, &mut self.blocks);

@@ -11,7 +11,9 @@ use crate::parts::memory::prefetch::announce;
 use crate::parts::pages::page_space::{PageSpace, Stream};
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::Use;
-use crate::{Cause, Content, Device, Evacuated, Foresight, FtlError, Label, Later, Layout, Media, Note, RecoverError};
+use crate::{
+    Cause, Content, Device, Evacuated, Foresight, FtlError, Hint, Label, Later, Layout, Media, Note, RecoverError,
+};
 
 /// The stream of what the host writes.
 pub const HOST: Stream = 0;
@@ -64,6 +66,12 @@ pub trait PageMapped {
     /// The stream of a block in which recovery finds a page with this tag.
     fn recovered(&self, tag: &Tag) -> Stream {
         if tag.role == Role::Collected { self.collected() } else { HOST }
+    }
+
+    /// What the host said of a page, as far as its tag keeps it.
+    #[inline]
+    fn said(&self, _kept: u8) -> Hint {
+        Hint::NONE
     }
 
     /// The most programs that moving a page takes: one, and those of the map on flash.
@@ -231,13 +239,14 @@ pub trait PageMapped {
         if self.move_trim_page(media, die, from)? {
             return Ok(());
         }
-        let (lpn, role, content) = match media.read_to_move(from)? {
-            Some(page) => (Lpn::new(page.logical), Role::Collected, Content::Copy(page)),
-            None => (self.lose(media, from), Role::Lost, Content::New(D::Data::default())),
+        let (lpn, role, said, content) = match media.read_to_move(from)? {
+            Some(page) => (Lpn::new(page.logical), Role::Collected, self.said(page.hint), Content::Copy(page)),
+            None => (self.lose(media, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
         };
+        let label = Label::new(lpn.get(), role).saying(said);
         let stream = self.collected();
         let (space, blocks, trims) = self.parts();
-        let to = space.program_moved(media, blocks, die, stream, (Label::new(lpn.get(), role), &content), trims)?;
+        let to = space.program_moved(media, blocks, die, stream, (label, &content), trims)?;
         self.moved(lpn, to);
         Ok(())
     }

@@ -20,8 +20,8 @@ use crate::parts::ram_map::policy::{RamMapScheme, StreamPolicy};
 use crate::parts::recovery::summary::Summaries;
 use crate::parts::recovery::trims::Trims;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError, Label, Layout,
-    Media, Nanos, Note, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError, Hint, Label,
+    Layout, Media, Nanos, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// A scheme whose map lies in RAM.
@@ -81,7 +81,7 @@ impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             let stream = self.policy.written(request, lpn);
-            let label = Label::new(lpn.get(), Role::Data).hinted(self.policy.kept(request));
+            let label = Label::new(lpn.get(), Role::Data).hinted(self.policy.kept(request)).saying(request.hint);
             let to = self.append_on(media, stream, label, &data[i], |scheme, media| scheme.next_die(media, stream))?;
             self.remap(lpn, Some(to));
             Ok(())
@@ -200,6 +200,11 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
 
     fn recovered(&self, tag: &Tag) -> Stream {
         self.policy.recovered(tag)
+    }
+
+    #[inline]
+    fn said(&self, kept: u8) -> Hint {
+        self.policy.said(kept)
     }
 
     #[inline]

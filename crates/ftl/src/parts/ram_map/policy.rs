@@ -9,7 +9,7 @@ use flash::{Lpn, Role, Tag};
 use crate::parts::pages::page_mapped::HOST;
 use crate::parts::pages::page_space::Stream;
 use crate::wear::policy::Purpose;
-use crate::{ConfigError, Entry, Layout, Request, Values};
+use crate::{ConfigError, Entry, Hint, Layout, Request, Values};
 
 /// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
 pub trait RamMapScheme {
@@ -35,6 +35,12 @@ pub trait StreamPolicy {
     #[inline]
     fn kept(&self, _request: &Request) -> u8 {
         0
+    }
+
+    /// What the host said of a page, as far as [`kept`](Self::kept) kept it.
+    #[inline]
+    fn said(&self, _kept: u8) -> Hint {
+        Hint::NONE
     }
 
     /// The stream of what a collection moves out of a block of this stream. What is moved to level wear has a stream beside these.

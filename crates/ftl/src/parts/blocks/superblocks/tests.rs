@@ -42,7 +42,7 @@ impl Model {
     fn write(&mut self, lpn: u32) {
         let superblock = self.superblocks.of_page(Lpn::new(lpn)).0;
         while let Step::Collect(victim) =
-            self.superblocks.prepare(&mut self.blocks, superblock).expect("there is always a victim")
+            self.superblocks.prepare(&mut self.blocks, superblock, Hint::NONE).expect("there is always a victim")
         {
             let owner = self.superblocks.owner(victim);
             for from in self.superblocks.begin_emptying(victim) {

@@ -25,7 +25,7 @@ use crate::parts::blocks::victims::{Policy, Victims};
 use crate::parts::recovery::scan::Scanned;
 use crate::parts::recovery::summary::Summaries;
 use crate::wear::policy::{Ask, Purpose};
-use crate::{ConfigError, Content, Device, FtlError, Kind, Label, Layout, Media, Parameter, Spares};
+use crate::{ConfigError, Content, Device, FtlError, Hint, Kind, Label, Layout, Media, Parameter, Spares};
 
 /// Index of a stream of a space.
 pub type Stream = usize;
@@ -202,11 +202,12 @@ impl PageSpace {
         blocks.free_on(die) < self.threshold + self.margin(blocks) + more
     }
 
-    /// Places one page of a stream on a die, opening any free block there, and marks it valid; tells whether that fills the block.
+    /// Places one page of a stream, of which the host says this, on a die, opening any free block there, and marks it valid; tells whether
+    /// that fills the block.
     #[inline]
-    fn place_on(&mut self, blocks: &mut Blocks, die: u32, stream: Stream) -> Option<(Ppn, bool)> {
+    fn place_on(&mut self, blocks: &mut Blocks, die: u32, stream: Stream, said: Hint) -> Option<(Ppn, bool)> {
         if !self.has_room(die, stream) {
-            let pbn = blocks.take_on(die, Ask::for_(self.streams[stream]))?;
+            let pbn = blocks.take_on(die, Ask::for_(self.streams[stream]).hinted(said))?;
             self.open_block(pbn, stream);
         }
         let open = &mut self.open[stream * self.order.len() + die as usize];
@@ -267,7 +268,7 @@ impl PageSpace {
         label: Label,
         content: Content<D::Data>,
     ) -> Result<Option<Ppn>, FtlError> {
-        let Some((to, filled)) = self.place_on(blocks, die, stream) else {
+        let Some((to, filled)) = self.place_on(blocks, die, stream, label.said) else {
             return Err(FtlError::OutOfSpace { wanted: "a page" });
         };
         match media.put(to, label, content) {

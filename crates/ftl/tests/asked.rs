@@ -1,0 +1,119 @@
+//! What a wear policy hears of the data that it places: the host's hint, over mappings of every kind.
+
+use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
+use ftl::wear::policy::{Ask, Purpose, WearPolicy, WearScheme};
+use ftl::{Cause, Device, Entry, Ftl, Hint, Layout, Media, Op, Request, Stack, Timed, Untimed, Values, Wear, registry};
+
+type Tested = Timed<Chip<Full<u64>>, Untimed>;
+
+/// Logical pages; what is hinted at follows from a page's number.
+const PAGES: u32 = 96;
+
+/// Writes down what it is asked, and has no wish. It tells by the only list that a policy gives away.
+#[derive(Debug, Default)]
+struct Listener {
+    heard: Vec<(&'static str, u64)>,
+}
+
+impl WearPolicy for Listener {
+    fn place(&mut self, ask: Ask, _free: usize) -> usize {
+        let name = match ask.purpose {
+            Purpose::Data => "data",
+            Purpose::Collected => "collected",
+            Purpose::Log => "log",
+            _ => "other",
+        };
+        let Hint { stream, temperature, file_type } = ask.hint;
+        self.heard.push((name, u64::from_be_bytes([0, 0, 0, 0, 0, stream, temperature, file_type])));
+        0
+    }
+
+    fn tables(&self) -> Vec<(&'static str, u64)> {
+        self.heard.clone()
+    }
+}
+
+impl WearScheme for Listener {
+    const ENTRY: Entry = Entry { name: "listener", family: "wear", source: "ftlkit", parameters: &[], header: "" };
+
+    fn new(_layout: &Layout, _values: &Values) -> Self {
+        Self::default()
+    }
+}
+
+fn hint_of(lpn: u32) -> Hint {
+    Hint { stream: (lpn % 3) as u8, temperature: (lpn % 3) as u8 * 2, file_type: 100 + (lpn % 3) as u8 }
+}
+
+/// Overwrites single pages at random, each with its hint, and returns what was asked of the policy, in order.
+fn asked(stack: &str) -> (Vec<(&'static str, Hint)>, Media<Tested>) {
+    let shape = Shape {
+        channels: 1,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 40,
+        pages_per_block: 4,
+        page_size_bytes: 512,
+    };
+    let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let layout = Layout { wear: Wear::of::<Listener>(Values::none()), ..Layout::of(&chip, PAGES, 1) };
+    let mut media = Media::new(Timed { chip, timing: Untimed });
+    let stack: Stack = stack.parse().expect("a spelling");
+    let mut ftl = registry::create::<Tested>(&stack, &layout).expect("fits");
+    let mut next = 7_u64;
+    for stamp in 0..2_000 {
+        next = next * 48_271 % 2_147_483_647;
+        let lpn = (next % u64::from(PAGES)) as u32;
+        let request = Request { hint: hint_of(lpn), ..Request::new(Lpn::new(lpn), 1) };
+        ftl.write(&mut media, &request, &[stamp]).expect("written");
+    }
+    let heard = heard(&mut *ftl);
+    (heard, media)
+}
+
+fn heard<D: Device>(ftl: &mut dyn Ftl<D>) -> Vec<(&'static str, Hint)> {
+    let tables = ftl.owner().expect("every scheme has one").policy().0.tables();
+    let told = |(name, bits): (&'static str, u64)| {
+        let [.., stream, temperature, file_type] = bits.to_be_bytes();
+        (name, Hint { stream, temperature, file_type })
+    };
+    tables.into_iter().map(told).collect()
+}
+
+/// The different hints that were heard for a purpose.
+fn hints(heard: &[(&'static str, Hint)], name: &str) -> Vec<Hint> {
+    let mut hints: Vec<_> = heard.iter().filter(|(purpose, _)| *purpose == name).map(|&(_, hint)| hint).collect();
+    hints.sort_by_key(|hint| (hint.stream, hint.file_type));
+    hints.dedup();
+    hints
+}
+
+fn all() -> Vec<Hint> {
+    (0..3).map(hint_of).collect()
+}
+
+#[test]
+fn the_host_s_hint_is_heard_for_blocks_of_its_pages() {
+    for stack in ["page", "dftl", "cdftl", "superblock", "block"] {
+        let (heard, _) = asked(stack);
+        assert_eq!(hints(&heard, "data"), all(), "{stack}");
+    }
+    for stack in ["fast", "bast", "a-sast"] {
+        let (heard, _) = asked(stack);
+        assert_eq!((hints(&heard, "data"), hints(&heard, "log")), (all(), all()), "{stack}");
+    }
+}
+
+#[test]
+fn what_is_collected_says_as_much_as_its_tags_keep() {
+    let (heard, media) = asked("page");
+    assert!(media.tally().count(Cause::Collection, Op::Program) > 200, "hardly anything was collected");
+    assert_eq!(hints(&heard, "collected"), [Hint::NONE]);
+    // Streams of hints have no blocks for collected pages alone; a block that a collection opens is known by what it lacks.
+    let (heard, media) = asked("page:streams=hints:hint_streams=3");
+    assert!(media.tally().count(Cause::Collection, Op::Program) > 200, "hardly anything was collected");
+    let kept = (1..3).map(|stream| Hint { stream, ..Hint::NONE });
+    for moved in kept {
+        assert!(hints(&heard, "data").contains(&moved), "{moved:?} among {heard:?}");
+    }
+}
