@@ -14,12 +14,13 @@
 //! ```
 //!
 //! ## Source
-//! Wang 2013 chapter 4 (OWL): figure 4.1 and algorithm 1, 4.4 for the table, 4.5 and figure 4.2 for scan and transfer. `scan = false` is
+//! Wang 2013 chapter 4 (OWL): figure 4.1 and algorithm 1, 4.4 for the table, 4.5 and figure 4.2 for scan and transfer. `scan = off` is
 //! its OWL-nc.
 //!
 //! What chapter 4 leaves open is settled so. A request counts once for each logical block that it touches, and after it has been written. The
-//! rank is the place in the ghost list, counted from 0; a logical block without a record has rank 0. A scan begins at the head of the pool. k counts all
-//! rounds since pt was set, since only then has pt's block stayed for Γ·λ requests when k exceeds Γ. What was found and has pages in the
+//! rank is the place in the ghost list, counted from 0; a logical block without a record has rank 0. k counts all
+//! rounds since pt was set, since only then has pt's block stayed for Γ·λ requests when k exceeds Γ. The first scan begins at the head of the
+//! pool, and each goes on where the last one ended, as the hand of a clock does; with `scan = head` each begins at the head. What was found and has pages in the
 //! log again, or is not young any more, is passed over. Data that the scan moves go into the eldest free block.
 //!
 //! ## State
@@ -43,7 +44,7 @@ mod tests;
 use flash::{Geometry, Lbn, Pbn};
 
 use crate::wear::owl::access_table::{AccessTable, RECORD_BYTES};
-use crate::wear::owl::scan::Scan;
+use crate::wear::owl::scan::{Begin, Scan};
 use crate::wear::policy::{Ask, BlockFacts, Order, Purpose, WearPolicy, WearScheme, keeps_logical_blocks};
 use crate::{Entry, Evacuated, Kind, Layout, Parameter, Request, Values};
 
@@ -57,9 +58,9 @@ const BAT: Parameter = Parameter {
 
 const SCAN: Parameter = Parameter {
     name: "scan",
-    kind: Kind::Switch,
-    default: "true",
-    meaning: "Whether cold and very hot data are looked for and moved; without it this is OWL-nc.",
+    kind: Kind::Choice { of: &["onward", "head", "off"] },
+    default: "onward",
+    meaning: "Where a scan for cold and very hot data begins: onward where the last one ended, head at those that have their block the longest; off is OWL-nc.",
     source: "Wang 2013 4.5",
 };
 
@@ -117,12 +118,17 @@ impl WearScheme for Owl {
 
     fn new(layout: &Layout, values: &Values) -> Self {
         let records = values.integer("bat");
-        let scan = || Scan::new(layout.logical_blocks(), values.ratio("delta"), values.integer("gamma"));
+        let begin = match values.word("scan") {
+            "off" => None,
+            "head" => Some(Begin::Head),
+            _ => Some(Begin::Onward),
+        };
+        let scan = |begin| Scan::new(layout.logical_blocks(), begin, values.ratio("delta"), values.integer("gamma"));
         Self {
             geometry: layout.geometry,
             table: AccessTable::new(records as u32),
             table_bytes: records * RECORD_BYTES,
-            pool: values.switch("scan").then(scan),
+            pool: begin.map(scan),
             pool_bytes: 8 * u64::from(layout.logical_blocks()),
             interval: values.integer("lambda"),
             written: 0,

@@ -17,10 +17,22 @@ use crate::wear::policy::BlockFacts;
 const FOUND: u32 = 0;
 const REST: u32 = 1;
 
+/// Where a scan begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// Where the last one ended; behind the end of the pool, at its head.
+    Onward,
+    /// At the head of the pool.
+    Head,
+}
+
 /// The valid block pool and its scans.
 #[derive(Clone, Debug)]
 pub struct Scan {
     pool: Chains,
+    begin: Begin,
+    /// What the next scan begins with; none for the head of the pool.
+    hand: Option<u32>,
     /// Logical blocks in the pool.
     len: u32,
     /// δ: the share of the pool that a scan looks at.
@@ -34,8 +46,9 @@ pub struct Scan {
 
 impl Scan {
     /// An empty pool, for so many logical blocks.
-    pub fn new(logical_blocks: u32, share: f64, most_rounds: u64) -> Self {
-        Self { pool: Chains::new(logical_blocks as usize, 2), len: 0, share, most_rounds, pt: None, rounds: 0 }
+    pub fn new(logical_blocks: u32, begin: Begin, share: f64, most_rounds: u64) -> Self {
+        let pool = Chains::new(logical_blocks as usize, 2);
+        Self { pool, begin, hand: None, len: 0, share, most_rounds, pt: None, rounds: 0 }
     }
 
     /// A logical block has got a data block.
@@ -47,12 +60,25 @@ impl Scan {
 
     fn remove(&mut self, lbn: Lbn) {
         if self.pool.chain_of(lbn.get()).is_some() {
-            self.pool.remove(lbn.get());
+            self.loosen(lbn.get());
             self.len -= 1;
         }
         if self.pt == Some(lbn) {
             self.pt = None;
         }
+    }
+
+    fn put(&mut self, chain: u32, lbn: Lbn) {
+        self.loosen(lbn.get());
+        self.pool.push_back(chain, lbn.get());
+    }
+
+    /// The hand passes over what leaves its place.
+    fn loosen(&mut self, node: u32) {
+        if self.hand == Some(node) {
+            self.hand = self.pool.after(node);
+        }
+        self.pool.remove(node);
     }
 
     /// One round: the logical block whose data is to be moved, if any.
@@ -78,28 +104,30 @@ impl Scan {
         while let Some(first) = self.pool.front(FOUND).map(Lbn::new) {
             match facts.home_of(first) {
                 None => self.remove(first),
-                Some(_) if !is_cold_and_young(facts, total, first) => {
-                    self.pool.remove(first.get());
-                    self.pool.push_back(REST, first.get());
-                }
+                Some(_) if !is_cold_and_young(facts, total, first) => self.put(REST, first),
                 Some(_) => return Some(first),
             }
         }
         None
     }
 
-    /// Looks at a share of the pool, from its head on.
+    /// Looks at a share of the pool, as far as its end.
     fn scan(&mut self, facts: &dyn BlockFacts, total: u64) {
+        if self.begin == Begin::Head {
+            self.hand = None;
+        }
         let looks = (f64::from(self.len) * self.share).ceil() as usize;
-        let window: Vec<_> = self.pool.iter(REST).take(looks).map(Lbn::new).collect();
-        for lbn in window {
+        let mut next = self.hand.or_else(|| self.pool.front(REST));
+        for _ in 0..looks {
+            let Some(lbn) = next.map(Lbn::new) else { break };
+            next = self.pool.after(lbn.get());
             if facts.home_of(lbn).is_none() {
                 self.remove(lbn);
             } else if is_cold_and_young(facts, total, lbn) {
-                self.pool.remove(lbn.get());
-                self.pool.push_back(FOUND, lbn.get());
+                self.put(FOUND, lbn);
             }
         }
+        self.hand = next;
     }
 
     /// The pool, those that were found first; and what `pt` points at.

@@ -97,7 +97,7 @@ impl BlockFacts for Facts {
 #[test]
 fn figure_4_2_moves_cold_blocks_one_a_round_and_then_the_very_hot_one() {
     let mut facts = Facts { erases: vec![0, 9, 0, 9, 0, 9, 9, 9], in_log: BTreeSet::from([1, 3]) };
-    let mut scan = Scan::new(8, 0.5, 3);
+    let mut scan = Scan::new(8, Begin::Head, 0.5, 3);
     (0..8).for_each(|lbn| scan.arrived(Lbn::new(lbn)));
     let mut round = |facts: &Facts| {
         let moved = scan.round(facts);
@@ -121,7 +121,7 @@ fn figure_4_2_moves_cold_blocks_one_a_round_and_then_the_very_hot_one() {
 #[test]
 fn a_merge_of_what_pt_points_at_and_of_what_was_found_makes_the_scan_begin_anew() {
     let facts = Facts { erases: vec![9, 0, 0, 9], in_log: BTreeSet::from([0, 3]) };
-    let mut scan = Scan::new(4, 1.0, 1);
+    let mut scan = Scan::new(4, Begin::Onward, 1.0, 1);
     (0..4).for_each(|lbn| scan.arrived(Lbn::new(lbn)));
     assert_eq!(scan.round(&facts), Some(Lbn::new(1)));
     for merged in [0, 1, 2] {
@@ -131,6 +131,29 @@ fn a_merge_of_what_pt_points_at_and_of_what_was_found_makes_the_scan_begin_anew(
     let all_old = Facts { erases: vec![9; 4], ..facts };
     assert_eq!((scan.round(&all_old), scan.state().2), (None, Some(3)), "k began anew, too");
     assert_eq!(scan.round(&all_old), Some(Lbn::new(3)));
+}
+
+/// The head of the pool is where data rest longest, so where each scan begins there, old blocks with cold data are all that it sees.
+#[test]
+fn only_a_scan_that_goes_on_comes_past_old_blocks_with_cold_data() {
+    let facts = Facts { erases: vec![9, 9, 9, 9, 0, 9, 9, 9], in_log: BTreeSet::new() };
+    for (begin, moved) in [(Begin::Onward, Some(4)), (Begin::Head, None)] {
+        let mut scan = Scan::new(8, begin, 0.25, 99);
+        (0..8).for_each(|lbn| scan.arrived(Lbn::new(lbn)));
+        let found = (0..20).find_map(|_| scan.round(&facts));
+        assert_eq!(found.map(Lbn::get), moved);
+    }
+}
+
+/// The hand passes over what is merged while it points there.
+#[test]
+fn the_hand_goes_on_with_what_followed_a_merged_block() {
+    let facts = Facts { erases: vec![9, 9, 9, 0], in_log: BTreeSet::new() };
+    let mut scan = Scan::new(4, Begin::Onward, 0.25, 99);
+    (0..4).for_each(|lbn| scan.arrived(Lbn::new(lbn)));
+    assert_eq!([scan.round(&facts), scan.round(&facts)], [None, None]);
+    scan.arrived(Lbn::new(2));
+    assert_eq!(scan.round(&facts), Some(Lbn::new(3)));
 }
 
 #[test]
