@@ -19,8 +19,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const MAPPINGS: [&str; 5] = ["page", "block", "fast", "a-sast", "dftl"];
 
 /// Settings with which policies that wait for much to happen move blocks within the few requests of a case.
-const EAGER: [(&str, &[(&str, &str)]); 1] =
-    [("owl", &[("bat", "4"), ("lambda", "2"), ("delta", "0.3"), ("gamma", "2")])];
+const EAGER: [(&str, &[(&str, &str)]); 2] = [
+    ("lazy", &[("delta", "1"), ("session", "5")]),
+    ("owl", &[("bat", "4"), ("lambda", "2"), ("delta", "0.3"), ("gamma", "2")]),
+];
 
 const SEED: u64 = 20_261;
 

@@ -237,6 +237,7 @@ wear_policies![
     wear::dynamic::Dynamic,
     wear::static_levelling::StaticLevelling,
     wear::bet::Bet,
+    wear::lazy::Lazy,
     wear::owl::Owl,
 ];
 

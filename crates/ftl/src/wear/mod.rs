@@ -3,6 +3,7 @@
 pub mod bet;
 pub mod choice;
 pub mod dynamic;
+pub mod lazy;
 pub mod levelled;
 pub mod none;
 pub mod owl;
