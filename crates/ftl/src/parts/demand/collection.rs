@@ -9,6 +9,9 @@
 //! of theirs invalid. So its room and those invalid pages are a block's worth together. Collecting translation blocks needs no mapping
 //! updates, and what is valid in them fills whatever room there is, on any die, before another block is opened; so one block is
 //! free in the end, and is set aside before the next data block is collected.
+//!
+//! After a power cut there are no other translation blocks, so the block aside cannot answer for the first pages. Hence room for the
+//! whole table is made before its first page is written: until then a collection writes no translation pages, and gains room each time.
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
@@ -77,6 +80,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     fn moved(&mut self, lpn: Lpn, to: Ppn) {
         match self.cache.find(lpn) {
             Some(slot) => self.cache.set(slot, Some(to)),
+            None if self.rebuilding => self.table.write_entry(lpn, Some(to)),
             None => self.updates.push((self.table.page_of(lpn), lpn, to)),
         }
     }
@@ -104,12 +108,18 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 
     fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
         // Moving a data block also writes translation pages, so a policy that keeps choosing full blocks (fifo does) may
-        // spend as much as it gains for ever. After a turn of the whole die it has had its chance, and the best block goes.
+        // spend as much as it gains for ever. So a block without an invalid page is passed over; and after a turn of the whole die
+        // the policy has had its chance, and the best block goes.
         let mut choices = self.space.blocks_per_die();
         while self.space.is_short(&self.blocks, die) {
-            let victim = if choices > 0 { self.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
+            let is_choice = choices > 0;
+            let victim = if is_choice { self.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
             let Some(victim) = victim else { break };
             choices = choices.saturating_sub(1);
+            if is_choice && self.space.valid_in(victim) == self.space.content_pages() {
+                self.space.leave(victim);
+                continue;
+            }
             self.collect_apart(media, die, victim, Cause::Collection)?;
         }
         Ok(())
@@ -233,7 +243,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// A die for a translation page in the middle of a collection, when nothing else may be collected; on none of these channels
     /// if that is possible.
-    fn die_for_translation<D: Device>(&mut self, media: &mut Media<D>, channels: &[u32]) -> Result<u32, FtlError> {
+    pub(super) fn die_for_translation<D: Device>(&mut self, media: &mut Media<D>, channels: &[u32]) -> Result<u32, FtlError> {
         if let Some(die) = self.die_in_use(TRANSLATION) {
             return Ok(die);
         }
@@ -306,6 +316,25 @@ impl<S: DemandScheme> DemandPaged<S> {
         if let (Some(at), Some(other)) = (at, other) {
             self.blocks.put(std::mem::replace(&mut self.aside[at], other));
         }
+    }
+
+    /// Makes room for so many translation pages after a power cut, and for the blocks aside, before any of the table is written.
+    pub(super) fn make_room_for_table<D: Device>(&mut self, media: &mut Media<D>, pages: u32) -> Result<(), FtlError> {
+        let wanted = (pages.div_ceil(self.space.content_pages()) + self.table.copies()) as usize;
+        self.rebuilding = true;
+        let mut made = Ok(());
+        while made.is_ok() && self.blocks_to_lend() < wanted {
+            let Some(victim) = self.space.take_fewest_valid_of_all() else { break };
+            media.note(Note::Collection);
+            made = self.collect_data(media, self.space.die_of(victim), victim, Cause::MappingCollection);
+        }
+        self.rebuilding = false;
+        made.and_then(|()| self.restore_aside(media))
+    }
+
+    /// Free blocks beyond those that the dies' collections need.
+    fn blocks_to_lend(&self) -> usize {
+        (0..self.space.dies()).map(|die| self.blocks.free_on(die).saturating_sub(1)).sum()
     }
 
     /// Puts blocks aside again, collecting translation blocks if no die can lend one.

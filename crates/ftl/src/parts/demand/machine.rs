@@ -78,6 +78,8 @@ pub struct DemandPaged<S: DemandScheme> {
     pub(super) copy_choice: CopyChoice,
     delays: AccessDelays,
     gc_idle: usize,
+    /// Whether nothing of the table lies on flash yet, after a power cut: then moved pages change it in RAM alone.
+    pub(super) rebuilding: bool,
     /// Whether nobody waits for a write's lookup, nor for making room in the cache.
     background: bool,
     footprint: Footprint,
@@ -119,6 +121,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             copy_choice: S::copy_choice(values),
             delays: S::delays(values),
             gc_idle: S::gc_idle(values),
+            rebuilding: false,
             background: values.word(WRITE_MISSES.name) == "background",
             footprint: cached.with("global translation directory", table.directory_bytes(), 0).with(
                 "translation pages",

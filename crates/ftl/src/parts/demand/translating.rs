@@ -109,10 +109,14 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Writes every translation page that maps something, for a table whose content is known but of which no page is left.
     pub(super) fn rewrite_table<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        self.restore_aside(media)?;
+        self.blocks.spares().admit()?;
+        let needed = |scheme: &Self, page: u32| !scheme.table.is_written(page) && scheme.table.maps_something(page);
+        let pages = (0..self.table.pages_of_table()).filter(|&page| needed(self, page)).count() as u32;
+        self.make_room_for_table(media, pages * self.table.copies())?;
         media.together(0..self.table.pages_of_table(), |media, page| {
-            if !self.table.is_written(page) && self.table.maps_something(page) {
-                self.write_translation(media, page, &[], Self::next_translation_die)?;
+            if needed(self, page) {
+                self.blocks.spares().admit()?;
+                self.write_translation(media, page, &[], Self::die_for_translation)?;
             }
             Ok(())
         })

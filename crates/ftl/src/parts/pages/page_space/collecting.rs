@@ -32,6 +32,11 @@ impl PageSpace {
         self.take_fewest(|space, pbn| space.die_of(pbn) == die)
     }
 
+    /// Takes the closed block with the fewest valid pages of all, as [`take_fewest_valid`](Self::take_fewest_valid) does.
+    pub fn take_fewest_valid_of_all(&mut self) -> Option<Pbn> {
+        self.take_fewest(|_, _| true)
+    }
+
     fn take_fewest(&mut self, among: impl Fn(&Self, Pbn) -> bool) -> Option<Pbn> {
         let block = (0..self.geometry.blocks())
             .map(Pbn::new)

@@ -79,6 +79,11 @@ impl PageSpace {
         self.ledger.valid_pages(pbn)
     }
 
+    /// Pages of a block that take content.
+    pub fn content_pages(&self) -> u32 {
+        self.summaries.content_pages()
+    }
+
     /// Pages with which a filled block ends.
     pub fn summary_pages(&self) -> u32 {
         self.summaries.pages()
