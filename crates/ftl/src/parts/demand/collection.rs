@@ -243,7 +243,11 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// A die for a translation page in the middle of a collection, when nothing else may be collected; on none of these channels
     /// if that is possible.
-    pub(super) fn die_for_translation<D: Device>(&mut self, media: &mut Media<D>, channels: &[u32]) -> Result<u32, FtlError> {
+    pub(super) fn die_for_translation<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        channels: &[u32],
+    ) -> Result<u32, FtlError> {
         if let Some(die) = self.die_in_use(TRANSLATION) {
             return Ok(die);
         }

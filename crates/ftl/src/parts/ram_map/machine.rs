@@ -169,6 +169,25 @@ impl<S: RamMapScheme> RamMapped<S> {
         }
     }
 
+    /// The first die from this one on, in turn, that can open a block for a stream, perhaps after collecting there.
+    #[inline(never)]
+    fn make_place<D: Device>(&mut self, media: &mut Media<D>, mut die: u32, stream: Stream) -> Result<u32, FtlError> {
+        for turn in 0..self.space.dies() {
+            if turn > 0 {
+                die = self.space.take_turn(stream);
+            }
+            while self.is_starved(die, stream)
+                && let Some(victim) = self.space.take_victim(&self.blocks, die)
+            {
+                self.collect_apart(media, die, victim, Cause::Collection)?;
+            }
+            if !self.is_starved(die, stream) {
+                return Ok(die);
+            }
+        }
+        Err(self.blocks.out_of_space("a host write"))
+    }
+
     /// Whether a die has neither an open block with room (collecting into a shared stream may leave one) nor a free block
     /// to open.
     #[inline]
@@ -231,18 +250,8 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
     #[inline]
     fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
         self.tidy(media)?;
-        for _ in 0..self.space.dies() {
-            let die = self.space.take_turn(stream);
-            while self.is_starved(die, stream)
-                && let Some(victim) = self.space.take_victim(&self.blocks, die)
-            {
-                self.collect_apart(media, die, victim, Cause::Collection)?;
-            }
-            if !self.is_starved(die, stream) {
-                return Ok(die);
-            }
-        }
-        Err(self.blocks.out_of_space("a host write"))
+        let die = self.space.take_turn(stream);
+        if self.space.has_room(die, stream) { Ok(die) } else { self.make_place(media, die, stream) }
     }
 
     fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError> {

@@ -121,12 +121,23 @@ impl PageSpace {
         Err(blocks.out_of_space("a page that has to be moved"))
     }
 
+    /// A page could not be programmed: if it failed, its block takes no more pages and waits to be emptied; anything else is an error.
     #[cold]
-    pub(super) fn give_up(&mut self, blocks: &mut Blocks, ppn: Ppn, stream: Stream) {
+    pub(super) fn not_programmed(
+        &mut self,
+        blocks: &mut Blocks,
+        ppn: Ppn,
+        stream: Stream,
+        error: FtlError,
+    ) -> Result<(), FtlError> {
+        if !error.is_program_failure() {
+            return Err(error);
+        }
         let pbn = self.ledger.invalidate(ppn);
         let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
         self.failing.push((pbn, std::mem::take(open)));
         blocks.has_failed(pbn);
+        Ok(())
     }
 
     /// Whether blocks wait to be emptied because a page of theirs failed.

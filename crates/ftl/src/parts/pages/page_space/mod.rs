@@ -207,8 +207,7 @@ impl PageSpace {
     #[inline]
     fn place_on(&mut self, blocks: &mut Blocks, die: u32, stream: Stream, said: Hint) -> Option<(Ppn, bool)> {
         if !self.has_room(die, stream) {
-            let pbn = blocks.take_on(die, Ask::for_(self.streams[stream]).hinted(said))?;
-            self.open_block(pbn, stream);
+            self.open_free(blocks, die, stream, said)?;
         }
         let open = &mut self.open[stream * self.order.len() + die as usize];
         let ppn = Ppn::new(open.next);
@@ -216,6 +215,14 @@ impl PageSpace {
         let filled = open.next == open.end;
         self.ledger.validate(ppn, self.geometry.block_of(ppn));
         Some((ppn, filled))
+    }
+
+    /// Opens a free block of a die for a stream, of whose first page the host says this.
+    #[inline(never)]
+    fn open_free(&mut self, blocks: &mut Blocks, die: u32, stream: Stream, said: Hint) -> Option<()> {
+        let pbn = blocks.take_on(die, Ask::for_(self.streams[stream]).hinted(said))?;
+        self.open_block(pbn, stream);
+        Some(())
     }
 
     /// Closes a block whose last page has been programmed.
@@ -278,11 +285,7 @@ impl PageSpace {
                 }
                 Ok(Some(to))
             }
-            Err(error) if error.is_program_failure() => {
-                self.give_up(blocks, to, stream);
-                Ok(None)
-            }
-            Err(error) => Err(error),
+            Err(error) => self.not_programmed(blocks, to, stream, error).map(|()| None),
         }
     }
 }
