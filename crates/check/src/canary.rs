@@ -8,6 +8,8 @@
 //! copied into it and erased. The planted bugs are the kinds that real schemes have had; most of them do nothing wrong until
 //! blocks are collected, which is where such bugs live.
 //!
+//! In front of any stack there may be a buffer of the same kind, `canary-buffer` (`canary/front.rs`).
+//!
 //! With `buffer=3`, or a bug of a write buffer, so many pages wait in RAM before they are written (`canary/buffer.rs`).
 //!
 //! A trimmed page keeps its data until a flush writes its translation page, which has two map entries; recovery begins with
@@ -31,11 +33,14 @@ use crate::Stamp;
 mod buffer;
 mod bug;
 mod evacuation;
+mod front;
 mod idle;
 mod recovery;
 mod translation;
 
 pub use bug::Bug;
+pub(crate) use front::taken_off;
+pub use front::{BUFFER, BufferBug};
 
 /// The scheme's name in replay lines.
 pub const NAME: &str = "canary";

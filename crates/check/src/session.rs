@@ -17,23 +17,29 @@ use crate::oracle::Stamp;
 use crate::outcome::Outcome;
 use crate::recorder::{CutDevice, Recorder, Tape};
 
-/// Builds a stack for an erased device: `canary`, or one of the registry's.
+/// Builds a stack for an erased device: `canary`, or one of the registry's, perhaps behind `canary-buffer`.
 pub fn create<D: Device<Data = Stamp> + 'static>(
     stack: &Stack,
     layout: &Layout,
 ) -> Result<Box<dyn Ftl<D>>, ConfigError> {
+    if let Some((rest, front)) = canary::taken_off(stack)? {
+        return Ok(front.before(create(&rest, layout)?, layout));
+    }
     match canary::settings_in(stack)? {
         Some(settings) => canary::create(settings, layout),
         None => registry::create(stack, layout),
     }
 }
 
-/// Brings a stack back on a device that it has used: `canary`, or one of the registry's.
+/// Brings a stack back on a device that it has used: `canary`, or one of the registry's, perhaps behind `canary-buffer`.
 pub fn recover<D: Device<Data = Stamp> + 'static>(
     stack: &Stack,
     layout: &Layout,
     media: &mut Media<D>,
 ) -> Result<Box<dyn Ftl<D>>, RecoverError> {
+    if let Some((rest, front)) = canary::taken_off(stack)? {
+        return Ok(front.before(recover(&rest, layout, media)?, layout));
+    }
     match canary::settings_in(stack)? {
         Some(settings) => canary::recover(settings, layout, media),
         None => registry::recover(stack, layout, media),

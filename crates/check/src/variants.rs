@@ -24,9 +24,9 @@ impl Subject {
         Self { stack: Stack::of(entry.name), parameters: entry.parameters.iter().map(|each| (0, each)).collect() }
     }
 
-    /// A stack whose settings are kept: all other parameters of all its parts are varied. The canary has none.
+    /// A stack whose settings are kept: all other parameters of all its parts are varied. The canary and its buffer have none.
     pub fn keeping(stack: Stack) -> Result<Self, ConfigError> {
-        if canary::settings_in(&stack)?.is_some() {
+        if canary::taken_off(&stack)?.is_some() || canary::settings_in(&stack)?.is_some() {
             return Ok(Self { stack, parameters: Vec::new() });
         }
         let resolved = registry::resolve(&stack)?;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: no clock, thread, file, socket, global or unseeded randomness; a mapping never imports another mapping.
 
+pub mod buffer;
 mod cause;
 mod error;
 mod hint;

@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::buffer::policy::BufferKind;
+use crate::buffer::write_back::WriteBack;
 use crate::mapping::a_sast::AdaptiveSast;
 use crate::mapping::bast::Bast;
 use crate::mapping::bdb::Bdb;
@@ -157,7 +159,8 @@ macro_rules! schemes {
             let layout = &resolved.with_wear(layout);
             let Chosen { entry, values, .. } = resolved.mapping();
             $(if entry.name == <$scheme as Scheme>::ENTRY.name {
-                return Ok(levelled(Box::new(<$scheme>::format(layout, values)?), layout));
+                let mapping = levelled(Box::new(<$scheme>::format(layout, values)?), layout);
+                return Ok(resolved.buffered(mapping, layout));
             })+
             unreachable!("entry() found {} in the same list", entry.name)
         }
@@ -173,7 +176,8 @@ macro_rules! schemes {
             let Chosen { entry, values, .. } = resolved.mapping();
             $(if entry.name == <$scheme as Scheme>::ENTRY.name {
                 return media.because(Cause::Recovery, |media| {
-                    Ok(levelled(Box::new(<$scheme>::recover(layout, values, media)?), layout))
+                    let mapping = levelled(Box::new(<$scheme>::recover(layout, values, media)?), layout);
+                    Ok(resolved.buffered(mapping, layout))
                 });
             })+
             unreachable!("entry() found {} in the same list", entry.name)
@@ -214,6 +218,42 @@ macro_rules! wear_policies {
     };
 }
 
+macro_rules! buffers {
+    ($($buffer:ty),* $(,)?) => {
+        /// All buffers, in the order in which tables show them.
+        pub const BUFFERS: &[Entry] = &[$(BufferKind::of::<$buffer>().entry),*];
+
+        const BUFFER_KINDS: &[BufferKind] = &[$(BufferKind::of::<$buffer>()),*];
+    };
+}
+
+/// The buffer of this entry.
+fn buffer_kind(entry: &Entry) -> Option<&'static BufferKind> {
+    BUFFER_KINDS.iter().find(|kind| kind.entry.name == entry.name)
+}
+
+impl Resolved {
+    /// A mapping behind the buffer that the stack names, if it names one.
+    fn buffered<D: Device + 'static>(&self, mapping: Box<dyn Ftl<D>>, layout: &Layout) -> Box<dyn Ftl<D>> {
+        let chosen = self.part(PartKind::Buffer).and_then(|part| Some((buffer_kind(part.entry)?, &part.values)));
+        match chosen {
+            Some((kind, values)) => {
+                Box::new(WriteBack::new(mapping, (kind.build)(layout, values), layout.geometry.page_size_bytes()))
+            }
+            None => mapping,
+        }
+    }
+}
+
+/// Whether a part can work over a mapping.
+fn suits(kind: PartKind, part: &Entry, mapping: &Entry) -> Result<(), String> {
+    match kind {
+        PartKind::Mapping => Ok(()),
+        PartKind::WearPolicy => wear_suits(part, mapping),
+        PartKind::Buffer => buffer_kind(part).map_or(Ok(()), |kind| (kind.suits)(mapping)),
+    }
+}
+
 schemes![
     RamMapped<Page>,
     Block,
@@ -241,8 +281,7 @@ wear_policies![
     wear::owl::Owl,
 ];
 
-/// All buffers.
-pub const BUFFERS: &[Entry] = &[];
+buffers![];
 
 /// The entry of a mapping; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {
@@ -268,7 +307,7 @@ pub fn resolve(stack: &Stack) -> Result<Resolved, ConfigError> {
             )));
         }
         let mapping = parts[0].entry;
-        wear_suits(entry, mapping).map_err(|why| {
+        suits(kind, entry, mapping).map_err(|why| {
             ConfigError(format!("{}: {} cannot work over {}: {why}", stack.names(), entry.name, mapping.name))
         })?;
         parts.push(chosen(kind, entry, part)?);

@@ -1,0 +1,169 @@
+//! The canary buffer: a write buffer, first in, first out, in front of any stack, which can be told to break a promise.
+//!
+//! It tests the suite on buffers, and the room that they have (`ftl::buffer`) on every mapping. Like the canary it is not in the registry:
+//! `page+canary-buffer:pages=3` is a stack of the suite alone.
+
+use std::collections::VecDeque;
+
+use flash::{Lpn, Pbn};
+use ftl::buffer::policy::{BufferPolicy, no_buffer_of_its_own};
+use ftl::buffer::write_back::WriteBack;
+use ftl::{
+    BrokenInvariant, Buffered, ConfigError, Device, Evacuated, Footprint, Ftl, FtlError, Layout, Media, Nanos, Part,
+    Request, Settings, Spares, Stack, registry,
+};
+
+/// The buffer's name in stacks.
+pub const BUFFER: &str = "canary-buffer";
+
+/// A bug to plant in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferBug {
+    /// None: the healthy buffer.
+    None,
+    /// None, but the policy names pages that do not wait, pages twice, or no page at all: that must do no harm.
+    WildPolicy,
+    /// A flush leaves all that wait in RAM.
+    Unflushed,
+    /// A trim is forgotten while anything waits.
+    SparedTrim,
+    /// Pages wait in RAM, and nobody is told.
+    Undeclared,
+}
+
+impl BufferBug {
+    /// All, with their names.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::None, "none"),
+        (Self::WildPolicy, "wild-policy"),
+        (Self::Unflushed, "unflushed"),
+        (Self::SparedTrim, "spared-trim"),
+        (Self::Undeclared, "undeclared"),
+    ];
+}
+
+/// What stands behind the canary buffer, and the buffer; none for a stack without it.
+pub(crate) fn taken_off(stack: &Stack) -> Result<Option<(Stack, Front)>, ConfigError> {
+    let Some(Part { settings, .. }) = stack.others.last().filter(|part| part.name == BUFFER) else { return Ok(None) };
+    let others = stack.others[..stack.others.len() - 1].to_vec();
+    let rest = Stack { mapping: stack.mapping.clone(), others };
+    if let Ok(mapping) = registry::entry(&rest.mapping.name) {
+        no_buffer_of_its_own(mapping)
+            .map_err(|why| ConfigError(format!("{stack}: {BUFFER} cannot work over {}: {why}", mapping.name)))?;
+    }
+    Ok(Some((rest, Front::chosen(settings)?)))
+}
+
+/// The canary buffer as it was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Front {
+    pages: u32,
+    bug: BufferBug,
+}
+
+impl Front {
+    fn chosen(settings: &Settings) -> Result<Self, ConfigError> {
+        if let Some(key) = settings.keys().find(|key| *key != "pages" && *key != "bug") {
+            return Err(ConfigError(format!("{BUFFER}.{key}: it has no parameter {key}; it has pages and bug")));
+        }
+        let pages = settings.get("pages").map_or(Ok(3), |text| text.parse());
+        let pages = pages.ok().filter(|&pages| pages > 0).ok_or_else(|| {
+            ConfigError(format!("{BUFFER}.pages = {}: must be a number of pages, for example 3", settings["pages"]))
+        })?;
+        let name = settings.get("bug").map_or("none", String::as_str);
+        let bug = BufferBug::ALL.into_iter().find(|(_, known)| *known == name).map(|(bug, _)| bug);
+        let known = || BufferBug::ALL.map(|(_, name)| name).join(", ");
+        let bug = bug.ok_or_else(|| ConfigError(format!("{BUFFER}.bug = {name}: must be one of {}", known())))?;
+        Ok(Self { pages, bug })
+    }
+
+    /// Puts it in front of what was built or recovered.
+    pub(crate) fn before<D: Device + 'static>(self, mapping: Box<dyn Ftl<D>>, layout: &Layout) -> Box<dyn Ftl<D>> {
+        let fifo = Fifo { pages: self.pages, waiting: VecDeque::new(), is_wild: self.bug == BufferBug::WildPolicy };
+        let healthy = WriteBack::new(mapping, Box::new(fifo), layout.geometry.page_size_bytes());
+        match self.bug {
+            BufferBug::None | BufferBug::WildPolicy => Box::new(healthy),
+            bug => Box::new(Broken { buffer: healthy, bug }),
+        }
+    }
+}
+
+/// The page that has waited longest leaves, alone.
+#[derive(Debug)]
+struct Fifo {
+    pages: u32,
+    waiting: VecDeque<Lpn>,
+    is_wild: bool,
+}
+
+impl BufferPolicy for Fifo {
+    fn capacity_pages(&self) -> u32 {
+        self.pages
+    }
+
+    fn came(&mut self, lpn: Lpn, _request: &Request) {
+        self.waiting.push_back(lpn);
+    }
+
+    fn left(&mut self, lpn: Lpn) {
+        self.waiting.retain(|&waiting| waiting != lpn);
+    }
+
+    fn leaving(&mut self) -> Vec<Lpn> {
+        let Some(&oldest) = self.waiting.front() else { return Vec::new() };
+        match oldest.get() % 3 {
+            0 if self.is_wild => Vec::new(),
+            1 if self.is_wild => vec![oldest, Lpn::new(u32::MAX - 1), oldest],
+            _ => vec![oldest],
+        }
+    }
+}
+
+/// A buffer with a bug.
+struct Broken<D: Device> {
+    buffer: WriteBack<D>,
+    bug: BufferBug,
+}
+
+impl<D: Device> Ftl<D> for Broken<D> {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        self.buffer.read(media, request, out)
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.buffer.write(media, request, data)
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        let spared = self.bug == BufferBug::SparedTrim && self.buffer.buffered().pages > 0;
+        if spared { Ok(()) } else { self.buffer.trim(media, request) }
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if self.bug == BufferBug::Unflushed { Ok(()) } else { self.buffer.flush(media) }
+    }
+
+    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+        self.buffer.idle(media, budget)
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.buffer.evacuate(media, pbn)
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.buffer.check(media)
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.buffer.footprint()
+    }
+
+    fn spares(&self) -> Spares {
+        self.buffer.spares()
+    }
+
+    fn buffered(&self) -> Buffered {
+        if self.bug == BufferBug::Undeclared { Buffered::default() } else { self.buffer.buffered() }
+    }
+}

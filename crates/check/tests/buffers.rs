@@ -1,0 +1,97 @@
+//! Write buffers in front of mappings of every family, with wear policies between them and without: the canary buffer, which holds pages
+//! until there is no room, keeps every promise, and each bug that is planted in it is caught.
+
+use check::campaign::Campaign;
+use check::canary::{BUFFER, BufferBug};
+use check::failing_flash::{self, Rates};
+use check::variants::Subject;
+use check::{Case, Effort, Failure, Ordeal, Pattern, Promise, create, endure, explore, power_cuts, run_case};
+use ftl::{Stack, registry};
+
+const SEED: u64 = 20_263;
+
+const BEHIND: [&str; 8] =
+    ["page", "block", "fast", "a-sast", "superblock", "dftl", "page+static:threshold=2", "fast+dynamic"];
+
+/// A stack behind a buffer of so many pages.
+fn buffered(behind: &str, settings: &str) -> Stack {
+    format!("{behind}+{BUFFER}:{settings}").parse().expect("a spelling")
+}
+
+fn stacks() -> impl Iterator<Item = Stack> {
+    BEHIND.into_iter().zip([1, 3, 5, 2].into_iter().cycle()).map(|(behind, n)| buffered(behind, &format!("pages={n}")))
+}
+
+fn cases(stack: &Stack, one_in: usize) -> Vec<Case> {
+    let subject = Subject::keeping(stack.clone()).expect("parts that go together");
+    Campaign::of(subject, SEED).defaults().cases.into_iter().step_by(one_in).collect()
+}
+
+#[test]
+fn a_buffer_keeps_every_promise_in_front_of_every_family() {
+    for stack in stacks().chain([buffered("fast", "bug=wild-policy:pages=2")]) {
+        let cases = cases(&stack, 23);
+        assert!(cases.len() > 10, "{stack}: {} cases", cases.len());
+        for case in &cases {
+            run_case(case).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+#[test]
+fn a_power_cut_forgets_what_was_not_flushed_and_nothing_else() {
+    let seldom = Effort { first: 3, during_recovery: 200, after_recovery: 400 };
+    for stack in stacks() {
+        for (case, _) in power_cuts::cases(&stack, SEED).into_iter().step_by(7) {
+            let case = Case { requests: 60, ..case };
+            explore(&case, seldom).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+#[test]
+fn a_buffer_survives_failing_flash() {
+    for stack in stacks() {
+        let rates = Rates { program: 100, erase: 40, cut: 300, ..Rates::default() };
+        for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed], 200, SEED)) {
+            let ordeal = Ordeal { plan: rates.plan(i), ..Ordeal::default() };
+            endure(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+/// The first failure of a stack, of cases that are run once, or whose power is cut.
+fn failure(stack: &Stack, with_cuts: bool) -> Option<Failure> {
+    if !with_cuts {
+        return cases(stack, 11).iter().find_map(|case| run_case(case).err());
+    }
+    let seldom = Effort { first: 2, during_recovery: 200, after_recovery: 400 };
+    power_cuts::cases(stack, SEED).iter().find_map(|(case, _)| explore(case, seldom).err())
+}
+
+#[test]
+fn each_bug_of_a_buffer_is_caught_under_its_name_and_its_line_reproduces_it() {
+    for (bug, name) in BufferBug::ALL {
+        let (promise, with_cuts) = match bug {
+            BufferBug::None | BufferBug::WildPolicy => continue,
+            BufferBug::SparedTrim => (Promise::ReadsReturnLastWrite, false),
+            BufferBug::Undeclared => (Promise::CountsAddUp, false),
+            BufferBug::Unflushed => (Promise::SurvivesPowerCuts, true),
+        };
+        let stack = buffered("fast", &format!("bug={name}"));
+        let failure = failure(&stack, with_cuts).unwrap_or_else(|| panic!("{name}: nobody noticed"));
+        assert_eq!(failure.promise(), Some(promise), "{name}: {failure}");
+        let again: Case = failure.to_string().parse().expect("a failure ends with a replay line");
+        assert_eq!(run_case(&again).map_err(|again| again.promise()), Err(failure.promise()), "{name}");
+    }
+}
+
+#[test]
+fn a_mapping_with_a_buffer_of_its_own_is_refused_with_the_reason() {
+    let case = check::DeviceSpec::new(1, 1, 1, 32, 4);
+    let chip = case.chip(u32::MAX).expect("a device");
+    let layout = ftl::Layout::of(&chip, 32, 1);
+    let refused = create::<check::CheckedDevice>(&buffered("bdb", "pages=3"), &layout).err().expect("refused");
+    assert!(refused.to_string().contains("has a write buffer of its own (sequential_buffer)"), "{refused}");
+    assert!(registry::resolve(&buffered("page", "pages=3")).is_err(), "the canary buffer is nobody's to choose");
+}
