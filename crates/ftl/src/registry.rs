@@ -278,6 +278,8 @@ wear_policies![
     wear::static_levelling::StaticLevelling,
     wear::bet::Bet,
     wear::lazy::Lazy,
+    wear::dual_pool::DualPool,
+    wear::rejuvenator::Rejuvenator,
     wear::owl::Owl,
 ];
 

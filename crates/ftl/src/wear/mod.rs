@@ -2,10 +2,13 @@
 
 pub mod bet;
 pub mod choice;
+pub mod dual_pool;
 pub mod dynamic;
 pub mod lazy;
 pub mod levelled;
 pub mod none;
 pub mod owl;
+pub mod pace;
 pub mod policy;
+pub mod rejuvenator;
 pub mod static_levelling;
