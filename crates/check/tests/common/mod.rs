@@ -1,19 +1,35 @@
 //! What the suite's tests share.
 
+use std::collections::BTreeMap;
+
 use check::variants::Subject;
 use ftl::Stack;
 
-/// Every mapping alone and every other part in representative stacks, or those that `FTLKIT_SCHEME` names: by the names of all parts
-/// (`page`, `fast+dynamic`), or by one further part (`dynamic`). A name that matches none is an error, lest nothing be tried and all
-/// seem well.
+/// Every mapping alone, and every other part over one mapping, of all those over which it is tried at length elsewhere (`wear.rs`); with
+/// `FTLKIT_LONG` over each of them. Or those that `FTLKIT_SCHEME` names: by the names of all parts (`page`, `fast+dynamic`), or by one further
+/// part (`dynamic`). A name that matches none is an error, lest nothing be tried and all seem well.
 pub(crate) fn subjects() -> Vec<Subject> {
     let all = Subject::all();
     let known: Vec<_> = all.iter().map(|subject| subject.stack.names()).collect();
-    let Ok(only) = std::env::var("FTLKIT_SCHEME") else { return all };
+    let Ok(only) = std::env::var("FTLKIT_SCHEME") else {
+        return if std::env::var_os("FTLKIT_LONG").is_some() { all } else { over_one_mapping(all) };
+    };
     let is_meant =
         |subject: &Subject| subject.stack.names() == only || subject.stack.others.iter().any(|part| part.name == only);
     let chosen: Vec<_> = all.into_iter().filter(is_meant).collect();
     assert!(!chosen.is_empty(), "FTLKIT_SCHEME={only}: must be one of {}, or one part", known.join(", "));
+    chosen
+}
+
+/// Each mapping alone; each further part over one mapping, the next one in turn.
+fn over_one_mapping(all: Vec<Subject>) -> Vec<Subject> {
+    let (mut chosen, further): (Vec<_>, Vec<_>) = all.into_iter().partition(|subject| subject.stack.is_bare());
+    let mut of_parts: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
+    for subject in further {
+        of_parts.entry(subject.stack.others[0].name.clone()).or_default().push(subject);
+    }
+    let in_turn = |(turn, mut subjects): (usize, Vec<Subject>)| subjects.swap_remove(turn % subjects.len());
+    chosen.extend(of_parts.into_values().enumerate().map(in_turn));
     chosen
 }
 
