@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Lines of before there were stacks say `scheme=page set.victim=fifo`, which means the same. Power cuts follow as `cut=12:torn` and faults of the
-//! flash as `faults=12:program-fails` (`mishaps.rs`); then `readback` and `check` have no meaning. Four more keys may be left out: `prefill` (what the device holds
+//! flash as `faults=12:program-fails`, idle time after each request as `idle=random` (`mishaps.rs`); then `readback` and `check` have no meaning. Four more keys may be left out: `prefill` (what the device holds
 //! when the requests begin), `hints` (what the host says of its data: `none` or `random`), `readback` and `check` (after how many requests content is read back and invariants are
 //! checked). Reading back after each request finds a loss at once, but it also keeps the scheme's caches warm; a scheme
 //! must pass with it and without.
@@ -226,8 +226,8 @@ impl Fields {
     }
 
     fn mishaps(&mut self) -> Result<Mishaps, String> {
-        let [cuts, faults] = ["cut", "faults"].map(|key| self.0.remove(key));
-        Mishaps::parse(cuts.as_deref(), faults.as_deref())
+        let [cuts, faults, idle] = ["cut", "faults", "idle"].map(|key| self.0.remove(key));
+        Mishaps::parse(cuts.as_deref(), faults.as_deref(), idle.as_deref())
     }
 
     fn finish(&self) -> Result<(), String> {
@@ -255,6 +255,8 @@ mod tests {
             "check::replay stack=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 cut=none",
             "check::replay stack=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
              faults=none",
+            "check::replay stack=fast geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9 readback=1 check=1 \
+             idle=random",
         ] {
             let case: Case = line.parse().expect(line);
             assert_eq!(case.to_string(), line);
@@ -286,6 +288,8 @@ mod tests {
             ("seed=7", "seed=7 cut=5", "for example cut=12:torn"),
             ("seed=7", "seed=7 faults=5", "for example faults=12:program-fails"),
             ("seed=7", "seed=7 faults=5:read-fails cut=5:torn", "give cuts as faults"),
+            ("seed=7", "seed=7 idle=long", "idle=long: must be random"),
+            ("seed=7", "seed=7 idle=random cut=none", "idle= is for flash that never fails"),
             ("seed=7", "seed=7 prefill=half", "must be empty or full"),
             ("seed=7", "seed=7 hints=hot", "must be none or random"),
             ("pages=20", "pages=0", "at least 1"),

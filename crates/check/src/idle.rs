@@ -16,8 +16,10 @@ use crate::case::Case;
 use crate::dice::{Dice, derive};
 use crate::driver::{Driver, Hints};
 use crate::failure::{Failure, Fault, Place};
+use crate::mishaps::Mishaps;
 use crate::operation::Extent;
 use crate::oracle::Oracle;
+use crate::outcome::Outcome;
 use crate::session::create;
 
 /// What reads, programs and erases take, in nanoseconds.
@@ -61,13 +63,25 @@ pub struct Idled {
     pub operations: u64,
 }
 
-/// Runs a case with idle time after each of its requests.
+/// Runs a case with idle time after each of its requests; `Err` says so in its replay line.
 pub fn offer_idle_time(case: &Case) -> Result<Idled, Failure> {
+    run(case).map(|(idled, _)| idled)
+}
+
+/// Runs a case whose line asks for idle time.
+pub(crate) fn replay(case: &Case) -> Result<Outcome, Failure> {
+    run(case).map(|(_, outcome)| outcome)
+}
+
+fn run(case: &Case) -> Result<(Idled, Outcome), Failure> {
     case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
     let place = Cell::new(Place::Format);
     let run = AssertUnwindSafe(|| Trial::new(case, &place)?.all());
     let result = catch_unwind(run).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
-    result.map_err(|fault| Failure::new(case, place.get(), fault))
+    result.map_err(|fault| {
+        let case = Case { mishaps: Mishaps::IdleTime, ..case.clone() };
+        Failure::new(&case, place.get(), fault)
+    })
 }
 
 struct Trial<'a> {
@@ -88,7 +102,7 @@ impl<'a> Trial<'a> {
         Ok(Self { case, place, driver, dice: Dice::named(case.seed, "idle time"), idled: Idled::default() })
     }
 
-    fn all(mut self) -> Result<Idled, Fault> {
+    fn all(mut self) -> Result<(Idled, Outcome), Fault> {
         let case = self.case;
         for operation in case.prefill_operations() {
             self.place.set(Place::Prefill(operation));
@@ -104,7 +118,7 @@ impl<'a> Trial<'a> {
         self.place.set(Place::Aftermath("reading everything"));
         self.driver.compare(Extent::whole(case.logical_pages))?;
         self.driver.check()?;
-        Ok(self.idled)
+        Ok((self.idled, self.driver.outcome()))
     }
 
     /// Offers idle time when the device has nothing to do any more.

@@ -5,6 +5,7 @@
 //! (nothing)                 flash that never fails, every promise watched, twice          suite.rs
 //! cut=12:torn,0:after       power cuts, each counted from the recovery before it          explorer.rs
 //! faults=12:program-fails   faults at operations counted since the format, also cuts      faults
+//! idle=random               idle time after each request, on flash that takes its time    idle.rs
 //! ```
 //!
 //! `cut=none` and `faults=none` are runs of the last two in which nothing had happened yet when a promise broke.
@@ -24,15 +25,25 @@ pub enum Mishaps {
     PowerCuts(Vec<Cut>),
     /// Faults of the flash, among which may be power cuts, counted from the format.
     Faults(Vec<Strike>),
+    /// Idle time of random length after each request.
+    IdleTime,
 }
 
 /// An empty list in a replay line.
 const EMPTY: &str = "none";
 
+/// The lengths of idle time in a replay line.
+const RANDOM: &str = "random";
+
 impl Mishaps {
-    /// Reads the values of `cut=` and `faults=`, of which only one may be given.
-    pub(crate) fn parse(cuts: Option<&str>, faults: Option<&str>) -> Result<Self, String> {
+    /// Reads the values of `cut=`, `faults=` and `idle=`, of which only one may be given.
+    pub(crate) fn parse(cuts: Option<&str>, faults: Option<&str>, idle: Option<&str>) -> Result<Self, String> {
         match (cuts, faults) {
+            (None, None) if idle == Some(RANDOM) => Ok(Self::IdleTime),
+            _ if idle.is_some_and(|idle| idle != RANDOM) => {
+                Err(format!("idle={}: must be {RANDOM}", idle.unwrap_or_default()))
+            }
+            _ if idle.is_some() => Err("idle= is for flash that never fails; leave it out, or cut= and faults=".into()),
             (None, None) => Ok(Self::None),
             (Some(EMPTY), None) => Ok(Self::PowerCuts(Vec::new())),
             (Some(text), None) => cut::parse_list(text).map(Self::PowerCuts),
@@ -63,6 +74,7 @@ impl fmt::Display for Mishaps {
             Self::None => Ok(()),
             Self::PowerCuts(cuts) => write!(f, " cut={}", or_empty(cut::list(cuts))),
             Self::Faults(faults) => write!(f, " faults={}", or_empty(strike::list(faults))),
+            Self::IdleTime => write!(f, " idle={RANDOM}"),
         }
     }
 }

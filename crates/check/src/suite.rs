@@ -18,6 +18,7 @@ use crate::explorer;
 use crate::failure::{Failure, Fault, Place};
 use crate::faults;
 use crate::host::{CheckedFtl, Host};
+use crate::idle;
 use crate::mishaps::Mishaps;
 use crate::operation::{Extent, Operation};
 use crate::outcome::Outcome;
@@ -29,6 +30,7 @@ pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
         Mishaps::None => run_with(case, |layout| create(&case.stack, layout)),
         Mishaps::PowerCuts(cuts) => explorer::replay(case, cuts),
         Mishaps::Faults(faults) => faults::replay(case, faults),
+        Mishaps::IdleTime => idle::replay(case),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Promise 8 of every scheme that there is, with its defaults and, where it has the parameter, with collection in idle time.
 
-use check::{Case, DeviceSpec, Idled, Mishaps, Pattern, Prefill, Promise, Workload, geometries, offer_idle_time};
+use check::{
+    Case, DeviceSpec, Idled, Mishaps, Pattern, Prefill, Promise, Workload, geometries, offer_idle_time, run_case,
+};
 use ftl::{Layout, Stack};
 
 mod common;
@@ -69,6 +71,10 @@ fn a_canary_that_loses_a_page_in_idle_time_or_overruns_is_caught() {
     {
         let cases = cases(&Stack::with("canary", [("bug", bug)]));
         let failures: Vec<_> = cases.iter().filter_map(|case| offer_idle_time(case).err()).collect();
-        assert!(failures.iter().any(|failure| failure.promise() == Some(promise)), "{bug}: {failures:?}");
+        let found = failures.iter().find(|failure| failure.promise() == Some(promise));
+        let found = found.unwrap_or_else(|| panic!("{bug}: {failures:?}"));
+        assert!(found.to_string().ends_with(" idle=random"), "{found}");
+        let again: Case = found.to_string().parse().expect("a failure ends with a replay line");
+        assert_eq!(run_case(&again), Err(found.clone()), "{bug}");
     }
 }

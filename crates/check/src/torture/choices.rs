@@ -32,6 +32,9 @@ const PREFILLS: [Prefill; 2] = [Prefill::Empty, Prefill::Full];
 const READBACK: [u32; 3] = [0, 1, 7];
 const CHECK: [u32; 3] = [4, 8, 32];
 
+/// One in so many trials of conformance offers idle time after each request, on flash that takes its time.
+const IDLE_TIME: u32 = 8;
+
 /// Blocks of a device: the least of a class, and how many more at most.
 const BLOCKS: [(u32, u32); 3] = [(6, 5), (11, 10), (21, 25)];
 /// A power cut is tried at many operations, so the device has to be small.
@@ -273,7 +276,12 @@ pub(super) fn trial(
         hints: sheet.number("hints") == 1,
         readback_every: sheet.of("readback", &READBACK),
         check_every: sheet.of("check", &CHECK),
-        mishaps: Mishaps::None,
+        // The last draw, so that what comes before does not depend on it.
+        mishaps: if kind == Kind::Conformance && dice.below(IDLE_TIME) == 0 {
+            Mishaps::IdleTime
+        } else {
+            Mishaps::None
+        },
     };
     let plan = sheet.plan(&case);
     Some((case, plan))
