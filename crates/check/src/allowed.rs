@@ -159,7 +159,7 @@ impl Books for Allowed {
             }
             Some(Operation::Trim(extent)) => self.each(extent, Account::trim),
             Some(Operation::Flush) => self.pages.iter_mut().for_each(Account::settle),
-            Some(Operation::Read(_) | Operation::Idle | Operation::Evacuate(_)) | None => {}
+            Some(Operation::Read(_) | Operation::Idle | Operation::Evacuate(_) | Operation::Tell(..)) | None => {}
         }
     }
 

@@ -26,7 +26,9 @@ impl Books for Oracle {
                 extent.lpns().for_each(|lpn| self.trim(lpn));
                 Vec::new()
             }
-            Operation::Read(_) | Operation::Flush | Operation::Idle | Operation::Evacuate(_) => Vec::new(),
+            Operation::Read(_) | Operation::Flush | Operation::Idle | Operation::Evacuate(_) | Operation::Tell(..) => {
+                Vec::new()
+            }
         }
     }
 

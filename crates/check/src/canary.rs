@@ -24,8 +24,8 @@ use std::hash::BuildHasher;
 
 use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
 use ftl::{
-    BrokenInvariant, Buffered, Cause, ConfigError, Device, Evacuated, Footprint, Ftl, FtlError, Label, Layout, Media,
-    Nanos, RecoverError, Request, Settings, Stack,
+    BrokenInvariant, Buffered, Cause, ConfigError, Device, Evacuated, FileEvent, Footprint, Ftl, FtlError, Label,
+    Layout, Media, Nanos, RecoverError, Request, Settings, Stack,
 };
 
 use crate::Stamp;
@@ -276,6 +276,16 @@ impl Canary {
         Ok(())
     }
 
+    /// Pages are trimmed; their data stay where they are until a flush.
+    fn forget_until_flush(&mut self, request: &Request) {
+        for (_, lpn) in request.lpns() {
+            self.waiting.retain(|&(waiting, _)| waiting != lpn);
+            if self.map[lpn.index()].is_some() && self.life[lpn.index()] == Life::Live {
+                self.life[lpn.index()] = Life::Pending;
+            }
+        }
+    }
+
     fn forget(&mut self, ppn: Ppn) {
         self.valid[ppn.index()] = false;
         let mut entries = self.map.iter_mut().chain(&mut self.directory);
@@ -323,19 +333,20 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
     }
 
     fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
-        let spared = usize::from(self.bug == Bug::ForgottenTrim && request.pages > 1);
-        for (_, lpn) in request.lpns().take(request.pages as usize - spared) {
-            self.waiting.retain(|&(waiting, _)| waiting != lpn);
-            if self.map[lpn.index()].is_some() && self.life[lpn.index()] == Life::Live {
-                self.life[lpn.index()] = Life::Pending;
-            }
-        }
+        let spared = u32::from(self.bug == Bug::ForgottenTrim && request.pages > 1);
+        self.forget_until_flush(&Request { pages: request.pages - spared, ..*request });
         Ok(())
     }
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         self.write_down(media, usize::from(self.bug == Bug::UnflushedPage))?;
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    }
+
+    fn told(&mut self, event: FileEvent, of: &Request) {
+        if self.bug == Bug::DeletedAsTrimmed && event == FileEvent::Deleted {
+            self.forget_until_flush(of);
+        }
     }
 
     fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {

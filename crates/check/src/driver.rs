@@ -156,6 +156,10 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
             Operation::Idle => self.scheme.idle(media, IDLE_BUDGET),
             Operation::Read(extent) => return self.compare(extent),
             Operation::Evacuate(block) => return self.evacuate(Pbn::new(block)),
+            Operation::Tell(event, extent) => {
+                self.scheme.told(event, &request(extent));
+                Ok(())
+            }
         }
         .map_err(Fault::Stopped)
     }

@@ -84,7 +84,7 @@ impl Host {
                 Expected { reads: written as u64, ..Expected::default() }
             }
             Operation::Trim(extent) => Expected { replaced: extent.pages, ..Expected::default() },
-            Operation::Flush | Operation::Idle | Operation::Evacuate(_) => Expected::default(),
+            Operation::Flush | Operation::Idle | Operation::Evacuate(_) | Operation::Tell(..) => Expected::default(),
         }
     }
 

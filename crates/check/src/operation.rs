@@ -1,10 +1,12 @@
 //! What the host asks for, and its short text form in replay lines: `w3+2` writes two pages from page 3 on, `r` reads,
-//! `t` trims, `f` flushes, `i` offers idle time, `e5` asks for erase block 5 to be emptied.
+//! `t` trims, `f` flushes, `i` offers idle time, `e5` asks for erase block 5 to be emptied; `c`, `n` and `d` tell that the file whose data
+//! lie in the pages was created, has a new name, or was deleted.
 
 use std::fmt;
 use std::str::FromStr;
 
 use flash::Lpn;
+use ftl::FileEvent;
 
 /// Pages of a request: the first logical page and how many (at least 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +32,8 @@ pub enum Operation {
     Idle,
     /// Asks for an erase block of the device to be emptied, as wear levelling does; by its number.
     Evacuate(u32),
+    /// Tells what became of a file whose data lie in these pages.
+    Tell(FileEvent, Extent),
 }
 
 /// The space that operations are on.
@@ -81,7 +85,7 @@ impl Operation {
     /// The pages that it touches.
     pub fn extent(&self) -> Option<Extent> {
         match self {
-            Self::Write(extent) | Self::Read(extent) | Self::Trim(extent) => Some(*extent),
+            Self::Write(extent) | Self::Read(extent) | Self::Trim(extent) | Self::Tell(_, extent) => Some(*extent),
             Self::Flush | Self::Idle | Self::Evacuate(_) => None,
         }
     }
@@ -110,7 +114,17 @@ impl fmt::Display for Operation {
             Self::Flush => f.write_str("f"),
             Self::Idle => f.write_str("i"),
             Self::Evacuate(block) => write!(f, "e{block}"),
+            Self::Tell(event, extent) => write!(f, "{}{extent}", letter(*event)),
         }
+    }
+}
+
+/// What stands for an event in replay lines.
+fn letter(event: FileEvent) -> char {
+    match event {
+        FileEvent::Created => 'c',
+        FileEvent::Renamed => 'n',
+        FileEvent::Deleted => 'd',
     }
 }
 
@@ -129,7 +143,8 @@ impl FromStr for Operation {
     fn from_str(text: &str) -> Result<Self, String> {
         let advice = || {
             format!(
-                "operation {text}: write it as w3+2, r3+2 or t3+2 (first page + pages), f for flush, i for idle time or e5 (erase block)"
+                "operation {text}: write it as w3+2, r3+2 or t3+2 (first page + pages), f for flush, i for idle time, e5 (erase block), \
+                 or c3+2, n3+2 or d3+2 for a file that was created, renamed or deleted"
             )
         };
         let extent = |text: &str| text.parse::<Extent>().map_err(|()| advice());
@@ -140,6 +155,10 @@ impl FromStr for Operation {
             (Some("f"), Some("")) => Ok(Self::Flush),
             (Some("i"), Some("")) => Ok(Self::Idle),
             (Some("e"), Some(block)) => block.parse().map(Self::Evacuate).map_err(|_| advice()),
+            (Some(told), Some(rest)) => {
+                let event = FileEvent::ALL.into_iter().find(|&event| told.starts_with(letter(event)));
+                event.ok_or_else(advice).and_then(|event| Ok(Self::Tell(event, extent(rest)?)))
+            }
             _ => Err(advice()),
         }
     }
@@ -159,11 +178,30 @@ mod tests {
             (Operation::Flush, "f"),
             (Operation::Idle, "i"),
             (Operation::Evacuate(5), "e5"),
+            (Operation::Tell(FileEvent::Created, extent), "c3+2"),
+            (Operation::Tell(FileEvent::Renamed, extent), "n3+2"),
+            (Operation::Tell(FileEvent::Deleted, extent), "d3+2"),
         ] {
             assert_eq!(operation.to_string(), text);
             assert_eq!(text.parse(), Ok(operation));
         }
-        for wrong in ["", "w", "w3", "w3+", "x3+2", "w3+2+1", "f1", "ä", "w-1+2", "w99999999999+1", "e", "e-1"] {
+        for wrong in [
+            "",
+            "w",
+            "w3",
+            "w3+",
+            "x3+2",
+            "w3+2+1",
+            "f1",
+            "ä",
+            "w-1+2",
+            "w99999999999+1",
+            "e",
+            "e-1",
+            "d",
+            "n3",
+            "c3+2+1",
+        ] {
             assert!(wrong.parse::<Operation>().is_err(), "{wrong}");
         }
     }

@@ -8,6 +8,8 @@
 
 use std::fmt;
 
+use ftl::FileEvent;
+
 use crate::dice::Dice;
 use crate::operation::{Extent, Operation, Space};
 
@@ -16,7 +18,7 @@ use crate::operation::{Extent, Operation, Space};
 pub struct Swarm(u16);
 
 /// Features by group. Of each group at least one is on.
-const OPERATIONS: [&str; 6] = ["write", "read", "trim", "flush", "idle", "evacuate"];
+const OPERATIONS: [&str; 7] = ["write", "read", "trim", "flush", "idle", "evacuate", "tell"];
 const SIZES: [&str; 4] = ["page", "block", "long", "whole"];
 const PLACES: [&str; 4] = ["anywhere", "hot", "onward", "aligned"];
 
@@ -116,6 +118,7 @@ impl Host {
             "flush" => Operation::Flush,
             "idle" => Operation::Idle,
             "evacuate" => Operation::Evacuate(self.dice.below(self.space.physical_blocks)),
+            "tell" => Operation::Tell(FileEvent::ALL[self.dice.below(FileEvent::ALL.len() as u32) as usize], extent),
             _ => Operation::Write(extent),
         }
     }
@@ -170,6 +173,7 @@ mod tests {
                     Operation::Flush => "flush",
                     Operation::Idle => "idle",
                     Operation::Evacuate(_) => "evacuate",
+                    Operation::Tell(..) => "tell",
                 };
                 assert!(text.contains(name), "{text}: {operation}");
             }

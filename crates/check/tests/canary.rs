@@ -100,7 +100,7 @@ fn a_buffer_that_is_not_declared_does_not_add_up() {
 }
 
 fn is_seen_here(bug: Bug) -> bool {
-    bug != Bug::None && !bug.needs_a_power_cut() && !bug.needs_idle_time()
+    bug != Bug::None && !bug.needs_a_power_cut() && !bug.needs_idle_time() && !bug.needs_to_be_told()
 }
 
 #[test]
@@ -108,6 +108,16 @@ fn every_planted_bug_is_caught_and_named() {
     for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| is_seen_here(*bug)) {
         is_caught(bug, name);
     }
+}
+
+/// What a host tells of its files changes no content.
+#[test]
+fn a_deletion_that_is_taken_for_a_trim_is_caught() {
+    let line = "check::replay stack=canary:bug=deleted-as-trimmed geometry=1x1x1x12x4x512 pages=20 seed=7 requests=9";
+    let tried = |script: &str| run_case(&format!("{line} workload=script:{script}").parse().expect("a replay line"));
+    assert!(tried("w0+2,c0+2,n0+2,r0+2").is_ok());
+    let failure = tried("w0+2,d1+1,r0+2").expect_err("a planted bug");
+    assert_eq!(failure.promise(), Some(Promise::ReadsReturnLastWrite), "{failure}");
 }
 
 /// The line that a failure prints, pasted back, fails in the same place in the same way.

@@ -12,6 +12,7 @@ use std::cell::Cell;
 use check::variants::Subject;
 use check::{Case, Extent, Mishaps, Operation, Prefill, Workload, create, geometries, run_case};
 use common::subjects;
+use ftl::FileEvent;
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::prop_oneof;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
@@ -38,13 +39,14 @@ impl Sketch {
             2 => Operation::Trim(extent),
             3 => Operation::Flush,
             4 => Operation::Evacuate(scale(self.first, blocks)),
+            5 => Operation::Tell(FileEvent::ALL[usize::from(self.pages) % FileEvent::ALL.len()], extent),
             _ => Operation::Idle,
         }
     }
 }
 
 fn sketch() -> impl Strategy<Value = Sketch> {
-    let kind = prop_oneof![12 => Just(0_u8), 3 => Just(1), 3 => Just(2), 1 => Just(3), 2 => Just(4), 1 => Just(5)];
+    let kind = prop_oneof![12 => Just(0_u8), 3 => Just(1), 3 => Just(2), 1 => Just(3), 2 => Just(4), 1 => Just(5), 1 => Just(6)];
     let pages = prop_oneof![4 => 0_u16..8_000, 1 => any::<u16>()];
     (kind, any::<u16>(), pages).prop_map(|(kind, first, pages)| Sketch { kind, first, pages })
 }

@@ -91,8 +91,9 @@ fn the_same_seed_draws_the_same_trials() {
 #[test]
 fn planted_bugs_are_found_and_set_aside() {
     let is_drawn = |bug: Bug| bug != Bug::None && !bug.needs_a_decayed_page();
-    for (_, name) in Bug::ALL.into_iter().filter(|(bug, _)| is_drawn(*bug)) {
-        let mut torture = Torture::new(Options { seed: 5, ..canary_with(name) }).expect("the canary");
+    for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| is_drawn(*bug)) {
+        let mut torture =
+            Torture::new(Options { seed: 5, swarm: bug.needs_to_be_told(), ..canary_with(name) }).expect("the canary");
         // A bug that only a cut shows waits for the right device; others are found by the first trials.
         run(&mut torture, 4_000);
         let report = &torture.reports()[0];

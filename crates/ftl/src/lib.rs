@@ -5,6 +5,7 @@
 pub mod buffer;
 mod cause;
 mod error;
+mod event;
 mod hint;
 mod label;
 mod listed;
@@ -22,6 +23,7 @@ pub mod wear;
 
 pub use cause::{Cause, CauseFacts, Work};
 pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+pub use event::FileEvent;
 pub use hint::Hint;
 pub use label::{Content, Label};
 pub use media::Media;

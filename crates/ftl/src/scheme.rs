@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use crate::parts::blocks::owner::Blocks;
 use crate::wear::policy::{BlockFacts, WearPolicy};
-use crate::{BrokenInvariant, ConfigError, Device, Entry, FtlError, Hint, Media, Nanos, RecoverError, Values, Wear};
+use crate::{
+    BrokenInvariant, ConfigError, Device, Entry, FileEvent, FtlError, Hint, Media, Nanos, RecoverError, Values, Wear,
+};
 
 /// A host request in pages. Whole, since many schemes classify by size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +87,10 @@ pub trait Ftl<D: Device>: Send {
     /// Tells of a request to come, so that a scheme can ask for the memory that it will touch. Changes nothing. A shell that
     /// looks ahead says so three times for each request, each time when it is nearer.
     fn foresee(&self, _request: &Request, _foresight: Foresight) {}
+
+    /// Tells what became of a file whose data lie in these pages, with what the host says of it from now on. Costs nothing and changes no
+    /// content: a scheme may remember it, for where it places pages later.
+    fn told(&mut self, _event: FileEvent, _of: &Request) {}
 
     /// Offers `budget` of idle time for background work.
     fn idle(&mut self, _media: &mut Media<D>, _budget: Nanos) -> Result<(), FtlError> {

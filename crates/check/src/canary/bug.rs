@@ -43,6 +43,8 @@ pub enum Bug {
     Panic,
     /// A request with a stream hint is taken for one that repeats its first page.
     HintedContent,
+    /// A file that was deleted is taken for one that was trimmed.
+    DeletedAsTrimmed,
     /// Recovery takes the oldest version of each page.
     OldestWins,
     /// Recovery takes a page that cannot be read for a new version of the page before it.
@@ -75,7 +77,7 @@ pub enum Bug {
 
 impl Bug {
     /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 34] = [
+    pub const ALL: [(Self, &'static str); 35] = [
         (Self::None, "none"),
         (Self::StaleRead, "stale-read"),
         (Self::LostWrite, "lost-write"),
@@ -96,6 +98,7 @@ impl Bug {
         (Self::IdleOverruns, "idle-overruns"),
         (Self::Panic, "panic"),
         (Self::HintedContent, "hinted-content"),
+        (Self::DeletedAsTrimmed, "deleted-as-trimmed"),
         (Self::OldestWins, "oldest-wins"),
         (Self::TornTrusted, "torn-trusted"),
         (Self::EraseBeforeCopy, "erase-before-copy"),
@@ -115,6 +118,11 @@ impl Bug {
     /// Whether it does harm only in idle time that is offered often, to a canary that has room to collect in.
     pub fn needs_idle_time(self) -> bool {
         matches!(self, Self::IdleLosesPage | Self::IdleOverruns)
+    }
+
+    /// Whether it does harm only to a host that tells of its files.
+    pub fn needs_to_be_told(self) -> bool {
+        self == Self::DeletedAsTrimmed
     }
 
     /// Whether it does harm only when the power is cut.

@@ -21,8 +21,8 @@ use flash::{Lpn, Pbn};
 use crate::buffer::policy::BufferPolicy;
 use crate::parts::blocks::owner::Blocks;
 use crate::{
-    BrokenInvariant, Buffered, Consultation, Device, Evacuated, Footprint, Foresight, Ftl, FtlError, Gauge, Hint,
-    Media, Nanos, Note, RamPage, Request, Spares,
+    BrokenInvariant, Buffered, Consultation, Device, Evacuated, FileEvent, Footprint, Foresight, Ftl, FtlError, Gauge,
+    Hint, Media, Nanos, Note, RamPage, Request, Spares,
 };
 
 /// A page that waits.
@@ -148,6 +148,10 @@ impl<D: Device> Ftl<D> for WriteBack<D> {
 
     fn foresee(&self, request: &Request, foresight: Foresight) {
         self.mapping.foresee(request, foresight);
+    }
+
+    fn told(&mut self, event: FileEvent, of: &Request) {
+        self.mapping.told(event, of);
     }
 
     fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {

@@ -8,8 +8,8 @@ use flash::Pbn;
 
 use crate::parts::blocks::owner::Blocks;
 use crate::{
-    BrokenInvariant, Buffered, Consultation, Device, Evacuated, Footprint, Foresight, Ftl, FtlError, Gauge, Later,
-    Media, Nanos, Request, Spares,
+    BrokenInvariant, Buffered, Consultation, Device, Evacuated, FileEvent, Footprint, Foresight, Ftl, FtlError, Gauge,
+    Later, Media, Nanos, Request, Spares,
 };
 
 /// A mapping with a wear policy.
@@ -68,6 +68,13 @@ impl<D: Device> Ftl<D> for Levelled<D> {
 
     fn foresee(&self, request: &Request, foresight: Foresight) {
         self.mapping.foresee(request, foresight);
+    }
+
+    fn told(&mut self, event: FileEvent, of: &Request) {
+        if let Some(blocks) = self.mapping.owner() {
+            blocks.policy().0.told(event, of);
+        }
+        self.mapping.told(event, of);
     }
 
     fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {

@@ -11,7 +11,7 @@ use std::fmt;
 
 use flash::{Lbn, Pbn};
 
-use crate::{Entry, Evacuated, Hint, Layout, Request, Values};
+use crate::{Entry, Evacuated, FileEvent, Hint, Layout, Request, Values};
 
 /// In which order the free blocks stand from which a policy chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,6 +163,9 @@ pub trait WearPolicy: fmt::Debug + Send {
 
     /// The host has written; for a policy that [moves blocks](Self::moves_blocks).
     fn wrote(&mut self, _request: &Request) {}
+
+    /// The host has told what became of a file whose data lie in these pages.
+    fn told(&mut self, _event: FileEvent, _of: &Request) {}
 
     /// A block that shall be emptied now. Asked after each host write, for one block at most.
     fn next_move(&mut self, _blocks: &dyn BlockFacts) -> Option<Pbn> {
