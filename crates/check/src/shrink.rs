@@ -110,13 +110,15 @@ fn with_one_page(case: &Case, index: usize) -> Option<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Promise;
 
     #[test]
     fn a_forgotten_trim_needs_one_write_and_one_trim() {
-        let line = "check::replay scheme=canary set.bug=forgotten-trim geometry=1x1x1x8x4x512 pages=20 seed=7 prefill=full \
+        let line = "check::replay scheme=canary set.bug=forgotten-trim geometry=1x1x1x12x4x512 pages=20 seed=7 prefill=full \
                     workload=mixed requests=200";
         let case: Case = line.parse().expect("valid");
         let first = run_case(&case).expect_err("a planted bug");
+        assert_eq!(first.promise(), Some(Promise::ReadsReturnLastWrite), "{first}");
         let small = shrink(first.clone(), |case| run_case(case).map(|_| ()));
         assert_eq!(small.promise(), first.promise());
         assert!(operations(&small.case).len() <= 2, "{small}");
