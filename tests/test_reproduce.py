@@ -63,6 +63,17 @@ metric = "size"
 axis = "share"
 paper = "Nothing."
 
+[[figures]]
+id = "over"
+title = "Over BAST"
+kind = "ratios"
+sweep = "n"
+only = { group_blocks = 4 }
+against = "BAST"
+metric = "flash_time_s"
+axis = "times"
+paper = "Nothing."
+
 [[claims]]
 id = "C1"
 kind = "measured"
@@ -131,6 +142,7 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         "BAST does not depend",
         "not reproduced",
         "Time passes.",
+        "over BAST",
         "measured: 1 reproduced",
         "<svg",
         "None.",
@@ -148,7 +160,7 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         ('kind = "spread"', 'kind = "sprad"', "change_at_best"),
         ('of = "BAST"', 'of = "bast"', "BAST, SAST"),
         ('metric = "flash_time_s", of', 'metric = "flash_time", of', "gauges.log_utilisation"),
-        ('kind = "lines"', 'kind = "line"', "lines, bars, heat, shares"),
+        ('kind = "lines"', 'kind = "line"', "lines, ratios, bars, heat, shares"),
         ('title = "Time"', 'titel = "Time"', "titel"),
         ('axis = "s"\n', "", "axis is missing in the figureplan time"),
         ('sweep = "n"\nx = "group', 'sweep = "m"\nx = "group', "the sweeps are n"),
@@ -328,6 +340,24 @@ def test_names_are_found_and_unknown_ones_answered_with_the_list() -> None:
     assert reproduce.find("a-sast").name == "a-sast.toml"
     with pytest.raises(fk.UserError, match="a-sast"):
         reproduce.find("b-sast")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("only = { group_blocks = 4 }\nagainst", "against", "with only"),
+        ('against = "BAST"\nmetric = "flash', 'against = "BAST"\nmetric = "gauges.groups', "BAST"),
+        ('against = "BAST"\nmetric', 'against = "bast"\nmetric', "bast has no flash_time_s above 0"),
+    ],
+)
+def test_ratios_want_one_run_each_and_something_to_divide_by(
+    study: Path, tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    assert before in STUDY
+    study.write_text(STUDY.replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(fk.UserError, match=r"\w") as caught:
+        reproduce.reproduce(reproduce.load(study)).page(tmp_path / "page.html")
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.toml")), ids=lambda path: path.stem)

@@ -40,6 +40,8 @@ listed! {
         AbsorbedPage => "absorbed_pages",
         /// A block was emptied because somebody asked for it, as wear levelling does.
         Evacuation => "evacuations",
+        /// A logical block of a log-buffer scheme got a data block, because it had none.
+        NewDataBlock => "new_data_blocks",
     }
 }
 

@@ -85,25 +85,6 @@ def waiting(run: Run) -> dict[tuple[str, str], float]:
     return {(kind, cause): time for kind, times in parts for cause, time in (times or {}).items()}
 
 
-_LEVELLING = "wear_leveling"
-
-
-def levelling(op: str) -> Callable[[Run], int]:
-    """Flash operations of a kind that wear levelling asked for."""
-    return lambda run: caused(run, _LEVELLING, op)
-
-
-def levelling_time_ns(run: Run) -> int:
-    """Flash time of what wear levelling asked for."""
-    return time_by_cause(run).get(_LEVELLING, 0)
-
-
-def levelling_time_share(run: Run) -> float | None:
-    """The same, of all flash time but that of preparation."""
-    whole = flash_time_ns(run)
-    return levelling_time_ns(run) / whole if whole else None
-
-
 def merges(run: Run) -> int:
     """Merges of all kinds."""
     found = run["merges"]
@@ -113,6 +94,12 @@ def merges(run: Run) -> int:
 def merge_cost_ms(run: Run) -> float:
     """Flash time of merges for each log block that left the log, in milliseconds."""
     return time_by_cause(run).get("merge", 0) / 1e6 / max(run["notes"]["log_victims"], 1)
+
+
+def merge_allocation_share(run: Run) -> float:
+    """Of the blocks taken for merges or for logical blocks without a data block, those for full merges."""
+    merges, new = (run["notes"][each] for each in ("full_merges", "new_data_blocks"))
+    return merges / max(merges + new, 1)
 
 
 def sequential_share(run: Run) -> float:

@@ -37,6 +37,15 @@ ROWS = (
         lambda run: run["notes"]["log_victims"],
     ),
     _of_reproductions(
+        "merge_allocation_share",
+        "of the blocks that a log-buffer scheme takes for data, those for full merges; "
+        "the others are for logical blocks without one",
+        "share",
+        "notes",
+        derived.merge_allocation_share,
+        "",
+    ),
+    _of_reproductions(
         "merge_cost_ms",
         "flash time of merges for each log block that left",
         "ms",

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ftlkit import units
 from ftlkit.metrics import METRICS
 from ftlkit.report.cautions import cautions, names
-from ftlkit.report.evenness import evenness
 from ftlkit.report.load import is_overloaded, offered
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
@@ -34,7 +33,6 @@ class Verdict:
     reasons: list[str] = field(default_factory=list)
     work: list[str] = field(default_factory=list)
     costs: list[str] = field(default_factory=list)
-    wear: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
 
     @property
@@ -44,7 +42,6 @@ class Verdict:
             ("Why", self.reasons),
             ("Flash work", self.work),
             ("Cost", self.costs),
-            ("Wear", self.wear),
             ("Read with care", self.cautions),
         )
         return [(heading, sentences) for heading, sentences in found if sentences]
@@ -74,7 +71,6 @@ def verdict(results: Results) -> Verdict:
             *_otherwise(ahead),
             *_caches(runs),
         ],
-        evenness(results.document["runs"]),
         cautions(results),
     )
 

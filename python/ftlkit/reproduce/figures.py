@@ -31,11 +31,12 @@ def draw(plan: FigurePlan, points: Sequence[Point]) -> list[tuple[str, Markup]]:
         raise UserError(f"figure {plan.id}: {wrong}.")
     panels: dict[str, list[Point]] = {}
     for point in mine:
-        panels.setdefault(_run_title(point) if plan.kind == "shares" else point.workload, []).append(point)
+        titles = {"shares": _run_title(point), "ratios": f"over {plan.against}"}
+        panels.setdefault(titles.get(plan.kind, point.workload), []).append(point)
     drawn = []
     for number, (title, panel) in enumerate(panels.items()):
         spec = page_spec(_KINDS[plan.kind](plan, panel).properties(height=HEIGHT))
-        drawn.append((title, still(f"{plan.id}-{number}", spec, WIDTH)))
+        drawn.append((title, still(f"{plan.id}-{number}", spec, 2 * WIDTH if plan.kind == "ratios" else WIDTH)))
     return drawn
 
 
@@ -60,6 +61,34 @@ def _lines(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - 
             x=alt.X("x:O", title=plan.x, sort=order, axis=alt.Axis(labelAngle=0)),
             y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
             color=_colour(list(dict.fromkeys(point.variant for point in points))),
+        )
+    )
+
+
+def _ratios(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+    """A metric of each variant over that of one of them, by workload."""
+    if len({(point.workload, point.variant) for point in points}) < len(points):
+        raise UserError(f"figure {plan.id}: several runs of a variant on a workload; choose one by its keys with only.")
+    base = {point.workload: point.value(plan.metric) for point in points if point.variant == plan.against}
+    others = [point for point in points if point.variant != plan.against]
+    bare = [point.workload for point in others if not base.get(point.workload)]
+    if bare:
+        raise UserError(
+            f"figure {plan.id}: {plan.against} has no {plan.metric} above 0 on {bare[0]} to set others against."
+        )
+    rows = [
+        {"x": point.workload, "y": point.value(plan.metric) / base[point.workload], "variant": point.variant}
+        for point in others
+    ]
+    variants = list(dict.fromkeys(point.variant for point in others))
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_point(filled=True, size=60)
+        .encode(
+            x=alt.X("x:N", title=None, sort=list(base), axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
+            color=_colour(variants),
+            shape=alt.Shape("variant:N", title=None, sort=variants, legend=None),
         )
     )
 
@@ -147,6 +176,7 @@ def _number(name: str) -> tuple[int, str]:
 
 _KINDS: dict[str, Callable[[FigurePlan, Sequence[Point]], Any]] = {
     "lines": _lines,
+    "ratios": _ratios,
     "bars": _bars,
     "heat": _heat,
     "shares": _shares,

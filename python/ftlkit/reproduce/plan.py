@@ -64,7 +64,7 @@ class FigurePlan:
     id: str
     title: str
     kind: str
-    """`lines`, `bars`, `heat`, `shares` or `cdf`."""
+    """`lines`, `ratios`, `bars`, `heat`, `shares` or `cdf`."""
     sweep: str
     metric: str
     axis: str
@@ -74,6 +74,8 @@ class FigurePlan:
     """A varied key; for `bars` and `shares` a prefix of gauges; for `cdf` what is distributed."""
     y: str = ""
     """The second varied key of a heat map."""
+    against: str = ""
+    """For `ratios` the variant that all others are set against."""
     only: Json = field(default_factory=dict)
     """Keys, labels and workloads that a run must have to be drawn."""
 

@@ -192,14 +192,16 @@ impl<S: LogScheme> LogBuffer<S> {
     /// The data block, if the page can be programmed there in its place; a logical block's first page gets it one.
     fn home<D: Device>(
         &mut self,
-        media: &Media<D>,
+        media: &mut Media<D>,
         (lbn, hint): (Lbn, Hint),
         offset: u32,
     ) -> Result<Option<Pbn>, FtlError> {
         if let Some(pbn) = self.data.block(lbn) {
             return Ok(self.data.fits_in_place(media, pbn, offset).then_some(pbn));
         }
-        self.data.begin(&mut self.blocks, lbn, hint).map(Some)
+        let home = self.data.begin(&mut self.blocks, lbn, hint)?;
+        media.note(Note::NewDataBlock);
+        Ok(Some(home))
     }
 
     fn write_home<D: Device>(
