@@ -10,7 +10,8 @@
 //!
 //! In front of any stack there may be a buffer of the same kind, `canary-buffer` (`canary/front.rs`).
 //!
-//! With `buffer=3`, or a bug of a write buffer, so many pages wait in RAM before they are written (`canary/buffer.rs`).
+//! With `buffer=3`, or a bug of a write buffer, so many pages wait in RAM before they are written (`canary/buffer.rs`). With `level=2`, or a bug
+//! of a leveller, wear is levelled at every so many writes (`canary/levelling.rs`).
 //!
 //! A trimmed page keeps its data until a flush writes its translation page, which has two map entries; recovery begins with
 //! these and is in `canary/recovery.rs`.
@@ -24,8 +25,8 @@ use std::hash::BuildHasher;
 
 use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
 use ftl::{
-    BrokenInvariant, Buffered, Cause, ConfigError, Device, Evacuated, FileEvent, Footprint, Ftl, FtlError, Label,
-    Layout, Media, Nanos, RecoverError, Request, Settings, Stack,
+    BrokenInvariant, Buffered, Cause, ConfigError, Consultation, Device, Evacuated, FileEvent, Footprint, Ftl,
+    FtlError, Label, Layout, Media, Nanos, RecoverError, Request, Settings, Stack,
 };
 
 use crate::Stamp;
@@ -35,7 +36,9 @@ mod bug;
 mod evacuation;
 mod front;
 mod idle;
+mod levelling;
 mod recovery;
+mod settings;
 mod translation;
 
 pub use bug::Bug;
@@ -72,22 +75,6 @@ pub fn recover<D: Device<Data = Stamp>>(
     Ok(Box::new(canary))
 }
 
-/// The bug and the room of the buffer that settings ask for.
-fn chosen(settings: &Settings) -> Result<(Bug, usize), ConfigError> {
-    let name = settings.get("bug").map_or("none", String::as_str);
-    let known = || Bug::ALL.map(|(_, name)| name).join(", ");
-    if let Some(key) = settings.keys().find(|key| *key != "bug" && *key != "buffer") {
-        return Err(ConfigError(format!("canary.{key}: the canary has no parameter {key}; it has bug and buffer")));
-    }
-    let found = Bug::ALL.into_iter().find(|(_, known)| *known == name).map(|(bug, _)| bug);
-    let bug = found.ok_or_else(|| ConfigError(format!("canary.bug = {name}: must be one of {}", known())))?;
-    let room = settings.get("buffer").map_or(Ok(if bug.needs_a_buffer() { 3 } else { 0 }), |text| {
-        text.parse()
-            .map_err(|_| ConfigError(format!("canary.buffer = {text}: must be a number of pages, for example 3")))
-    });
-    Ok((bug, room?))
-}
-
 /// What becomes of a logical page that is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
@@ -116,11 +103,16 @@ struct Canary {
     /// Pages that wait in RAM, at most so many.
     waiting: Vec<(Lpn, Stamp)>,
     room: usize,
+    erases: Vec<u32>,
+    /// Wear is levelled at every so many writes; 0 for never.
+    level_every: usize,
+    writes: usize,
+    is_levelling: bool,
 }
 
 impl Canary {
     fn format(layout: &Layout, settings: &Settings) -> Result<Self, ConfigError> {
-        let (bug, room) = chosen(settings)?;
+        let (bug, room, level_every) = settings::chosen(settings)?;
         let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
         let capacity = usable * u64::from(layout.geometry.pages_per_block());
         let translation_pages = layout.logical_pages.div_ceil(translation::ENTRIES);
@@ -145,6 +137,10 @@ impl Canary {
             events: 0,
             waiting: Vec::new(),
             room,
+            erases: vec![0; layout.geometry.blocks() as usize],
+            level_every,
+            writes: 0,
+            is_levelling: false,
         })
     }
 
@@ -184,7 +180,7 @@ impl Canary {
     fn open_block<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         let block = self.free.pop_front().ok_or(FtlError::OutOfSpace { wanted: "the open block" })?;
         if self.bug == Bug::DirtyFreeBlock && media.device().next_page(block) > 0 {
-            media.because(Cause::Collection, |media| media.erase(block))?;
+            media.because(Cause::Collection, |media| self.erase(media, block))?;
         }
         self.open = Some((block, 0));
         Ok(())
@@ -236,7 +232,7 @@ impl Canary {
 
     fn move_out<D: Device>(&mut self, media: &mut Media<D>, victim: Pbn) -> Result<(), FtlError> {
         if self.bug == Bug::EarlyErase {
-            media.erase(victim)?;
+            self.erase(media, victim)?;
         }
         let mut pages = self.valid_in(victim);
         if self.bug == Bug::LostWrite
@@ -248,14 +244,14 @@ impl Canary {
         for (i, from) in pages.into_iter().enumerate() {
             let page = media.read(from)?;
             if Some(i) == last {
-                media.erase(victim)?;
+                self.erase(media, victim)?;
             }
             self.move_page(media, from, page)?;
         }
         match self.bug {
             Bug::EarlyErase | Bug::DirtyFreeBlock => Ok(()),
             Bug::EraseBeforeCopy if last.is_some() => Ok(()),
-            _ => media.erase(victim),
+            _ => self.erase(media, victim),
         }
     }
 
@@ -312,7 +308,8 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         if self.room > 0 {
-            return self.buffer(media, request, data);
+            self.buffer(media, request, data)?;
+            return self.level(media);
         }
         let mut first = None;
         for (i, lpn) in request.lpns() {
@@ -329,7 +326,7 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
             self.map(lpn, doubled.or(Some(to)));
             first = first.or(Some(to));
         }
-        Ok(())
+        self.level(media)
     }
 
     fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
@@ -355,6 +352,10 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
 
     fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
         media.because(Cause::WearLeveling, |media| self.empty(media, pbn))
+    }
+
+    fn consult(&mut self, ask: Consultation<'_>) {
+        self.tell(ask);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

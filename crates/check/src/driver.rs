@@ -5,6 +5,7 @@
 //! that power cuts can be staged in between: [`Driver::begin`] has the scheme serve it, [`Driver::acknowledge`] is the host hearing of it.
 
 use flash::{Lpn, Operations, Pbn};
+use ftl::wear::policy::Use;
 use ftl::{Device, Evacuated, Ftl, FtlError, Hint, Later, Media, Nanos, Op, RecoverError, Request};
 
 use crate::books::Books;
@@ -220,10 +221,33 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
         pages.try_for_each(|(lpn, &got)| self.books.compare(lpn, got)).map_err(Fault::WrongContent)
     }
 
-    /// Asks the scheme for its invariants, and audits the counts.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    /// Asks the scheme for its invariants and for what it knows of blocks, and audits the counts.
+    pub(crate) fn check(&mut self) -> Result<(), Fault> {
         self.scheme.check(self.media()).map_err(Fault::Invariant)?;
+        self.compare_facts()?;
         self.audit()
+    }
+
+    /// Compares what a wear policy is told of blocks with what the flash shows.
+    fn compare_facts(&mut self) -> Result<(), Fault> {
+        let Some(device) = self.media.as_ref().map(Media::device) else { return Ok(()) };
+        let mut wrong = None;
+        self.scheme.consult(&mut |_, facts| {
+            let is_so = |pbn: Pbn| match facts.use_of(pbn) {
+                Use::Bad => device.is_bad(pbn),
+                _ if device.is_bad(pbn) => true,
+                used => {
+                    facts.erases(pbn) == device.erase_count(pbn) && (used != Use::Free || device.next_page(pbn) == 0)
+                }
+            };
+            let found = (0..facts.blocks()).map(Pbn::new).find(|&pbn| !is_so(pbn));
+            wrong = found.map(|pbn| (pbn, facts.use_of(pbn), facts.erases(pbn)));
+        });
+        let Some((pbn, used, erases)) = wrong else { return Ok(()) };
+        let (counted, bad) = (device.erase_count(pbn), device.is_bad(pbn));
+        Err(Fault::Accounts(format!(
+            "{pbn} is said to be {used:?} with {erases} erases, but the flash counted {counted} (bad: {bad})"
+        )))
     }
 
     /// Compares what was charged since the power came on with what the flash counted.

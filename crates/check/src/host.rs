@@ -112,7 +112,7 @@ impl Host {
     }
 
     /// Asks the scheme for its invariants and its footprint.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    pub(crate) fn check(&mut self) -> Result<(), Fault> {
         self.driver.check()?;
         self.check_footprint()?;
         match self.driver.scheme().gauges().iter().find(|gauge| !gauge.value.is_finite()) {

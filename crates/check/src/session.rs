@@ -111,7 +111,7 @@ impl Session {
     }
 
     /// Asks the scheme for its invariants, and audits the counts.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    pub(crate) fn check(&mut self) -> Result<(), Fault> {
         self.0.check()
     }
 }

@@ -89,9 +89,12 @@ fn no_checkpoint_misleads_recovery_at_any_power_cut() {
 fn the_healthy_canary_survives_every_power_cut() {
     let cases: Vec<_> = canary_cases("none").into_iter().step_by(3).collect();
     assert_eq!(report(canary::NAME, &cases), 0, "see the replay lines above");
-    let buffered = Stack::with(canary::NAME, [("buffer", "3")]);
-    let cases: Vec<_> = power_cuts::cases(&buffered, seed()).into_iter().step_by(5).collect();
-    assert_eq!(report("canary with a write buffer", &cases), 0, "see the replay lines above");
+    for (name, key, value) in [("canary with a write buffer", "buffer", "3"), ("canary that levels wear", "level", "2")]
+    {
+        let stack = Stack::with(canary::NAME, [(key, value)]);
+        let cases: Vec<_> = power_cuts::cases(&stack, seed()).into_iter().step_by(5).collect();
+        assert_eq!(report(name, &cases), 0, "see the replay lines above");
+    }
 }
 
 fn canary_cases(bug: &str) -> Vec<(Case, Effort)> {

@@ -63,7 +63,7 @@ fn every_policy_keeps_every_promise_over_a_mapping_of_each_family() {
     for (i, stack) in stacks().into_iter().enumerate() {
         let cases =
             Campaign::of(Subject::keeping(stack.clone()).expect("parts that go together"), SEED).defaults().cases;
-        let cases = with_settings(&stack, cases.into_iter().skip(i % 5).step_by(5));
+        let cases = with_settings(&stack, cases.into_iter().skip(i % 3).step_by(3));
         for case in &cases {
             run_case(case).unwrap_or_else(|failure| panic!("{failure}"));
         }
@@ -74,10 +74,10 @@ fn every_policy_keeps_every_promise_over_a_mapping_of_each_family() {
 
 #[test]
 fn every_policy_survives_power_cuts() {
-    let seldom = Effort { first: 3, during_recovery: 200, after_recovery: 400 };
+    let seldom = Effort { first: 2, during_recovery: 200, after_recovery: 400 };
     for (i, stack) in stacks().into_iter().enumerate() {
         let cases = power_cuts::cases(&stack, SEED).into_iter().map(|(case, _)| case);
-        for case in with_settings(&stack, cases.skip(i % 3).step_by(3)) {
+        for case in with_settings(&stack, cases.skip(i % 2).step_by(2)) {
             explore(&Case { requests: 60, ..case }, seldom).unwrap_or_else(|failure| panic!("{failure}"));
         }
     }

@@ -39,6 +39,12 @@ pub enum Bug {
     IdleLosesPage,
     /// A collection in idle time takes as long as it takes.
     IdleOverruns,
+    /// When wear is levelled, the last page of each block that is moved is forgotten.
+    LevellerLosesPage,
+    /// When wear is levelled, erases are not counted.
+    LevellerForgetsErase,
+    /// Wear is levelled by moving the block that is being written, and then it is written on.
+    LevellerMovesOpenBlock,
     /// Overwriting the last logical page reaches beyond the map.
     Panic,
     /// A request with a stream hint is taken for one that repeats its first page.
@@ -53,6 +59,8 @@ pub enum Bug {
     EraseBeforeCopy,
     /// A block that is to be emptied is erased while the last page that it held is still in RAM.
     EvacuationErasesFirst,
+    /// When wear is levelled, a block is erased while the last page that it held is still in RAM.
+    LevellerErasesFirst,
     /// When a block is emptied, the pages in it that say what was trimmed are not moved.
     EvacuationLosesTrimPage,
     /// Recovery overlooks the pages that say what was trimmed: those of the map on flash.
@@ -77,7 +85,7 @@ pub enum Bug {
 
 impl Bug {
     /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 35] = [
+    pub const ALL: [(Self, &'static str); 39] = [
         (Self::None, "none"),
         (Self::StaleRead, "stale-read"),
         (Self::LostWrite, "lost-write"),
@@ -96,6 +104,9 @@ impl Bug {
         (Self::EvacuationLosesPage, "evacuation-loses-page"),
         (Self::IdleLosesPage, "idle-loses-page"),
         (Self::IdleOverruns, "idle-overruns"),
+        (Self::LevellerLosesPage, "leveller-loses-page"),
+        (Self::LevellerForgetsErase, "leveller-forgets-erase"),
+        (Self::LevellerMovesOpenBlock, "leveller-moves-open-block"),
         (Self::Panic, "panic"),
         (Self::HintedContent, "hinted-content"),
         (Self::DeletedAsTrimmed, "deleted-as-trimmed"),
@@ -103,6 +114,7 @@ impl Bug {
         (Self::TornTrusted, "torn-trusted"),
         (Self::EraseBeforeCopy, "erase-before-copy"),
         (Self::EvacuationErasesFirst, "evacuation-erases-first"),
+        (Self::LevellerErasesFirst, "leveller-erases-first"),
         (Self::EvacuationLosesTrimPage, "evacuation-loses-trim-page"),
         (Self::LostTrimPage, "lost-trim-page"),
         (Self::StaleTranslationPage, "stale-translation-page"),
@@ -134,6 +146,17 @@ impl Bug {
     /// becomes of the image under a live device.
     pub fn needs_a_decayed_page(self) -> bool {
         self == Self::UnreadTwin
+    }
+
+    /// Whether it is one of a leveller.
+    pub(super) fn needs_levelling(self) -> bool {
+        matches!(
+            self,
+            Self::LevellerLosesPage
+                | Self::LevellerForgetsErase
+                | Self::LevellerMovesOpenBlock
+                | Self::LevellerErasesFirst
+        )
     }
 
     /// Whether it is one of a write buffer.

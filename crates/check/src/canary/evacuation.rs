@@ -29,7 +29,10 @@ impl Canary {
         self.closed.retain(|&closed| closed != pbn);
         let mut pages = self.valid_in(pbn);
         self.forget_some(&mut pages);
-        let last = pages.last().copied().filter(|_| self.bug == Bug::EvacuationErasesFirst);
+        let last = pages
+            .last()
+            .copied()
+            .filter(|_| self.bug == Bug::EvacuationErasesFirst || self.has(Bug::LevellerErasesFirst));
         for from in pages {
             if self.open.is_none_or(|(_, next)| next == self.geometry.pages_per_block()) {
                 self.closed.extend(self.open.take().map(|(full, _)| full));
@@ -37,12 +40,12 @@ impl Canary {
             }
             let page = media.read(from)?;
             if last == Some(from) {
-                media.erase(pbn)?;
+                self.erase(media, pbn)?;
             }
             self.move_page(media, from, page)?;
         }
         if last.is_none() {
-            media.erase(pbn)?;
+            self.erase(media, pbn)?;
         }
         self.free.push_back(pbn);
         Ok(Evacuated::Done)
@@ -52,7 +55,8 @@ impl Canary {
     fn forget_some(&mut self, pages: &mut Vec<Ppn>) {
         let is_translation = |canary: &Self, ppn: Ppn| canary.directory.contains(&Some(ppn));
         match self.bug {
-            Bug::EvacuationLosesPage => {
+            Bug::LevellerLosesPage if !self.is_levelling => {}
+            Bug::EvacuationLosesPage | Bug::LevellerLosesPage => {
                 if let Some(lost) = pages.pop() {
                     self.forget(lost);
                 }

@@ -82,7 +82,9 @@ impl Canary {
             self.valid[ppn.index()] = true;
         }
         let latest = found.data.iter().max_by_key(|(_, tag)| tag.seq).map(|(ppn, _)| self.geometry.block_of(*ppn));
-        self.sort_blocks(&blocks, media, &found.unreadable, latest)
+        self.sort_blocks(&blocks, media, &found.unreadable, latest)?;
+        self.erases = (0..layout.geometry.blocks()).map(|block| media.device().erase_count(Pbn::new(block))).collect();
+        Ok(())
     }
 
     /// Reads every tag.

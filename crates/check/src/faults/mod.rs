@@ -245,7 +245,7 @@ impl<'a> Trial<'a> {
         self.read(Extent::whole(self.case.logical_pages))
     }
 
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&mut self) -> Result<(), Fault> {
         self.driver.check()?;
         let is_corrected = |hit: &&Hit| hit.strike.fault == FlashFault::ReadCorrected;
         let corrected = self.trail.hits.borrow().iter().filter(is_corrected).count();

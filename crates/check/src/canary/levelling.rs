@@ -1,0 +1,69 @@
+//! The canary levels wear, and the bugs that a leveller can have.
+//!
+//! At every so many writes (`level=2`) the most worn and the least worn closed block are emptied, one after the other. It tells how worn its
+//! blocks are by what it has counted itself.
+
+use flash::Pbn;
+use ftl::wear::none::NoLevelling;
+use ftl::wear::policy::{BlockFacts, Purpose, Use};
+use ftl::{Cause, Consultation, Device, FtlError, Media};
+
+use super::{Bug, Canary};
+use crate::Stamp;
+
+impl Canary {
+    /// Levels wear if it is time for that.
+    pub(super) fn level<D: Device<Data = Stamp>>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.writes += 1;
+        if self.level_every == 0 || !self.writes.is_multiple_of(self.level_every) {
+            return Ok(());
+        }
+        self.is_levelling = true;
+        let result = media.because(Cause::WearLeveling, |media| self.move_blocks(media));
+        self.is_levelling = false;
+        result
+    }
+
+    fn move_blocks<D: Device<Data = Stamp>>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if let Some((open, next)) = self.open.filter(|_| self.bug == Bug::LevellerMovesOpenBlock) {
+            self.empty(media, open)?;
+            self.open = Some((open, next));
+            return Ok(());
+        }
+        let wear = |pbn: &&Pbn| (self.erases[pbn.index()], **pbn);
+        let (worn, young) = (self.closed.iter().max_by_key(wear), self.closed.iter().min_by_key(wear));
+        let pair = [worn.copied(), young.copied().filter(|young| worn != Some(young))];
+        pair.into_iter().flatten().try_for_each(|pbn| self.empty(media, pbn).map(drop))
+    }
+
+    /// Erases a block, and counts it.
+    pub(super) fn erase<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+        media.erase(pbn)?;
+        self.erases[pbn.index()] += u32::from(!self.has(Bug::LevellerForgetsErase));
+        Ok(())
+    }
+
+    /// Whether a bug of the leveller does harm now.
+    pub(super) fn has(&self, bug: Bug) -> bool {
+        self.is_levelling && self.bug == bug
+    }
+
+    /// Tells what it knows of its blocks, to a policy that is nobody's.
+    pub(super) fn tell(&self, ask: Consultation<'_>) {
+        ask(&mut NoLevelling, self);
+    }
+}
+
+impl BlockFacts for Canary {
+    fn blocks(&self) -> u32 {
+        self.geometry.blocks()
+    }
+
+    fn use_of(&self, pbn: Pbn) -> Use {
+        if self.free.contains(&pbn) { Use::Free } else { Use::For(Purpose::Data) }
+    }
+
+    fn erases(&self, pbn: Pbn) -> u32 {
+        self.erases[pbn.index()]
+    }
+}
