@@ -109,6 +109,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
         "throughput_bytes_per_s": 2e6,
         "host_pages_read": READ,
         "host_pages_written": WRITTEN,
+        "host_written_bytes": WRITTEN * 4096,
         "write_amplification": wa,
         "operations": operations(wa, cause),
         "notes": {},
@@ -122,8 +123,10 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
             "std": statistics.pstdev(erases),
             "min": low,
             "max": high,
+            "gini": 0.1,
             "histogram": [[value, value, erases.count(value)] for value in range(low, high + 1)],
         },
+        "wear_map": wear_map(10 * wa**0.5, chance),
         "spares": {"total": 80, "left": 80, "grown_bad_blocks": 0},
         "end_of_life": None,
         "footprint": {
@@ -139,6 +142,9 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
             "mean_response_ns": [response["mean"] * math.exp(0.3 * chance.gauss(0, 1)) for _ in range(200)],
             "write_amplification": [max(1.0, wa * (1 + 0.05 * chance.gauss(0, 1))) for _ in range(200)],
             "erases": [sum(erases) * (i + 1) // 200 for i in range(200)],
+            "erases_std": [0.02 * (i + 1) * wa**0.5 for i in range(200)],
+            "erases_max": [high * (i + 1) // 200 for i in range(200)],
+            "host_written_bytes": [WRITTEN * 4096 * (i + 1) // 200 for i in range(200)],
             "mapping_hit_ratio": [0.87 if cause == "mapping" else None] * 200,
             "gauges": {"free_blocks": [12.0] * 200},
         },
@@ -146,6 +152,18 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
         "mount": None,
     }
     return made  # type: ignore[no-any-return]
+
+
+def wear_map(mean: float, chance: random.Random) -> dict[str, Any]:
+    """Eight planes of 1024 blocks, eight blocks a cell; the first cell of each was bad from the factory."""
+    means = [None if cell % 128 == 0 else round(mean * math.exp(chance.gauss(0, 0.3)), 3) for cell in range(1024)]
+    return {
+        "planes_per_cell": 1,
+        "blocks_per_cell": 8,
+        "mean": means,
+        "max": [None if each is None else round(each + 3) for each in means],
+        "failed": [1 if cell in (5, 700) else 0 for cell in range(1024)],
+    }
 
 
 def operations(wa: float, cause: str) -> list[dict[str, Any]]:

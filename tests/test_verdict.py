@@ -273,3 +273,53 @@ def test_reads_of_what_was_never_written_are_told() -> None:
     for run in document["runs"]:
         run["reads_without_flash"] = 0.0
     assert "never been written" not in of(document)
+
+
+def wear_policies(document: Document) -> list[Run]:
+    """Three runs of one mapping: without a wear policy, and with two."""
+    runs = [sample.run("fast", "log-buffer", 4e5, 1.0, 3.0, 4096, "merge", place) for place in range(3)]
+    for run, ftl, spread in zip(runs, ("fast", "fast+dynamic", "fast+none"), (12.0, 3.0, 2.0), strict=True):
+        run["label"] = run["ftl"] = ftl
+        run["erases"]["std"] = spread
+    document["runs"] = runs
+    return runs
+
+
+def test_the_most_even_wear_policy_is_named_with_its_price() -> None:
+    document = sample.document()
+    _, dynamic, other = wear_policies(document)
+    other["ftl"] = "fast+dynamic"
+    for each in other["operations"]:
+        each["time_ns"] = each["time_ns"] * 110 // 100
+    other["operations"].append({"cause": "wear_leveling", "op": "program", "count": 5, "time_ns": 10**9})
+    text = of(document)
+    assert "Over fast, fast+none wears most evenly: σ of the blocks' erases 2.00 against 12.0 for fast, at 10." in text
+    assert "% more flash time for each request; moving blocks is" in text
+    dynamic["erases"]["std"] = 1.0
+    text = of(document)
+    assert "fast+dynamic wears most evenly: σ of the blocks' erases 1.00 against 12.0 for fast, at 0" in text
+
+
+def test_no_policy_is_praised_that_does_not_level() -> None:
+    document = sample.document()
+    none, dynamic, other = wear_policies(document)
+    other["ftl"] = "fast+dynamic"
+    none["erases"]["std"] = 1.5
+    assert "Over fast, no wear policy is more even than none: σ of the blocks' erases 1.50 against 2.00" in of(document)
+    for run in (none, dynamic, other):
+        run["erases"]["std"] = 2.0
+    assert "Over fast, all wear alike: σ of the blocks' erases 2.00 to 2.00." in of(document)
+    none["erases"]["total"] = 0
+    assert "wear alike" not in of(document), "nothing was erased in one of them, so nothing is compared"
+
+
+def test_wear_of_different_mappings_is_not_compared() -> None:
+    document = sample.document()
+    assert "σ of the blocks' erases" not in of(document)
+    none, dynamic, _ = wear_policies(document)
+    document["runs"] = [none, dynamic]
+    assert "Over fast, fast+dynamic wears most evenly" in of(document)
+    dynamic["parameters"] = {"log_space": "0.2"}
+    assert "wears most evenly" not in of(document), "the mappings differ in a parameter"
+    dynamic["parameters"] = {"dynamic.threshold": "3"}
+    assert "wears most evenly" in of(document), "the policies' own may differ"

@@ -68,7 +68,18 @@ class Erases(TypedDict):
     std: float
     min: int
     max: int
+    gini: NotRequired[float | None]
     histogram: list[tuple[int, int, int]]
+
+
+class WearMap(TypedDict):
+    """Erases by cells of neighbouring blocks, in the order channel, die, plane, block; null where all were bad."""
+
+    planes_per_cell: int
+    blocks_per_cell: int
+    mean: list[float | None]
+    max: list[int | None]
+    failed: list[int]
 
 
 class Spares(TypedDict):
@@ -83,6 +94,7 @@ class EndOfLife(TypedDict):
     """The request that a worn-out device refused, counted from 1, and what it said."""
 
     request: int
+    host_written_bytes: NotRequired[int]
     message: str
 
 
@@ -118,6 +130,9 @@ class Series(TypedDict):
     mean_response_ns: list[float | None]
     write_amplification: list[float | None]
     erases: list[int]
+    erases_std: NotRequired[list[float]]
+    erases_max: NotRequired[list[int]]
+    host_written_bytes: NotRequired[list[int]]
     mapping_hit_ratio: list[float | None]
     gauges: dict[str, list[float]]
 
@@ -176,6 +191,7 @@ class Run(TypedDict):
     throughput_bytes_per_s: float | None
     host_pages_read: int
     host_pages_written: int
+    host_written_bytes: NotRequired[int]
     reads_without_flash: NotRequired[float | None]
     write_amplification: float | None
     operations: list[Operation]
@@ -184,6 +200,7 @@ class Run(TypedDict):
     mapping_hit_ratio: float | None
     merges: Merges
     erases: Erases
+    wear_map: NotRequired[WearMap]
     spares: Spares
     end_of_life: EndOfLife | None
     footprint: Footprint

@@ -109,6 +109,13 @@ def _timeline(run: Run) -> Iterator[Row]:
         yield from zip(*(timeline[name] for name in _TIMELINE), strict=True)
 
 
+def _wear_map(run: Run) -> Iterator[Row]:
+    found = run.get("wear_map")
+    if found:
+        for cell, row in enumerate(zip(found["mean"], found["max"], found["failed"], strict=True)):
+            yield cell, found["blocks_per_cell"] * found["planes_per_cell"], *row
+
+
 def _series(document: Document) -> pl.DataFrame:
     known = {name: kind for name, (kind, _) in SERIES.items()}
     frames = [pl.DataFrame(schema=known)]
@@ -125,6 +132,9 @@ SERIES: Columns = _LABEL | {
     "mean_response_ns": (_REAL, "mean response time of the stretch's reads and writes; null without any"),
     "write_amplification": (_REAL, "write amplification of the stretch; null without writes"),
     "erases": (_WHOLE, "blocks erased so far"),
+    "erases_std": (_REAL, "standard deviation over blocks of the erases so far"),
+    "erases_max": (_WHOLE, "erases so far of the block that has most"),
+    "host_written_bytes": (_WHOLE, "bytes that the host wrote so far"),
     "mapping_hit_ratio": (_REAL, "hit ratio of the mapping cache in the stretch; null where there is none"),
 }
 """Columns of the time series that every run has; one more follows for each gauge of a scheme."""
@@ -173,6 +183,18 @@ FRAMES: dict[str, Frame] = {
             "blocks": (_WHOLE, "blocks that were erased so often"),
         },
         lambda run: run["erases"]["histogram"],
+    ),
+    "wear_map": _frame(
+        "a run and cell of the map of wear: a stretch of neighbouring blocks of one plane, in the order channel, die, "
+        "plane, block; at most 1024 cells",
+        {
+            "cell": (_WHOLE, "the cell's place in that order, from 0"),
+            "blocks": (_WHOLE, "blocks of a cell; the last cell of a plane may have fewer"),
+            "erases_mean": (_REAL, "mean erases of the cell's blocks; null where all were bad when the device was new"),
+            "erases_max": (_WHOLE, "most erases of one of them"),
+            "failed": (_WHOLE, "those that failed and were marked bad"),
+        },
+        _wear_map,
     ),
     "classes": _frame(
         "a run, class of flash operations and part of their latency; empty without `run.classes`",

@@ -102,6 +102,11 @@ class Results:
         """Erase counts: `blocks` of a run that were erased `low` to `high` times."""
         return self.frame("erases")
 
+    @cached_property
+    def wear_map(self) -> pl.DataFrame:
+        """Where blocks were erased: one row a run and cell of neighbouring blocks, at most 1024 cells a run."""
+        return self.frame("wear_map")
+
     def frame(self, name: str) -> pl.DataFrame:
         """The frame of a name: one of `ftlkit.frames.FRAMES`, which describes the columns."""
         return known(name, FRAMES, "frame").make(self.document)

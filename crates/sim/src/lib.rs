@@ -56,7 +56,7 @@ pub use pricing::{Model, Pricing};
 pub use result::{
     ClassLatency, Classes, DeviceFacts, EndOfLife, Erases, FootprintFacts, Merges, MountFacts, OperationCount,
     PreconditionChosen, PreconditionFacts, ReadAs, RequestCounts, Responses, Results, RunResult, Series, SpareFacts,
-    TimelineFacts, Utilisation, WorkloadFacts,
+    TimelineFacts, Utilisation, WearMap, WorkloadFacts,
 };
 pub use study::{Study, parse_json, parse_toml};
 pub use timeline::Window;

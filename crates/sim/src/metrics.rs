@@ -11,6 +11,7 @@ use trace::Op as HostOp;
 use crate::paging::PageRequest;
 use crate::result::{Responses, Series};
 use crate::waiting::PartSums;
+use crate::wear::Spread;
 
 /// The longest response that a histogram tells apart, 146 years; longer ones count as this.
 const LONGEST_NS: u64 = 1 << 62;
@@ -102,6 +103,8 @@ pub(crate) struct Asked {
     pub(crate) pages_trimmed: u64,
     /// Bytes of reads and writes.
     pub(crate) bytes: u64,
+    /// Bytes of writes.
+    pub(crate) bytes_written: u64,
 }
 
 impl Asked {
@@ -113,6 +116,7 @@ impl Asked {
             HostOp::Read => self.pages_read += pages,
             HostOp::Write => {
                 self.pages_written += pages;
+                self.bytes_written += u64::from(request.bytes);
                 self.pages_completed += u64::from(request.partial_first) + u64::from(request.partial_last);
             }
             HostOp::Trim => self.pages_trimmed += pages,
@@ -182,6 +186,13 @@ pub fn mapping_hit_ratio(tally: &Tally) -> Option<f64> {
     (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
 }
 
+/// How the device stands at a point of the time series.
+pub(crate) struct Standing<'a> {
+    pub(crate) tally: &'a Tally,
+    pub(crate) spread: Spread,
+    pub(crate) gauges: Vec<ftl::Gauge>,
+}
+
 /// The time series: a point each time so many requests are done. Each point describes the interval that it ends.
 pub(crate) struct Sampler {
     /// Requests of the whole run.
@@ -231,7 +242,8 @@ impl Sampler {
     }
 
     /// Takes the point that is due.
-    pub(crate) fn take(&mut self, metrics: &Metrics, tally: &Tally, gauges: Vec<ftl::Gauge>) {
+    pub(crate) fn take(&mut self, metrics: &Metrics, standing: Standing) {
+        let Standing { tally, spread, gauges } = standing;
         let interval = tally.since(&self.last);
         let timed = metrics.timed() - self.last_timed;
         let written = metrics.asked.pages_written - self.last_written;
@@ -241,6 +253,9 @@ impl Sampler {
         series.mean_response_ns.push((timed > 0).then(|| (metrics.sum_ns() - self.last_sum_ns) as f64 / timed as f64));
         series.write_amplification.push(write_amplification(interval.total(Op::Program), written));
         series.erases.push(tally.since(&self.first).total(Op::Erase));
+        series.erases_std.push(spread.std);
+        series.erases_max.push(spread.max);
+        series.host_written_bytes.push(metrics.asked.bytes_written);
         series.mapping_hit_ratio.push(mapping_hit_ratio(&interval));
         for gauge in gauges {
             series.gauges.entry(gauge.name).or_default().push(gauge.value);
@@ -252,10 +267,10 @@ impl Sampler {
     }
 
     /// Takes a last point after a run that ended early, unless there is one.
-    pub(crate) fn take_last(&mut self, request: u64, metrics: &Metrics, tally: &Tally, gauges: Vec<ftl::Gauge>) {
+    pub(crate) fn take_last(&mut self, request: u64, metrics: &Metrics, standing: Standing) {
         if request > 0 && self.series.request.last() != Some(&request) {
             self.due = request;
-            self.take(metrics, tally, gauges);
+            self.take(metrics, standing);
         }
     }
 
@@ -333,7 +348,8 @@ mod tests {
         for (requests, points, expected) in [(10, 4, vec![2, 5, 7, 10]), (3, 200, vec![1, 2, 3]), (5, 1, vec![5])] {
             let mut sampler = Sampler::new(requests, points, &Tally::default());
             while sampler.due() != u64::MAX {
-                sampler.take(&metrics, &Tally::default(), Vec::new());
+                let standing = Standing { tally: &Tally::default(), spread: Spread::default(), gauges: Vec::new() };
+                sampler.take(&metrics, standing);
             }
             assert_eq!(sampler.finish().request, expected);
         }

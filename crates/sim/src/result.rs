@@ -17,7 +17,7 @@ use crate::load::LoadFacts;
 
 pub use device::{DeviceFacts, MountFacts, PreconditionChosen, PreconditionFacts};
 pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
-pub use wear::{EndOfLife, Erases, SpareFacts};
+pub use wear::{EndOfLife, Erases, SpareFacts, WearMap};
 pub use workload::{ReadAs, WorkloadFacts};
 
 /// The results of a study.
@@ -84,6 +84,8 @@ pub struct RunResult {
     pub host_pages_read: u64,
     /// Pages that host writes touch.
     pub host_pages_written: u64,
+    /// Bytes of host writes.
+    pub host_written_bytes: u64,
     /// Share of page reads (of the host, and of the rest of pages that it writes in part) whose page held no data, never written or
     /// trimmed, so that none was read in flash; null without page reads.
     pub reads_without_flash: Option<f64>,
@@ -101,6 +103,8 @@ pub struct RunResult {
     pub merges: Merges,
     /// Erases during measurement of blocks that were good when the device was new.
     pub erases: Erases,
+    /// Where on the device they were.
+    pub wear_map: WearMap,
     /// How far the device is from being read-only.
     pub spares: SpareFacts,
     /// Where the run ended because the device had worn out; null for one that lasted.
@@ -207,6 +211,12 @@ pub struct Series {
     pub write_amplification: Vec<Option<f64>>,
     /// Erases so far.
     pub erases: Vec<u64>,
+    /// Standard deviation over blocks of the erases so far.
+    pub erases_std: Vec<f64>,
+    /// Erases so far of the block that has most.
+    pub erases_max: Vec<u32>,
+    /// Bytes that the host wrote so far.
+    pub host_written_bytes: Vec<u64>,
     /// Hit ratio of the mapping cache in the interval.
     pub mapping_hit_ratio: Vec<Option<f64>>,
     /// The scheme's gauges at the point.

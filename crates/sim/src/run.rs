@@ -32,7 +32,7 @@ use crate::held::HeldPages;
 use crate::host::{Host, Nobody, Pace, Witness};
 use crate::load::Load;
 use crate::log::{Part, Row};
-use crate::metrics::{Metrics, Sampler, mapping_hit_ratio, write_amplification};
+use crate::metrics::{Metrics, Sampler, Standing, mapping_hit_ratio, write_amplification};
 use crate::mount::mount;
 use crate::paging::{Extent, PageRequest};
 use crate::precondition::prepare;
@@ -42,7 +42,7 @@ use crate::result::{
 };
 use crate::study::Precondition;
 use crate::watch::Watch;
-use crate::wear::erases;
+use crate::wear::Wear;
 use crate::{Pricing, SimError};
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
@@ -145,20 +145,16 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
                     return Err(Halt::Fault(Stage::Request(number), fault));
                 }
                 self.host.doubt(request);
-                sampler.take_last(
-                    (number - 1).saturating_sub(*skip),
-                    &self.metrics,
-                    self.host.media().tally(),
-                    self.host.ftl().gauges(),
-                );
-                let end = EndOfLife { request: number, message: fault.to_string() };
+                sampler.take_last((number - 1).saturating_sub(*skip), &self.metrics, self.standing(&before));
+                let host_written_bytes = self.metrics.asked.bytes_written;
+                let end = EndOfLife { request: number, host_written_bytes, message: fault.to_string() };
                 return Ok((sampler, Some(end), before));
             }
             if number == *skip {
                 before = self.begin_measuring();
                 sampler = Sampler::new(survey.facts.requests - skip, *samples, &before.tally);
             } else if number.checked_sub(*skip) == Some(sampler.due()) {
-                sampler.take(&self.metrics, self.host.media().tally(), self.host.ftl().gauges());
+                sampler.take(&self.metrics, self.standing(&before));
             }
             if number % REPORT_EVERY == 0 {
                 reporter.report(number)?;
@@ -170,7 +166,18 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
 
     /// How things stand.
     fn before(&self) -> Before {
-        Before { tally: *self.host.media().tally(), erases: self.erase_counts() }
+        let blocks = self.experiment.device.layout().good_blocks;
+        Before { tally: *self.host.media().tally(), wear: Wear::new(blocks, self.chip()) }
+    }
+
+    /// How the device stands at a point of the time series.
+    fn standing(&self, before: &Before) -> Standing<'_> {
+        let (tally, gauges) = (self.host.media().tally(), self.host.ftl().gauges());
+        Standing { tally, spread: before.wear.spread(self.chip()), gauges }
+    }
+
+    fn chip(&self) -> &Chip<S> {
+        &self.host.media().device().chip
     }
 
     /// What is not measured is over.
@@ -248,16 +255,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         }
     }
 
-    fn erase_counts(&self) -> Vec<u32> {
-        let chip = &self.host.media().device().chip;
-        // A block that fails in between stays in the count, or counts before and after would not be of the same blocks.
-        let bad = &self.experiment.device.chip.bad_blocks;
-        let good = |pbn: &Pbn| bad.binary_search(pbn).is_err();
-        (0..chip.geometry().blocks()).map(Pbn::new).filter(good).map(|pbn| chip.erase_count(pbn)).collect()
-    }
-
     fn spares(&self) -> SpareFacts {
-        let chip = &self.host.media().device().chip;
+        let chip = self.chip();
         let bad = (0..chip.geometry().blocks()).filter(|&block| chip.is_bad(Pbn::new(block))).count();
         let grown = bad - self.experiment.device.chip.bad_blocks.len();
         let Spares { total, used } = self.host.ftl().spares();
@@ -304,6 +303,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             throughput_bytes_per_s: per_second(asked.bytes),
             host_pages_read: asked.pages_read,
             host_pages_written: asked.pages_written,
+            host_written_bytes: asked.bytes_written,
             reads_without_flash: self.reads_without_flash(),
             write_amplification: write_amplification(tally.total(Op::Program), asked.pages_written),
             operations: operations(&tally),
@@ -315,7 +315,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
                 partial: tally.note(Note::PartialMerge),
                 full: tally.note(Note::FullMerge),
             },
-            erases: erases(&before.erases, &self.erase_counts()),
+            erases: before.wear.erases(self.chip()),
+            wear_map: before.wear.map(self.chip()),
             spares: self.spares(),
             end_of_life: None,
             footprint: host.ftl().footprint().into(),
@@ -334,7 +335,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
 /// The state of the device when measurement began.
 struct Before {
     tally: Tally,
-    erases: Vec<u32>,
+    wear: Wear,
 }
 
 fn operations(tally: &Tally) -> Vec<OperationCount> {

@@ -1,25 +1,124 @@
-//! How evenly blocks were erased.
+//! How evenly blocks were erased, and where.
 
-use crate::result::Erases;
+mod map;
+
+use flash::{Flash, Pbn};
+
+use crate::result::{Erases, WearMap};
 
 /// Bins of the histogram of erase counts: enough for a bar chart, whatever the counts.
 const BINS: u32 = 40;
 
+/// The blocks that were good when the device was new, and their erase counts when measurement began. A block that fails in between
+/// stays among them, or counts before and after would not be of the same blocks.
+pub(crate) struct Wear {
+    blocks: Vec<Pbn>,
+    begin: Vec<u32>,
+}
+
+/// How far erase counts lie apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spread {
+    /// Standard deviation over blocks.
+    pub(crate) std: f64,
+    /// The most of a block.
+    pub(crate) max: u32,
+}
+
+impl Wear {
+    /// Measurement begins now.
+    pub(crate) fn new(blocks: Vec<Pbn>, chip: &impl Flash) -> Self {
+        let begin = blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect();
+        Self { blocks, begin }
+    }
+
+    /// Erases of each block since measurement began.
+    fn erased<'a>(&'a self, chip: &'a impl Flash) -> impl Iterator<Item = u32> + 'a {
+        self.blocks.iter().zip(&self.begin).map(|(&pbn, before)| chip.erase_count(pbn) - before)
+    }
+
+    /// How far the erases since measurement began lie apart.
+    pub(crate) fn spread(&self, chip: &impl Flash) -> Spread {
+        let sums = Sums::of(self.erased(chip));
+        Spread { std: sums.std(), max: sums.max }
+    }
+
+    /// The erases since measurement began.
+    pub(crate) fn erases(&self, chip: &impl Flash) -> Erases {
+        summary(&self.erased(chip).collect::<Vec<_>>())
+    }
+
+    /// Where they were.
+    pub(crate) fn map(&self, chip: &impl Flash) -> WearMap {
+        let failed = self.blocks.iter().map(|&pbn| chip.is_bad(pbn));
+        map::draw(chip.geometry().shape(), self.blocks.iter().copied().zip(self.erased(chip)).zip(failed))
+    }
+}
+
 /// Erases of good blocks between two looks at their counts, block by block in the same order.
 pub fn erases(before: &[u32], after: &[u32]) -> Erases {
-    let counts: Vec<u32> = after.iter().zip(before).map(|(after, before)| after - before).collect();
-    let blocks = counts.len().max(1) as f64;
-    let total: u64 = counts.iter().copied().map(u64::from).sum();
-    let mean = total as f64 / blocks;
-    let variance = counts.iter().map(|&count| (f64::from(count) - mean).powi(2)).sum::<f64>() / blocks;
+    summary(&after.iter().zip(before).map(|(after, before)| after - before).collect::<Vec<_>>())
+}
+
+fn summary(counts: &[u32]) -> Erases {
+    let sums = Sums::of(counts.iter().copied());
     let min = counts.iter().copied().min().unwrap_or(0);
-    let max = counts.iter().copied().max().unwrap_or(0);
-    Erases { total, mean, std: variance.sqrt(), min, max, histogram: histogram(&counts, min, max) }
+    Erases {
+        total: sums.total,
+        mean: sums.mean(),
+        std: sums.std(),
+        min,
+        max: sums.max,
+        gini: gini(counts),
+        histogram: histogram(counts, min, sums.max),
+    }
+}
+
+/// Sums over blocks, exact for any counts.
+#[derive(Default)]
+struct Sums {
+    blocks: u64,
+    total: u64,
+    squares: u128,
+    max: u32,
+}
+
+impl Sums {
+    fn of(counts: impl Iterator<Item = u32>) -> Self {
+        counts.fold(Self::default(), |sums, count| Self {
+            blocks: sums.blocks + 1,
+            total: sums.total + u64::from(count),
+            squares: sums.squares + u128::from(count) * u128::from(count),
+            max: sums.max.max(count),
+        })
+    }
+
+    fn mean(&self) -> f64 {
+        self.total as f64 / self.blocks.max(1) as f64
+    }
+
+    /// From n Σx² − (Σx)², which is a whole number, so nothing cancels.
+    fn std(&self) -> f64 {
+        let spread = self.squares * u128::from(self.blocks) - u128::from(self.total) * u128::from(self.total);
+        (spread as f64).sqrt() / self.blocks.max(1) as f64
+    }
+}
+
+/// The mean difference between two blocks over twice the mean: half the area between the Lorenz curve and the diagonal.
+fn gini(counts: &[u32]) -> Option<f64> {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    let blocks = sorted.len() as u128;
+    let total: u128 = sorted.iter().copied().map(u128::from).sum();
+    let ranked: u128 = (1..).zip(&sorted).map(|(rank, &count): (u128, _)| rank * u128::from(count)).sum();
+    // 2 Σ i·x_i ≥ (n + 1) Σ x_i where counts ascend.
+    (total > 0).then(|| (2 * ranked - (blocks + 1) * total) as f64 / (blocks * total) as f64)
 }
 
 fn histogram(counts: &[u32], min: u32, max: u32) -> Vec<(u32, u32, u64)> {
     let width = ((max - min) / BINS + 1).max(1);
-    let mut bins: Vec<_> = (min..=max).step_by(width as usize).map(|low| (low, low + width - 1, 0)).collect();
+    let mut bins: Vec<_> =
+        (min..=max).step_by(width as usize).map(|low| (low, low.saturating_add(width - 1), 0)).collect();
     for count in counts {
         bins[((count - min) / width) as usize].2 += 1;
     }
@@ -36,6 +135,32 @@ mod tests {
         assert_eq!((erases.total, erases.min, erases.max), (8, 0, 4));
         assert!((erases.mean - 2.0).abs() < 1e-12 && (erases.std - 2.0_f64.sqrt()).abs() < 1e-12);
         assert_eq!(erases.histogram, [(0, 0, 1), (1, 1, 0), (2, 2, 2), (3, 3, 0), (4, 4, 1)]);
+    }
+
+    /// Distributions whose coefficient is known: equal counts; one block takes all; half of the blocks take all; 1, 2, 3, 4.
+    #[test]
+    fn the_gini_coefficient_is_that_of_known_distributions() {
+        let gini = |counts: &[u32]| erases(&vec![0; counts.len()], counts).gini;
+        assert_eq!((gini(&[0, 0, 0]), gini(&[])), (None, None));
+        assert_eq!((gini(&[7, 7, 7]), gini(&[9])), (Some(0.0), Some(0.0)));
+        assert_eq!(gini(&[0, 0, 0, 12]), Some(0.75));
+        assert_eq!(gini(&[5, 0, 0, 5]), Some(0.5));
+        assert_eq!(gini(&[4, 2, 1, 3]), Some(0.25));
+        let by_pairs = |counts: &[u32]| {
+            let differences: f64 =
+                counts.iter().flat_map(|&a| counts.iter().map(move |&b| f64::from(a.abs_diff(b)))).sum();
+            let (blocks, total) = (counts.len() as f64, counts.iter().copied().map(f64::from).sum::<f64>());
+            differences / (2.0 * blocks * total)
+        };
+        let counts: Vec<u32> = (0..97).map(|i| i * i % 89).collect();
+        assert!((gini(&counts).expect("erased") - by_pairs(&counts)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn spreads_of_huge_counts_are_exact() {
+        let erases = erases(&[0; 3], &[u32::MAX, u32::MAX - 3, u32::MAX]);
+        assert!((erases.std - 2.0_f64.sqrt()).abs() < 1e-12, "{}", erases.std);
+        assert!((erases.mean - f64::from(u32::MAX - 1)).abs() < 1e-6, "{}", erases.mean);
     }
 
     #[test]

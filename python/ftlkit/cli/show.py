@@ -10,7 +10,7 @@ from rich.text import Text
 from ftlkit import units
 from ftlkit.cli.sheet import Row, Sheet
 from ftlkit.report.facts import changes, preparation, reading
-from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, classes, columns, responses
+from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, columns, responses, wear
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +34,11 @@ def show(results: Results, console: Console) -> None:
     if runs:
         console.print(_runs(runs).fitted(console))
         _section(console, "Response times", _chosen(responses(results), "kind", [*RESPONSES], _RESPONSES, RESPONSES))
+        if worn := wear(results):
+            rows = [Row("", row["label"], row["cells"]) for row in worn]
+            _section(
+                console, "Wear: erases of a block, and what levelling took", Sheet(("", "FTL"), [*WEAR.values()], rows)
+            )
     found = results.verdict
     console.print(units.typed(found.headline), highlight=False, markup=False)
     for heading, sentences in found.parts:

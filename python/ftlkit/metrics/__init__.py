@@ -30,6 +30,7 @@ PARTS: dict[str, str] = {
     "timeline": "`Results.timeline`",
     "series": "`Results.series`",
     "erases.histogram": "`Results.erases`",
+    "wear_map": "`Results.wear_map`",
     "response_ns": "the columns whose names begin with `response_`, `read_` and `write_`",
     "requests": "`requests`; by kind in the JSON",
     "parameters": "`parameters`",

@@ -168,6 +168,7 @@ _WORK = (
         "pages written",
         when="grown_bad_blocks",
     ),
+    Metric("host_written_bytes", "bytes that the host wrote", "B", _WHOLE, "host_written_bytes", HIGHER),
     Metric(
         "write_amplification",
         "flash pages programmed for each page that the host wrote; null without writes",
@@ -223,8 +224,50 @@ _WEAR = (
         LOWER,
         compute=derived.erases_cv,
     ),
+    Metric(
+        "erases_gini",
+        "Gini coefficient of the blocks' erase counts: 0 where all were erased alike, near 1 where one took all; "
+        "null without erases",
+        "",
+        _REAL,
+        "erases.gini",
+        LOWER,
+    ),
     Metric("erases_min", "lowest erase count of a block", "erases", _WHOLE, "erases.min"),
     Metric("erases_max", "highest erase count of a block", "erases", _WHOLE, "erases.max", LOWER),
+    *(
+        Metric(
+            f"levelling_{what}",
+            f"{words} for wear levelling's sake",
+            unit,
+            _WHOLE,
+            "operations",
+            LOWER,
+            compute=derived.levelling(op),
+        )
+        for what, op, words, unit in (
+            ("programs", "program", "pages programmed", "pages"),
+            ("erases", "erase", "blocks erased", "erases"),
+        )
+    ),
+    Metric(
+        "levelling_time_ns",
+        "flash time of all operations for wear levelling's sake",
+        "ns",
+        _WHOLE,
+        "operations",
+        LOWER,
+        compute=derived.levelling_time_ns,
+    ),
+    Metric(
+        "levelling_time_share",
+        "share of the flash time that wear levelling took, preparation left out; null without flash time",
+        "share",
+        _REAL,
+        "operations",
+        LOWER,
+        compute=derived.levelling_time_share,
+    ),
     Metric("spare_blocks", "blocks that could fail when the device was new", "blocks", _WHOLE, "spares.total"),
     Metric(
         "spare_blocks_left",
@@ -252,6 +295,16 @@ _WEAR = (
         "end_of_life.request",
         HIGHER,
         "worn out at",
+        when="end_of_life_request",
+    ),
+    Metric(
+        "end_of_life_bytes",
+        "bytes that the host had written until then; null where the device lasted",
+        "B",
+        _WHOLE,
+        "end_of_life.host_written_bytes",
+        HIGHER,
+        "written until then",
         when="end_of_life_request",
     ),
 )

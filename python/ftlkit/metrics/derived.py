@@ -85,6 +85,25 @@ def waiting(run: Run) -> dict[tuple[str, str], float]:
     return {(kind, cause): time for kind, times in parts for cause, time in (times or {}).items()}
 
 
+_LEVELLING = "wear_leveling"
+
+
+def levelling(op: str) -> Callable[[Run], int]:
+    """Flash operations of a kind that wear levelling asked for."""
+    return lambda run: caused(run, _LEVELLING, op)
+
+
+def levelling_time_ns(run: Run) -> int:
+    """Flash time of what wear levelling asked for."""
+    return time_by_cause(run).get(_LEVELLING, 0)
+
+
+def levelling_time_share(run: Run) -> float | None:
+    """The same, of all flash time but that of preparation."""
+    whole = flash_time_ns(run)
+    return levelling_time_ns(run) / whole if whole else None
+
+
 def merges(run: Run) -> int:
     """Merges of all kinds."""
     found = run["merges"]

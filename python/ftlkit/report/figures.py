@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import vl_convert
 from markupsafe import Markup
 
-from ftlkit import charts
+from ftlkit import charts, units, wear_charts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ftlkit.document import Json
+    from ftlkit.drawing import AnyChart
     from ftlkit.results import Results
 
 STILL_WIDTH = 560
@@ -52,12 +53,25 @@ class Figure:
     title: str
     note: str
     legend: str
-    """Which legend belongs to it: `runs` or `causes`."""
+    """Which legend belongs to it: `runs`, `causes` or `wear`."""
     spec: Json
     still: Markup
 
 
-_FIGURES: tuple[tuple[str, str, str, str, Callable[[Results], charts.AnyChart | None]], ...] = (
+def _cells(results: Results) -> str:
+    """What a cell of the wear map is."""
+    found = next(run["wear_map"] for run in results.document["runs"] if run.get("wear_map"))
+    blocks, planes = found["blocks_per_cell"], found["planes_per_cell"]
+    cell = "block" if blocks * planes == 1 else f"stretch of {units.count(blocks)} neighbouring blocks of a plane"
+    if planes > 1:
+        cell = f"group of {units.count(planes)} planes"
+    return (
+        f"One map a run, one cell a {cell}, plane after plane of each die and channel. The colour is the mean erases "
+        "of a cell's blocks against the run's own mean; a cross: blocks failed there."
+    )
+
+
+_FIGURES: tuple[tuple[str, str, str | Callable[[Results], str], str, Callable[[Results], AnyChart | None]], ...] = (
     (
         "response-cdf",
         "Response times",
@@ -105,7 +119,28 @@ _FIGURES: tuple[tuple[str, str, str, str, Callable[[Results], charts.AnyChart | 
         "Erases of blocks",
         "How many blocks were erased how often, each histogram to its own height; dashed: the mean. Narrow is even.",
         "runs",
-        charts.erases,
+        wear_charts.erases,
+    ),
+    (
+        "wear-map",
+        "Where the device wears",
+        _cells,
+        "wear",
+        wear_charts.wear_map,
+    ),
+    (
+        "erases-over-time",
+        "Evenness of wear over the workload",
+        "Standard deviation of the blocks' erase counts so far; a line that goes on rising: blocks drift apart.",
+        "runs",
+        wear_charts.spread_over_time,
+    ),
+    (
+        "price-of-evenness",
+        "Evenness against its price",
+        "Each run's flash time for a read or write, and the σ of its blocks' erases; lower and further left is better.",
+        "runs",
+        wear_charts.price,
     ),
     (
         "mean-over-time",
@@ -147,11 +182,12 @@ def draw(results: Results) -> list[Figure]:
         drawn = chart(results)
         if drawn is not None:
             spec = page_spec(drawn)
-            found.append(Figure(name, title, note, legend, spec, still(name, spec)))
+            words = note if isinstance(note, str) else note(results)
+            found.append(Figure(name, title, words, legend, spec, still(name, spec)))
     return found
 
 
-def page_spec(chart: charts.AnyChart) -> Json:
+def page_spec(chart: AnyChart) -> Json:
     """A chart as it is drawn on a page."""
     spec: Json = chart.to_dict()
     del spec["$schema"]
@@ -160,8 +196,9 @@ def page_spec(chart: charts.AnyChart) -> Json:
 
 
 def still(name: str, spec: dict[str, Any], width: int = STILL_WIDTH) -> Markup:
-    """The chart as SVG. Its ids are numbered anew, since pictures share the page."""
+    """The chart as SVG, to a hundredth of a pixel. Its ids are numbered anew, since pictures share the page."""
     svg = vl_convert.vegalite_to_svg({**spec, "width": width})
+    svg = re.sub(r' (d|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
     for number, old in enumerate(dict.fromkeys(re.findall(r'id="([^"]+)"', svg))):
         svg = re.sub(rf'(id="|url\(#){re.escape(old)}(?=["\)])', rf"\g<1>{name}-still-{number}", svg)
     return Markup(svg)  # noqa: S704 - drawn here; vega escapes the texts

@@ -17,8 +17,9 @@ from markupsafe import Markup
 
 from ftlkit import units
 from ftlkit.causes import cause_name
+from ftlkit.metrics import METRICS
 from ftlkit.report import facts, figures, tables
-from ftlkit.report.palette import CAUSE_COLOURS, styles
+from ftlkit.report.palette import CAUSE_COLOURS, WEAR_COLOURS, styles
 
 if TYPE_CHECKING:
     from ftlkit.results import Results
@@ -38,6 +39,9 @@ def page(results: Results) -> str:
         responses=tables.responses(results),
         response_columns=tables.RESPONSES,
         parts=tables.parts(results),
+        metrics=METRICS,
+        wear=tables.wear(results),
+        wear_columns=tables.WEAR,
         footprints=tables.footprints(results),
         classes=tables.classes(results),
         class_columns=tables.CLASS_COLUMNS,
@@ -45,6 +49,7 @@ def page(results: Results) -> str:
         styles=styles(results.labels),
         causes={cause: cause_name(cause) for cause in CAUSE_COLOURS if cause in seen},
         cause_colours=CAUSE_COLOURS,
+        wear_colours=WEAR_COLOURS,
         asked=facts.asked(results),
         study=facts.study_toml(document["study"]),
         css=style(),

@@ -129,3 +129,26 @@ def classes(results: Results) -> list[Json]:
 
 CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p90", "p99", "p99.9", "longest")
 """Headings of the cells of `classes`: how many, mean service, mean waiting, then percentiles of the waiting."""
+
+
+WEAR: dict[str, str] = {
+    "erases_mean": "mean",
+    "erases_std": "σ",
+    "erases_cv": "σ ÷ mean",
+    "erases_gini": "Gini",
+    "erases_min": "fewest",
+    "erases_max": "most",
+    "levelling_programs": "pages moved",
+    "levelling_erases": "erases for it",
+    "levelling_time_share": "flash time",
+}
+"""Metrics of the table of wear with their headings: erases of a block, then what levelling took."""
+
+
+def wear(results: Results) -> list[Json]:
+    """How evenly blocks were erased, and what levelling took: one row a run that erased any; cells as `WEAR`."""
+    return [
+        {"label": run["label"], "cells": [METRICS[name].text(METRICS[name].value(run)) for name in WEAR]}
+        for run in results.document["runs"]
+        if run["erases"]["total"]
+    ]

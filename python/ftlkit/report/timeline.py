@@ -17,7 +17,7 @@ from markupsafe import Markup
 from ftlkit import units
 from ftlkit._native import UserError
 from ftlkit.causes import cause_name
-from ftlkit.charts import DURATION, AnyChart, sized
+from ftlkit.drawing import DURATION, AnyChart, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.report.palette import CAUSE_COLOURS

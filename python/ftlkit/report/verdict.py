@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ftlkit import units
 from ftlkit.metrics import METRICS
 from ftlkit.report.cautions import cautions, names
+from ftlkit.report.evenness import evenness
 from ftlkit.report.load import is_overloaded, offered
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
@@ -33,6 +34,7 @@ class Verdict:
     reasons: list[str] = field(default_factory=list)
     work: list[str] = field(default_factory=list)
     costs: list[str] = field(default_factory=list)
+    wear: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
 
     @property
@@ -42,6 +44,7 @@ class Verdict:
             ("Why", self.reasons),
             ("Flash work", self.work),
             ("Cost", self.costs),
+            ("Wear", self.wear),
             ("Read with care", self.cautions),
         )
         return [(heading, sentences) for heading, sentences in found if sentences]
@@ -71,6 +74,7 @@ def verdict(results: Results) -> Verdict:
             *_otherwise(ahead),
             *_caches(runs),
         ],
+        evenness(results.document["runs"]),
         cautions(results),
     )
 

@@ -83,6 +83,9 @@ fn totals_meet_from_every_side() {
         assert_eq!(run.host_pages_read, results.workload.pages_read);
         assert_eq!(run.erases.total, total("erase"));
         assert_eq!(run.erases.histogram.iter().map(|bin| bin.2).sum::<u64>(), 4 * 64);
+        let on_map: f64 = run.wear_map.mean.iter().map(|mean| mean.expect("no bad block")).sum();
+        assert!((on_map - run.erases.total as f64).abs() < 1e-6, "{on_map}");
+        assert_eq!((run.wear_map.blocks_per_cell, run.wear_map.max.iter().max()), (1, Some(&Some(run.erases.max))));
         let a = run.write_amplification.expect("the host writes");
         assert!((a - total("program") as f64 / run.host_pages_written as f64).abs() < 1e-12);
         let requests = run.requests;
@@ -126,6 +129,7 @@ fn partial_pages_are_read_before_they_are_written() {
     let (reads, written) =
         (operations(&results.runs[0], "read_modify_write", "read"), results.runs[0].host_pages_written);
     assert_eq!(operations(&results.runs[0], "host", "read"), 0);
+    assert_eq!(results.runs[0].host_written_bytes, 1000 * 6 * 1024, "as asked, not as pages");
     assert!((written as f64 / 1000.0 - 2.25).abs() < 0.05, "{written}");
     assert!((reads as f64 / 1000.0 - 1.5).abs() < 0.05, "{reads}");
     let fact = &results.workload.facts[0];
@@ -143,6 +147,9 @@ fn the_time_series_covers_the_run() {
         assert_eq!(series.request, (1..=50).map(|point| point * 400).collect::<Vec<_>>());
         assert!(series.time_ns.is_sorted() && series.erases.is_sorted());
         assert_eq!((series.time_ns.last(), series.erases.last()), (Some(&run.simulated_ns), Some(&run.erases.total)));
+        let last = (series.erases_std.last(), series.erases_max.last(), series.host_written_bytes.last());
+        assert_eq!(last, (Some(&run.erases.std), Some(&run.erases.max), Some(&run.host_written_bytes)));
+        assert!(series.erases_max.is_sorted() && series.erases_std.iter().any(|&std| std > 0.0));
         for columns in [series.mean_response_ns.len(), series.write_amplification.len(), series.mapping_hit_ratio.len()]
         {
             assert_eq!(columns, 50);

@@ -46,6 +46,8 @@ fn every_scheme_ends_read_only_and_keeps_what_was_measured() {
         let words = format!("device is read-only: {total} of {total} spare blocks used");
         assert!(end.message.contains(&words) && total > 0, "{label}: {}", end.message);
         assert_eq!(run.spares.left, 0, "{label}");
+        assert_eq!(end.host_written_bytes, run.host_written_bytes, "{label}");
+        assert_eq!(run.wear_map.failed.iter().sum::<u32>() as u64, run.spares.grown_bad_blocks, "{label}");
         assert!(run.spares.grown_bad_blocks > 0, "{label}");
         let served = run.requests.read + run.requests.write + run.requests.trim + run.requests.flush;
         assert_eq!(served, end.request - 1, "{label}");

@@ -1,0 +1,81 @@
+"""Who wears most evenly, and at what price: runs that differ in nothing but the wear policy, side by side.
+
+Spreads of different mappings are not compared: one that erases ten times as much spreads further at the same evenness.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from ftlkit import _native, units
+from ftlkit.metrics.derived import flash_time_per_request_ns, levelling_time_share
+
+if TYPE_CHECKING:
+    from ftlkit.document import Run
+
+CLOSE = 1.05
+"""Spreads within five per cent are said to be level, as response times are."""
+
+_POLICIES = frozenset(part["name"] for part in json.loads(_native.parts()) if part["kind"] == "wear policy")
+
+
+def evenness(runs: list[Run]) -> list[str]:
+    """A sentence for each mapping that ran under several wear policies and erased blocks under all of them."""
+    groups: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        groups.setdefault(_beside(run), []).append(run)
+    return [
+        _sentence(found)
+        for found in groups.values()
+        if len({run["ftl"] for run in found}) > 1 and all(run["erases"]["total"] for run in found)
+    ]
+
+
+def _beside(run: Run) -> tuple[str, ...]:
+    """What runs must share to be compared: mapping and buffer with their parameters."""
+    parts = [part for part in run["ftl"].split("+") if part not in _POLICIES]
+    settings = [f"{key}={value}" for key, value in run["parameters"].items() if key.partition(".")[0] not in _POLICIES]
+    return (*parts, *sorted(settings))
+
+
+def _has_policy(run: Run) -> bool:
+    return any(part in _POLICIES for part in run["ftl"].split("+"))
+
+
+def _sentence(runs: list[Run]) -> str:
+    mapping = runs[0]["ftl"].partition("+")[0]
+    ranked = sorted(runs, key=_spread)
+    best, worst = ranked[0], ranked[-1]
+    if _spread(best) * CLOSE >= _spread(worst):
+        spreads = f"{units.digits(_spread(best))} to {units.digits(_spread(worst))}"
+        return f"Over {mapping}, all wear alike: σ of the blocks' erases {spreads}."
+    base = next((run for run in runs if not _has_policy(run)), worst)
+    if best is base:
+        start, base = f"Over {mapping}, no wear policy is more even than none", ranked[1]
+        return f"{start}: σ of the blocks' erases {_beside_spread(best, base)}."
+    return (
+        f"Over {mapping}, {best['label']} wears most evenly: σ of the blocks' erases {_beside_spread(best, base)}"
+        f"{_price(best, base)}."
+    )
+
+
+def _beside_spread(run: Run, other: Run) -> str:
+    return f"{units.digits(_spread(run))} against {units.digits(_spread(other))} for {other['label']}"
+
+
+def _price(run: Run, other: Run) -> str:
+    """How much more flash time each request takes than without, and how much of it the policy's own moves are."""
+    mine, base = flash_time_per_request_ns(run), flash_time_per_request_ns(other)
+    if not mine or not base:
+        return ""
+    way = "more" if mine >= base else "less"
+    own = units.share(levelling_time_share(run))
+    return (
+        f", at {units.share(abs(mine / base - 1))} {way} flash time for each request; moving blocks is {own} of its "
+        "flash time"
+    )
+
+
+def _spread(run: Run) -> float:
+    return run["erases"]["std"]
