@@ -33,10 +33,10 @@ from ftlkit.metrics.derived import CLASSES
 from ftlkit.report.palette import CAUSE_COLOURS
 
 if TYPE_CHECKING:
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 
-def response_cdf(results: Results) -> AnyChart | None:
+def response_cdf(results: Outcome) -> AnyChart | None:
     """Share of requests answered within a time; all, reads or writes, by choice."""
     frame = results.cdf.filter(pl.col("response_ns") > 0)
     if frame.is_empty():
@@ -59,7 +59,7 @@ def response_cdf(results: Results) -> AnyChart | None:
     return sized(chart.add_params(chosen).transform_filter("datum.requests == requests"))
 
 
-def class_latency(results: Results) -> AnyChart | None:
+def class_latency(results: Outcome) -> AnyChart | None:
     """Share of a class's flash operations that waited for a time, or were served for it; class and part by choice."""
     frame = results.class_cdf
     positive = frame.filter(pl.col("time_ns") > 0)["time_ns"]
@@ -100,7 +100,7 @@ def class_latency(results: Results) -> AnyChart | None:
     return sized(chart)
 
 
-def operations(results: Results) -> AnyChart | None:
+def operations(results: Outcome) -> AnyChart | None:
     """Flash pages read and programmed by cause, a page that the host asked for."""
     workload = results.document["workload"]
     asked = workload["pages_read"] + workload["pages_written"]
@@ -114,14 +114,14 @@ def operations(results: Results) -> AnyChart | None:
     return _bars(results, frame, "pages", "flash pages read and programmed a host page", normalise=False)
 
 
-def flash_time(results: Results) -> AnyChart | None:
+def flash_time(results: Outcome) -> AnyChart | None:
     """How each run's flash time divides into causes."""
     times = _caused(results).group_by("label", "cause", maintain_order=True).agg(pl.col("time_ns").sum())
     frame = times.filter(pl.col("time_ns") > 0)
     return _bars(results, frame, "time_ns", "share of flash time", normalise=True)
 
 
-def response_parts(results: Results) -> AnyChart | None:
+def response_parts(results: Outcome) -> AnyChart | None:
     """What mean response times are made of: waiting behind each cause, and own operations."""
     order = {
         (part, cause): i for i, (part, cause) in enumerate(itertools.product(("service", "waiting"), CAUSE_COLOURS))
@@ -162,13 +162,13 @@ def response_parts(results: Results) -> AnyChart | None:
     return sized(bars, BAR * len(results.labels))
 
 
-def _caused(results: Results) -> pl.DataFrame:
+def _caused(results: Outcome) -> pl.DataFrame:
     order = {cause: i for i, cause in enumerate(CAUSE_COLOURS)}
     rank = pl.col("cause").replace_strict(order, default=len(order), return_dtype=pl.Int64).alias("order")
     return results.operations.filter(pl.col("cause") != "precondition").with_columns(rank)
 
 
-def _bars(results: Results, frame: pl.DataFrame, value: str, title: str, *, normalise: bool) -> AnyChart | None:
+def _bars(results: Outcome, frame: pl.DataFrame, value: str, title: str, *, normalise: bool) -> AnyChart | None:
     if frame.is_empty():
         return None
     present = [cause for cause in CAUSE_COLOURS if cause in frame["cause"].unique()]
@@ -206,7 +206,7 @@ def _bars(results: Results, frame: pl.DataFrame, value: str, title: str, *, norm
     return sized(alt.layer(bars, totals), BAR * len(results.labels))
 
 
-def ram(results: Results) -> AnyChart | None:
+def ram(results: Outcome) -> AnyChart | None:
     """RAM for the mapping against mean response time; down and left is better."""
     frame = results.runs.select("label", "ram_bytes", "response_mean_ns").filter(
         (pl.col("ram_bytes") > 0) & (pl.col("response_mean_ns") > 0)
@@ -225,21 +225,21 @@ def ram(results: Results) -> AnyChart | None:
     return sized(run_points(results, base))
 
 
-def mean_over_time(results: Results) -> AnyChart | None:
+def mean_over_time(results: Outcome) -> AnyChart | None:
     """Mean response time of each stretch of the workload."""
     return over_time(results, "mean_response_ns", "mean response time", DURATION)
 
 
-def amplification_over_time(results: Results) -> AnyChart | None:
+def amplification_over_time(results: Outcome) -> AnyChart | None:
     """Write amplification of each stretch of the workload."""
     return over_time(results, "write_amplification", "write amplification", "format(datum.value, '~r')")
 
 
-def log_utilisation_over_time(results: Results) -> AnyChart | None:
+def log_utilisation_over_time(results: Outcome) -> AnyChart | None:
     """Share of the log's programmed pages that still hold the newest copy of something."""
     return over_time(results, "log_utilisation", "share of log pages", "format(datum.value, '~%')")
 
 
-def associativity_over_time(results: Results) -> AnyChart | None:
+def associativity_over_time(results: Outcome) -> AnyChart | None:
     """Full merges that a leaving log block has cost so far, on average."""
     return over_time(results, "associativity", "full merges a log block", "format(datum.value, '~r')")

@@ -14,7 +14,7 @@ import polars as pl
 from ftlkit.report.palette import styles
 
 if TYPE_CHECKING:
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 HEIGHT = 260
 BAR = 34
@@ -33,7 +33,7 @@ SIZE = (
 AnyChart = alt.Chart | alt.LayerChart
 
 
-def over_time(results: Results, column: str, title: str, label: str) -> AnyChart | None:
+def over_time(results: Outcome, column: str, title: str, label: str) -> AnyChart | None:
     """One line a run; logarithmic where one run would press the others flat."""
     if not {"request", column} <= set(results.series.columns):
         return None
@@ -75,23 +75,23 @@ def sized(chart: Any, height: int = HEIGHT) -> AnyChart:  # noqa: ANN401 - singl
     return sized
 
 
-def styled(results: Results, part: str) -> list[Any]:
+def styled(results: Outcome, part: str) -> list[Any]:
     """A part of each run's style (`colour`, `dash`, `shape`), in the order of the runs."""
     return [getattr(style, part) for style in styles(results.labels).values()]
 
 
-def run_colour(results: Results) -> alt.Color:
+def run_colour(results: Outcome) -> alt.Color:
     """Each run in its colour."""
     return alt.Color("label:N", legend=None, scale=alt.Scale(domain=results.labels, range=styled(results, "colour")))
 
 
-def run_dash(results: Results) -> alt.StrokeDash:
+def run_dash(results: Outcome) -> alt.StrokeDash:
     """Each run in its dash."""
     dashes = [list(dash) for dash in styled(results, "dash")]
     return alt.StrokeDash("label:N", legend=None, scale=alt.Scale(domain=results.labels, range=dashes))
 
 
-def run_axis(results: Results) -> alt.Y:
+def run_axis(results: Outcome) -> alt.Y:
     """A row a run."""
     return alt.Y("label:N", title=None, sort=results.labels, axis=alt.Axis(labelLimit=120, ticks=False, domain=False))
 
@@ -122,7 +122,7 @@ def size_tip(field: str, title: str) -> alt.Tooltip:
     return alt.Tooltip(f"{field}:Q", title=f"{title} (bytes)", format=",.0f")
 
 
-def run_points(results: Results, base: alt.Chart) -> Any:  # noqa: ANN401 - layered charts are typed by what is layered
+def run_points(results: Outcome, base: alt.Chart) -> Any:  # noqa: ANN401 - layered charts are typed by what is layered
     """A point a run in its colour and shape, with its label above."""
     points = base.mark_point(filled=True, size=110, opacity=1).encode(
         color=run_colour(results),

@@ -1,8 +1,8 @@
 """Results of a study as Polars frames, saved and loaded as one JSON document.
 
-Everything that is shown (tables, verdict, charts, reports) is drawn from here alone, so a saved file can be shown
-again without a new run. Frames keep plain numbers: times in nanoseconds, sizes in bytes, shares 0..1, the unit last
-in the name.
+Everything that is shown (tables, verdict, charts, reports) is drawn from here alone (`outcome.py`), so a saved file can
+be shown again without a new run. Frames keep plain numbers: times in nanoseconds, sizes in bytes, shares 0..1, the unit
+last in the name.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.frames import FRAMES
 from ftlkit.metrics import COLUMNS
+from ftlkit.outcome import Outcome
 from ftlkit.outputs import write
-from ftlkit.words import known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import polars as pl
 
-    from ftlkit.document import Document
     from ftlkit.report.verdict import Verdict
 
 SUFFIXES = (".json", ".csv", ".parquet")
@@ -34,87 +32,13 @@ RUN_COLUMNS: dict[str, str] = {name: metric.meaning for name, metric in COLUMNS.
 """The columns of `Results.runs`, with their meanings; docs/columns.md has their units and types as well."""
 
 
-class Results:
-    """Results of one study: the runs that finished, and what was asked."""
-
-    def __init__(self, document: Document, source: Path | None = None) -> None:
-        self.document = document
-        """The whole document, as saved."""
-        self.source = source
-        """The file that it was loaded from, if it was."""
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the study was stopped before all runs had finished."""
-        return self.document["cancelled"]
-
-    @property
-    def labels(self) -> list[str]:
-        """The runs' labels, in the order asked for."""
-        return [run["label"] for run in self.document["runs"]]
-
-    @cached_property
-    def runs(self) -> pl.DataFrame:
-        """One row a run; the columns are described in `RUN_COLUMNS`."""
-        return self.frame("runs")
-
-    @cached_property
-    def operations(self) -> pl.DataFrame:
-        """Flash operations: one row a run, cause and kind (`read`, `program`, `erase`) with `count` and `time_ns`."""
-        return self.frame("operations")
-
-    @cached_property
-    def waiting(self) -> pl.DataFrame:
-        """What response times are made of: one row a run, part (`waiting`, `service`) and cause with `mean_ns`."""
-        return self.frame("waiting")
-
-    @cached_property
-    def cdf(self) -> pl.DataFrame:
-        """Response times: `share` of a run's `requests` (`all`, `read`, `write`) took `response_ns` or less."""
-        return self.frame("cdf")
-
-    @cached_property
-    def classes(self) -> pl.DataFrame:
-        """Latency of flash operations: one row a run, class and part (`waiting`, `service`); empty if not asked for.
-
-        Classes are `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` and `other`; columns
-        are `count`, `mean_ns`, `p50_ns`, `p90_ns`, `p99_ns`, `p99_9_ns`, `p99_99_ns` and `max_ns`.
-        """
-        return self.frame("classes")
-
-    @cached_property
-    def class_cdf(self) -> pl.DataFrame:
-        """Latency of flash operations: `share` of a class's operations had a `part` of `time_ns` or less."""
-        return self.frame("class_cdf")
-
-    @cached_property
-    def timeline(self) -> pl.DataFrame:
-        """Flash operations of the window that the study asked for: one row a run and operation; empty without one."""
-        return self.frame("timeline")
-
-    @cached_property
-    def series(self) -> pl.DataFrame:
-        """Time series: one row a run and point, each about the stretch that the point ends, with a column a gauge."""
-        return self.frame("series")
-
-    @cached_property
-    def erases(self) -> pl.DataFrame:
-        """Erase counts: `blocks` of a run that were erased `low` to `high` times."""
-        return self.frame("erases")
-
-    @cached_property
-    def wear_map(self) -> pl.DataFrame:
-        """Where blocks were erased: one row a run and cell of neighbouring blocks, at most 1024 cells a run."""
-        return self.frame("wear_map")
-
-    def frame(self, name: str) -> pl.DataFrame:
-        """The frame of a name: one of `ftlkit.frames.FRAMES`, which describes the columns."""
-        return known(name, FRAMES, "frame").make(self.document)
+class Results(Outcome):
+    """Results of one study: the runs that finished, what was asked, and what can be made of it."""
 
     @cached_property
     def verdict(self) -> Verdict:
         """What the numbers say: a headline, reasons, costs and cautions, as sentences; `str()` of it is the text."""
-        from ftlkit.report.verdict import verdict  # noqa: PLC0415 - it reads results, which are made here
+        from ftlkit.report.verdict import verdict  # noqa: PLC0415 - only who asks needs it
 
         return verdict(self)
 

@@ -25,7 +25,7 @@ from ftlkit.report.palette import WEAR_COLOURS
 
 if TYPE_CHECKING:
     from ftlkit.document import Json, WearMap
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 LINE_CELLS = 64
 """Cells of a line of the wear map at most; with the map's 1024 cells that makes 16 to 40 lines a run."""
@@ -37,7 +37,7 @@ MAP_GAP = 2.0
 """Lines between the maps of two runs."""
 
 
-def erases(results: Results) -> AnyChart | None:
+def erases(results: Outcome) -> AnyChart | None:
     """How often blocks were erased: a histogram a run, with its mean."""
     if not results.runs["erases"].sum():
         return None
@@ -79,12 +79,12 @@ def erases(results: Results) -> AnyChart | None:
     return sized(alt.layer(bars, rules), max(120, 2 * BAR * len(labels)))
 
 
-def spread_over_time(results: Results) -> AnyChart | None:
+def spread_over_time(results: Outcome) -> AnyChart | None:
     """Standard deviation of the blocks' erase counts so far."""
     return over_time(results, "erases_std", "σ of erases", "format(datum.value, '~r')")
 
 
-def price(results: Results) -> AnyChart | None:
+def price(results: Outcome) -> AnyChart | None:
     """Flash time a request against the standard deviation of erase counts; down and left is better."""
     frame = results.runs.filter(pl.col("erases") > 0).select("label", "flash_time_per_request_ns", "erases_std")
     frame = frame.drop_nulls()
@@ -114,7 +114,7 @@ def _axis(column: pl.Series, label: str) -> dict[str, Any]:
     return {"scale": alt.Scale(zero=False, padding=34), "axis": alt.Axis(tickCount=5, labelExpr=label)}
 
 
-def wear_map(results: Results) -> AnyChart | None:
+def wear_map(results: Outcome) -> AnyChart | None:
     """Each run's device, cell by cell; a cell's colour is its blocks' mean erases against the run's own mean."""
     means = results.runs.filter(pl.col("erases") > 0).select("label", pl.col("erases_mean").alias("mean"))
     rows = results.wear_map.drop_nulls("erases_mean").join(means, on="label", maintain_order="left")
@@ -179,7 +179,7 @@ class Places:
     A plane of many cells has lines of its own; planes of few cells share a line, none is torn.
     """
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Outcome) -> None:
         document = results.document
         geometry = document["device"]["geometry"]
         found = next(run["wear_map"] for run in document["runs"] if run.get("wear_map"))

@@ -9,7 +9,7 @@ from ftlkit.report.load import fifths, is_overloaded
 
 if TYPE_CHECKING:
     from ftlkit.document import Run
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 FEW_REQUESTS = 10_000
 """Below this fewer than a hundred requests lie beyond the 99th percentile, and one merge more or less moves it."""
@@ -24,7 +24,7 @@ FILLING = 1.25
 """Write amplification that ends this many times higher than it began had not settled."""
 
 
-def cautions(results: Results) -> list[str]:
+def cautions(results: Outcome) -> list[str]:
     """Sentences, the gravest first."""
     runs = results.document["runs"]
     found = (
@@ -46,7 +46,7 @@ def names(runs: list[Run]) -> str:
     return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
 
 
-def _cancelled(results: Results) -> str | None:
+def _cancelled(results: Outcome) -> str | None:
     if not results.cancelled:
         return None
     done = {run["label"] for run in results.document["runs"]}
@@ -65,7 +65,7 @@ def _worn_out(runs: list[Run]) -> str | None:
     return f"The device wore out before the workload ended: {'; '.join(worn)}. Figures are of the requests before."
 
 
-def _overload(results: Results) -> str | None:
+def _overload(results: Outcome) -> str | None:
     """An open loop that asks for more than the device can do: queues grow as long as it lasts."""
     behind = [run for run in results.document["runs"] if is_overloaded(results.document, run)]
     if not behind:
@@ -93,7 +93,7 @@ def _unwritten(runs: list[Run]) -> str | None:
     return text if filled else f"{text} Fill the device first (precondition = fill)."
 
 
-def _filling(results: Results) -> str | None:
+def _filling(results: Outcome) -> str | None:
     """A device that was not in its lasting state when measured: the longer the run, the worse the mean."""
     parts = {run["label"]: fifths(run["series"]["write_amplification"]) for run in results.document["runs"]}
     filling = {label: part for label, part in parts.items() if part and part[-1] > FILLING * part[0]}
@@ -111,7 +111,7 @@ def _filling(results: Results) -> str | None:
     )
 
 
-def _few(results: Results) -> str | None:
+def _few(results: Outcome) -> str | None:
     requests = results.document["workload"]["requests"]
     if requests >= FEW_REQUESTS:
         return None
@@ -120,7 +120,7 @@ def _few(results: Results) -> str | None:
     )
 
 
-def _fresh(results: Results) -> str | None:
+def _fresh(results: Outcome) -> str | None:
     runs = results.document["runs"]
     idle = [run for run in runs if not run["erases"]["total"] and _writes(run)]
     if not idle:
@@ -136,7 +136,7 @@ def _writes(run: Run) -> bool:
     return run["requests"]["write"] >= FEW_WRITES * (run["requests"]["read"] + run["requests"]["write"])
 
 
-def _mode(results: Results) -> str:
+def _mode(results: Outcome) -> str:
     """How the devices were prepared: as chosen, where the study left the choice."""
     chosen = results.document.get("precondition_chosen")
     mode: str = chosen["mode"] if chosen else results.document["study"].get("run", {}).get("precondition", "none")

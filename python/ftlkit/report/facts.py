@@ -9,10 +9,10 @@ from ftlkit import units
 
 if TYPE_CHECKING:
     from ftlkit.document import Document, Json
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 
-def asked(results: Results) -> list[tuple[str, list[str]]]:
+def asked(results: Outcome) -> list[tuple[str, list[str]]]:
     """Headings with their lines."""
     document = results.document
     return [

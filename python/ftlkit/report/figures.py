@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ftlkit.document import Json
     from ftlkit.drawing import AnyChart
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 STILL_WIDTH = 560
 """Width of the still pictures, in pixels: about what a figure gets on a wide page."""
@@ -58,7 +58,7 @@ class Figure:
     still: Markup
 
 
-def _cells(results: Results) -> str:
+def _cells(results: Outcome) -> str:
     """What a cell of the wear map is."""
     found = next(run["wear_map"] for run in results.document["runs"] if run.get("wear_map"))
     blocks, planes = found["blocks_per_cell"], found["planes_per_cell"]
@@ -71,7 +71,7 @@ def _cells(results: Results) -> str:
     )
 
 
-_FIGURES: tuple[tuple[str, str, str | Callable[[Results], str], str, Callable[[Results], AnyChart | None]], ...] = (
+_FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[Outcome], AnyChart | None]], ...] = (
     (
         "response-cdf",
         "Response times",
@@ -173,7 +173,7 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Results], str], str, Callable[[R
 )
 
 
-def draw(results: Results) -> list[Figure]:
+def draw(results: Outcome) -> list[Figure]:
     """The figures for which the results hold data."""
     if not results.labels:
         return []

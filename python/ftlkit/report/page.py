@@ -20,12 +20,13 @@ from ftlkit.causes import cause_name
 from ftlkit.metrics import METRICS
 from ftlkit.report import facts, figures, tables
 from ftlkit.report.palette import CAUSE_COLOURS, WEAR_COLOURS, styles
+from ftlkit.report.verdict import verdict
 
 if TYPE_CHECKING:
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 
-def page(results: Results) -> str:
+def page(results: Outcome) -> str:
     """The report's HTML."""
     document = results.document
     seen = {operation["cause"] for run in document["runs"] for operation in run["operations"] if operation["count"]}
@@ -33,7 +34,7 @@ def page(results: Results) -> str:
     return template("page.html.j2").render(
         title=document["study"].get("name") or f"Translation layers on {document['workload']['name']}",
         document=document,
-        verdict=results.verdict,
+        verdict=verdict(results),
         results=tables.runs(results),
         operations=tables.operations(results),
         responses=tables.responses(results),
@@ -59,9 +60,9 @@ def page(results: Results) -> str:
     )
 
 
-def fragment(results: Results) -> str:
+def fragment(results: Outcome) -> str:
     """The verdict and the table of results, for a notebook's cell; no style, no script."""
-    return template("fragment.html.j2").render(verdict=results.verdict, results=tables.runs(results))
+    return template("fragment.html.j2").render(verdict=verdict(results), results=tables.runs(results))
 
 
 def template(name: str) -> jinja2.Template:

@@ -11,7 +11,7 @@ from ftlkit.metrics.derived import CLASSES, waiting
 
 if TYPE_CHECKING:
     from ftlkit.document import Json, Run
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 
 def columns(found: list[Run]) -> list[Metric]:
@@ -23,7 +23,7 @@ def _is_shown(metric: Metric, found: list[Run]) -> bool:
     return not metric.when or any((METRICS[metric.when].value(run) or 0) > 0 for run in found)
 
 
-def runs(results: Results) -> Json:
+def runs(results: Outcome) -> Json:
     """The results table: columns, and for each run a label and its cells."""
     found = results.document["runs"]
     shown = columns(found)
@@ -63,7 +63,7 @@ KINDS = {"all": "all", "read": "reads", "write": "writes"}
 """Kinds of requests, as in the results, with their names in words."""
 
 
-def responses(results: Results) -> list[Json]:
+def responses(results: Outcome) -> list[Json]:
     """Response times: one row a run and kind of requests (all, reads, writes) that it served; cells as `RESPONSES`."""
     rows = []
     for run in results.document["runs"]:
@@ -75,7 +75,7 @@ def responses(results: Results) -> list[Json]:
     return rows
 
 
-def parts(results: Results) -> list[Json]:
+def parts(results: Outcome) -> list[Json]:
     """What mean response times are made of: one row a run, part and cause, the largest first."""
     words = {"waiting": "waiting behind", "service": "own"}
     rows = []
@@ -88,7 +88,7 @@ def parts(results: Results) -> list[Json]:
     return rows
 
 
-def operations(results: Results) -> list[Json]:
+def operations(results: Outcome) -> list[Json]:
     """Counts of flash operations: one row a run and cause."""
     rows = []
     for run in results.document["runs"]:
@@ -101,7 +101,7 @@ def operations(results: Results) -> list[Json]:
     return rows
 
 
-def footprints(results: Results) -> list[Json]:
+def footprints(results: Outcome) -> list[Json]:
     """Memory of the mappings: one row a run and structure."""
     return [
         {
@@ -115,7 +115,7 @@ def footprints(results: Results) -> list[Json]:
     ]
 
 
-def classes(results: Results) -> list[Json]:
+def classes(results: Outcome) -> list[Json]:
     """Latency of flash operations by class: one row a run and class; empty if the study did not ask for it."""
     rows = []
     for run in results.document["runs"]:
@@ -145,7 +145,7 @@ WEAR: dict[str, str] = {
 """Metrics of the table of wear with their headings: erases of a block, then what levelling took."""
 
 
-def wear(results: Results) -> list[Json]:
+def wear(results: Outcome) -> list[Json]:
     """How evenly blocks were erased, and what levelling took: one row a run that erased any; cells as `WEAR`."""
     return [
         {"label": run["label"], "cells": [METRICS[name].text(METRICS[name].value(run)) for name in WEAR]}

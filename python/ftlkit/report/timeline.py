@@ -24,7 +24,7 @@ from ftlkit.report.palette import CAUSE_COLOURS
 
 if TYPE_CHECKING:
     from ftlkit.document import Document, Json, Run, Timeline
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 LANE = 22
 """Height of a lane in pixels."""
@@ -49,7 +49,7 @@ class Drawn:
     waits: list[list[str]]
 
 
-def page(results: Results) -> str:
+def page(results: Outcome) -> str:
     """The page's HTML."""
     document = results.document
     windows = [(run, window) for run in document["runs"] if (window := run.get("timeline"))]
@@ -73,7 +73,7 @@ def page(results: Results) -> str:
     )
 
 
-def _drawn(results: Results, run: Run, window: Timeline, name: str) -> Drawn:
+def _drawn(results: Outcome, run: Run, window: Timeline, name: str) -> Drawn:
     label = run["label"]
     frame = _placed(results, label)
     cut = ""
@@ -100,7 +100,7 @@ def _moment(nanoseconds: int) -> str:
     return f"{nanoseconds / 1e6:,.3f} ms"
 
 
-def _placed(results: Results, label: str) -> pl.DataFrame:
+def _placed(results: Outcome, label: str) -> pl.DataFrame:
     """The run's operations with the lanes they lie in, and when the die and the channel worked for them."""
     serial = _is_serial(results.document)
     device = results.document["device"]
@@ -127,7 +127,7 @@ def _is_serial(document: Document) -> bool:
     return bool(document["study"].get("device", {}).get("pricing") == "serial")
 
 
-def chart(results: Results, label: str, window: Timeline) -> AnyChart:
+def chart(results: Outcome, label: str, window: Timeline) -> AnyChart:
     """A run's window as a chart that can be dragged and zoomed along time."""
     frame = _placed(results, label)
     lanes = _lanes(results, frame)
@@ -167,7 +167,7 @@ def chart(results: Results, label: str, window: Timeline) -> AnyChart:
     return sized(alt.layer(*layers), LANE * len(lanes))
 
 
-def _lanes(results: Results, frame: pl.DataFrame) -> list[str]:
+def _lanes(results: Outcome, frame: pl.DataFrame) -> list[str]:
     """Each channel followed by its dies; those that have something to show."""
     if _is_serial(results.document):
         return ["device"]

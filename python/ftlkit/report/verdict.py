@@ -20,7 +20,7 @@ from ftlkit.report.work import cache, work
 
 if TYPE_CHECKING:
     from ftlkit.document import Run
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 CLOSE = 1.05
 """Runs within five per cent are said to be level: a trace's own accidents move a mean by as much."""
@@ -54,7 +54,7 @@ class Verdict:
         return units.typed("\n\n".join([self.headline, *bullets]))
 
 
-def verdict(results: Results) -> Verdict:
+def verdict(results: Outcome) -> Verdict:
     """Draw the verdict from the numbers."""
     there = [run for run in results.document["runs"] if run["response_ns"]["all"]["count"]]
     if results.labels and not there:

@@ -1,0 +1,54 @@
+"""Imports among the files of the Python package go without circles: those for types and those inside functions, too."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1] / "python"
+
+
+def modules() -> dict[str, str]:
+    """Every module of the package with its text; a stub stands for what is compiled."""
+    found = {}
+    for path in sorted([*ROOT.rglob("*.pyi"), *ROOT.rglob("*.py")]):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text(encoding="utf-8")
+    return found
+
+
+def imported(text: str, known: dict[str, str]) -> set[str]:
+    """The modules that a text imports anywhere in it, each by its longest name."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in known else node.module for name in names}
+    return {name for name in found if name in known}
+
+
+def circular(known: dict[str, str]) -> dict[str, set[str]]:
+    """What is left when modules that import nothing, and those that nobody imports, are taken away again and again."""
+    graph = {name: imported(text, known) - {name} for name, text in known.items()}
+    while True:
+        wanted = set().union(*graph.values())
+        done = {name for name, others in graph.items() if not others or name not in wanted}
+        if not done:
+            return graph
+        graph = {name: others - done for name, others in graph.items() if name not in done}
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    found = modules()
+    assert "ftlkit.report.page" in found
+    assert circular(found) == {}
+
+
+def test_circles_are_seen_wherever_an_import_stands() -> None:
+    lazy = "def f():\n    from p.a import x"
+    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p import a"
+    for back in ("import p.a", lazy, typed):
+        assert circular({"p": "", "p.a": "from p.b import y", "p.b": back}) == {"p.a": {"p.b"}, "p.b": {"p.a"}}
+    assert circular({"p": "from p.a import x", "p.a": "from p.b import y", "p.b": "import json"}) == {}
