@@ -388,3 +388,6 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

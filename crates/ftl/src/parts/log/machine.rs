@@ -382,3 +382,6 @@ impl<S: LogScheme> LogBuffer<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

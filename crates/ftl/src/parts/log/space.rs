@@ -279,3 +279,6 @@ impl LogSpace {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
