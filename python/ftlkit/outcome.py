@@ -1,4 +1,4 @@
-"""What a study gave, as a JSON document and as Polars frames: tables, charts, reports and the verdict are drawn from it.
+"""What a study gave, as a JSON document and as Polars frames: tables, charts, reports and the verdict come from it.
 
 `ftlkit.results` adds what is made of it. That is apart, so that what draws knows only what is drawn.
 """
