@@ -31,6 +31,11 @@ TITLES = {
         "C. Wang, Flash Memory Management with Cooperation, Adaptation and Assistance, PhD thesis, "
         "National University of Singapore, 2013"
     ),
+    "Chang 2007": ("L.-P. Chang, On efficient wear leveling for large-scale flash-memory storage systems, SAC 2007"),
+    "Chang 2007b": (
+        "Y.-H. Chang, J.-W. Hsieh and T.-W. Kuo, Endurance enhancement of flash-memory storage systems: an "
+        "efficient static wear leveling design, DAC 2007"
+    ),
     "Cho 2009": (
         "H. Cho, D. Shin and Y. I. Eom, KAST: K-associative sector translation for NAND flash memory in "
         "real-time systems, DATE 2009"
@@ -65,6 +70,10 @@ TITLES = {
         "memory-based storage systems, SIGOPS Operating Systems Review 42, 2008"
     ),
     "Lim 2010": "S.-P. Lim, S.-W. Lee and B. Moon, FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
+    "Murugan 2011": (
+        "M. Murugan and D. H. C. Du, Rejuvenator: a static wear leveling algorithm for NAND flash memory with "
+        "minimized overhead, MSST 2011"
+    ),
     "Park 2008": (
         "C. Park, W. Cheon, J. Kang, K. Roh, W. Cho and J.-S. Kim, A reconfigurable FTL (flash "
         "translation layer) architecture for NAND flash-based applications, ACM Transactions on Embedded "

@@ -27,6 +27,8 @@
 //! ## State
 //! RAM: CMT, 8 B an entry (LPN and PPN); GTD, 4 B × translation pages. Flash: translation pages of `page_size / mapping_bytes`
 //! entries; data pages. Tags carry the LPN or the translation page number. (The simulation mirrors the translation pages' content.)
+//! Under a wear policy that moves blocks, what it moves of data blocks has open blocks of its own, one a die, paid out of the spare; and
+//! a block that is set aside is exchanged for another free one of its die when the policy names it.
 //!
 //! ## Read
 //! 1. `lookup`: a hit is free; a miss first makes room in the CMT, then reads the translation page.

@@ -21,7 +21,8 @@
 //!
 //! ## State
 //! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN, and with `streams = hints` the stream that
-//! the host hinted at.
+//! the host hinted at. Under a wear policy that moves blocks, what it moves has open blocks of its own, one a die, whatever the hint; they
+//! are paid out of the spare.
 //!
 //! ## Read
 //! 1. Pages of a request are looked up and read together; unmapped pages cost nothing.

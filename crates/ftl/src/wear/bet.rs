@@ -13,7 +13,7 @@
 //! ```
 //!
 //! ## Source
-//! Chang, Hsieh and Kuo 2007 (SWL-Procedure and SWL-BETUpdate); Wang 2013 3.2.1. Departures: one block is emptied for each request that writes,
+//! Chang 2007b (SWL-Procedure and SWL-BETUpdate); Wang 2013 3.2.1. Departures: one block is emptied for each request that writes,
 //! where the original goes on until wear is even; and a set in which nothing can be emptied, since all its blocks are free or bad, is
 //! flagged, where the original erases free blocks again. Which free block is taken the original leaves to the layer below; here
 //! `free_blocks` says it.

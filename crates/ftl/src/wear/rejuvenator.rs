@@ -16,7 +16,7 @@
 //! pages of many logical blocks, what the host writes, the log and the map count as hot, and what is collected as cold.
 //!
 //! ## Source
-//! Murugan and Du 2011; Wang 2013 3.2.1, 4.6.2. The thesis could not find `t_low` and `t_high` either, nor how the lists part at first. Chosen here:
+//! Murugan 2011; Wang 2013 3.2.1, 4.6.2. The thesis could not find `t_low` and `t_high` either, nor how the lists part at first. Chosen here:
 //! all lists are lower ones until some block is `tau`/2 above `min`; `t_low` asks for a move only while a higher block is free to move to; and
 //! cold data leaves `t_high` of the higher free blocks to such moves, and all of them while the window is full, as of the last look. Departures: the mapping decides how pages are mapped, where the
 //! original maps hot pages by page and cold ones by a log; temperatures are those of logical blocks; `tau` is constant.
