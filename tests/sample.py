@@ -129,6 +129,13 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
         "wear_map": wear_map(10 * wa**0.5, chance),
         "spares": {"total": 80, "left": 80, "grown_bad_blocks": 0},
         "end_of_life": None,
+        "endurance": {
+            "limit": 3000,
+            "drift": 0.5,
+            "first_block": lifetime(8e12 / wa),
+            "spares_gone": lifetime(1e13 / wa),
+            "refusal": None,
+        },
         "footprint": {
             "ram_bytes": ram,
             "flash_bytes": 0,
@@ -163,6 +170,18 @@ def wear_map(mean: float, chance: random.Random) -> dict[str, Any]:
         "mean": means,
         "max": [None if each is None else round(each + 3) for each in means],
         "failed": [1 if cell in (5, 700) else 0 for cell in range(1024)],
+    }
+
+
+def lifetime(written: float) -> dict[str, Any]:
+    """A forecast of so many bytes, on a device of 1.8 GiB under 5 years of warranty."""
+    return {
+        "written_bytes": round(written),
+        "low_bytes": round(0.95 * written),
+        "high_bytes": round(1.1 * written),
+        "is_measured": False,
+        "drive_writes_per_day": written / 1932735283 / (5 * 365),
+        "years": written / 1e12,
     }
 
 

@@ -8,10 +8,11 @@ import pytest
 
 import ftlkit as fk
 import sample
+from ftlkit.report import life
 from ftlkit.report.verdict import verdict
 
 if TYPE_CHECKING:
-    from ftlkit.document import Document, Run
+    from ftlkit.document import Document, Endurance, Run
 
 
 def of(document: Document) -> str:
@@ -323,3 +324,56 @@ def test_wear_of_different_mappings_is_not_compared() -> None:
     assert "wears most evenly" not in of(document), "the mappings differ in a parameter"
     dynamic["parameters"] = {"dynamic.threshold": "3"}
     assert "wears most evenly" in of(document), "the policies' own may differ"
+
+
+def endurance(run: Run) -> Endurance:
+    """What a made-up run says of its life."""
+    found = run.get("endurance")
+    assert found is not None
+    return found
+
+
+def test_who_lives_longest_is_named_with_the_range() -> None:
+    document = sample.document()
+    text = of(document)
+    assert (
+        "Under page the device lives longest: 5.26 TB (5.00 TB to 5.79 TB) of host writes, 5.26 years at its own"
+        in text
+    )
+    assert "against 164 GB (156 GB to 180 GB) under block." in text
+    assert "the ranges overlap" not in text
+    assert "drive writes a day (DWPD) are over 5.00 years" in text
+    document["study"]["run"]["warranty_years"] = 3.0
+    assert "are over 3.00 years" in of(document)
+    document["runs"] = document["runs"][:1]
+    assert "Under page the device is read-only after 5.26 TB (5.00 TB to 5.79 TB) of host writes" in of(document)
+
+
+def test_lives_that_a_forecast_cannot_tell_apart_are_not_ranked_for_certain() -> None:
+    document = sample.document()
+    document["runs"] = [by_label(document)[label] for label in ("page", "dftl")]
+    longest, last = (endurance(run)["spares_gone"] for run in document["runs"])
+    assert longest is not None
+    assert last is not None
+    last["high_bytes"] = longest["low_bytes"]
+    assert "the ranges overlap, so the order may be another" in of(document)
+    last["high_bytes"] = longest["low_bytes"] - 1
+    assert "the ranges overlap" not in of(document)
+
+
+def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() -> None:
+    document = sample.document()
+    page, *others = document["runs"]
+    for run in others:
+        found = endurance(run)
+        found["first_block"] = found["spares_gone"] = found["drift"] = None
+        found["refusal"] = "a block was erased 1.50 times"
+    last = endurance(page)["spares_gone"]
+    assert last is not None
+    last["is_measured"] = True
+    text = of(document)
+    assert "Under page the device was read-only after 5.26 TB (measured) of host writes" in text
+    assert "No life is forecast for block, fast, dftl: a block was erased 1.50 times." in text
+    assert "Lives are forecast" not in text
+    assert [row["label"] for row in life.rows(fk.Results(document))] == ["page"]
+    assert life.rows(fk.Results(document))[0]["cells"][2] == "measured"

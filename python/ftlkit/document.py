@@ -98,6 +98,27 @@ class EndOfLife(TypedDict):
     message: str
 
 
+class Lifetime(TypedDict):
+    """Bytes that the host writes until something wears out, as expected and between two ends."""
+
+    written_bytes: int
+    low_bytes: int
+    high_bytes: int
+    is_measured: bool
+    drive_writes_per_day: float
+    years: float | None
+
+
+class Endurance(TypedDict):
+    """How long the device lives if the workload goes on; `refusal` says why nothing is forecast."""
+
+    limit: int
+    drift: float | None
+    first_block: Lifetime | None
+    spares_gone: Lifetime | None
+    refusal: str | None
+
+
 class Merges(TypedDict):
     """Merges by kind."""
 
@@ -203,6 +224,7 @@ class Run(TypedDict):
     wear_map: NotRequired[WearMap]
     spares: Spares
     end_of_life: EndOfLife | None
+    endurance: NotRequired[Endurance]
     footprint: Footprint
     utilisation: dict[str, float | None]
     gauges: dict[str, float]
@@ -253,6 +275,7 @@ class Workload(TypedDict):
     facts: list[str]
     requests: int
     bytes: NotRequired[int]
+    bytes_written: NotRequired[int]
     pages_read: int
     pages_written: int
     pages_trimmed: int

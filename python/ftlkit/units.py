@@ -58,6 +58,23 @@ def size(number: float | None) -> str:
     return f"{number:.0f}{_GAP}B"
 
 
+def written(number: float | None) -> str:
+    """Bytes written over a life, as makers of drives count them: 12.3 TB of 10^12 bytes, 850 GB."""
+    if number is None:
+        return _NOTHING
+    for scale, unit in ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if number >= scale:
+            return f"{digits(number / scale)}{_GAP}{unit}"
+    return f"{digits(number / 1e3)}{_GAP}kB"
+
+
+def years(number: float | None) -> str:
+    """Years, or days where they are few: 3.10 years, 12.0 days."""
+    if number is None:
+        return _NOTHING
+    return f"{digits(number)}{_GAP}years" if number >= 1 else f"{digits(365 * number)}{_GAP}days"
+
+
 def count(number: float | None) -> str:
     """A whole number with its thousands apart: 1,234,567."""
     return _NOTHING if number is None else f"{number:,.0f}"

@@ -22,6 +22,7 @@ use crate::result::{DeviceFacts, PreconditionChosen};
 use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Study};
 use crate::survey::Survey;
 use crate::watch::Wishes;
+use crate::wear::Usage;
 use crate::workload::Workload;
 use crate::{Abilities, SimError};
 
@@ -29,6 +30,11 @@ use crate::{Abilities, SimError};
 const MAX_QUEUE_DEPTH: u32 = 65_536;
 /// The most points of a time series; more than a chart can show, few enough to store.
 const MAX_SAMPLES: u32 = 100_000;
+
+/// The warranty of most drives for servers, by which makers state drive writes a day.
+const USUAL_WARRANTY_YEARS: f64 = 5.0;
+const MAX_WARRANTY_YEARS: f64 = 100.0;
+const NS_A_DAY: f64 = 86_400e9;
 
 /// A checked study.
 #[derive(Clone, Debug)]
@@ -46,6 +52,8 @@ pub(crate) struct Experiment {
     pub(crate) asked_precondition: Precondition,
     pub(crate) precondition_chosen: PreconditionChosen,
     pub(crate) samples: u32,
+    /// Years over which drive writes a day are told.
+    pub(crate) warranty_years: f64,
     pub(crate) verify: bool,
     /// What the study says of it.
     pub(crate) memory_limit: Option<Bytes>,
@@ -116,6 +124,7 @@ impl Experiment {
             asked_precondition: asked,
             precondition_chosen,
             samples,
+            warranty_years: warranty_years(&study.run)?,
             verify,
             memory_limit: study.run.memory_limit,
             skip: skip(&study.run, requests)?,
@@ -146,6 +155,17 @@ impl Experiment {
         Pager::new(self.device.geometry.page_size_bytes(), self.device.logical_pages, placement)
     }
 
+    /// What lifetimes are measured by.
+    pub(crate) fn usage(&self) -> Usage {
+        let days = self.survey.facts.duration_ns as f64 * self.workload.speedup / NS_A_DAY;
+        let written = self.survey.facts.bytes_written as f64;
+        Usage {
+            logical_bytes: self.device.logical_bytes(),
+            warranty_years: self.warranty_years,
+            bytes_a_day: (days > 0.0 && written > 0.0).then(|| written / days),
+        }
+    }
+
     /// The study with every key filled in.
     pub(crate) fn resolved(&self) -> Study {
         Study {
@@ -161,6 +181,7 @@ impl Experiment {
                 precondition: Some(self.asked_precondition),
                 memory_limit: self.memory_limit,
                 samples: Some(Count(self.samples)),
+                warranty_years: Some(self.warranty_years),
                 verify: Some(self.verify),
                 skip: Some(self.skip),
                 waiting: Some(self.wishes.waiting),
@@ -269,6 +290,17 @@ fn samples(run: &RunText) -> Result<u32, SimError> {
         )));
     }
     Ok(samples)
+}
+
+/// Years over which drive writes a day are told.
+fn warranty_years(run: &RunText) -> Result<f64, SimError> {
+    let years = run.warranty_years.unwrap_or(USUAL_WARRANTY_YEARS);
+    if !(years > 0.0 && years <= MAX_WARRANTY_YEARS) {
+        return Err(SimError::study(format!(
+            "run.warranty_years = {years}: must be above 0 and at most {MAX_WARRANTY_YEARS}; makers of drives give 3 or 5"
+        )));
+    }
+    Ok(years)
 }
 
 /// Requests that are served before measuring begins.

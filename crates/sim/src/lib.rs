@@ -54,9 +54,9 @@ pub use planner::{Abilities, Suspend};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Model, Pricing};
 pub use result::{
-    ClassLatency, Classes, DeviceFacts, EndOfLife, Erases, FootprintFacts, Merges, MountFacts, OperationCount,
-    PreconditionChosen, PreconditionFacts, ReadAs, RequestCounts, Responses, Results, RunResult, Series, SpareFacts,
-    TimelineFacts, Utilisation, WearMap, WorkloadFacts,
+    ClassLatency, Classes, DeviceFacts, EndOfLife, Endurance, Erases, FootprintFacts, Lifetime, Merges, MountFacts,
+    OperationCount, PreconditionChosen, PreconditionFacts, ReadAs, RequestCounts, Responses, Results, RunResult,
+    Series, SpareFacts, TimelineFacts, Utilisation, WearMap, WorkloadFacts,
 };
 pub use study::{Study, parse_json, parse_toml};
 pub use timeline::Window;

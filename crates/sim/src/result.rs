@@ -17,7 +17,7 @@ use crate::load::LoadFacts;
 
 pub use device::{DeviceFacts, MountFacts, PreconditionChosen, PreconditionFacts};
 pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
-pub use wear::{EndOfLife, Erases, SpareFacts, WearMap};
+pub use wear::{EndOfLife, Endurance, Erases, Lifetime, SpareFacts, WearMap};
 pub use workload::{ReadAs, WorkloadFacts};
 
 /// The results of a study.
@@ -109,6 +109,8 @@ pub struct RunResult {
     pub spares: SpareFacts,
     /// Where the run ended because the device had worn out; null for one that lasted.
     pub end_of_life: Option<EndOfLife>,
+    /// How long the device lives.
+    pub endurance: Endurance,
     /// Memory of the mapping.
     pub footprint: FootprintFacts,
     /// Busy shares.

@@ -37,12 +37,12 @@ use crate::mount::mount;
 use crate::paging::{Extent, PageRequest};
 use crate::precondition::prepare;
 use crate::result::{
-    Classes, EndOfLife, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult, Series,
-    SpareFacts, Utilisation,
+    Classes, EndOfLife, Endurance, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult,
+    Series, SpareFacts, Utilisation,
 };
 use crate::study::Precondition;
 use crate::watch::Watch;
-use crate::wear::Wear;
+use crate::wear::{Life, Wear};
 use crate::{Pricing, SimError};
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
@@ -102,7 +102,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         self.log.take().map_or(Ok(()), Part::finish)?;
         let measured_wall_s = begun.elapsed().as_secs_f64();
         self.host.device_mut().timing.settle();
-        let result = self.result(&before, prepared, series.finish());
+        let endurance = self.endurance(&before, end_of_life.is_some());
+        let result = self.result(&before, prepared, series.finish(), endurance);
         let result = RunResult { measured_wall_s, end_of_life, ..result };
         if !self.experiment.verify {
             self.compare_totals()?;
@@ -156,6 +157,10 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             } else if number.checked_sub(*skip) == Some(sampler.due()) {
                 sampler.take(&self.metrics, self.standing(&before));
             }
+            if number.checked_sub(*skip) == Some(before.life.due()) {
+                let (bytes, spares) = (self.metrics.asked.bytes_written, self.host.ftl().spares());
+                before.life.look(bytes, spares, || before.wear.counts(self.chip()));
+            }
             if number % REPORT_EVERY == 0 {
                 reporter.report(number)?;
             }
@@ -167,7 +172,9 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     /// How things stand.
     fn before(&self) -> Before {
         let blocks = self.experiment.device.layout().good_blocks;
-        Before { tally: *self.host.media().tally(), wear: Wear::new(blocks, self.chip()) }
+        let Experiment { survey, skip, .. } = self.experiment;
+        let life = Life::new(survey.facts.requests - skip);
+        Before { tally: *self.host.media().tally(), wear: Wear::new(blocks, self.chip()), life }
     }
 
     /// How the device stands at a point of the time series.
@@ -263,6 +270,13 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         SpareFacts { total, left: total.saturating_sub(used), grown_bad_blocks: grown as u64 }
     }
 
+    fn endurance(&self, before: &Before, is_over: bool) -> Endurance {
+        let limit = self.experiment.device.chip.endurance.unwrap_or(u32::MAX);
+        let (spares, bytes) = (self.host.ftl().spares(), self.metrics.asked.bytes_written);
+        let usage = self.experiment.usage();
+        before.life.endurance((&before.wear, self.chip()), (limit, spares), (bytes, is_over), usage)
+    }
+
     /// Share of page reads that found no data.
     fn reads_without_flash(&self) -> Option<f64> {
         let reads = self.metrics.asked.pages_read + self.metrics.asked.pages_completed;
@@ -270,7 +284,13 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         (reads > 0).then(|| empty as f64 / reads as f64)
     }
 
-    fn result(&self, before: &Before, prepared: Option<PreconditionFacts>, series: Series) -> RunResult {
+    fn result(
+        &self,
+        before: &Before,
+        prepared: Option<PreconditionFacts>,
+        series: Series,
+        endurance: Endurance,
+    ) -> RunResult {
         let Self { experiment, plan, host, metrics, load, .. } = self;
         let tally = host.media().tally().since(&before.tally);
         let asked = metrics.asked;
@@ -319,6 +339,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             wear_map: before.wear.map(self.chip()),
             spares: self.spares(),
             end_of_life: None,
+            endurance,
             footprint: host.ftl().footprint().into(),
             utilisation: utilisation(&host.media().device().timing, metrics.end),
             load: load.facts(&host.media().device().timing, experiment.queue_depth.is_none()),
@@ -336,6 +357,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
 struct Before {
     tally: Tally,
     wear: Wear,
+    life: Life,
 }
 
 fn operations(tally: &Tally) -> Vec<OperationCount> {

@@ -158,6 +158,8 @@ pub struct RunText {
     pub waiting: Option<bool>,
     /// Points of the time series, 1 to 100 000.
     pub samples: Option<Count>,
+    /// Years over which drive writes a day are told, above 0 and at most 100.
+    pub warranty_years: Option<f64>,
     /// Whether to run under the oracle.
     pub verify: Option<bool>,
     /// Whether to tell waiting and service times of flash operations by class.

@@ -124,6 +124,7 @@ impl Surveyor {
             Op::Read => self.facts.pages_read += span.pages(),
             Op::Write => {
                 self.facts.pages_written += span.pages();
+                self.facts.bytes_written += u64::from(record.length);
                 self.writes += 1;
                 self.partial_writes += u64::from(torn);
             }

@@ -1,10 +1,14 @@
 //! How evenly blocks were erased, and where.
 
+mod forecast;
+mod life;
 mod map;
 
 use flash::{Flash, Pbn};
 
 use crate::result::{Erases, WearMap};
+
+pub(crate) use life::{Life, Usage};
 
 /// Bins of the histogram of erase counts: enough for a bar chart, whatever the counts.
 const BINS: u32 = 40;
@@ -28,8 +32,13 @@ pub(crate) struct Spread {
 impl Wear {
     /// Measurement begins now.
     pub(crate) fn new(blocks: Vec<Pbn>, chip: &impl Flash) -> Self {
-        let begin = blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect();
-        Self { blocks, begin }
+        let begin = Self { blocks, begin: Vec::new() };
+        Self { begin: begin.counts(chip), ..begin }
+    }
+
+    /// Erases of each block over the device's life.
+    pub(crate) fn counts(&self, chip: &impl Flash) -> Vec<u32> {
+        self.blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect()
     }
 
     /// Erases of each block since measurement began.

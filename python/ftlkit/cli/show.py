@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ftlkit import units
 from ftlkit.cli.sheet import Row, Sheet
+from ftlkit.report import life
 from ftlkit.report.facts import changes, preparation, reading
 from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, columns, responses, wear
 
@@ -39,6 +40,9 @@ def show(results: Results, console: Console) -> None:
             _section(
                 console, "Wear: erases of a block, and what levelling took", Sheet(("", "FTL"), [*WEAR.values()], rows)
             )
+    if known := life.rows(results):
+        rows = [Row("", row["label"], row["cells"]) for row in known]
+        _section(console, "Life: bytes that the host writes until", Sheet(("", "FTL"), [*life.COLUMNS], rows))
     found = results.verdict
     console.print(units.typed(found.headline), highlight=False, markup=False)
     for heading, sentences in found.parts:

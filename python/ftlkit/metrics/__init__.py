@@ -39,6 +39,7 @@ PARTS: dict[str, str] = {
     "notes": "`notes.NAME` in reproductions",
     "gauges": "`gauges.NAME` in reproductions; over time in `Results.series`",
     "end_of_life": "`end_of_life_request`; in the device's own words in the verdict",
+    "endurance": "the columns that begin with `first_block_` and `life_`; why nothing is forecast, in the verdict",
     "precondition": "how the device was prepared; the verdict's cautions",
     "mount": "`mount_reads`, `mount_time_ns`; programs and erases in the JSON",
     "seed": "the study's seed",

@@ -308,6 +308,72 @@ _WEAR = (
         when="end_of_life_request",
     ),
 )
+
+
+def _lifetime(name: str, source: str, until: str) -> list[Metric]:
+    """The bytes until something wears out, with the ends of their range, and what they come to."""
+    source = f"endurance.{source}"
+    ends = (("", "written_bytes", "expected"), ("_low", "low_bytes", "low end"), ("_high", "high_bytes", "high end"))
+    return [
+        *(
+            Metric(
+                f"{name}{end}_bytes",
+                f"bytes that the host writes until {until}, from the begin of the measurement: {words}; null where "
+                "nothing is forecast",
+                "B",
+                _WHOLE,
+                f"{source}.{key}",
+                HIGHER,
+            )
+            for end, key, words in ends
+        ),
+        Metric(
+            f"{name}_dwpd",
+            f"the expected bytes until {until} in drive writes a day over `run.warranty_years`",
+            "",
+            _REAL,
+            f"{source}.drive_writes_per_day",
+            HIGHER,
+        ),
+        Metric(
+            f"{name}_years",
+            f"years until {until} at the workload's own arrivals; null where all arrive at once",
+            "",
+            _REAL,
+            f"{source}.years",
+            HIGHER,
+        ),
+    ]
+
+
+_LIFE = (
+    *_lifetime("first_block", "first_block", "the first block fails"),
+    *_lifetime("life", "spares_gone", "the spares are gone and the device is read-only"),
+    Metric(
+        "is_life_measured",
+        "whether the device wore out in the run; else its life is forecast",
+        "",
+        _SWITCH,
+        "endurance.spares_gone.is_measured",
+    ),
+    Metric(
+        "is_first_block_measured",
+        "whether the first block failed in the run",
+        "",
+        _SWITCH,
+        "endurance.first_block.is_measured",
+    ),
+    Metric(
+        "wear_drift",
+        "power of the bytes written with which blocks' erase counts drift apart: 1 where each keeps a rate of its own, "
+        "0 where levelling holds them together; null without a forecast",
+        "",
+        _REAL,
+        "endurance.drift",
+        LOWER,
+    ),
+    Metric("endurance", "erases that a block survives", "erases", _WHOLE, "endurance.limit"),
+)
 _MAPPING = (
     Metric("ram_bytes", "RAM that the mapping takes", "B", _WHOLE, "footprint.ram_bytes", LOWER, "RAM"),
     Metric("flash_bytes", "flash that the mapping takes", "B", _WHOLE, "footprint.flash_bytes", LOWER),
@@ -370,5 +436,5 @@ _RUN = (
     Metric("measured_wall_s", "of these, seconds that the measured part took", "s", _REAL, "measured_wall_s"),
 )
 
-ROWS = (*_WHO, *_TIMES, *_WORK, *_WEAR, *_MAPPING, *_RUN)
+ROWS = (*_WHO, *_TIMES, *_WORK, *_WEAR, *_LIFE, *_MAPPING, *_RUN)
 """The columns in their order."""

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from ftlkit import units
 from ftlkit.causes import cause_name
 from ftlkit.metrics import METRICS
-from ftlkit.report import facts, figures, tables
+from ftlkit.report import facts, figures, life, tables
 from ftlkit.report.palette import CAUSE_COLOURS, WEAR_COLOURS, styles
 from ftlkit.report.verdict import verdict
 
@@ -43,6 +43,8 @@ def page(results: Outcome) -> str:
         metrics=METRICS,
         wear=tables.wear(results),
         wear_columns=tables.WEAR,
+        life=life.rows(results),
+        life_columns=life.COLUMNS,
         footprints=tables.footprints(results),
         classes=tables.classes(results),
         class_columns=tables.CLASS_COLUMNS,

@@ -14,6 +14,7 @@ from ftlkit import units
 from ftlkit.metrics import METRICS
 from ftlkit.report.cautions import cautions, names
 from ftlkit.report.evenness import evenness
+from ftlkit.report.life import lives
 from ftlkit.report.load import is_overloaded, offered
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
@@ -35,6 +36,7 @@ class Verdict:
     work: list[str] = field(default_factory=list)
     costs: list[str] = field(default_factory=list)
     wear: list[str] = field(default_factory=list)
+    life: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
 
     @property
@@ -45,6 +47,7 @@ class Verdict:
             ("Flash work", self.work),
             ("Cost", self.costs),
             ("Wear", self.wear),
+            ("Life", self.life),
             ("Read with care", self.cautions),
         )
         return [(heading, sentences) for heading, sentences in found if sentences]
@@ -75,6 +78,7 @@ def verdict(results: Outcome) -> Verdict:
             *_caches(runs),
         ],
         evenness(results.document["runs"]),
+        lives(results),
         cautions(results),
     )
 

@@ -58,3 +58,37 @@ pub struct EndOfLife {
     /// What the device said.
     pub message: String,
 }
+
+/// How much the host may write before the device wears out, if the workload goes on as it was measured. Bytes are counted from the begin
+/// of the measurement; what preparation wore is worn.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Endurance {
+    /// Erases that a block survives.
+    pub limit: u32,
+    /// The power of the bytes written with which blocks' erase counts drift apart: 1 where each keeps a rate of its own, 0 where levelling
+    /// holds them together; null without a forecast.
+    pub drift: Option<f64>,
+    /// Until the first block fails; null where that is not known.
+    pub first_block: Option<Lifetime>,
+    /// Until the device is read-only, because one block more has failed than there are spares; null where that is not known.
+    pub spares_gone: Option<Lifetime>,
+    /// Why nothing is forecast; null where something is, or where the device wore out.
+    pub refusal: Option<String>,
+}
+
+/// Bytes that the host writes until something wears out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Lifetime {
+    /// The expected bytes; where it was measured, those that had been written when it was seen.
+    pub written_bytes: u64,
+    /// The low end of the range.
+    pub low_bytes: u64,
+    /// Its high end.
+    pub high_bytes: u64,
+    /// Whether it happened in the run.
+    pub is_measured: bool,
+    /// The expected bytes in drive writes a day over the warranty.
+    pub drive_writes_per_day: f64,
+    /// Years of 365 days in which the workload writes them at its own arrivals, before any speed-up; null where all arrive at once.
+    pub years: Option<f64>,
+}

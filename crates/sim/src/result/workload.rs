@@ -17,6 +17,8 @@ pub struct WorkloadFacts {
     pub requests: u64,
     /// Bytes of reads and writes.
     pub bytes: u64,
+    /// Bytes of writes.
+    pub bytes_written: u64,
     /// Pages that reads touch.
     pub pages_read: u64,
     /// Pages that writes touch.

@@ -135,6 +135,8 @@ fn hosts_and_runs() {
             &["physical pages would take at least", "run.memory_limit", "dense"],
         ),
         (WORKLOAD, "[run]\nsamples = 0", &["run.samples = 0", "1 to 100000"]),
+        (WORKLOAD, "[run]\nwarranty_years = 0", &["run.warranty_years = 0", "at most 100"]),
+        (WORKLOAD, "[run]\nwarranty_years = nan", &["run.warranty_years = NaN"]),
         (WORKLOAD, "[run]\nsamples = 100001", &["run.samples = 100001"]),
         (WORKLOAD, "[run]\nprecondition = \"warm\"", &["run.precondition", "warm", "steady"]),
         (WORKLOAD, "[run]\nverify = 1", &["run.verify", "must be true or false, not 1"]),

@@ -1,0 +1,93 @@
+"""How long the device lives under each run: in sentences and as rows of a table, measured or forecast.
+
+The forecast's method and its error are in docs/endurance.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit import units
+
+if TYPE_CHECKING:
+    from ftlkit.document import Endurance, Json, Lifetime
+    from ftlkit.results import Results
+
+COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload's rate")
+"""Headings of the cells of `rows`: bytes that the host writes until then, and what the last of them come to."""
+
+
+def lives(results: Results) -> list[str]:
+    """Who lives longest and who shortest, or how long the only run lives; and why nothing is forecast for others."""
+    known = [(run["label"], found) for run in results.document["runs"] if (found := run.get("endurance"))]
+    told = sorted(((label, life) for label, found in known if (life := found["spares_gone"])), key=_longest_first)
+    sentences = [_ranking(told)] if len(told) > 1 else [_alone(*each) for each in told]
+    if told and not all(life["is_measured"] for _, life in told):
+        years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
+        sentences.append(
+            "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
+            f"does); drive writes a day (DWPD) are over {units.digits(years)} years."
+        )
+    refused: dict[str, list[str]] = {}
+    for label, found in known:
+        if found["refusal"]:
+            refused.setdefault(found["refusal"], []).append(label)
+    return sentences + [f"No life is forecast for {', '.join(labels)}: {why}." for why, labels in refused.items()]
+
+
+def _longest_first(each: tuple[str, Lifetime]) -> int:
+    return -each[1]["written_bytes"]
+
+
+def _alone(label: str, life: Lifetime) -> str:
+    verb = "was" if life["is_measured"] else "is"
+    return f"Under {label} the device {verb} read-only after {_bytes(life)} of host writes{_years(life)}."
+
+
+def _ranking(told: list[tuple[str, Lifetime]]) -> str:
+    (label, best), (other, worst) = told[0], told[-1]
+    text = (
+        f"Under {label} the device lives longest: {_bytes(best)} of host writes{_years(best)}, against {_bytes(worst)} "
+        f"under {other}"
+    )
+    level = best["low_bytes"] <= worst["high_bytes"] and not (best["is_measured"] and worst["is_measured"])
+    return f"{text}; the ranges overlap, so the order may be another." if level else f"{text}."
+
+
+def _bytes(life: Lifetime) -> str:
+    if life["is_measured"]:
+        return f"{units.written(life['written_bytes'])} (measured)"
+    return f"{units.written(life['written_bytes'])} ({_span(life)})"
+
+
+def _span(life: Lifetime) -> str:
+    return f"{units.written(life['low_bytes'])} to {units.written(life['high_bytes'])}"
+
+
+def _years(life: Lifetime) -> str:
+    return f", {units.years(life['years'])} at its own arrivals" if life["years"] is not None else ""
+
+
+def rows(results: Results) -> list[Json]:
+    """The table: one row a run of which something is known; cells as `COLUMNS`."""
+    found = [(run["label"], run.get("endurance")) for run in results.document["runs"]]
+    return [
+        {"label": label, "cells": _cells(known)}
+        for label, known in found
+        if known and (known["first_block"] or known["spares_gone"])
+    ]
+
+
+def _cells(found: Endurance) -> list[str]:
+    first, last = found["first_block"], found["spares_gone"]
+    cells = [units.written(first["written_bytes"] if first else None)]
+    if last is None:
+        return [*cells, *[units.plain(None)] * 4]
+    span = "measured" if last["is_measured"] else _span(last)
+    return [
+        *cells,
+        units.written(last["written_bytes"]),
+        span,
+        units.digits(last["drive_writes_per_day"]),
+        units.years(last["years"]),
+    ]
