@@ -9,6 +9,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::*;
 use crate::mapping::testing::{TestDevice, device, layout};
 use crate::parts::recovery::trims::Trims;
+use crate::wear::policy::WearScheme;
+use crate::wear::static_levelling::StaticLevelling;
+use crate::{Cause, Settings, Values, Wear};
 
 const PAGES: u32 = 4;
 const HOST: Stream = 0;
@@ -104,6 +107,24 @@ fn a_page_more_than_the_capacity_is_refused_with_advice() {
     let needs = Needs { streams: STREAMS, policy: Policy::Greedy, threshold: 1, valid: valid.into(), summaries };
     let refused = PageSpace::format(&layout, "page", needs).expect_err("a page too many").to_string();
     assert!(refused.contains("page needs 13 pages") && refused.contains("raise device.spare"), "{refused}");
+}
+
+#[test]
+fn what_levelling_moves_has_an_open_block_more_and_the_refusal_says_for_whom() {
+    let mut layout = layout(6, PAGES, 12);
+    let values = Values::check("static", StaticLevelling::ENTRY.parameters, &Settings::new()).expect("defaults");
+    layout.wear = Wear::of::<StaticLevelling>(values);
+    let summaries = Summaries::none(layout.geometry);
+    let of = |valid| Needs { streams: STREAMS, policy: Policy::Greedy, threshold: 1, valid, summaries };
+    let (space, _) = PageSpace::format(&layout, "page", of(8)).expect("2 blocks beside 3 open ones and a free one");
+    let refused = PageSpace::format(&layout, "page", of(9)).expect_err("fits without levelling").to_string();
+    assert!(
+        refused.contains("keeps 3 open and 1 free blocks (one of the open ones for what static moves)"),
+        "{refused}"
+    );
+    let to = |from, why| space.destination(from, why, COLLECTED);
+    let [levelled, elsewhere] = [Cause::WearLeveling, Cause::Collection].map(|why| to(HOST, why));
+    assert_eq!((levelled, elsewhere, to(levelled, Cause::Collection)), (2, COLLECTED, levelled));
 }
 
 #[test]
