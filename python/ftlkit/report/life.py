@@ -11,13 +11,13 @@ from ftlkit import units
 
 if TYPE_CHECKING:
     from ftlkit.document import Endurance, Json, Lifetime
-    from ftlkit.results import Results
+    from ftlkit.outcome import Outcome
 
 COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload's rate")
 """Headings of the cells of `rows`: bytes that the host writes until then, and what the last of them come to."""
 
 
-def lives(results: Results) -> list[str]:
+def lives(results: Outcome) -> list[str]:
     """Who lives longest and who shortest, or how long the only run lives; and why nothing is forecast for others."""
     known = [(run["label"], found) for run in results.document["runs"] if (found := run.get("endurance"))]
     told = sorted(((label, life) for label, found in known if (life := found["spares_gone"])), key=_longest_first)
@@ -68,7 +68,7 @@ def _years(life: Lifetime) -> str:
     return f", {units.years(life['years'])} at its own arrivals" if life["years"] is not None else ""
 
 
-def rows(results: Results) -> list[Json]:
+def rows(results: Outcome) -> list[Json]:
     """The table: one row a run of which something is known; cells as `COLUMNS`."""
     found = [(run["label"], run.get("endurance")) for run in results.document["runs"]]
     return [
