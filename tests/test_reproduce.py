@@ -368,6 +368,20 @@ def test_every_study_file_is_whole_and_explains_what_differs(path: Path) -> None
     assert plan.figures
 
 
+def test_the_study_of_owl_gives_all_its_figures_and_judges_all_its_claims_on_a_small_device(tmp_path: Path) -> None:
+    plan = reproduce.load(ROOT / "studies" / "owl.toml")
+    plan.study["device"] |= {"capacity": "64MiB", "spare": 0.05}
+    for workload in (each for sweep in plan.sweeps for each in sweep.workloads if "trace" not in each):
+        workload["addresses"] = "wrap"
+        workload.get("generator", workload)["requests"] = 8000
+    done = reproduce.reproduce(plan)
+    done.page(tmp_path / "page.html")
+    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    moved = {point.variant for point in done.points if point.value("notes.evacuations") > 0}
+    assert {"OWL", "lazy"} <= moved
+    assert "OWL-nc" not in moved
+
+
 CLAIM = """
 [[claims]]
 id = "{id}"
