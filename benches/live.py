@@ -6,8 +6,9 @@ Both serve 256 MiB from memory over a Unix socket: nbdkit its memory plugin, ftl
 scheme and every page written before; once with a spare at which collections copy more than a page for each page that is
 written, once with one at which they copy little. Random 4 KiB reads and writes at queue depths 1 and 32. Each pair is
 measured back to back, so that a machine that drifts drifts for both. Then modelled latency: how much later than the
-modelled device would have answered replies leave, and fio has its reads, sockets and fio included. Needs fio with its
-nbd engine, nbdkit and a release build of the module.
+modelled device would have answered replies leave, and fio has its reads, sockets and fio included. At last what one
+client's reads of 4 KiB wait while another client asks for as much as it can. Needs fio with its nbd engine, nbdkit and
+a release build of the module.
 """
 
 from __future__ import annotations
@@ -32,6 +33,14 @@ SIZE = "256M"
 CASES = [("randwrite", 1), ("randwrite", 32), ("randread", 1), ("randread", 32)]
 SPARES = [0.2, 0.5]
 MODELLED_US = [100, 1000, 8000]
+
+GREEDY = {
+    "nobody": (),
+    "trims of the whole device, 16 under way": ("--rw=trim", f"--bs={SIZE}", "--iodepth=16"),
+    "writes of 32 MiB, 16 under way": ("--rw=write", "--bs=32M", "--iodepth=16"),
+    "writes of 512 B with a flush after each": ("--rw=randwrite", "--bs=512", "--iodepth=1", "--fsync=1"),
+}
+"""What the other client does, as options of fio."""
 
 
 @contextlib.contextmanager
@@ -119,6 +128,22 @@ def lateness(folder: Path, seconds: float) -> None:
         print(f"| {modelled_us} µs | {replies} | {client} |", flush=True)
 
 
+def fairness(folder: Path, seconds: float) -> None:
+    """Measure what reads wait beside a client that asks for much, and print a row for each kind of that."""
+    print("\n| 4 KiB reads, depth 1, beside | ms: median, 99 %, most |\n|---|---|", flush=True)
+    for name, load in GREEDY.items():
+        with made(folder, {"spare": SPARES[1]}) as image, served(image, "none") as live:
+            fill(live)
+            other = ["fio", *JOB, f"--uri={live}", *load, "--time_based", f"--runtime={seconds + 2}"]
+            greedy = subprocess.Popen(other, stdout=subprocess.DEVNULL) if load else None
+            time.sleep(1)
+            latency = fio(live, "randread", 1, seconds)["lat_ns"]
+            if greedy is not None and greedy.wait() != 0:
+                sys.exit(f"the other client failed: {' '.join(other)}")
+        waited = (latency["percentile"]["50.000000"], latency["percentile"]["99.000000"], latency["max"])
+        print(f"| {name} | {', '.join(f'{nanoseconds / 1e6:.2f}' for nanoseconds in waited)} |", flush=True)
+
+
 def main() -> None:
     """Measure and print a table."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
@@ -138,6 +163,7 @@ def main() -> None:
                     fill(live)
                     compare(base, live, spare, seconds, rounds)
         lateness(folder, seconds)
+        fairness(folder, seconds)
 
 
 if __name__ == "__main__":
