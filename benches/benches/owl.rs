@@ -11,7 +11,7 @@ use std::time::Instant;
 use flash::{Chip, ChipOptions, Geometry, Lbn, Lean, Lpn, Pbn, Shape};
 use ftl::wear::owl::Owl;
 use ftl::wear::policy::{Ask, BlockFacts, Purpose, Use, WearPolicy, WearScheme};
-use ftl::{Layout, Request, Settings, Values};
+use ftl::{Evacuated, Layout, Request, Settings, Values};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -99,9 +99,16 @@ fn main() {
                 std::process::exit(1);
             }
         };
-        let write = each(&writes, |lbn| owl.wrote(&Request::new(Lpn::new(lbn.get() * PAGES_PER_BLOCK), 1)));
+        let request = |lbn: Lbn| Request::new(Lpn::new(lbn.get() * PAGES_PER_BLOCK), 1);
+        let write = each(&writes, |lbn| owl.wrote(&request(lbn)));
         let merge = each(&writes, |lbn| owl.place(Ask::of(Purpose::Merge, lbn), 498));
-        let round = each(&writes[..writes.len() / 500], |_| owl.next_move(&Facts));
+        // With λ = 1 each write begins a round.
+        let round = each(&writes[..writes.len() / 500], |lbn| {
+            owl.wrote(&request(lbn));
+            if let Some(named) = owl.next_move(&Facts) {
+                owl.moved(named, Evacuated::Done);
+            }
+        });
         println!("{records:<10} {write:>12.1} {merge:>12.1} {round:>12.0}");
     }
 }
