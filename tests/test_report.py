@@ -19,6 +19,7 @@ from ftlkit.report import figures
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import page
 from ftlkit.report.palette import styles
+from ftlkit.wear_charts import price, wear_stops
 
 WEAR_CHARTS = ["erases", "wear-map", "erases-over-time", "price-of-evenness"]
 CHARTS = [
@@ -224,3 +225,35 @@ def test_each_cause_of_the_simulator_has_words_and_a_colour_of_its_own_that_stan
         for paper in ("#ffffff", "#12161d"):
             dark, light = sorted((luminance(cause.colour), luminance(paper)))
             assert (light + 0.05) / (dark + 0.05) >= 3, (cause, paper)
+
+
+def test_the_scale_of_the_wear_map_goes_as_far_as_its_cells_do() -> None:
+    document = sample.document()
+    run = document["runs"][0]
+    document["runs"] = [run]
+    cells = len(run["wear_map"]["mean"])
+    run["erases"]["mean"] = 10.0
+    run["wear_map"]["mean"] = [10.0] * cells
+    even = [value for value, _ in wear_stops(fk.Results(document)).values()]
+    assert even == pytest.approx([0.9, 1.0, 1.1**0.5, 1.1]), "noise is not made to look like wear"
+    run["wear_map"]["mean"] = [0.0, 90.0, *[10.0] * (cells - 2)]
+    assert [value for value, _ in wear_stops(fk.Results(document)).values()] == pytest.approx([0.0, 1.0, 3.0, 9.0])
+    assert list(wear_stops(fk.Results(document))) == [
+        "0 × the mean",
+        "the run's mean",
+        "3.00 × the mean",
+        "9.00 × the mean",
+    ]
+    run["erases"]["total"] = 0
+    assert wear_stops(fk.Results(document)) == {}
+
+
+def test_points_that_lie_together_share_a_label() -> None:
+    document = sample.document()
+    for run, spread in zip(document["runs"], (5.0, 5.01, 5.02, 40.0), strict=True):
+        run["operations"] = document["runs"][0]["operations"]
+        run["erases"]["std"] = spread
+    drawn = price(fk.Results(document))
+    assert drawn is not None
+    texts = {row["text"] for data in drawn.to_dict()["datasets"].values() for row in data if "text" in row}
+    assert texts == {"fast, block, page", "dftl"}

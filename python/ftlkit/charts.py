@@ -222,7 +222,7 @@ def ram(results: Outcome) -> AnyChart | None:
         ),
         tooltip=["label:N", size_tip("ram_bytes", "RAM"), time_tip("response_mean_ns", "mean response")],
     )
-    return sized(run_points(results, base))
+    return sized(run_points(results, base, frame))
 
 
 def mean_over_time(results: Outcome) -> AnyChart | None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 HEIGHT = 260
 BAR = 34
+LABEL = (0.3, 0.06)
+"""What the label of a point takes of a chart's width and height, roughly."""
 LOG_FROM = 6
 """Values that differ by more than this factor are drawn on a logarithmic axis: the smaller ones would show no shape."""
 DURATION = (
@@ -122,11 +124,38 @@ def size_tip(field: str, title: str) -> alt.Tooltip:
     return alt.Tooltip(f"{field}:Q", title=f"{title} (bytes)", format=",.0f")
 
 
-def run_points(results: Outcome, base: alt.Chart) -> Any:  # noqa: ANN401 - layered charts are typed by what is layered
-    """A point a run in its colour and shape, with its label above."""
+def run_points(results: Outcome, base: alt.Chart, frame: pl.DataFrame) -> Any:  # noqa: ANN401 - layered charts are typed by what is layered
+    """A point a run in its colour and shape, with its label beside it; `frame` has the label, x and y of each run.
+
+    Runs that lie close together share one text. Labels stand on the side where there is more room.
+    """
     points = base.mark_point(filled=True, size=110, opacity=1).encode(
         color=run_colour(results),
         shape=alt.Shape("label:N", legend=None, scale=alt.Scale(domain=results.labels, range=styled(results, "shape"))),
     )
-    names = base.mark_text(dy=-13, fill="currentColor").encode(text="label:N")
-    return alt.layer(points, names)
+    column = frame[frame.columns[1]]
+    low, high = (float(each) for each in (column.min(), column.max()))  # type: ignore[arg-type] # of numbers
+    middle = math.sqrt(low * high) if low > 0 else (low + high) / 2
+    texts = frame.with_columns(pl.col("label").replace_strict(_texts(frame), default=None).alias("text")).drop_nulls()
+    names = [
+        base.mark_text(align="left", dx=10, fill="currentColor").transform_filter(f"datum.{column.name} <= {middle}"),
+        base.mark_text(align="right", dx=-10, fill="currentColor").transform_filter(f"datum.{column.name} > {middle}"),
+    ]
+    for each in names:
+        each.data = values(texts)
+    return alt.layer(points, *(each.encode(text="text:N") for each in names))
+
+
+def _texts(frame: pl.DataFrame) -> dict[str, str]:
+    """Labels of points, for each group whose labels would overlap at one of its points."""
+    (_, x, y), rows = frame.columns[:3], frame.sort(frame.columns[2], descending=True).rows()
+    wide, high = (max(frame[each]) - min(frame[each]) or 1.0 for each in (x, y))
+    groups: list[list[tuple[Any, ...]]] = []
+    for row in rows:
+        near = (g for g in groups if abs(g[0][1] - row[1]) < LABEL[0] * wide and g[0][2] - row[2] < LABEL[1] * high)
+        group = next(near, None)
+        if group is None:
+            groups.append([row])
+        else:
+            group.append(row)
+    return {group[0][0]: ", ".join(row[0] for row in group) for group in groups}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
+from ftlkit import units
 from ftlkit.drawing import (
     BAR,
     DURATION,
@@ -103,7 +105,7 @@ def price(results: Outcome) -> AnyChart | None:
             alt.Tooltip("erases_std:Q", title="σ of erases", format=".3~r"),
         ],
     )
-    return sized(run_points(results, base))
+    return sized(run_points(results, base, frame))
 
 
 def _axis(column: pl.Series, label: str) -> dict[str, Any]:
@@ -114,25 +116,44 @@ def _axis(column: pl.Series, label: str) -> dict[str, Any]:
     return {"scale": alt.Scale(zero=False, padding=34), "axis": alt.Axis(tickCount=5, labelExpr=label)}
 
 
-def wear_map(results: Outcome) -> AnyChart | None:
-    """Each run's device, cell by cell; a cell's colour is its blocks' mean erases against the run's own mean."""
+def _cells(results: Outcome) -> pl.DataFrame:
+    """The cells of all runs that erased blocks, each with its mean erases against the run's own mean."""
     means = results.runs.filter(pl.col("erases") > 0).select("label", pl.col("erases_mean").alias("mean"))
     rows = results.wear_map.drop_nulls("erases_mean").join(means, on="label", maintain_order="left")
+    return rows.with_columns((pl.col("erases_mean") / pl.col("mean")).round_sig_figs(3).alias("ratio"))
+
+
+def wear_stops(results: Outcome) -> dict[str, tuple[float, str]]:
+    """The wear map's scale, the same for all runs: what the legend calls a stop, its value, its colour.
+
+    It goes a tenth beyond the mean at least, so that noise does not look like wear, and as far as some cell does.
+    """
+    ratios = _cells(results)["ratio"].to_list()
+    if not ratios:
+        return {}
+    low, high = min(0.9, *ratios), max(1.1, *ratios)
+    values = (low, 1.0, math.sqrt(high), high)
+    names = ["the run's mean" if value == 1 else f"{units.digits(value)} × the mean" for value in values]
+    return dict(zip(names, zip(values, WEAR_COLOURS, strict=True), strict=True))
+
+
+def wear_map(results: Outcome) -> AnyChart | None:
+    """Each run's device, cell by cell; a cell's colour is its blocks' mean erases against the run's own mean."""
+    rows = _cells(results)
     if rows.is_empty():
         return None
     places = Places(results)
-    # Two and three digits: a colour shows no more, and the page stays small.
+    # Three digits: a colour shows no more, and the page stays small.
     frame = rows.select(
         "label",
         "cell",
-        (pl.col("erases_mean") / pl.col("mean")).round_sig_figs(2).alias("ratio"),
+        "ratio",
         pl.col("erases_mean").round_sig_figs(3).alias("erases"),
         pl.col("erases_max").alias("most"),
         "failed",
         pl.col("label").replace_strict(places.top, return_dtype=pl.Float64).alias("top"),
     )
-    # The last stop lies above the others even where no cell has twice its run's mean.
-    stops = [0.0, 1.0, 2.0, max(2.1, *frame["ratio"])]
+    stops, colours = (list(each) for each in zip(*wear_stops(results).values(), strict=True))
     cells = (
         # A row a run, which the page takes apart: names of columns for each cell would be most of the page.
         alt.Chart(
@@ -146,7 +167,7 @@ def wear_map(results: Outcome) -> AnyChart | None:
             x2="x2:Q",
             y=alt.Y("y:Q", title=None, axis=places.axis(), scale=alt.Scale(domain=[places.height, 0], nice=False)),
             y2="y2:Q",
-            color=alt.Color("ratio:Q", legend=None, scale=alt.Scale(domain=stops, range=[*WEAR_COLOURS.values()])),
+            color=alt.Color("ratio:Q", legend=None, scale=alt.Scale(domain=stops, range=colours)),
             tooltip=[
                 "label:N",
                 alt.Tooltip("place:N", title="where"),
@@ -188,8 +209,8 @@ class Places:
         together = min(max(LINE_CELLS // of_plane, 1), planes)
         if 2 * of_plane > LINE_CELLS:
             together = 1
-        in_line = min(of_plane * together, LINE_CELLS)
-        lines = -(-of_plane * together // in_line)
+        lines = -(-of_plane * together // LINE_CELLS)
+        in_line = -(-of_plane * together // lines)
         step = lines + (PLANE_GAP if lines > 1 else 0.0)
         groups = -(-planes // together)
         self.width = in_line

@@ -15,11 +15,11 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from ftlkit import units
+from ftlkit import units, wear_charts
 from ftlkit.causes import cause_name
 from ftlkit.metrics import METRICS
 from ftlkit.report import facts, figures, life, tables
-from ftlkit.report.palette import CAUSE_COLOURS, WEAR_COLOURS, styles
+from ftlkit.report.palette import CAUSE_COLOURS, styles
 from ftlkit.report.verdict import verdict
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def page(results: Outcome) -> str:
         styles=styles(results.labels),
         causes={cause: cause_name(cause) for cause in CAUSE_COLOURS if cause in seen},
         cause_colours=CAUSE_COLOURS,
-        wear_colours=WEAR_COLOURS,
+        wear_stops=wear_charts.wear_stops(results),
         asked=facts.asked(results),
         study=facts.study_toml(document["study"]),
         css=style(),

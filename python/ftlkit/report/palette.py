@@ -23,14 +23,9 @@ CAUSE_COLOURS: dict[str, str] = {cause.name: cause.colour for cause in CAUSES.va
 """Colour of each cause, in the order in which bars stack them."""
 
 
-WEAR_COLOURS: dict[str, str] = {
-    "not erased": "#46327e",
-    "the run's mean": "#277f8e",
-    "twice the mean": "#6ece58",
-    "the most of any run": "#fde725",
-}
-"""Colours of the wear map, in the order of erases against the run's own mean, with their names in the legend:
-those of matplotlib's viridis, whose lightness rises with the value for every kind of sight."""
+WEAR_COLOURS = ("#46327e", "#277f8e", "#6ece58", "#fde725")
+"""Colours of the wear map, from the fewest erases to the most, the second for the mean: those of matplotlib's viridis,
+whose lightness rises with the value for every kind of sight."""
 
 
 @dataclass(frozen=True)
