@@ -45,13 +45,19 @@ def _alone(label: str, life: Lifetime) -> str:
 
 
 def _ranking(told: list[tuple[str, Lifetime]]) -> str:
+    """The longest life, those whose ranges reach into its own, and the shortest."""
     (label, best), (other, worst) = told[0], told[-1]
-    text = (
-        f"Under {label} the device lives longest: {_bytes(best)} of host writes{_years(best)}, against {_bytes(worst)} "
-        f"under {other}"
+    peers = [name for name, life in told[1:] if life["high_bytes"] >= best["low_bytes"]]
+    if len(peers) == len(told) - 1:
+        return (
+            f"Lives are too close to be ranked: {_bytes(best)} of host writes{_years(best)} under {label} to "
+            f"{_bytes(worst)} under {other}."
+        )
+    also = f"; it may live as long under {', '.join(peers)}" if peers else ""
+    return (
+        f"Under {label} the device lives longest: {_bytes(best)} of host writes{_years(best)}{also}. It lives "
+        f"shortest under {other}: {_bytes(worst)}."
     )
-    level = best["low_bytes"] <= worst["high_bytes"] and not (best["is_measured"] and worst["is_measured"])
-    return f"{text}; the ranges overlap, so the order may be another." if level else f"{text}."
 
 
 def _bytes(life: Lifetime) -> str:
