@@ -54,6 +54,7 @@ def test_a_report_drawn_later_is_the_same(call: Callable[..., Result], tmp_path:
 def test_options_reach_the_study(call: Callable[..., Result], tmp_path: Path) -> None:
     options = (
         "compare fin1 --ftl dftl --device slc-small --capacity auto --set dftl.cmt=96KiB --set device.spare=0.2 "
+        "--set run.warranty_years=3 "
         "--requests 500 --align-offset 4096 --addresses dense --loop closed --queue-depth 4 --precondition fill "
         "--samples 10 --seed 9 --verify --classes --threads 1 --json r.json"
     )
@@ -62,7 +63,7 @@ def test_options_reach_the_study(call: Callable[..., Result], tmp_path: Path) ->
     assert study["ftl"][0]["cmt"] == "96KiB"
     assert (study["seed"], study["host"], study["device"]["spare"]) == (9, {"loop": "closed", "queue_depth": 4}, 0.2)
     asked = {"precondition": "fill", "samples": 10, "verify": True, "classes": True}
-    assert study["run"] == asked | {"skip": 0, "waiting": True}
+    assert study["run"] == asked | {"skip": 0, "waiting": True, "warranty_years": 3.0}
     assert (study["workload"]["requests"], study["workload"]["align_offset"]) == (500, 4096)
     assert (
         call(
