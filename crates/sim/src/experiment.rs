@@ -33,6 +33,8 @@ const MAX_SAMPLES: u32 = 100_000;
 
 /// The warranty of most drives for servers, by which makers state drive writes a day.
 const USUAL_WARRANTY_YEARS: f64 = 5.0;
+/// Some four days: drive writes a day over less would be numbers of hundreds of digits.
+const MIN_WARRANTY_YEARS: f64 = 0.01;
 const MAX_WARRANTY_YEARS: f64 = 100.0;
 const NS_A_DAY: f64 = 86_400e9;
 
@@ -295,9 +297,9 @@ fn samples(run: &RunText) -> Result<u32, SimError> {
 /// Years over which drive writes a day are told.
 fn warranty_years(run: &RunText) -> Result<f64, SimError> {
     let years = run.warranty_years.unwrap_or(USUAL_WARRANTY_YEARS);
-    if !(years > 0.0 && years <= MAX_WARRANTY_YEARS) {
+    if !(MIN_WARRANTY_YEARS..=MAX_WARRANTY_YEARS).contains(&years) {
         return Err(SimError::study(format!(
-            "run.warranty_years = {years}: must be above 0 and at most {MAX_WARRANTY_YEARS}; makers of drives give 3 or 5"
+            "run.warranty_years = {years}: must be from {MIN_WARRANTY_YEARS} to {MAX_WARRANTY_YEARS}; makers of drives give 3 or 5"
         )));
     }
     Ok(years)
