@@ -13,8 +13,8 @@
 //!
 //! ## Source
 //! Chang 2007; Wang 2013 3.2.1. Departures: what the worn hot block holds is not copied elsewhere, but that block is one that is free; the least
-//! worn free block is taken first for all else; and, since the original does not say how the pools are filled at first, every other block
-//! is hot.
+//! worn free block is taken first for all else; free blocks and log blocks do not leave the hot pool by resizing, since nothing rests in them; and,
+//! since the original does not say how the pools are filled at first, every other block is hot.
 //!
 //! ## State
 //! RAM: the erase counts of all blocks and their effective erases, 4 B each, and a bit for the pool. Pools are compared within a die under a

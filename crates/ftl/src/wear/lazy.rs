@@ -18,7 +18,8 @@
 //!
 //! Of the original, and of its later forms (Chang and Huang 2011; Chang, Chou and Huang 2013), only abstracts could be had. They say that it needs no
 //! data structures beyond those of the mapping and that the threshold is tuned while running to balance evenness and overhead. The
-//! model of the overhead, `slope`, `session` and the limits of a step, half and double, are ours.
+//! model of the overhead, `slope`, `session` and the limits of a step, half and double, are ours. So is the order of free blocks, first freed first as
+//! without levelling: the abstracts do not tell it. owl and the default of bet take the least worn first, which levels for itself (`dynamic`).
 //!
 //! ## State
 //! RAM: Δ and a few counters; worn blocks that wait for their turn, 4 B each and at most the spare blocks; the erase counts, 4 B a block.

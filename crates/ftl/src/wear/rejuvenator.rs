@@ -19,7 +19,8 @@
 //! Murugan 2011; Wang 2013 3.2.1, 4.6.2. The thesis could not find `t_low` and `t_high` either, nor how the lists part at first. Chosen here:
 //! all lists are lower ones until some block is `tau`/2 above `min`; `t_low` asks for a move only while a higher block is free to move to; and
 //! cold data leaves `t_high` of the higher free blocks to such moves, and all of them while the window is full, as of the last look. Departures: the mapping decides how pages are mapped, where the
-//! original maps hot pages by page and cold ones by a log; temperatures are those of logical blocks; `tau` is constant.
+//! original maps hot pages by page and cold ones by a log; temperatures are those of logical blocks; `tau` is constant; and too few free
+//! blocks in the higher lists ask for no move, where the thesis has data moved if either part falls below its threshold.
 //!
 //! ## State
 //! RAM: the erase counts of all blocks, 4 B each; the logical blocks of the window's requests, 4 B each, and how often each logical block is among
