@@ -21,7 +21,8 @@
 //! rank is the place in the ghost list, counted from 0; a logical block without a record has rank 0. k counts all
 //! rounds since pt was set, since only then has pt's block stayed for Γ·λ requests when k exceeds Γ. The first scan begins at the head of the
 //! pool, and each goes on where the last one ended, as the hand of a clock does; with `scan = head` each begins at the head. What was found and has pages in the
-//! log again, or is not young any more, is passed over. Data that the scan moves go into the eldest free block.
+//! log again, or is not young any more, is passed over, and goes to the end of the pool. What a scan finds stands before all others, where the thesis
+//! inserts it before pt. Data that the scan moves go into the eldest free block.
 //!
 //! ## State
 //! RAM: the table, 12 B a record; the valid block pool, 8 B a logical block; the erase counts, 4 B a block.

@@ -1,7 +1,7 @@
 //! OWL's scan and transfer: finds data that merges leave alone for long, either cold or very hot.
 //!
-//! The valid block pool has all logical blocks with a data block, in the order in which they got it. What a scan finds stands in front of all others,
-//! until it is moved or gets another data block in a merge.
+//! The valid block pool has all logical blocks with a data block, in the order in which they got it. What a scan finds stands in front of all others
+//! until it is moved, or its turn comes when it is not young and cold any more; then it goes to the end, as what gets another data block does.
 //!
 //! ```text
 //!   found by scans ┆ the others, the one that has its block the longest first
