@@ -111,7 +111,10 @@ def test_wrong_types_are_user_errors() -> None:
         ({"device": 7}, "device = 7: give a preset's name"),
         ({"speedup": float("nan")}, "workload.speedup = nan: must be a finite number"),
         ({"requests": 10.5}, "workload.requests: must be a whole number, 0 or more, not 10.5"),
-        ({"precondition": "stead"}, "run.precondition: there is no `stead`; choose from auto, none, fill, steady"),
+        (
+            {"precondition": "stead"},
+            "run.precondition: there is no `stead`; choose from auto, none, fill, steady, workload",
+        ),
     ],
 )
 def test_values_of_the_wrong_kind_are_named(asked: dict[str, Any], said: str) -> None:

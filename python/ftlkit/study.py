@@ -74,9 +74,10 @@ class Options(TraceOptions, total=False):
     skip: int
     """Requests at the beginning that are served but not measured."""
     precondition: str
-    """What is done to the device before measuring: `auto`, `none`, `fill` or `steady`.
+    """What is done to the device before measuring: `auto`, `none`, `fill`, `steady` or `workload`.
 
-    `auto` fills it where the workload reads pages that it has not written.
+    `auto` fills it where the workload reads pages that it has not written; `workload` serves the workload's reads and
+    writes once as writes.
     """
     memory_limit: str
     """What the runs may take of memory, for example `16GiB`; without it 80 % of what is available."""

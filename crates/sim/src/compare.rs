@@ -107,8 +107,7 @@ fn nothing(study: &Study) -> Results {
 /// and a line of its own.
 fn announce(experiment: &Experiment, control: &Control) {
     let requests = experiment.survey.facts.requests;
-    let pages = experiment.device.geometry.pages();
-    let preparation = effort(experiment.precondition, experiment.device.logical_pages, pages);
+    let preparation = effort(experiment);
     let prepares = experiment.precondition != Precondition::None;
     let lines = experiment.plans.iter().flat_map(|plan| {
         let before = prepares.then(|| (format!("{} (precondition)", plan.label), preparation));

@@ -4,29 +4,35 @@
 //! overwrites of single pages over the whole logical space until write amplification settles: the flash programs of two
 //! successive windows, each of half the physical pages, ask for host pages that differ by less than 1 %. It does not look
 //! for that before the physical pages have been programmed twice over, since the first windows only use up the spare, and
-//! gives up after twenty times, since some devices never settle; the results say which it was.
+//! gives up after twenty times, since some devices never settle; the results say which it was. *Workload* serves the workload's own reads
+//! and writes once, each as a write of all pages that it touches, in their order and one after the other: what is measured
+//! then finds its data where the workload itself puts it. The public `FlashSim` warms its flash like that (`warmFlash` in
+//! its `disksim_main.c` sends each request of the trace as a write, then resets the counts).
 //!
 //! *Auto* is decided before the first run, from the survey: a fill where the workload reads pages that it has not written itself, since
 //! reading such a page of an erased device costs nothing; else nothing. A trace says what was asked of a device in use.
 //!
-//! Limits: the whole logical space is touched whatever the workload touches. Overwriting at random is the usual worst case,
-//! not the state that the workload itself would lead to; for that, run the workload longer.
+//! Limits: *fill* and *steady* touch the whole logical space whatever the workload touches. Overwriting at random is the usual
+//! worst case, not the state that the workload itself would lead to; for that, take *workload*, or run the workload longer.
 
 use flash::Lpn;
 use ftl::{Cause, Device, Op};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use trace::Op as HostOp;
 use trace::generate::seed;
 
-use crate::ahead::ANNOUNCED;
+use crate::ahead::{ANNOUNCED, Ahead};
 use crate::control::Reporter;
 use crate::early::Halt;
 use crate::error::Stage;
+use crate::experiment::Experiment;
 use crate::host::{Host, Witness};
 use crate::paging::Extent;
 use crate::result::{PreconditionChosen, PreconditionFacts};
 use crate::study::Precondition;
 use crate::survey::Unwritten;
+use crate::workload::Requests;
 
 /// Share of the physical pages that a window programs.
 const WINDOW: f64 = 0.5;
@@ -64,13 +70,12 @@ pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Prec
 /// Prepares the device; returns what was done.
 pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(
     host: &mut Host<D, W>,
-    mode: Precondition,
-    logical_pages: u32,
-    master_seed: u64,
+    experiment: &Experiment,
     reporter: &Reporter,
 ) -> Result<Option<PreconditionFacts>, Halt> {
-    let mut preparation = Preparation { host, logical_pages, written: 0, reporter };
-    match mode {
+    let Experiment { precondition, device, seed, workload, .. } = experiment;
+    let mut preparation = Preparation { host, logical_pages: device.logical_pages, written: 0, reporter };
+    match precondition {
         Precondition::Auto | Precondition::None => Ok(None),
         Precondition::Fill => {
             let write_amplification = preparation.fill()?;
@@ -83,7 +88,7 @@ pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(
         }
         Precondition::Steady => {
             preparation.fill()?;
-            let (write_amplification, settled) = preparation.overwrite(master_seed)?;
+            let (write_amplification, settled) = preparation.overwrite(*seed)?;
             Ok(Some(PreconditionFacts {
                 mode: "steady",
                 pages_written: preparation.written,
@@ -91,15 +96,26 @@ pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(
                 settled: Some(settled),
             }))
         }
+        Precondition::Workload => {
+            let write_amplification = preparation.rehearse(workload.open(experiment.pager())?)?;
+            Ok(Some(PreconditionFacts {
+                mode: "workload",
+                pages_written: preparation.written,
+                write_amplification,
+                settled: None,
+            }))
+        }
     }
 }
 
 /// Pages of progress that a preparation may take, for its progress line.
-pub(crate) fn effort(mode: Precondition, logical_pages: u32, physical_pages: u32) -> u64 {
-    match mode {
+pub(crate) fn effort(experiment: &Experiment) -> u64 {
+    let (logical_pages, asked) = (u64::from(experiment.device.logical_pages), &experiment.survey.facts);
+    match experiment.precondition {
         Precondition::Auto | Precondition::None => 0,
-        Precondition::Fill => u64::from(logical_pages),
-        Precondition::Steady => u64::from(logical_pages) + (GIVE_UP_AFTER * f64::from(physical_pages)) as u64,
+        Precondition::Fill => logical_pages,
+        Precondition::Steady => logical_pages + (GIVE_UP_AFTER * f64::from(experiment.device.geometry.pages())) as u64,
+        Precondition::Workload => asked.pages_read + asked.pages_written,
     }
 }
 
@@ -155,6 +171,18 @@ impl<D: Device, W: Witness<D::Data>> Preparation<'_, D, W> {
             }
             window = now;
         }
+    }
+
+    /// Writes what the workload reads and writes, in its order; returns the write amplification of that, 0 where that is nothing.
+    fn rehearse(&mut self, requests: Requests) -> Result<f64, Halt> {
+        let mut requests = Ahead::of(requests);
+        while let Some(request) = requests.next(|request, foresight| self.host.foresee(request, foresight))? {
+            if matches!(request.op, HostOp::Read | HostOp::Write) {
+                request.extents.iter().try_for_each(|&extent| self.write(extent))?;
+                self.reporter.report(self.written)?;
+            }
+        }
+        Ok(self.programs() as f64 / self.written.max(1) as f64)
     }
 
     /// Announces overwrites as [`Ahead`](crate::ahead::Ahead) announces requests.

@@ -93,8 +93,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     }
 
     fn finish(mut self, preparing: &Reporter, measuring: &Reporter) -> Result<RunResult, Halt> {
-        let Experiment { device, precondition, seed, .. } = self.experiment;
-        let prepared = prepare(&mut self.host, *precondition, device.logical_pages, *seed, preparing)?;
+        let prepared = prepare(&mut self.host, self.experiment, preparing)?;
         self.host.restart();
         self.host.device_mut().timing.watch_from_now(self.experiment.wishes);
         let begun = Instant::now();

@@ -269,6 +269,8 @@ pub enum Precondition {
     Fill,
     /// Filled, then overwritten at random until write amplification settles.
     Steady,
+    /// The workload's own reads and writes served once as writes.
+    Workload,
 }
 
 impl Precondition {
@@ -279,6 +281,7 @@ impl Precondition {
             Self::None => "none",
             Self::Fill => "fill",
             Self::Steady => "steady",
+            Self::Workload => "workload",
         }
     }
 }

@@ -200,8 +200,8 @@ MemoryLimit = Annotated[
 Precondition = Annotated[
     str | None,
     typer.Option(
-        metavar="auto|none|fill|steady",
-        help="Prepare the device before measuring: auto, none, fill or steady.",
+        metavar="auto|none|fill|steady|workload",
+        help="Prepare the device before measuring: auto, none, fill, steady or workload.",
         rich_help_panel=_DEVICE,
     ),
 ]

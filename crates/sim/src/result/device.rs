@@ -29,9 +29,9 @@ pub struct DeviceFacts {
 /// How the devices of a study were to be prepared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreconditionChosen {
-    /// What the study said: `auto`, `none`, `fill` or `steady`.
+    /// What the study said: `auto`, `none`, `fill`, `steady` or `workload`.
     pub asked: &'static str,
-    /// What was done: `none`, `fill` or `steady`.
+    /// What was done: `none`, `fill`, `steady` or `workload`.
     pub mode: &'static str,
     /// Why, in a sentence with its number; null where the study said the mode itself.
     pub reason: Option<String>,
@@ -40,13 +40,13 @@ pub struct PreconditionChosen {
 /// How a device was prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PreconditionFacts {
-    /// `fill` or `steady`.
+    /// `fill`, `steady` or `workload`.
     pub mode: &'static str,
     /// Host pages written.
     pub pages_written: u64,
-    /// Of the last window of overwrites, or of the fill.
+    /// Of the last window of overwrites, of the fill, or of the workload.
     pub write_amplification: f64,
-    /// Whether write amplification settled; null for a fill.
+    /// Whether write amplification settled; null but for `steady`.
     pub settled: Option<bool>,
 }
 

@@ -139,7 +139,7 @@ fn hosts_and_runs() {
         (WORKLOAD, "[run]\nwarranty_years = 1e-320", &["run.warranty_years = 0.0000", "from 0.01 to 100"]),
         (WORKLOAD, "[run]\nwarranty_years = nan", &["run.warranty_years = NaN"]),
         (WORKLOAD, "[run]\nsamples = 100001", &["run.samples = 100001"]),
-        (WORKLOAD, "[run]\nprecondition = \"warm\"", &["run.precondition", "warm", "steady"]),
+        (WORKLOAD, "[run]\nprecondition = \"warm\"", &["run.precondition", "warm", "steady", "workload"]),
         (WORKLOAD, "[run]\nverify = 1", &["run.verify", "must be true or false, not 1"]),
         (WORKLOAD, "[run]\nclasses = 1", &["run.classes"]),
         (WORKLOAD, "[run]\ntimeline = \"10ms\"", &["run.timeline", "\"10ms\"", "10ms..12ms"]),

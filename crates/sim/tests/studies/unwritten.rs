@@ -1,6 +1,8 @@
 //! Reads of what was never written: how the device is prepared for them, and that they are told.
 
-use crate::{operations, results};
+use sim::{Control, run_study};
+
+use crate::{operations, results, study};
 
 fn text(pattern: &str, run: &str) -> String {
     format!(
@@ -65,6 +67,49 @@ fn what_was_trimmed_reads_free_on_a_filled_device_too() {
         let free = run.reads_without_flash.expect("reads");
         assert!(free > 0.0 && (1.0 - free - read).abs() < 1e-12, "{}: {free} {read}", run.label);
     }
+}
+
+#[test]
+fn a_rehearsed_workload_finds_its_data_and_nothing_else_was_written() {
+    let found = results(&text("write_share = 0.1", "precondition = \"workload\"\nverify = true"));
+    let (asked, chosen) = (&found.workload, found.precondition_chosen.expect("decided"));
+    assert_eq!((chosen.asked, chosen.mode, chosen.reason), ("workload", "workload", None));
+    for run in &found.runs {
+        let rehearsed = run.precondition.expect("prepared");
+        assert_eq!((rehearsed.mode, rehearsed.settled), ("workload", None));
+        assert_eq!(
+            rehearsed.pages_written,
+            asked.pages_read + asked.pages_written,
+            "each page as often as it is asked for"
+        );
+        assert!((1.0..2.0).contains(&rehearsed.write_amplification), "{rehearsed:?}");
+        assert_eq!(operations(run, "host", "read"), run.host_pages_read, "every read costs a flash read");
+        assert_eq!(run.host_pages_written, asked.pages_written, "the rehearsal is not measured");
+    }
+    let device = found.device.expect("known");
+    assert!(device.logical_bytes > 2 * found.workload.span_bytes, "a fill would have written far more");
+}
+
+#[test]
+fn a_rehearsal_leaves_trims_out_and_what_is_trimmed_later_reads_free() {
+    let trimming = text("write_share = 0.3\ntrim_share = 0.3", "precondition = \"workload\"\nverify = true");
+    let found = results(&trimming);
+    for run in &found.runs {
+        let (read, free) = (operations(run, "host", "read") as f64, run.reads_without_flash.expect("reads"));
+        assert!(free > 0.0 && (1.0 - free - read / run.host_pages_read as f64).abs() < 1e-12, "{}: {free}", run.label);
+        let asked = found.workload.pages_read + found.workload.pages_written;
+        assert_eq!(run.precondition.expect("prepared").pages_written, asked);
+    }
+}
+
+#[test]
+fn the_progress_of_a_rehearsal_ends_at_its_total() {
+    let control = Control::new();
+    let text = text("write_share = 0.1", "precondition = \"workload\"");
+    run_study(&study(&text), &control).expect("valid");
+    let lines = control.progress();
+    assert!(lines.iter().any(|line| line.label == "dftl (precondition)"));
+    assert!(lines.iter().all(|line| line.done == line.total && line.total > 0), "{lines:?}");
 }
 
 #[test]
