@@ -64,6 +64,16 @@ axis = "share"
 paper = "Nothing."
 
 [[figures]]
+id = "groups"
+title = "Groups over the run"
+kind = "series"
+sweep = "n"
+only = { variant = "SAST", group_blocks = 4 }
+metric = "gauges.groups"
+axis = "groups so far"
+paper = "Nothing."
+
+[[figures]]
 id = "over"
 title = "Over BAST"
 kind = "ratios"
@@ -143,6 +153,8 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         "not reproduced",
         "Time passes.",
         "over BAST",
+        "groups so far",
+        "requests served",
         "measured: 1 reproduced",
         "<svg",
         "None.",
@@ -160,7 +172,7 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         ('kind = "spread"', 'kind = "sprad"', "change_at_best"),
         ('of = "BAST"', 'of = "bast"', "BAST, SAST"),
         ('metric = "flash_time_s", of', 'metric = "flash_time", of', "gauges.log_utilisation"),
-        ('kind = "lines"', 'kind = "line"', "lines, ratios, bars, heat, shares"),
+        ('kind = "lines"', 'kind = "line"', "lines, ratios, bars, heat, shares, series, cdf"),
         ('title = "Time"', 'titel = "Time"', "titel"),
         ('axis = "s"\n', "", "axis is missing in the figureplan time"),
         ('sweep = "n"\nx = "group', 'sweep = "m"\nx = "group', "the sweeps are n"),
@@ -517,6 +529,64 @@ def test_gains_are_ordered_by_workload(study: Path) -> None:
     assert gains.value == pytest.approx(0.4)
     assert gains.verdict == "reproduced"
     assert judged(study, claim("measured", measure.format('["fin2", "fin1"]'), bounds), points).verdict == "not"
+
+
+def test_a_line_is_told_from_a_curve(study: Path) -> None:
+    text = claim(
+        "measured", 'kind = "correlation", of = "SAST", key = "n"', "reproduced = [0.95, 1]\npartly = [0.5, 1]"
+    )
+    line = judged(study, text, [made(1.0 + 2.0 * n, n) for n in (0, 16, 32, 64)])
+    assert line.verdict == "reproduced"
+    assert line.value == pytest.approx(1.0)
+    curve = judged(study, text, [made(0.001 * 1.2**n, n) for n in (0, 16, 32, 64)])
+    assert curve.verdict == "partly"
+    assert judged(study, text, [made(-float(n), n) for n in (0, 16, 32)]).value == pytest.approx(-1.0)
+    assert judged(study, text, [made(7.0, n) for n in (0, 16, 32)]).verdict == "not"
+    with pytest.raises(fk.UserError, match="two points always lie on a line"):
+        judged(study, text, [made(1.0, 0), made(2.0, 64)])
+    with pytest.raises(fk.UserError, match="must leave out 0"):
+        judged(study, text.replace("[0.95, 1]\npartly = [0.5, 1]", "[0, 1]\npartly = [0, 1]"), [])
+
+
+def test_two_metrics_agree_as_far_as_they_order_runs_alike(study: Path) -> None:
+    measure = 'kind = "agreement", with = "erases", of = ["A", "B", "C"]'
+    text = claim("measured", measure, "reproduced = [1, 1]\npartly = [0.6, 1]")
+
+    def both(times: str, erases: str) -> list[reproduce.Point]:
+        values = [
+            {"flash_time_s": float(time), "erases": float(erase)} for time, erase in zip(times, erases, strict=True)
+        ]
+        return [reproduce.Point("n", "fin1", name, {}, None, each) for name, each in zip("ABC", values, strict=True)]
+
+    assert judged(study, text, both("123", "579")).verdict == "reproduced"
+    one_pair_swapped = judged(study, text, both("123", "597"))
+    assert one_pair_swapped.verdict == "partly"
+    assert one_pair_swapped.value == pytest.approx(2 / 3)
+    assert judged(study, text, both("123", "559")).value == pytest.approx(2 / 3), (
+        "equal in one of them only is no order"
+    )
+    assert judged(study, text, both("113", "559")).verdict == "reproduced"
+    assert judged(study, text, both("123", "975")).value == 0.0
+    with pytest.raises(fk.UserError, match="a single run has no order"):
+        judged(study, text.replace('["A", "B", "C"]', '"A"'), both("123", "579"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("gauges.groups", "gauges.grups", "has no series gauges.grups; there are time_ns"),
+        ("gauges.groups", "gauges", "has no series gauges;"),
+        (', group_blocks = 4 }\nmetric = "g', ' }\nmetric = "g', "several runs of a variant on a workload"),
+    ],
+)
+def test_a_series_wants_one_run_a_variant_and_a_column_that_is_there(
+    study: Path, tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    assert before in STUDY
+    study.write_text(STUDY.replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(fk.UserError, match="figure groups") as caught:
+        reproduce.reproduce(reproduce.load(study)).page(tmp_path / "page.html")
+    assert message in str(caught.value)
 
 
 TRACED = """

@@ -159,7 +159,7 @@ class Series(TypedDict):
 
 
 class Precondition(TypedDict):
-    """How a device was prepared; `settled` is null for a fill."""
+    """How a device was prepared; `settled` is null but for `steady`."""
 
     mode: str
     pages_written: int

@@ -201,7 +201,7 @@ def generator(choice: str | Path | Mapping[str, object]) -> tuple[Json, int | No
         raise UserError(
             f"{path}: its workload is not generated; give a study with workload.generator or workload.preset."
         )
-    return table | ({"requests": workload["requests"]} if "requests" in workload else {}), study.get("seed")
+    return table | {key: workload[key] for key in ("requests", "span") if key in workload}, study.get("seed")
 
 
 def source(choice: WorkloadChoice) -> Json:

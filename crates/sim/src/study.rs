@@ -109,6 +109,8 @@ pub struct WorkloadText {
     pub preset: Option<String>,
     /// Description of a generated workload.
     pub generator: Option<GeneratorSpec>,
+    /// Bytes that a preset spans, instead of its own.
+    pub span: Option<Bytes>,
     /// The trace's format; guessed when not given.
     pub format: Option<Format>,
     /// The columns of a delimited text, instead of a format.

@@ -30,6 +30,8 @@ const REPORT_EVERY: u64 = 4096;
 pub(crate) struct Workload {
     source: Source,
     limit: Option<u64>,
+    /// What the study says a preset spans.
+    span: Option<Bytes>,
     pub(crate) addresses: Addresses,
     pub(crate) speedup: f64,
 }
@@ -56,6 +58,7 @@ impl Workload {
         Ok(Self {
             source: Source::of(text, seed::derive(master_seed, "workload"), reporter)?,
             limit: text.requests,
+            span: text.span,
             addresses: text.addresses.unwrap_or_default(),
             speedup,
         })
@@ -76,6 +79,7 @@ impl Workload {
     pub(crate) fn text(&self) -> WorkloadText {
         let common = WorkloadText {
             requests: self.limit,
+            span: self.span,
             addresses: Some(self.addresses),
             speedup: Some(self.speedup),
             ..WorkloadText::default()
@@ -161,6 +165,12 @@ impl Workload {
 
 impl Source {
     fn of(text: &WorkloadText, seed: u64, reporter: &Reporter) -> Result<Self, Unready> {
+        if text.span.is_some() && text.preset.is_none() {
+            return Err(Unready::Input(SimError::study(
+                "workload.span: says how many bytes a preset spans, but this workload has none; a generator has a span of its own, a trace that of \
+                 its addresses. Leave it out, or give workload.preset",
+            )));
+        }
         let shift_bytes = text.align_offset.map_or(0, |bytes| bytes.0);
         match (&text.trace, &text.preset, &text.generator) {
             (Some(path), None, None) => {
@@ -172,7 +182,9 @@ impl Source {
             }
             (None, Some(preset), None) => {
                 refuse_trace_keys(text)?;
-                let spec = limited(generate::preset(preset).map_err(SimError::from)?, text.requests);
+                let spec = generate::preset(preset).map_err(SimError::from)?;
+                let spec = GeneratorSpec { span: text.span.unwrap_or(spec.span), ..spec };
+                let spec = limited(spec, text.requests);
                 Ok(Self::Generated { preset: Some(preset.clone()), spec, shift_bytes, seed })
             }
             (None, None, Some(spec)) => {

@@ -168,6 +168,40 @@ def _shares(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
     )  # fmt: skip
 
 
+def _series(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+    """A column of the time series, or a gauge over the run, of each variant."""
+    if len({point.variant for point in points}) < len(points):
+        raise UserError(f"figure {plan.id}: several runs of a variant on a workload; choose one by its keys with only.")
+    rows = [
+        {"x": request, "y": value, "variant": point.variant}
+        for point in points
+        for request, value in zip(point.run["series"]["request"], _column(plan, point), strict=True)
+    ]
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X("x:Q", title="requests served", axis=alt.Axis(format="~s", tickCount=4)),
+            y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
+            color=_colour([point.variant for point in points]),
+        )
+    )
+
+
+def _column(plan: FigurePlan, point: Point) -> Sequence[float]:
+    series: Any = point.run["series"]
+    group, _, name = plan.metric.partition(".")
+    table = series["gauges"] if group == "gauges" else series
+    column: Sequence[float] | None = table.get(name if group == "gauges" else plan.metric)
+    if not column or plan.metric == "gauges":
+        own = [
+            *(key for key in series if key not in ("request", "gauges")),
+            *(f"gauges.{key}" for key in series["gauges"]),
+        ]
+        raise UserError(f"figure {plan.id}: {point.variant} has no series {plan.metric}; there are {', '.join(own)}.")
+    return column
+
+
 def _number(name: str) -> tuple[int, str]:
     """Sorts names by the number at their end."""
     digits = name.rpartition("_")[2]
@@ -180,5 +214,6 @@ _KINDS: dict[str, Callable[[FigurePlan, Sequence[Point]], Any]] = {
     "bars": _bars,
     "heat": _heat,
     "shares": _shares,
+    "series": _series,
     "cdf": _cdf,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -137,6 +138,29 @@ def _rise_at_edges(measure: Json, points: Sequence[Point]) -> float:
     return _over(_lowest(measure, [point for point in mine if point not in between]), _lowest(measure, between))
 
 
+def _correlation(measure: Json, points: Sequence[Point]) -> float:
+    """Pearson's correlation of a metric with a key: 1 where it lies on a rising line."""
+    mine = _of(points, measure["of"])
+    keys, values = (
+        [float(point.keys[measure["key"]]) for point in mine],
+        [point.value(measure["metric"]) for point in mine],
+    )
+    if len(set(keys)) < 3:
+        raise UserError(f"the sweep of {measure['key']} has {len(set(keys))} values: two points always lie on a line.")
+    # A metric that never changes lies on no rising line.
+    return statistics.correlation(keys, values) if len(set(values)) > 1 else 0.0
+
+
+def _agreement(measure: Json, points: Sequence[Point]) -> float:
+    """Of all pairs of runs the share that two metrics (`metric`, `with`) put in the same order."""
+    both = [tuple(point.value(measure[key]) for key in ("metric", "with")) for point in _of(points, measure["of"])]
+    pairs = list(itertools.combinations(both, 2))
+    if not pairs:
+        raise UserError("a single run has no order.")
+    alike = [(one[0] - other[0]) * (one[1] - other[1]) > 0 or one == other for one, other in pairs]
+    return sum(alike) / len(pairs)
+
+
 MEASURES: dict[str, Measure] = {
     "change_at_best": Measure(_change_at_best, ("metric", "of", "against"), is_change=True),
     "change": Measure(_change, ("metric", "of", "against"), averages=True, is_change=True),
@@ -149,6 +173,8 @@ MEASURES: dict[str, Measure] = {
     "spread": Measure(_spread, ("metric", "of")),
     "best": Measure(_best, ("metric", "of", "key"), is_difference=False),
     "loss_inside": Measure(_loss_inside, ("metric", "inside")),
+    "correlation": Measure(_correlation, ("metric", "of", "key"), is_difference=False, above_zero=True),
+    "agreement": Measure(_agreement, ("metric", "with", "of"), is_difference=False),
     "rise_at_edges": Measure(_rise_at_edges, ("metric", "of", "key"), above_zero=True),
 }
 

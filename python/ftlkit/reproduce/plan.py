@@ -64,7 +64,7 @@ class FigurePlan:
     id: str
     title: str
     kind: str
-    """`lines`, `ratios`, `bars`, `heat`, `shares` or `cdf`."""
+    """`lines`, `ratios`, `bars`, `heat`, `shares`, `series` or `cdf`."""
     sweep: str
     metric: str
     axis: str

@@ -134,6 +134,12 @@ fn hosts_and_runs() {
             "[run]\nmemory_limit = \"64KiB\"",
             &["physical pages would take at least", "run.memory_limit", "dense"],
         ),
+        ("preset = \"fin1\"\nspan = \"5KiB\"", "", &["span = 5KiB", "multiple of `unit`"]),
+        (
+            "generator = { span = \"8MiB\", arrivals = { constant = { gap = \"1ms\" } } }\nspan = \"4MiB\"",
+            "",
+            &["workload.span", "a generator has a span of its own"],
+        ),
         (WORKLOAD, "[run]\nsamples = 0", &["run.samples = 0", "1 to 100000"]),
         (WORKLOAD, "[run]\nwarranty_years = 0", &["run.warranty_years = 0", "from 0.01 to 100"]),
         (WORKLOAD, "[run]\nwarranty_years = 1e-320", &["run.warranty_years = 0.0000", "from 0.01 to 100"]),

@@ -331,6 +331,23 @@ fn progress_ends_at_its_totals() {
 }
 
 #[test]
+fn a_preset_on_a_smaller_span_asks_for_as_much() {
+    let text = |span: &str| {
+        format!(
+            "[device]\ncapacity = \"4GiB\"\n[workload]\npreset = \"fin1\"\nrequests = 20_000\n{span}[[ftl]]\nname = \"page\""
+        )
+    };
+    let (whole, small) = (results(&text("")), results(&text("span = \"256MiB\"\n")));
+    assert!(whole.workload.span_bytes > 2 << 30, "{}", whole.workload.span_bytes);
+    assert!((128 << 20..=256 << 20).contains(&small.workload.span_bytes), "{}", small.workload.span_bytes);
+    let (whole, small) = (whole.workload, small.workload);
+    assert_eq!((whole.requests, whole.duration_ns), (small.requests, small.duration_ns));
+    for (ours, its) in [(small.bytes, whole.bytes), (small.bytes_written, whole.bytes_written)] {
+        assert!((ours as f64 / its as f64 - 1.0).abs() < 0.03, "{ours} against {its}");
+    }
+}
+
+#[test]
 fn every_device_preset_runs_every_scheme() {
     for preset in sim::PRESETS {
         let text = format!(
