@@ -35,7 +35,8 @@
 //!    apart.
 //!
 //! ## Reclaim
-//! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there.
+//! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there; more than 2 on a device of a single die with
+//!    spares, where an erase that fails would else leave no place for what the next collection moves.
 //! 2. `collect` copies a victim's valid pages to the die's collection stream, or with `streams = hints` to the stream of the
 //!    victim, then erases it. The host does not wait for it, but the die is busy with it.
 //! 3. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.

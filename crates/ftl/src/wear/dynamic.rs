@@ -9,7 +9,7 @@
 //!
 //! ## State
 //! RAM: the erase counts of all blocks, 4 B each. Where the mapping names the die, the choice is among that die's free blocks, else among
-//! those of the device. A page-mapped scheme has `gc_threshold` and one free blocks on a die when it takes one; that parameter is paid out of
+//! those of the device. A page-mapped scheme has `gc_threshold` and one free blocks on a die (on a single die at least three) when it takes one; that parameter is paid out of
 //! the spare, and more of it gives the policy more to choose from.
 //!
 //! ## After a cut

@@ -35,12 +35,13 @@ impl PageSpace {
         None
     }
 
-    /// Free blocks kept beyond the threshold for the case that an erase fails, once something has failed. Where there are several
-    /// dies, another one's reserve serves as well.
+    /// Free blocks kept beyond the threshold for the case that an erase fails while there are spares: the collection before it may have
+    /// opened the last free block, and what the closed blocks hold then fits nowhere. A threshold of 2 or more keeps one anyway until
+    /// something has failed. Where there are several dies, another one's reserve serves as well.
     #[inline]
     pub(super) fn margin(&self, blocks: &Blocks) -> usize {
         let Spares { total, used } = blocks.spares();
-        usize::from(used > 0 && used < total && self.order.len() == 1)
+        usize::from(self.order.len() == 1 && used < total && (used > 0 || self.threshold == 1))
     }
 
     /// Programs a page that has to be moved off a die: there if possible, else where there is room or a block to be had without moving

@@ -8,7 +8,8 @@
 //! **Why a placement never fails.** Each die keeps a last free block that only its own collection may open
 //! ([`PageSpace::program`]). Collecting a block moves at most one block's worth of pages, so it needs at most that one and
 //! returns one. As long as the valid pages fit into `PageSpace::capacity_pages`, some die has either room in an open block
-//! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number.
+//! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number. A collection whose victim cannot
+//! be erased returns none, so a device of a single die keeps one free block more while it has spares (`failing.rs`).
 //!
 //! Here pages are placed; `collecting.rs` gets blocks back, `failing.rs` copes with those that fail, `facts.rs` tells.
 
