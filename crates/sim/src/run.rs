@@ -172,7 +172,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     fn before(&self) -> Before {
         let blocks = self.experiment.device.layout().good_blocks;
         let Experiment { survey, skip, .. } = self.experiment;
-        let life = Life::new(survey.facts.requests - skip);
+        let life = Life::new(survey.facts.requests - skip, self.host.ftl().spares());
         Before { tally: *self.host.media().tally(), wear: Wear::new(blocks, self.chip()), life }
     }
 

@@ -365,7 +365,7 @@ _LIFE = (
     ),
     Metric(
         "wear_drift",
-        "power of the bytes written with which blocks' erase counts drift apart: 1 where each keeps a rate of its own, "
+        "power of the mean erase count with which blocks' counts drift apart: 1 where each keeps a rate of its own, "
         "0 where levelling holds them together; null without a forecast",
         "",
         _REAL,

@@ -65,10 +65,10 @@ pub struct EndOfLife {
 pub struct Endurance {
     /// Erases that a block survives.
     pub limit: u32,
-    /// The power of the bytes written with which blocks' erase counts drift apart: 1 where each keeps a rate of its own, 0 where levelling
+    /// The power of the mean erase count with which blocks' erase counts drift apart: 1 where each keeps a rate of its own, 0 where levelling
     /// holds them together; null without a forecast.
     pub drift: Option<f64>,
-    /// Until the first block fails; null where that is not known.
+    /// Until the first block fails; null where that is not known, or where it failed before anything was measured.
     pub first_block: Option<Lifetime>,
     /// Until the device is read-only, because one block more has failed than there are spares; null where that is not known.
     pub spares_gone: Option<Lifetime>,

@@ -1,18 +1,21 @@
 //! How much the host may write until blocks reach their limit, from how erase counts grew while measuring.
 //!
 //! The mean grows with the bytes written, at the rate of the second half of the measured part. What a block's count differs from the mean
-//! grows with a power of the bytes: 1 where blocks keep rates of their own, ½ where each stretch is as if drawn anew, 0 where
+//! grows with a power of the mean: 1 where blocks keep rates of their own, ½ where each stretch is as if drawn anew, 0 where
 //! levelling holds them together. The correlation of blocks' erases in the first half with those in the second tells it, as in fractional
 //! Brownian motion, where it is 2^(2H−1) − 1. A block that fails leaves its share of the erases to the others.
 //!
-//! A range has two ends: power 1 with the faster rate of the last two quarters, and power 0 with the slower one. How far off forecasts
-//! are was measured on lives that were run to their end: docs/endurance.md.
+//! It is a power of the mean and not of the measured bytes, because what differs now has grown since the device was new, whether that was
+//! measured or not.
+//!
+//! A range has two ends: power 1 with the fastest of three rates, those of the last two quarters and of the whole measured part, and power 0
+//! with the slowest. How far off forecasts are was measured on lives that were run to their end: docs/endurance.md.
 
 /// Mean erases of a block while measuring below which nothing is forecast. From fewer, forecasts are far off too often (docs/endurance.md).
 const FEWEST_ERASES: f64 = 4.0;
 
-/// Beyond so many times the bytes that were measured a block counts as never failing.
-const NEVER: f64 = 1e9;
+/// Times the wear of today beyond which a block counts as never failing: twice what a block that was erased once has to the highest limit.
+const NEVER: f64 = 8_589_934_592.0;
 
 /// Share of the erases that may be left to blocks which never fail when those that do have failed; with more, the end is not known.
 const UNKNOWN_LOAD: f64 = 0.5;
@@ -59,8 +62,9 @@ impl Growth {
             let written = (self.bytes[to] - self.bytes[from]) as f64;
             if written > 0.0 { (means[to] - means[from]) / written } else { 0.0 }
         };
-        let (lasting, quarters) = (rate(1, 3), [rate(1, 2), rate(2, 3)]);
-        let (slow, fast) = (quarters[0].min(quarters[1]), quarters[0].max(quarters[1]));
+        let (lasting, rates) = (rate(1, 3), [rate(1, 2), rate(2, 3), rate(0, 3)]);
+        let slow = rates.into_iter().fold(f64::INFINITY, f64::min);
+        let fast = rates.into_iter().fold(0.0, f64::max);
         if slow <= 0.0 {
             return Err("in one of the last two quarters of the workload nothing was written or no block erased, so there is no \
                         rate of wear that lasts: replay more requests"
@@ -71,8 +75,12 @@ impl Growth {
             .map(|(exponent, rate)| self.law(means[3], exponent, rate, failures));
         let past = f64::from(limit) + 1.0;
         let first_block = range(laws.each_ref().map(|law| law.crossing(law.deviations[0], past)));
-        let spares_gone = range(laws.each_ref().map(|law| law.end(past)));
-        let first_block = first_block.ok_or("no block would fail if wear went on as it did")?;
+        let ends = laws.each_ref().map(|law| law.end(past));
+        let spares_gone = if let [Some(fast), Some(expected), Some(slow)] = ends {
+            Some(range([fast, expected, slow]))
+        } else {
+            None
+        };
         Ok(Forecast { exponent, first_block, spares_gone })
     }
 
@@ -104,18 +112,18 @@ struct Law {
 }
 
 impl Law {
-    /// A block's erases after so many times the bytes.
+    /// A block's erases when the mean has become so many times what it is.
     fn count(&self, deviation: f64, times: f64) -> f64 {
-        self.mean + self.rate * self.bytes * (times - 1.0) + deviation * times.powf(self.exponent)
+        self.mean * times + deviation * times.powf(self.exponent)
     }
 
-    /// Bytes until a block reaches a count; none if it never does.
-    fn crossing(&self, deviation: f64, limit: f64) -> Option<f64> {
+    /// Bytes until a block reaches a count; infinite if it never does.
+    fn crossing(&self, deviation: f64, limit: f64) -> f64 {
         let mut high = 1.0;
         while self.count(deviation, high) < limit {
             high *= 2.0;
             if high > NEVER {
-                return None;
+                return f64::INFINITY;
             }
         }
         let mut low = (high / 2.0).max(1.0);
@@ -127,21 +135,23 @@ impl Law {
                 high = middle;
             }
         }
-        Some(high * self.bytes)
+        self.bytes + (high - 1.0) * self.mean / self.rate
     }
 
-    /// Bytes until all of the most erased blocks have reached a count; each that does leaves its share of the erases to the others.
+    /// Bytes until all of the most erased blocks have reached a count; each that does leaves its share of the erases to the others. None if too few
+    /// ever do.
     fn end(&self, limit: f64) -> Option<f64> {
-        let mut before = self.crossing(self.deviations[0], limit)?;
+        let mut before = self.crossing(self.deviations[0], limit);
         let (mut end, mut share_left) = (before, 1.0_f64);
         for pair in self.deviations.windows(2) {
             if before > self.bytes {
                 let own = (limit - self.mean - pair[0]) / (before - self.bytes);
                 share_left = (share_left - own / (self.rate * self.blocks)).max(0.0);
             }
-            let Some(next) = self.crossing(pair[1], limit) else {
+            let next = self.crossing(pair[1], limit);
+            if next.is_infinite() {
                 return (share_left < UNKNOWN_LOAD).then_some(end);
-            };
+            }
             end += (next - before) * share_left;
             before = next;
         }
@@ -149,10 +159,9 @@ impl Law {
     }
 }
 
-/// Three laws' bytes as a range, in whatever order they came out; none if one of them never comes.
-fn range(found: [Option<f64>; 3]) -> Option<Range> {
-    let [fast, expected, slow] = [found[0]?, found[1]?, found[2]?];
-    Some(Range { low: fast.min(expected).min(slow), expected, high: slow.max(expected).max(fast) })
+/// Three laws' bytes as a range, in whatever order they came out.
+fn range([fast, expected, slow]: [f64; 3]) -> Range {
+    Range { low: fast.min(expected).min(slow), expected, high: slow.max(expected).max(fast) }
 }
 
 /// The power H from the correlation of what blocks were erased in two stretches: 2^(2H−1) − 1.

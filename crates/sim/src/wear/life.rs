@@ -24,6 +24,8 @@ pub(crate) struct Usage {
 /// What was seen of a device's life while measuring.
 pub(crate) struct Life {
     requests: u64,
+    /// Whether blocks had failed before.
+    had_failures: bool,
     step: u64,
     /// Requests after which the next look is due.
     due: u64,
@@ -36,10 +38,11 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    /// Nothing yet of so many requests.
-    pub(crate) fn new(requests: u64) -> Self {
+    /// Nothing yet of so many requests, on a device with these spares.
+    pub(crate) fn new(requests: u64, spares: Spares) -> Self {
         let step = (requests / LOOKS).clamp(1, LOOKS);
-        Self { requests, step, due: step, looks: Vec::new(), bytes: 0, first_failure: None }
+        let had_failures = spares.used > 0;
+        Self { requests, had_failures, step, due: step, looks: Vec::new(), bytes: 0, first_failure: None }
     }
 
     /// Measured requests after which a look is due.
@@ -50,9 +53,7 @@ impl Life {
 
     /// The look that is due: the bytes that the host has written, the spares, and the blocks' erase counts if they are wanted.
     pub(crate) fn look(&mut self, bytes: u64, spares: Spares, counts: impl FnOnce() -> Vec<u32>) {
-        if spares.used > 0 && self.first_failure.is_none() {
-            self.first_failure = Some([self.bytes, bytes]);
-        }
+        self.first_failure = self.failed_by(bytes, spares);
         let quarters = u128::from(self.due) * 4 / u128::from(self.requests.max(1));
         if quarters >= 2 + self.looks.len() as u128 && self.looks.len() < 2 {
             self.looks.push((bytes, counts()));
@@ -70,8 +71,11 @@ impl Life {
         usage: Usage,
     ) -> Endurance {
         let measured = |[low, high]: [u64; 2]| usage.lifetime([low, high, high].map(|bytes| bytes as f64), true);
-        let first_failure = self.first_failure.or((spares.used > 0).then_some([self.bytes, bytes]));
-        let first_block = first_failure.map(measured);
+        let first_block = self.failed_by(bytes, spares).map(measured);
+        if is_over && bytes == 0 {
+            let refusal = Some("the device wore out before a write was measured: skip or prepare less".into());
+            return Endurance { limit, drift: None, first_block: None, spares_gone: None, refusal };
+        }
         if is_over {
             let spares_gone = Some(measured([bytes; 2]));
             return Endurance { limit, drift: None, first_block, spares_gone, refusal: None };
@@ -81,12 +85,18 @@ impl Life {
             Ok(Forecast { exponent, first_block: first, spares_gone }) => Endurance {
                 limit,
                 drift: Some(exponent),
-                first_block: first_block.or_else(|| Some(usage.forecast(first))),
+                first_block: first_block.or_else(|| (!self.had_failures).then(|| usage.forecast(first))),
                 spares_gone: spares_gone.map(|range| usage.forecast(range)),
                 refusal: None,
             },
             Err(refusal) => Endurance { limit, drift: None, first_block, spares_gone: None, refusal: Some(refusal) },
         }
+    }
+
+    /// The bytes between which the first block failed, given those of now and the spares; none if it has not, or did before anything was measured.
+    fn failed_by(&self, bytes: u64, spares: Spares) -> Option<[u64; 2]> {
+        let has_failed = spares.used > 0 && !self.had_failures;
+        self.first_failure.or(has_failed.then_some([self.bytes, bytes]))
     }
 
     /// The erase counts at four points, of the blocks that have not failed; or why they do not tell enough.
@@ -140,7 +150,7 @@ mod tests {
 
     #[test]
     fn looks_are_taken_at_the_half_and_three_quarters_and_failures_found_between_two() {
-        let mut life = Life::new(10_000);
+        let mut life = Life::new(10_000, Spares { total: 9, used: 0 });
         let mut seen = Vec::new();
         for request in 1..=10_000 {
             if request == life.due() {

@@ -96,6 +96,35 @@ fn nothing_is_forecast_from_too_little() {
     assert!(refusal(unwritten).contains("no block erased"));
 }
 
+/// Blocks that keep rates of their own were worn ten times as much before the measured part as in it. What they differ by grows on from
+/// there, and not as if all of it had come while measuring.
+#[test]
+fn wear_from_before_the_measured_part_is_part_of_the_life() {
+    let rate = |block: u32| if block < 10 { 40 } else { 8 };
+    let worn = growth(100, |block, bytes| ((10_000 + bytes) * rate(block) / 1000) as u32);
+    let found = forecast(&worn, 3_999, 8).first_block;
+    assert_near(found.expected, 4_000.0 * 25.0 - 10_000.0);
+    assert_near(found.low, found.expected);
+}
+
+/// Two phases take turns, and the measured part ends with the one that wears less: the rate of both together is in the range.
+#[test]
+fn the_rate_of_the_whole_measured_part_is_in_the_range() {
+    let measured = growth(10, |_, bytes| (if bytes <= 500 { bytes / 25 } else { 20 + (bytes - 500) / 100 }) as u32);
+    let found = forecast(&measured, 2_499, 1).first_block;
+    // 25 erases in 1000 bytes, of which the second half alone would make 10.
+    assert!(found.low <= 100_000.0 && found.high > 200_000.0, "{found:?}");
+}
+
+/// The least worn device that is forecast, and the highest limit there is.
+#[test]
+fn no_limit_is_too_far_away_to_be_forecast() {
+    let found = forecast(&growth(10, |_, bytes| (bytes / 250) as u32), u32::MAX, 4);
+    for range in [found.first_block, found.spares_gone.expect("an end")] {
+        assert_near(range.expected, 250.0 * 4_294_967_296.0);
+    }
+}
+
 /// Preparation wears, too: what blocks had before counts towards their limit.
 #[test]
 fn life_that_is_used_up_is_not_forecast_again() {
