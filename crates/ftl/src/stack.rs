@@ -115,7 +115,7 @@ impl FromStr for Stack {
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let refused = |why: String| {
-            ConfigError(format!("{text}: {why}; write for example dftl:cmt=32KiB, with further parts behind a +"))
+            ConfigError(format!("{text:?}: {why}; write for example dftl:cmt=32KiB, with further parts behind a +"))
         };
         let mut parts = Vec::new();
         for part in text.trim().split('+') {
@@ -206,6 +206,7 @@ mod tests {
             ("fast:log_space=", "is not KEY=VALUE"),
             ("fast::x=1", "is not KEY=VALUE"),
             ("fast:x=1 2", "is not KEY=VALUE"),
+            ("page+static:", "\"page+static:\": \"\" is not KEY=VALUE"),
             ("x=1", "\"x=1\""),
             ("fast:x=1:x=2", "fast.x is given twice"),
         ] {

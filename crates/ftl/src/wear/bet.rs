@@ -39,7 +39,7 @@ use flash::Pbn;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::wear::policy::{BlockFacts, Order, Use, WearPolicy, WearScheme};
+use crate::wear::policy::{BlockFacts, FREE_BLOCKS, Order, Use, WearPolicy, WearScheme};
 use crate::{Entry, Evacuated, Kind, Layout, Parameter, Values};
 
 const K: Parameter = Parameter {
@@ -56,15 +56,6 @@ const THRESHOLD: Parameter = Parameter {
     default: "100",
     meaning: "T: erases for each flagged set beyond which sets are emptied; less levels better and moves more.",
     source: "Chang 2007b (100 to 1000)",
-};
-
-const FREE_BLOCKS: Parameter = Parameter {
-    name: "free_blocks",
-    kind: Kind::Choice { of: &["least_worn", "first_freed"] },
-    default: "least_worn",
-    meaning: "Which free block is taken next: the least worn, as dynamic does, or the one freed first, which needs no erase counts and leaves \
-              it to chance how often a block is one that is rewritten.",
-    source: "ftlkit",
 };
 
 /// Levelling by the block erasing table.
@@ -102,7 +93,7 @@ impl WearScheme for Bet {
         rng.long_jump();
         Self {
             blocks,
-            order: if values.word(FREE_BLOCKS.name) == "least_worn" { Order::LeastWorn } else { Order::FirstFreed },
+            order: Order::from_values(values),
             k,
             threshold: values.integer(THRESHOLD.name),
             flags: vec![false; blocks.div_ceil(1 << k) as usize],

@@ -19,7 +19,8 @@
 //! Of the original, and of its later forms (Chang and Huang 2011; Chang, Chou and Huang 2013), only abstracts could be had. They say that it needs no
 //! data structures beyond those of the mapping and that the threshold is tuned while running to balance evenness and overhead. The
 //! model of the overhead, `slope`, `session` and the limits of a step, half and double, are ours. So is the order of free blocks, first freed first as
-//! without levelling: the abstracts do not tell it. owl and the default of bet take the least worn first, which levels for itself (`dynamic`).
+//! without levelling: the abstracts do not tell it. owl and the default of bet take the least worn first, which levels for itself (`dynamic`), and
+//! so does lazy with `free_blocks = least_worn`.
 //!
 //! ## State
 //! RAM: Δ and a few counters; worn blocks that wait for their turn, 4 B each and at most the spare blocks; the erase counts, 4 B a block.
@@ -40,7 +41,7 @@ use std::collections::VecDeque;
 
 use flash::{Lbn, Pbn};
 
-use crate::wear::policy::{Ask, BlockFacts, Purpose, Use, WearPolicy, WearScheme, keeps_logical_blocks};
+use crate::wear::policy::{self, Ask, BlockFacts, Order, Purpose, Use, WearPolicy, WearScheme, keeps_logical_blocks};
 use crate::{Entry, Evacuated, Kind, Layout, Parameter, Values};
 
 const DELTA: Parameter = Parameter {
@@ -75,9 +76,13 @@ const SESSION: Parameter = Parameter {
     source: "ftlkit",
 };
 
+/// Without levelling a block waits for its turn, so that is what the source is taken to mean.
+const FREE_BLOCKS: Parameter = Parameter { default: "first_freed", ..policy::FREE_BLOCKS };
+
 /// Lazy wear levelling.
 #[derive(Clone, Debug)]
 pub struct Lazy {
+    order: Order,
     threshold: Threshold,
     /// Erases of all blocks, once they have been counted.
     total: Option<u64>,
@@ -96,7 +101,7 @@ impl WearScheme for Lazy {
         name: "lazy",
         family: "wear",
         source: "Wang 2013 3.2.1; Chang 2010",
-        parameters: &[DELTA, TUNE, SLOPE, SESSION],
+        parameters: &[DELTA, TUNE, SLOPE, SESSION, FREE_BLOCKS],
         header: include_str!("lazy.rs"),
     };
 
@@ -106,6 +111,7 @@ impl WearScheme for Lazy {
 
     fn new(layout: &Layout, values: &Values) -> Self {
         Self {
+            order: Order::from_values(values),
             threshold: Threshold::new(values),
             total: None,
             is_data: vec![false; layout.geometry.blocks() as usize],
@@ -135,6 +141,10 @@ impl Lazy {
 }
 
 impl WearPolicy for Lazy {
+    fn order(&self) -> Order {
+        self.order
+    }
+
     fn wants(&mut self, ask: Ask) -> Option<Pbn> {
         let (lbn, worn) = self.moving?;
         (ask == Ask::of(Purpose::Merge, lbn)).then_some(worn)

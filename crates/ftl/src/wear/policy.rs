@@ -11,7 +11,7 @@ use std::fmt;
 
 use flash::{Lbn, Pbn};
 
-use crate::{Entry, Evacuated, FileEvent, Hint, Layout, Request, Values};
+use crate::{Entry, Evacuated, FileEvent, Hint, Kind, Layout, Parameter, Request, Values};
 
 /// In which order the free blocks stand from which a policy chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,23 @@ pub enum Order {
     FirstFreed,
     /// The one erased least often first; among equals, first freed first. A block of any die is one of the whole device.
     LeastWorn,
+}
+
+/// The order of the free blocks, where a policy's source leaves it open.
+pub const FREE_BLOCKS: Parameter = Parameter {
+    name: "free_blocks",
+    kind: Kind::Choice { of: &["least_worn", "first_freed"] },
+    default: "least_worn",
+    meaning: "Which free block is taken next: the least worn, as dynamic does, or the one freed first, which needs no erase counts and leaves \
+              it to chance how often a block is one that is rewritten.",
+    source: "ftlkit",
+};
+
+impl Order {
+    /// What [`FREE_BLOCKS`] asks for.
+    pub fn from_values(values: &Values) -> Self {
+        if values.word(FREE_BLOCKS.name) == "least_worn" { Self::LeastWorn } else { Self::FirstFreed }
+    }
 }
 
 /// What a block is taken for.

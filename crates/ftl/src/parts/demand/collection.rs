@@ -47,7 +47,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     fn destination(&self, from: Stream) -> Stream {
-        self.space.destination(from, Cause::Collection, COLLECTED)
+        if from == TRANSLATION { from } else { self.space.destination(from, Cause::Collection, COLLECTED) }
     }
 
     fn programs_per_move(&self) -> u32 {
