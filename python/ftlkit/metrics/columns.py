@@ -202,7 +202,15 @@ _WORK = (
     ),
 )
 _WEAR = (
-    Metric("erases", "blocks erased", "erases", _WHOLE, "erases.total", LOWER, "erases"),
+    Metric(
+        "erases",
+        "blocks erased; one that could not be is none of these, but counts among the operations",
+        "erases",
+        _WHOLE,
+        "erases.total",
+        LOWER,
+        "erases",
+    ),
     Metric("erases_mean", "mean erase count of a block", "", _REAL, "erases.mean", LOWER),
     Metric(
         "erases_std",

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Erases of blocks that were good when the device was new.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Erases {
-    /// Of all blocks.
+    /// Of all blocks; an erase that failed is none of these, but counts among the operations.
     pub total: u64,
     /// Per block.
     pub mean: f64,
