@@ -4,6 +4,7 @@ pub mod areas;
 pub mod associativity;
 mod evacuation;
 pub mod groups;
+mod leaving;
 pub mod machine;
 pub mod merge;
 pub mod merge_counts;

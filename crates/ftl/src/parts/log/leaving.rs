@@ -1,0 +1,123 @@
+//! How a log block leaves: it becomes a data block, or its newest pages are moved or merged, and it is erased.
+
+use flash::{Lbn, Pbn, Role};
+
+use crate::parts::log::machine::LogBuffer;
+use crate::parts::log::merge;
+use crate::parts::log::policy::{LogPage, LogPolicy, LogScheme, Place};
+use crate::parts::log::space::{LogBlock, Slot};
+use crate::{Device, FtlError, Hint, Media, Note};
+
+impl<S: LogScheme> LogBuffer<S> {
+    pub(super) fn evict<D: Device>(&mut self, media: &mut Media<D>, victim: Slot) -> Result<(), FtlError> {
+        media.note(Note::LogVictim);
+        let Some(&LogBlock { pbn, filled, in_place, .. }) = self.log.block(victim) else { return Ok(()) };
+        if let Some(lbn) = in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
+            merge::in_place(media, &mut self.blocks, &mut self.data, &mut self.log, (pbn, filled), lbn)?;
+        } else {
+            self.move_some(media, victim)?;
+            self.merge_owners(media, victim)?;
+            self.counts.left();
+            self.retire(media, pbn)?;
+        }
+        self.forget_slot(victim);
+        Ok(())
+    }
+
+    fn forget_slot(&mut self, slot: Slot) {
+        self.policy.left(&self.log, slot);
+        self.log.remove(slot);
+    }
+
+    /// Whether no page of a log block in place is older than what the data block holds.
+    fn may_become_data(&self, pbn: Pbn, lbn: Lbn, filled: u32) -> bool {
+        let geometry = self.data.geometry();
+        (0..filled).all(|offset| {
+            let lpn = geometry.logical_page(lbn, offset);
+            !self.data.is_current(lpn) || self.log.newest(lpn) == Some(geometry.page(pbn, offset))
+        })
+    }
+
+    /// Moves those newest pages of a victim that the policy does not want merged.
+    fn move_some<D: Device>(&mut self, media: &mut Media<D>, victim: Slot) -> Result<(), FtlError> {
+        for lpn in self.log.newest_in(media, victim) {
+            if !self.policy.moves(lpn) {
+                continue;
+            }
+            let Some(from) = self.log.newest(lpn) else { continue };
+            let (lbn, offset) = self.data.geometry().split_logical(lpn);
+            let page = LogPage { lpn, lbn, offset, moved: true, hint: Hint::NONE };
+            let slot = loop {
+                match self.policy.place(&mut self.log, page) {
+                    Place::In(slot) => break slot,
+                    Place::New(group) => self.open(group, page.hint)?,
+                }
+            };
+            let (role, content) = media.lift(from, Role::RandomLog)?;
+            self.append(media, slot, page, (role, &content))?;
+            media.note(Note::MovedLogPage);
+        }
+        Ok(())
+    }
+
+    /// Merges what is newest in a log block, and erases it. One that has left already is passed over.
+    pub(super) fn merge_away<D: Device>(&mut self, media: &mut Media<D>, slot: Slot) -> Result<(), FtlError> {
+        let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(()) };
+        self.merge_owners(media, slot)?;
+        self.retire(media, pbn)?;
+        self.forget_slot(slot);
+        Ok(())
+    }
+
+    /// Merges each logical block with a newest page in a log block.
+    fn merge_owners<D: Device>(&mut self, media: &mut Media<D>, slot: Slot) -> Result<(), FtlError> {
+        let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(()) };
+        for lpn in self.log.newest_in(media, slot) {
+            // An earlier merge of the same logical block may have taken this page along.
+            if self.log.newest(lpn).is_some_and(|ppn| self.data.geometry().block_of(ppn) == pbn) {
+                let (lbn, _) = self.data.geometry().split_logical(lpn);
+                self.merge_block(media, lbn, Some(slot))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A full merge of a logical block, after which log blocks that serve it alone hold nothing newest.
+    pub(super) fn merge_block<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lbn: Lbn,
+        except: Option<Slot>,
+    ) -> Result<(), FtlError> {
+        merge::full(media, &mut self.blocks, &mut self.data, &mut self.log, lbn)?;
+        self.counts.merged(lbn, except.is_some());
+        self.drop_dedicated(media, lbn, except)
+    }
+
+    /// Erases the log blocks that serve a logical block alone, whose pages have all moved elsewhere: as data blocks they would
+    /// bring old copies back.
+    fn drop_dedicated<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lbn: Lbn,
+        except: Option<Slot>,
+    ) -> Result<(), FtlError> {
+        while let Some(slot) = self.policy.dedicated(lbn, except) {
+            let pbn = self.log.block(slot).map(|block| block.pbn);
+            self.forget_slot(slot);
+            pbn.map_or(Ok(()), |pbn| self.retire(media, pbn))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn retire_if_empty<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn) -> Result<(), FtlError> {
+        if self.data.pages_of(lbn).any(|(_, lpn)| merge::newest(&self.data, &self.log, lpn).is_some()) {
+            return Ok(());
+        }
+        self.drop_dedicated(media, lbn, None)?;
+        match self.data.remap(lbn, None) {
+            Some(pbn) => self.retire(media, pbn),
+            None => Ok(()),
+        }
+    }
+}
