@@ -65,7 +65,7 @@ use crate::parts::log::policy::log_blocks;
 use crate::parts::log::policy::{GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place};
 use crate::parts::log::regrouping::Rules;
 use crate::parts::log::sets::LogSets;
-use crate::parts::log::space::{LogSpace, Slot};
+use crate::parts::log::space::{LogSpace, Slot, Tracked};
 use crate::parts::memory::chains::Chains;
 use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
 
@@ -176,7 +176,7 @@ pub struct AdaptiveSets {
 }
 
 impl LogPolicy for AdaptiveSets {
-    const TRACKS_ASSOCIATIVITY: bool = true;
+    const TRACKS: Tracked = Tracked::Associativity;
 
     fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place {
         let place = self.sets.place(log, page);

@@ -84,7 +84,7 @@ impl LogScheme for Fast {
         Self::Policy::needs("fast", layout, values)
     }
 
-    fn policy(_layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
-        LogAreas::new(values, log_blocks, InOrder)
+    fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
+        LogAreas::with_one_stream(layout, values, log_blocks, InOrder)
     }
 }

@@ -94,7 +94,12 @@ impl LogScheme for Faster {
 
     fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
         let had = vec![0; (layout.logical_pages as usize).div_ceil(64)];
-        LogAreas::new(values, log_blocks, SecondChance { had, enabled: values.switch("second_chance") })
+        LogAreas::with_one_stream(
+            layout,
+            values,
+            log_blocks,
+            SecondChance { had, enabled: values.switch("second_chance") },
+        )
     }
 }
 

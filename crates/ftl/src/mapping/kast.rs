@@ -57,6 +57,7 @@ use flash::Lbn;
 
 use crate::parts::log::areas::{LogAreas, SEQUENTIAL, Sharing};
 use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
+use crate::parts::log::sequential::SequentialArea;
 use crate::parts::log::space::{LogSpace, Slot};
 use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
 
@@ -89,7 +90,7 @@ impl LogScheme for Kast {
     }
 
     fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
-        LogAreas::new(values, log_blocks, Ties::new(layout, values.integer("k") as u32))
+        LogAreas::with_one_stream(layout, values, log_blocks, Ties::new(layout, values.integer("k") as u32))
     }
 }
 
@@ -163,7 +164,7 @@ impl Sharing for Ties {
         }
     }
 
-    fn gauges(&self) -> Vec<Gauge> {
+    fn gauges(&self, _sequential: &SequentialArea, _shared: usize) -> Vec<Gauge> {
         let (blocks, ties) = self.slots.iter().fold((0_u32, 0), |(blocks, sum), (order, ties)| {
             if *order == 0 { (blocks, sum) } else { (blocks + 1, sum + ties.len()) }
         });

@@ -32,7 +32,7 @@
 //!
 //! ## Write
 //! 1. In place if possible;
-//! 2. a request above `threshold`: to the log block of its logical block in the sequential area (`LogSets::place`);
+//! 2. a request above `threshold`: to the log block of its logical block in the sequential area (`SequentialArea::place`);
 //! 3. else to the open hot or the open cold block.
 //!
 //! ## Reclaim
@@ -57,12 +57,11 @@
 
 use flash::Lbn;
 
-use crate::parts::log::groups::LogGroups;
 use crate::parts::log::policy::log_blocks;
 use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place};
-use crate::parts::log::sets::LogSets;
-use crate::parts::log::space::{LogSpace, Slot};
-use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
+use crate::parts::log::sequential::{Admits, SequentialArea};
+use crate::parts::log::space::{LogSpace, Slot, Tracked};
+use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Request, Values};
 
 /// Locality-aware sector translation.
 pub struct Last;
@@ -113,9 +112,7 @@ impl LogScheme for Last {
         let sequential = sequential_blocks(values, log_blocks);
         let threshold_pages = values.integer("threshold") / u64::from(layout.geometry.page_size_bytes());
         ThreeAreas {
-            sequential: LogSets::new(LogGroups::new(layout, 1), 1, sequential),
-            threshold_pages,
-            is_large: false,
+            sequential: SequentialArea::new(layout, Admits::AnyPage, sequential, threshold_pages as u32),
             random: Vec::new(),
             limit: (log_blocks - sequential) as usize,
             open: [None; 2],
@@ -145,10 +142,7 @@ fn hot_window(layout: &Layout, values: &Values, log_blocks: u32) -> u64 {
 
 /// A sequential area, and a random one of hot and cold blocks.
 pub struct ThreeAreas {
-    sequential: LogSets,
-    threshold_pages: u64,
-    /// Whether the request being served is above the threshold.
-    is_large: bool,
+    sequential: SequentialArea,
     /// The blocks of the random area, oldest first.
     random: Vec<Slot>,
     limit: usize,
@@ -163,15 +157,15 @@ pub struct ThreeAreas {
 }
 
 impl LogPolicy for ThreeAreas {
-    const TRACKS_ASSOCIATIVITY: bool = true;
+    const TRACKS: Tracked = Tracked::Associativity;
 
-    fn request(&mut self, pages: u32) {
-        self.is_large = u64::from(pages) > self.threshold_pages;
+    fn request(&mut self, request: &Request) {
+        self.sequential.request(request.pages);
     }
 
     fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place {
-        if self.is_large {
-            return self.sequential.place(log, page);
+        if let Some(place) = self.sequential.place(log, page) {
+            return place;
         }
         let last = self.written[page.lpn.index()];
         let is_hot = last > 0 && self.writes - last < self.hot_window;
@@ -230,7 +224,7 @@ impl LogPolicy for ThreeAreas {
     fn gauges(&self, log: &LogSpace) -> Vec<Gauge> {
         let hot = self.random.iter().filter(|&&slot| self.is_hot(log, slot)).count();
         vec![
-            Gauge { name: "sequential_log_blocks", value: f64::from(self.sequential.groups.total()) },
+            Gauge { name: "sequential_log_blocks", value: f64::from(self.sequential.len()) },
             Gauge { name: "hot_log_blocks", value: hot as f64 },
             Gauge { name: "cold_log_blocks", value: (self.random.len() - hot) as f64 },
         ]

@@ -97,6 +97,11 @@ impl LogGroups {
         self.recency.front(0)
     }
 
+    /// The oldest log block of each group, the least recently written group first.
+    pub fn by_recency(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.recency.iter(0).filter_map(|group| self.oldest(group))
+    }
+
     /// A log block was opened for a group.
     pub fn opened(&mut self, group: u32, slot: Slot) {
         self.log_blocks.push_back(group, slot);

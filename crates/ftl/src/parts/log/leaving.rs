@@ -4,7 +4,7 @@ use flash::{Lbn, Pbn, Role};
 
 use crate::parts::log::machine::LogBuffer;
 use crate::parts::log::merge;
-use crate::parts::log::policy::{LogPage, LogPolicy, LogScheme, Place};
+use crate::parts::log::policy::{LogPage, LogPolicy, LogScheme, Merged, Place};
 use crate::parts::log::space::{LogBlock, Slot};
 use crate::{Device, FtlError, Hint, Media, Note};
 
@@ -14,9 +14,11 @@ impl<S: LogScheme> LogBuffer<S> {
         let Some(&LogBlock { pbn, filled, in_place, .. }) = self.log.block(victim) else { return Ok(()) };
         if let Some(lbn) = in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
             merge::in_place(media, &mut self.blocks, &mut self.data, &mut self.log, (pbn, filled), lbn)?;
+            self.policy.merged(&self.log, victim, Merged::InPlace);
         } else {
             self.move_some(media, victim)?;
-            self.merge_owners(media, victim)?;
+            let pages = self.merge_owners(media, victim)?;
+            self.policy.merged(&self.log, victim, Merged::Fully(pages));
             self.counts.left();
             self.retire(media, pbn)?;
         }
@@ -69,17 +71,18 @@ impl<S: LogScheme> LogBuffer<S> {
         Ok(())
     }
 
-    /// Merges each logical block with a newest page in a log block.
-    fn merge_owners<D: Device>(&mut self, media: &mut Media<D>, slot: Slot) -> Result<(), FtlError> {
-        let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(()) };
-        for lpn in self.log.newest_in(media, slot) {
+    /// Merges each logical block with a newest page in a log block, and tells how many such pages there were.
+    fn merge_owners<D: Device>(&mut self, media: &mut Media<D>, slot: Slot) -> Result<u32, FtlError> {
+        let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(0) };
+        let newest = self.log.newest_in(media, slot);
+        for &lpn in &newest {
             // An earlier merge of the same logical block may have taken this page along.
             if self.log.newest(lpn).is_some_and(|ppn| self.data.geometry().block_of(ppn) == pbn) {
                 let (lbn, _) = self.data.geometry().split_logical(lpn);
                 self.merge_block(media, lbn, Some(slot))?;
             }
         }
-        Ok(())
+        Ok(newest.len() as u32)
     }
 
     /// A full merge of a logical block, after which log blocks that serve it alone hold nothing newest.

@@ -59,7 +59,7 @@ impl<S: LogScheme> Scheme for LogBuffer<S> {
         Ok(Self {
             data: DataBlocks::new(layout),
             blocks: Blocks::new(layout, spares),
-            log: LogSpace::new(layout, S::Policy::TRACKS_ASSOCIATIVITY),
+            log: LogSpace::new(layout, S::Policy::TRACKS),
             policy: S::policy(layout, values, log_blocks),
             trims: Trims::default(),
             good_blocks: layout.good_blocks.len(),
@@ -88,7 +88,10 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.blocks.spares().admit()?;
-        self.policy.request(request.pages);
+        self.policy.request(request);
+        while let Some(slot) = self.policy.leaves_now(&self.log) {
+            media.because(Cause::Merge, |media| self.evict(media, slot))?;
+        }
         for (i, lpn) in request.lpns() {
             self.write_page(media, (lpn, request.hint), data[i].clone())?;
         }

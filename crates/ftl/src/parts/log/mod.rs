@@ -11,6 +11,7 @@ pub mod merge_counts;
 pub mod policy;
 mod recovery;
 pub mod regrouping;
+pub mod sequential;
 pub mod sets;
 pub mod space;
 mod trimming;

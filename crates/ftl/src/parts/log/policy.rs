@@ -18,8 +18,8 @@
 
 use flash::{Lbn, Lpn};
 
-use crate::parts::log::space::{LogSpace, Slot};
-use crate::{ConfigError, Entry, Gauge, Hint, Kind, Layout, Parameter, Values};
+use crate::parts::log::space::{LogSpace, Slot, Tracked};
+use crate::{ConfigError, Entry, Gauge, Hint, Kind, Layout, Parameter, Request, Values};
 
 /// A log-buffer scheme: its registry entry, and the policy that its parameters ask for.
 pub trait LogScheme {
@@ -71,13 +71,27 @@ pub struct LogNeeds {
     pub tables: Vec<(&'static str, u64)>,
 }
 
+/// How a log block left in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// It became a data block: a switch or a partial merge.
+    InPlace,
+    /// So many of its pages were newest and had to be merged.
+    Fully(u32),
+}
+
 /// What the schemes decide differently.
 pub trait LogPolicy {
-    /// Whether it asks for associativities.
-    const TRACKS_ASSOCIATIVITY: bool = false;
+    /// What it asks the log for.
+    const TRACKS: Tracked = Tracked::Nothing;
 
-    /// A write request of so many pages begins.
-    fn request(&mut self, _pages: u32) {}
+    /// A write request begins.
+    fn request(&mut self, _request: &Request) {}
+
+    /// A log block that leaves before the request that has begun is served, though nobody asks for its space. Asked until there is none.
+    fn leaves_now(&mut self, _log: &LogSpace) -> Option<Slot> {
+        None
+    }
 
     /// Where the newest copy of a page goes that cannot go into its data block. May be asked again for the same page after
     /// a block has been opened.
@@ -91,6 +105,9 @@ pub trait LogPolicy {
 
     /// A page of a logical block was appended to a block.
     fn appended(&mut self, _log: &LogSpace, _slot: Slot, _page: LogPage) {}
+
+    /// A victim is about to leave in this way. Of a block that leaves because trims are written down or a block is emptied, only [`left`](Self::left) tells.
+    fn merged(&mut self, _log: &LogSpace, _slot: Slot, _how: Merged) {}
 
     /// A block is about to leave: all its pages have been merged or moved.
     fn left(&mut self, log: &LogSpace, slot: Slot);

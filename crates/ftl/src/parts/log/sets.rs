@@ -43,6 +43,17 @@ impl LogSets {
         self.groups.oldest(group).filter(|_| self.groups.count(group) >= self.group_limit)
     }
 
+    /// From now on there may be so many log blocks; those that are too many stay until they are asked to leave.
+    pub fn set_limit(&mut self, limit: u32) {
+        self.limit = limit;
+    }
+
+    /// How many log blocks there may be.
+    #[inline]
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
     /// Whether the log space is used up.
     pub fn is_full(&self) -> bool {
         self.groups.total() >= self.limit

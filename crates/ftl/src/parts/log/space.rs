@@ -19,6 +19,17 @@ use crate::{BrokenInvariant, Content, Device, FtlError, Label, Layout, Media};
 /// Number of a log block, from opening it until it leaves; below the number of physical blocks.
 pub type Slot = u32;
 
+/// What the log counts for a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracked {
+    /// Nothing that has a price.
+    Nothing,
+    /// The newest pages of each log block.
+    NewestPages,
+    /// The logical blocks with newest pages in each log block.
+    Associativity,
+}
+
 /// A log block.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBlock {
@@ -47,11 +58,14 @@ pub struct LogSpace {
     /// For each slot with pages that say what was trimmed, those runs: first logical page and extent.
     trims: BTreeMap<Slot, Vec<(u32, u32)>>,
     associativity: Option<Associativity>,
+    /// For each physical block, the newest pages in it.
+    newest_in_block: Option<Vec<u32>>,
 }
 
 impl LogSpace {
-    /// An empty log; it keeps track of each log block's associativity only if somebody wants to know.
-    pub fn new(layout: &Layout, tracks_associativity: bool) -> Self {
+    /// An empty log that counts what somebody wants to know.
+    pub fn new(layout: &Layout, tracked: Tracked) -> Self {
+        let blocks = layout.geometry.blocks() as usize;
         Self {
             geometry: layout.geometry,
             map: vec![None; layout.logical_pages as usize],
@@ -61,7 +75,8 @@ impl LogSpace {
             vacant: Vec::new(),
             opened: 0,
             trims: BTreeMap::new(),
-            associativity: tracks_associativity.then(|| Associativity::new(layout.geometry)),
+            associativity: (tracked == Tracked::Associativity).then(|| Associativity::new(layout.geometry)),
+            newest_in_block: (tracked == Tracked::NewestPages).then(|| vec![0; blocks]),
         }
     }
 
@@ -79,6 +94,14 @@ impl LogSpace {
         self.newest_pages -= u64::from(before.is_some());
         if let Some(associativity) = &mut self.associativity {
             associativity.moved(lpn, before, at);
+        }
+        if let Some(counts) = &mut self.newest_in_block {
+            if let Some(ppn) = before {
+                counts[self.geometry.block_of(ppn).index()] -= 1;
+            }
+            if let Some(ppn) = at {
+                counts[self.geometry.block_of(ppn).index()] += 1;
+            }
         }
     }
 
@@ -110,10 +133,21 @@ impl LogSpace {
         self.trims.get(&slot).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether any page of the log says that something was trimmed.
+    pub fn holds_trims(&self) -> bool {
+        !self.trims.is_empty()
+    }
+
     /// Whether a log block has an erased page left.
     #[inline]
     pub fn has_room(&self, slot: Slot) -> bool {
         self.block(slot).is_some_and(|block| block.filled < self.geometry.pages_per_block())
+    }
+
+    /// Newest pages in a log block. Zero unless the log counts them.
+    pub fn newest_pages(&self, slot: Slot) -> u32 {
+        let known = self.newest_in_block.as_ref().zip(self.block(slot));
+        known.map_or(0, |(counts, block)| counts[block.pbn.index()])
     }
 
     /// A(L): logical blocks with a newest page in a log block. Zero unless the log keeps track.

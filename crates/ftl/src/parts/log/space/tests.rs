@@ -39,7 +39,7 @@ impl Model {
         let spares = DataBlocks::require(&layout, "log", 3, "three log blocks").expect("room");
         Self {
             media: device(BLOCKS, PAGES),
-            log: LogSpace::new(&layout, true),
+            log: LogSpace::new(&layout, Tracked::Associativity),
             data: DataBlocks::new(&layout),
             blocks: Blocks::new(&layout, spares),
             written: BTreeMap::new(),
