@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::buffer::policy::BufferKind;
 use crate::buffer::write_back::WriteBack;
 use crate::mapping::a_sast::AdaptiveSast;
+use crate::mapping::adapt::Adapt;
 use crate::mapping::bast::Bast;
 use crate::mapping::bdb::Bdb;
 use crate::mapping::block::Block;
@@ -265,6 +266,7 @@ schemes![
     Superblock,
     LogBuffer<Sast>,
     LogBuffer<AdaptiveSast>,
+    LogBuffer<Adapt>,
     DemandPaged<Dftl>,
     DemandPaged<Cdftl>,
     DemandPaged<Rftl>,

@@ -175,3 +175,12 @@ fn a_sast_with_both_mechanisms_off_is_sast() {
         same(("a-sast", &a_sast), ("sast", &sast));
     }
 }
+
+#[test]
+fn adapt_without_its_three_parts_is_faster_or_fast() {
+    for log_blocks in ["2", "5"] {
+        let [blocks, off, whole] = [("log_blocks", log_blocks), ("partition", "fast"), ("aggregate", "false")];
+        same(("adapt", &[blocks, off, whole, ("transfer", "second_chance")]), ("faster", &[blocks]));
+        same(("adapt", &[blocks, off, whole, ("transfer", "never")]), ("fast", &[blocks]));
+    }
+}

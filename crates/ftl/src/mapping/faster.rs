@@ -56,6 +56,7 @@
 use flash::Lpn;
 
 use crate::parts::log::areas::{LogAreas, SEQUENTIAL, Sharing};
+use crate::parts::log::chances::Chances;
 use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
 use crate::parts::log::space::{LogSpace, Slot};
 use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
@@ -93,40 +94,28 @@ impl LogScheme for Faster {
     }
 
     fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
-        let had = vec![0; (layout.logical_pages as usize).div_ceil(64)];
-        LogAreas::with_one_stream(
-            layout,
-            values,
-            log_blocks,
-            SecondChance { had, enabled: values.switch("second_chance") },
-        )
+        let sharing =
+            SecondChance { chances: Chances::new(layout.logical_pages), enabled: values.switch("second_chance") };
+        LogAreas::with_one_stream(layout, values, log_blocks, sharing)
     }
 }
 
-/// Which pages of the log have had their chance: one bit for each logical page, of which those in the log are set.
+/// Which pages of the log have had their chance.
 pub struct SecondChance {
-    had: Vec<u64>,
+    chances: Chances,
     enabled: bool,
-}
-
-impl SecondChance {
-    fn of(lpn: Lpn) -> (usize, u64) {
-        (lpn.index() / 64, 1 << (lpn.index() % 64))
-    }
 }
 
 impl Sharing for SecondChance {
     fn moves(&mut self, lpn: Lpn) -> bool {
-        let (word, bit) = Self::of(lpn);
-        self.enabled && self.had[word] & bit == 0
+        self.enabled && !self.chances.had(lpn)
     }
 
     fn appended(&mut self, _log: &LogSpace, _slot: Slot, page: LogPage) {
-        let (word, bit) = Self::of(page.lpn);
         if page.moved {
-            self.had[word] |= bit;
+            self.chances.moved(page.lpn);
         } else {
-            self.had[word] &= !bit;
+            self.chances.written(page.lpn);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The mapping schemes, one file each: only what makes it differ. A mapping never imports another.
 
 pub mod a_sast;
+pub mod adapt;
 pub mod bast;
 pub mod bdb;
 pub mod block;

@@ -2,6 +2,7 @@
 
 pub mod areas;
 pub mod associativity;
+pub mod chances;
 mod evacuation;
 pub mod groups;
 mod leaving;
