@@ -87,6 +87,8 @@ listed! {
         Checkpoint => CauseFacts::of("checkpoint", "summaries for recovery", Work::Recovery),
         /// Emptying a block because somebody asked for it, as wear levelling does.
         WearLeveling => CauseFacts::of("wear_leveling", "wear levelling", Work::Moving),
+        /// Writing pages that the host has read to where they are found sooner, or gather with others.
+        Caching => CauseFacts::of("caching", "pages cached on flash", Work::Moving),
     }
 }
 

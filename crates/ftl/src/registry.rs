@@ -22,6 +22,7 @@ use crate::mapping::page::Page;
 use crate::mapping::rftl::Rftl;
 use crate::mapping::sast::Sast;
 use crate::mapping::superblock::Superblock;
+use crate::mapping::waftl::Waftl;
 use crate::parts::demand::machine::DemandPaged;
 use crate::parts::log::machine::LogBuffer;
 use crate::parts::ram_map::machine::RamMapped;
@@ -271,6 +272,7 @@ schemes![
     DemandPaged<Cdftl>,
     DemandPaged<Rftl>,
     Bdb,
+    Waftl,
 ];
 
 #[rustfmt::skip]

@@ -102,6 +102,8 @@ impl DemandScheme for Map {
 
     type Cache = MappingCache;
 
+    type Guests = ();
+
     fn placement(_values: &Values) -> Placement {
         Placement::single(&[SEQUENTIAL])
     }

@@ -84,6 +84,8 @@ impl DemandScheme for Cdftl {
 
     type Cache = TwoLevelCache;
 
+    type Guests = ();
+
     fn cache(layout: &Layout, values: &Values) -> Result<(TwoLevelCache, Ram), ConfigError> {
         let page_bytes = u64::from(layout.geometry.page_size_bytes());
         let (entries, pages) = (mapping_cache::entries(values), values.integer("ctp") / page_bytes);

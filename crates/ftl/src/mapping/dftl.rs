@@ -92,6 +92,8 @@ impl DemandScheme for Dftl {
 
     type Cache = MappingCache;
 
+    type Guests = ();
+
     fn placement(values: &Values) -> Placement {
         Placement::from_values(values, &[HOST, TRANSLATION])
     }

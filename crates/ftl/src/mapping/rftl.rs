@@ -94,6 +94,8 @@ impl DemandScheme for Rftl {
 
     type Cache = MappingCache;
 
+    type Guests = ();
+
     fn copies(layout: &Layout, values: &Values) -> Result<u32, ConfigError> {
         let (replicas, channels) = (values.integer("replicas") as u32, layout.geometry.channels());
         if replicas < channels {

@@ -13,13 +13,14 @@
 //! After a power cut there are no other translation blocks, so the block aside cannot answer for the first pages. Hence room for the
 //! whole table is made before its first page is written: until then a collection writes no translation pages, and gains room each time.
 
-use flash::{Lpn, Pbn, Ppn, Role};
+use flash::{Lpn, Pbn, Ppn, Role, Tag};
 
 use crate::parts::blocks::owner::Blocks;
+use crate::parts::demand::guests::Guests;
 use crate::parts::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
 use crate::parts::demand::policy::{DemandScheme, MapCache};
 use crate::parts::memory::prefetch::announce;
-use crate::parts::pages::page_mapped::{PageMapped, up_to_error};
+use crate::parts::pages::page_mapped::{HOST, PageMapped, up_to_error};
 use crate::parts::pages::page_space::{PageSpace, Stream};
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
@@ -47,7 +48,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     fn destination(&self, from: Stream) -> Stream {
-        if from == TRANSLATION { from } else { self.space.destination(from, Cause::Collection, COLLECTED) }
+        self.destination_of(from, Cause::Collection)
     }
 
     fn programs_per_move(&self) -> u32 {
@@ -64,7 +65,8 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
-        (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.entry(lpn) == Some(ppn))
+        let mapped = || (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.entry(lpn) == Some(ppn));
+        self.guests.owner_of(ppn).or_else(mapped)
     }
 
     #[inline]
@@ -77,7 +79,22 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     #[inline]
-    fn moved(&mut self, lpn: Lpn, to: Ppn) {
+    fn role_moved(&self) -> Role {
+        if Some(self.moving_to) == S::Guests::STREAM { S::Guests::ROLE } else { Role::Collected }
+    }
+
+    fn recovered(&self, tag: &Tag) -> Stream {
+        match tag.role {
+            Role::Collected => COLLECTED,
+            role => S::Guests::STREAM.filter(|_| role == S::Guests::ROLE).unwrap_or(HOST),
+        }
+    }
+
+    #[inline]
+    fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        if self.guests.moved(lpn, from, to) {
+            return;
+        }
         match self.cache.find(lpn) {
             Some(slot) => self.cache.set(slot, Some(to)),
             None if self.rebuilding => self.table.write_entry(lpn, Some(to)),
@@ -133,13 +150,19 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
             let cause = if why == Cause::Collection { of_the_map } else { why };
             return media.because(cause, |media| self.collect_translation(media, victim, |_| die));
         }
-        self.moving_to = self.space.destination(self.space.stream_of(victim), why, COLLECTED);
+        self.moving_to = self.destination_of(self.space.stream_of(victim), why);
         media.because(why, |media| self.collect_data(media, die, victim, of_the_map))?;
         media.because(of_the_map, |media| self.restore_aside(media))
     }
 }
 
 impl<S: DemandScheme> DemandPaged<S> {
+    /// Where pages of a stream go when their block is emptied. Translation pages and guests stay among themselves.
+    fn destination_of(&self, from: Stream, why: Cause) -> Stream {
+        let stays = from == TRANSLATION || Some(from) == S::Guests::STREAM;
+        if stays { from } else { self.space.destination(from, why, COLLECTED) }
+    }
+
     /// The die of the block that a stream fills one at a time, while that has room.
     #[inline]
     fn die_in_use(&self, stream: Stream) -> Option<u32> {

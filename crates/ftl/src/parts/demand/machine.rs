@@ -20,6 +20,7 @@ use crate::parameter::joined;
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::blocks::victims::{self, Policy};
 use crate::parts::demand::copy_choice::CopyChoice;
+use crate::parts::demand::guests::Guests;
 use crate::parts::demand::policy::{DemandScheme, MapCache};
 use crate::parts::demand::table::{MAPPING_BYTES, TranslationTable};
 use crate::parts::pages::background::collect_in_idle;
@@ -34,7 +35,8 @@ use crate::{
     Hint, Kind, Label, Layout, Media, Nanos, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
-pub(super) const COLLECTED: Stream = 1;
+/// The stream of collected pages.
+pub const COLLECTED: Stream = 1;
 /// The stream of translation pages.
 pub const TRANSLATION: Stream = 2;
 
@@ -64,10 +66,12 @@ type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;
 /// A demand-paged scheme: the shared machine with a cache.
 pub struct DemandPaged<S: DemandScheme> {
     pub(super) cache: S::Cache,
+    /// Data in the same space that the table does not map.
+    pub guests: S::Guests,
     pub(super) table: TranslationTable,
-    pub(super) trims: Trims,
-    pub(super) space: PageSpace,
-    pub(super) blocks: Blocks,
+    pub(crate) trims: Trims,
+    pub(crate) space: PageSpace,
+    pub(crate) blocks: Blocks,
     /// Blocks for translation pages that a collection has to write when no die can lend one.
     pub(super) aside: Vec<Pbn>,
     pub(super) moving: Vec<Ppn>,
@@ -94,10 +98,13 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let pages_per_block = u64::from(layout.geometry.pages_per_block());
         let entries_per_page = TranslationTable::entries_per_page(layout, values);
         let translation_pages = u64::from(copies) * u64::from(layout.logical_pages.div_ceil(entries_per_page));
-        let valid = u64::from(layout.logical_pages) + translation_pages + u64::from(copies) * pages_per_block;
+        let of_guests = S::Guests::extra_pages(layout, values)?;
+        let valid =
+            u64::from(layout.logical_pages) + of_guests + translation_pages + u64::from(copies) * pages_per_block;
         let summaries = Summaries::from_values(values, layout, S::ENTRY.name)?;
         let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
-        let (space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
+        let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
+        S::Guests::STREAM.into_iter().for_each(|stream| space.keep_stream(stream));
         let mut aside = Vec::new();
         for _ in 0..copies {
             let roomiest = (0..space.dies()).max_by_key(|&die| blocks.free_on(die));
@@ -110,6 +117,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             .fold(Footprint::default(), |footprint, (name, bytes)| footprint.with(name, bytes, 0));
         Ok(Self {
             cache,
+            guests: S::Guests::new(layout, values, &space),
             trims: Trims::default(),
             aside,
             space,
@@ -135,7 +143,14 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
         scheme.aside.clear();
-        let outdated = scheme.take_over(layout, media, |scheme, lpn, ppn| scheme.table.write_entry(lpn, Some(ppn)))?;
+        let outdated = scheme.take_over(layout, media, |scheme, tag, ppn| {
+            if !scheme.guests.found(tag, ppn) {
+                scheme.table.write_entry(Lpn::new(tag.logical), Some(ppn));
+            }
+        })?;
+        for (lpn, ppn) in scheme.guests.settle(&mut scheme.space, &scheme.trims) {
+            scheme.table.write_entry(lpn, Some(ppn));
+        }
         FtlError::unless_read_only(scheme.rewrite_table(media))?;
         for lpn in outdated {
             scheme.trims.guard(lpn);
@@ -191,7 +206,7 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        let mapped = self.check_entries(media)?;
+        let mapped = self.check_entries(media)? + self.guests.check(media, &self.space)?;
         let (valid, written) = (self.space.valid_pages(), self.table.written().count() as u64);
         let trims = self.trims.pages().count() as u64;
         BrokenInvariant::unless(valid == mapped + written + trims, "I2", || {
@@ -242,11 +257,49 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Forgets what flash holds of a logical page.
     pub fn trim_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
-        let slot = self.lookup(media, lpn, false)?;
-        if let Some(old) = self.cache.ppn(slot) {
-            self.remap(media, lpn, slot, None);
+        if let Some(old) = self.unmap(media, lpn)? {
             self.trims.trimmed_at(lpn, old);
         }
+        Ok(())
+    }
+
+    /// Takes a logical page out of the table; returns where it lay.
+    pub fn unmap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        let slot = self.lookup(media, lpn, false)?;
+        let old = self.cache.ppn(slot);
+        if old.is_some() {
+            self.remap(media, lpn, slot, None);
+        }
+        Ok(old)
+    }
+
+    /// Has the table map a logical page, which it did not, to a place that is valid already.
+    pub fn adopt<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
+        let slot = self.lookup(media, lpn, false)?;
+        self.cache.set(slot, Some(at));
+        Ok(())
+    }
+
+    /// Writes a copy of a logical page that lies elsewhere in the space to a stream. `at` tells where, after what it takes to find room may have
+    /// moved it; if it says nothing, nothing is done.
+    pub fn copy_page<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        lpn: Lpn,
+        at: impl Fn(&S::Guests) -> Option<Ppn>,
+    ) -> Result<(), FtlError> {
+        let slot = self.lookup(media, lpn, self.background)?;
+        let Some(from) = at(&self.guests) else { return Ok(()) };
+        let (role, content) = media.lift(from, Role::Data)?;
+        let to = loop {
+            let die = self.next_die(media, stream)?;
+            let label = Label::new(lpn.get(), role);
+            if let Some(to) = self.space.program(media, &mut self.blocks, die, stream, label, content.clone())? {
+                break to;
+            }
+        };
+        self.remap(media, lpn, slot, Some(to));
         Ok(())
     }
 
@@ -274,7 +327,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     }
 
     /// Where a logical page lies, for reading it.
-    fn find<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+    pub fn find<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         match self.lookup(media, lpn, false) {
             Ok(slot) => Ok(self.cache.ppn(slot)),
             // A changed entry cannot leave the cache any more, so this one is fetched each time it is needed.
@@ -341,51 +394,6 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         }
         self.cache.set(slot, to);
-    }
-
-    /// Asks for a cached entry, or for the one on flash that an update will change.
-    #[inline]
-    pub(super) fn prefetch_change(&self, lpn: Lpn) {
-        match self.cache.find(lpn) {
-            Some(slot) => self.cache.prefetch_change(lpn, slot),
-            None => self.table.prefetch(lpn),
-        }
-    }
-
-    /// Asks for what writing a translation page touches: where it lies, and its entries that are newer than flash.
-    #[inline]
-    pub(super) fn foresee_translation(&self, page: u32, foresight: Foresight) {
-        match foresight {
-            Foresight::Far => {
-                self.cache.prefetch_newer_of(page);
-                self.table.locations(page).iter().flatten().for_each(|&ppn| self.space.prefetch(ppn));
-            }
-            Foresight::Near => self.cache.newer_of(page).for_each(|lpn| {
-                self.cache.prefetch_slot(lpn);
-                self.table.prefetch(lpn);
-            }),
-            Foresight::Next => self.cache.newer_of(page).for_each(|lpn| self.prefetch_change(lpn)),
-        }
-    }
-
-    /// Asks for what looking an entry up touches.
-    #[inline]
-    fn prefetch_lookup(&self, lpn: Lpn) {
-        match self.cache.find(lpn) {
-            Some(slot) => self.cache.prefetch_use(slot),
-            None => self.table.prefetch(lpn),
-        }
-    }
-
-    /// Asks for what a lookup and the release of the page found touch.
-    #[inline]
-    fn prefetch_use(&self, lpn: Lpn) {
-        if let Some(slot) = self.cache.find(lpn) {
-            self.cache.prefetch_neighbours(slot);
-        }
-        if let Some(ppn) = self.entry(lpn) {
-            self.space.prefetch(ppn);
-        }
     }
 }
 

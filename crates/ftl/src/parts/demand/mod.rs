@@ -2,6 +2,8 @@
 
 pub mod collection;
 pub mod copy_choice;
+mod foreseeing;
+pub mod guests;
 pub mod machine;
 pub mod mapping_cache;
 pub mod newer_entries;

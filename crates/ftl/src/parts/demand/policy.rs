@@ -7,6 +7,7 @@
 use flash::{Lpn, Ppn};
 
 use crate::parts::demand::copy_choice::CopyChoice;
+use crate::parts::demand::guests::Guests;
 use crate::parts::demand::table::TranslationTable;
 use crate::parts::pages::placement::Placement;
 use crate::wear::policy::Purpose;
@@ -43,6 +44,9 @@ pub trait DemandScheme {
 
     /// What it keeps in RAM.
     type Cache: MapCache + Send;
+
+    /// What it has in the same space that the table does not map; `()` for nothing.
+    type Guests: Guests;
 
     /// Copies of each translation page, on different channels.
     fn copies(_layout: &Layout, _values: &Values) -> Result<u32, ConfigError> {

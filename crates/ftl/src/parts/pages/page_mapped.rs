@@ -85,8 +85,14 @@ pub trait PageMapped {
     /// Tells of a data page that will be moved, so that the scheme can ask for the memory that it will touch.
     fn foresee_move(&self, lpn: Lpn, foresight: Foresight);
 
+    /// The role that a data page of the block in hand has where it is moved to.
+    #[inline]
+    fn role_moved(&self) -> Role {
+        Role::Collected
+    }
+
     /// A data page was moved: changes the map.
-    fn moved(&mut self, lpn: Lpn, to: Ppn);
+    fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn);
 
     /// Moves what is valid in a block, then gives the block back to the owner. `why` is [`Cause::Collection`], [`Cause::Relocation`]
     /// for a block that fails, or [`Cause::WearLeveling`].
@@ -240,14 +246,14 @@ pub trait PageMapped {
             return Ok(());
         }
         let (lpn, role, said, content) = match media.read_to_move(from)? {
-            Some(page) => (Lpn::new(page.logical), Role::Collected, self.said(page.hint), Content::Copy(page)),
+            Some(page) => (Lpn::new(page.logical), self.role_moved(), self.said(page.hint), Content::Copy(page)),
             None => (self.lose(media, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
         };
         let label = Label::new(lpn.get(), role).saying(said);
         let stream = self.collected();
         let (space, blocks, trims) = self.parts();
         let to = space.program_moved(media, blocks, die, stream, (label, &content), trims)?;
-        self.moved(lpn, to);
+        self.moved(lpn, from, to);
         Ok(())
     }
 
@@ -302,7 +308,7 @@ pub trait PageMapped {
         &mut self,
         layout: &Layout,
         media: &mut Media<D>,
-        mut map: impl FnMut(&mut Self, Lpn, Ppn),
+        mut map: impl FnMut(&mut Self, Tag, Ppn),
     ) -> Result<Vec<Lpn>, RecoverError> {
         let scanned = self.space().scan(media, layout)?;
         let newest = scanned.newest(layout.logical_pages);
@@ -314,7 +320,7 @@ pub trait PageMapped {
             if tag.role == Role::Trimmed {
                 self.parts().2.found(&tag, ppn, &newest);
             } else {
-                map(self, Lpn::new(tag.logical), ppn);
+                map(self, tag, ppn);
             }
         }
         Ok(kept.outdated)

@@ -60,7 +60,7 @@ impl<S: RamMapScheme> Scheme for RamMapped<S> {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
-        for lpn in scheme.take_over(layout, media, |scheme, lpn, ppn| scheme.map[lpn.index()] = Some(ppn))? {
+        for lpn in scheme.take_over(layout, media, |scheme, tag, ppn| scheme.map[tag.logical as usize] = Some(ppn))? {
             scheme.trims.guard(lpn);
         }
         Ok(scheme)
@@ -243,7 +243,7 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
     }
 
     #[inline]
-    fn moved(&mut self, lpn: Lpn, to: Ppn) {
+    fn moved(&mut self, lpn: Lpn, _from: Ppn, to: Ppn) {
         self.map[lpn.index()] = Some(to);
     }
 

@@ -115,6 +115,12 @@ impl Trims {
         }
     }
 
+    /// Whether the trim of one of these pages is pending, or a trim page is the last word on it.
+    pub fn speak_of(&self, mut lpns: impl Iterator<Item = Lpn>) -> bool {
+        let nobody = self.pending.is_empty() && self.of.is_empty();
+        !nobody && lpns.any(|lpn| self.pending.contains_key(&lpn.get()) || self.of.contains_key(&lpn.get()))
+    }
+
     /// The label of a trim page.
     pub fn label(first: u32, extent: u32) -> Label {
         Label { extent, ..Label::new(first, Role::Trimmed) }

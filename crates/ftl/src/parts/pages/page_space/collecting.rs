@@ -56,6 +56,9 @@ impl PageSpace {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
             return Some(true);
         }
+        if self.kept.remove(&pbn) {
+            return Some(true);
+        }
         let pages = self.geometry.page_indices(pbn);
         let is_here = |open: &&mut Open| open.next < open.end && pages.contains(&(open.next as usize));
         *self.open.iter_mut().find(is_here)? = Open::default();

@@ -11,11 +11,14 @@
 //! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number. A collection whose victim cannot
 //! be erased returns none, so a device of a single die keeps one free block more while it has spares (`failing.rs`).
 //!
-//! Here pages are placed; `collecting.rs` gets blocks back, `failing.rs` copes with those that fail, `facts.rs` tells.
+//! Here pages are placed; `collecting.rs` gets blocks back, `keeping.rs` keeps some from that, `failing.rs` copes with those that fail, `facts.rs` tells.
 
 mod collecting;
 mod facts;
 mod failing;
+mod keeping;
+
+use std::collections::BTreeSet;
 
 use flash::{Geometry, Pbn, Ppn};
 
@@ -77,6 +80,10 @@ pub struct PageSpace {
     threshold: usize,
     /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with what of it is still erased.
     failing: Vec<(Pbn, Open)>,
+    /// The stream whose filled blocks are kept.
+    keeps: Option<Stream>,
+    /// Blocks in use that nobody collects.
+    kept: BTreeSet<Pbn>,
     summaries: Summaries,
 }
 
@@ -100,6 +107,8 @@ impl PageSpace {
             streams,
             threshold: threshold.max(1),
             failing: Vec::new(),
+            keeps: None,
+            kept: BTreeSet::new(),
             summaries,
         };
         Ok((space, Blocks::new(layout, spares).staying_on_die()))
@@ -230,6 +239,7 @@ impl PageSpace {
     #[inline(never)]
     fn close<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Result<(), FtlError> {
         match self.summaries.write(media, pbn) {
+            Ok(()) if self.keeps == Some(self.stream_of(pbn)) => self.keep(pbn),
             Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
             Err(error) if error.is_program_failure() => {
                 self.failing.push((pbn, Open::default()));
