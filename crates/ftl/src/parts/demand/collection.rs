@@ -47,6 +47,10 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         self.moving_to
     }
 
+    fn collected_trims(&self) -> Stream {
+        if Some(self.moving_to) == S::Guests::STREAM { COLLECTED } else { self.moving_to }
+    }
+
     fn destination(&self, from: Stream) -> Stream {
         self.destination_of(from, Cause::Collection)
     }

@@ -58,6 +58,11 @@ pub trait PageMapped {
     /// The stream of collected pages: of those of the block in hand, where streams are collected apart or wear is levelled.
     fn collected(&self) -> Stream;
 
+    /// The stream of the pages in the block in hand that say what was trimmed, and of those that take the place of last copies there.
+    fn collected_trims(&self) -> Stream {
+        self.collected()
+    }
+
     /// The stream of pages collected out of a block of this stream.
     fn destination(&self, _from: Stream) -> Stream {
         self.collected()
@@ -267,7 +272,7 @@ pub trait PageMapped {
     /// Moves a page off a die if it is a trim page; tells whether it was.
     #[inline]
     fn move_trim_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<bool, FtlError> {
-        let stream = self.collected();
+        let stream = self.collected_trims();
         let (space, blocks, trims) = self.parts();
         let Some((label, version)) = trims.at(from) else { return Ok(false) };
         let content = Content::empty(label.logical, version);
@@ -278,7 +283,7 @@ pub trait PageMapped {
 
     /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back.
     fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
-        let stream = self.collected();
+        let stream = self.collected_trims();
         let (space, blocks, trims) = self.parts();
         for (copy, lpn) in trims.about_to_vanish(space.page_indices(victim)) {
             let version = media.read_to_move(copy)?.map(|page| page.version);
