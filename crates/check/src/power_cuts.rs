@@ -62,10 +62,31 @@ fn grounds() -> Vec<Ground> {
     ]
 }
 
+/// The same for stacks to which all of those are too small.
+fn larger_grounds() -> Vec<Ground> {
+    let device = DeviceSpec::new;
+    let usual = &[Pattern::Mixed, Pattern::TrimFlush, Pattern::Uniform, Pattern::InterruptedRuns];
+    let ground = |device, patterns, effort| Ground { device, patterns, effort };
+    vec![
+        ground(device(1, 1, 1, 12, 4), &[Pattern::Mixed, Pattern::TrimFlush], THOROUGH),
+        ground(device(1, 1, 1, 12, 4), &[Pattern::Uniform, Pattern::InterruptedRuns, Pattern::CrossBlock], SAMPLE),
+        ground(device(1, 1, 1, 14, 5).with_bad([0, 13]), usual, SAMPLE),
+        ground(device(3, 1, 1, 10, 3), usual, SAMPLE),
+        ground(device(1, 1, 1, 13, 3).ordered(ProgramOrder::Any), usual, SAMPLE),
+        ground(device(1, 1, 1, 12, 4), &[Pattern::Evacuations], SAMPLE),
+        ground(device(2, 2, 1, 9, 4), &[Pattern::Evacuations, Pattern::Mixed], SAMPLE),
+    ]
+}
+
 /// The cases of a stack, each with the effort to explore it with; devices that it refuses are left out.
 pub fn cases(stack: &Stack, seed: u64) -> Vec<(Case, Effort)> {
+    let usual = cases_on(grounds(), stack, seed);
+    if usual.is_empty() { cases_on(larger_grounds(), stack, seed) } else { usual }
+}
+
+fn cases_on(grounds: Vec<Ground>, stack: &Stack, seed: u64) -> Vec<(Case, Effort)> {
     let mut cases = Vec::new();
-    for Ground { device, patterns, effort } in grounds() {
+    for Ground { device, patterns, effort } in grounds {
         for (i, &pattern) in patterns.iter().enumerate() {
             let prefill = if i == 0 { Prefill::Empty } else { Prefill::Full };
             cases.extend(case(stack, &device, pattern, prefill, seed).map(|case| (case, effort)));

@@ -25,7 +25,7 @@
 //!
 //! ## State
 //! RAM: GMT, 4 B × logical blocks; CPMT, 8 B an entry; BZMT, 4 B × zone pages + 12 B × logical blocks that can be in the zone; the directory of
-//! translation pages, 4 B each. Flash: the page mapping table, at most 4 B × logical pages; the zone; tags carry LPN and role, in BMBs the logical block too.
+//! translation pages, 4 B each; erase counts, 4 B × blocks. Flash: the page mapping table, at most 4 B × logical pages; the zone; tags carry LPN and role, in BMBs the logical block too.
 //!
 //! ## Read
 //! 1. The zone's copy, else that in the BMB, else what the PMT says, through the CPMT.
@@ -66,6 +66,7 @@ mod offline;
 mod parameters;
 mod reclaiming;
 mod threshold;
+mod youngest;
 
 use std::collections::VecDeque;
 
@@ -73,6 +74,7 @@ use flash::{Pbn, ProgramOrder};
 
 use self::offline::Offline;
 use self::threshold::Threshold;
+use self::youngest::Youngest;
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::demand::machine::DemandPaged;
 use crate::parts::demand::mapping_cache::MappingCache;
@@ -82,7 +84,7 @@ use crate::parts::pages::page_mapped::PageMapped;
 use crate::wear::policy::Purpose;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Layout,
-    Media, Nanos, Op, RecoverError, Request, Scheme, Spares, Values,
+    Media, Nanos, Op, RecoverError, Request, Scheme, Spares, Values, Wear,
 };
 
 /// The page-mapped data and their map.
@@ -120,11 +122,18 @@ pub struct Waftl {
     caches_reads: bool,
     waits: bool,
     popular_top: usize,
+    erase_counts_bytes: u64,
     bzmt_bytes: u64,
     gmt_bytes: u64,
 }
 
 impl Waftl {
+    /// The layout with an order of free blocks, if the stack names none.
+    fn levelled(layout: &Layout, values: &Values) -> Layout {
+        let wear = if layout.wear.is_none() { Wear::of::<Youngest>(values.clone()) } else { layout.wear.clone() };
+        Layout { wear, ..layout.clone() }
+    }
+
     fn around(pages: DemandPaged<Map>, layout: &Layout, values: &Values) -> Self {
         let below = (values.ratio("gc_free") * layout.good_blocks.len() as f64).ceil() as usize;
         let zone_pages = pages.guests.zone.capacity();
@@ -136,6 +145,7 @@ impl Waftl {
             caches_reads: values.switch("cache_reads"),
             waits: values.word("migration") == "wait",
             popular_top: values.integer("popular_top") as usize,
+            erase_counts_bytes: 4 * u64::from(layout.geometry.blocks()),
             bzmt_bytes: 4 * zone_pages + 12 * zone_pages.min(layout.logical_blocks().into()),
             gmt_bytes: 4 * u64::from(layout.logical_blocks()),
             pages,
@@ -152,10 +162,12 @@ impl Scheme for Waftl {
                 "waftl leaves gaps in blocks that are mapped as a whole, which program_order = strict forbids; use ascending or any, or a page-mapped scheme".into(),
             ));
         }
+        let layout = &Self::levelled(layout, values);
         Ok(Self::around(DemandPaged::format(layout, values)?, layout, values))
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let layout = &Self::levelled(layout, values);
         Ok(Self::around(DemandPaged::recover(layout, values, media)?, layout, values))
     }
 }
@@ -267,7 +279,7 @@ impl<D: Device> Ftl<D> for Waftl {
 
     fn footprint(&self) -> Footprint {
         let footprint = Ftl::<D>::footprint(&self.pages).with("global mapping table", self.gmt_bytes, 0);
-        footprint.with("buffer zone mapping tree", self.bzmt_bytes, 0)
+        footprint.with("buffer zone mapping tree", self.bzmt_bytes, 0).with("erase counts", self.erase_counts_bytes, 0)
     }
 
     fn spares(&self) -> Spares {

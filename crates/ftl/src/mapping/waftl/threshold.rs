@@ -104,9 +104,9 @@ impl Threshold {
         self.now
     }
 
-    /// The left side of eq. 1: by what share responses are longer than at the full block, as far as that is known.
+    /// The left side of eq. 1 for a dynamic threshold: by what share responses are longer than at the full block, 0 while nothing is known.
     pub(super) fn loss(&self) -> Option<f64> {
-        self.rule.as_ref().and_then(Rule::loss)
+        self.rule.as_ref().map(|rule| rule.loss().unwrap_or(0.0))
     }
 
     /// A request has been answered after so long.
@@ -211,7 +211,8 @@ mod tests {
         assert_eq!(epoch(&mut threshold, 102), 56);
         assert_eq!(epoch(&mut threshold, 110), 60, "ten per cent longer");
         assert_eq!(epoch(&mut threshold, 103), 56, "three per cent are allowed");
-        assert_eq!(threshold.loss(), None, "an epoch begins without responses");
+        threshold.answered(&Request::new(Lpn::new(0), 1), Nanos(105_000));
+        assert_eq!(threshold.loss(), Some(0.05));
     }
 
     #[test]
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn it_stays_above_the_mean_request_and_measures_the_full_block_again() {
         let mut threshold = dynamic("0.05");
-        threshold.answered(&Request::new(Lpn::new(0), 600), Nanos(0));
+        threshold.answered(&Request::new(Lpn::new(0), 600), Nanos(100_000));
         (0..64).for_each(|pages| threshold.placed(pages));
         let all: Vec<_> = (0..60).map(|_| epoch(&mut threshold, 100)).collect();
         assert!(all.windows(2).all(|two| two[1] == 64 || two[0] == 64 || two[0] - two[1] <= 4), "{all:?}");
