@@ -74,7 +74,6 @@ use flash::{Pbn, ProgramOrder};
 
 use self::offline::Offline;
 use self::threshold::Threshold;
-use self::youngest::Youngest;
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::demand::machine::DemandPaged;
 use crate::parts::demand::mapping_cache::MappingCache;
@@ -84,7 +83,7 @@ use crate::parts::pages::page_mapped::PageMapped;
 use crate::wear::policy::Purpose;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Layout,
-    Media, Nanos, Op, RecoverError, Request, Scheme, Spares, Values, Wear,
+    Media, Nanos, Op, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// The page-mapped data and their map.
@@ -128,12 +127,6 @@ pub struct Waftl {
 }
 
 impl Waftl {
-    /// The layout with an order of free blocks, if the stack names none.
-    fn levelled(layout: &Layout, values: &Values) -> Layout {
-        let wear = if layout.wear.is_none() { Wear::of::<Youngest>(values.clone()) } else { layout.wear.clone() };
-        Layout { wear, ..layout.clone() }
-    }
-
     fn around(pages: DemandPaged<Map>, layout: &Layout, values: &Values) -> Self {
         let below = (values.ratio("gc_free") * layout.good_blocks.len() as f64).ceil() as usize;
         let zone_pages = pages.guests.zone.capacity();
@@ -162,12 +155,12 @@ impl Scheme for Waftl {
                 "waftl leaves gaps in blocks that are mapped as a whole, which program_order = strict forbids; use ascending or any, or a page-mapped scheme".into(),
             ));
         }
-        let layout = &Self::levelled(layout, values);
+        let layout = &youngest::ordered(layout, values);
         Ok(Self::around(DemandPaged::format(layout, values)?, layout, values))
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
-        let layout = &Self::levelled(layout, values);
+        let layout = &youngest::ordered(layout, values);
         Ok(Self::around(DemandPaged::recover(layout, values, media)?, layout, values))
     }
 }
@@ -203,8 +196,9 @@ impl<D: Device> Ftl<D> for Waftl {
         media.together(request.lpns(), |media, (i, lpn)| {
             self.make_room(media)?;
             self.pages.append_to_zone(media, (lpn, request.hint), &Content::New(data[i].clone()), true)?;
-            let said = self.pages.trims.overwritten(lpn);
-            said.into_iter().for_each(|page| self.pages.space.release(page));
+            if let Some(said) = self.pages.trims.overwritten(lpn) {
+                self.pages.space.release(said);
+            }
             Ok::<_, FtlError>(())
         })?;
         self.pages.tidy_after_write(media)?;

@@ -2,7 +2,13 @@
 
 use crate::parts::hybrid::hybrid_map::zone_blocks;
 use crate::wear::policy::{Ask, Order, Purpose, WearPolicy, WearScheme};
-use crate::{Entry, Layout, Values};
+use crate::{Entry, Layout, Values, Wear};
+
+/// The layout with this order, if the stack names none.
+pub(super) fn ordered(layout: &Layout, values: &Values) -> Layout {
+    let wear = if layout.wear.is_none() { Wear::of::<Youngest>(values.clone()) } else { layout.wear.clone() };
+    Layout { wear, ..layout.clone() }
+}
 
 /// The zone takes the youngest free block of a die, other data the youngest beyond a die's share of the zone.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +47,7 @@ mod tests {
     use crate::mapping::testing::{device, layout};
     use crate::mapping::waftl::Waftl;
     use crate::parts::blocks::owner::Blocks;
-    use crate::{Scheme, Settings, Spares, Wear};
+    use crate::{Scheme, Settings, Spares};
 
     #[test]
     fn the_zone_gets_the_youngest_and_other_data_the_next_older_ones() {

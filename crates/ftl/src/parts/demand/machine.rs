@@ -85,7 +85,7 @@ pub struct DemandPaged<S: DemandScheme> {
     /// Whether nothing of the table lies on flash yet, after a power cut: then moved pages change it in RAM alone.
     pub(super) rebuilding: bool,
     /// Whether nobody waits for a write's lookup, nor for making room in the cache.
-    background: bool,
+    pub(super) background: bool,
     footprint: Footprint,
 }
 
@@ -104,7 +104,9 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let summaries = Summaries::from_values(values, layout, S::ENTRY.name)?;
         let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
         let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
-        S::Guests::STREAM.into_iter().for_each(|stream| space.keep_stream(stream));
+        if let Some(stream) = S::Guests::STREAM {
+            space.keep_stream(stream);
+        }
         let mut aside = Vec::new();
         for _ in 0..copies {
             let roomiest = (0..space.dies()).max_by_key(|&die| blocks.free_on(die));
@@ -263,46 +265,6 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Takes a logical page out of the table; returns where it lay.
-    pub fn unmap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
-        let slot = self.lookup(media, lpn, false)?;
-        let old = self.cache.ppn(slot);
-        if old.is_some() {
-            self.remap(media, lpn, slot, None);
-        }
-        Ok(old)
-    }
-
-    /// Has the table map a logical page, which it did not, to a place that is valid already.
-    pub fn adopt<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
-        let slot = self.lookup(media, lpn, false)?;
-        self.cache.set(slot, Some(at));
-        Ok(())
-    }
-
-    /// Writes a copy of a logical page that lies elsewhere in the space to a stream. `at` tells where, after what it takes to find room may have
-    /// moved it; if it says nothing, nothing is done.
-    pub fn copy_page<D: Device>(
-        &mut self,
-        media: &mut Media<D>,
-        stream: Stream,
-        lpn: Lpn,
-        at: impl Fn(&S::Guests) -> Option<Ppn>,
-    ) -> Result<(), FtlError> {
-        let slot = self.lookup(media, lpn, self.background)?;
-        let Some(from) = at(&self.guests) else { return Ok(()) };
-        let (role, content) = media.lift(from, Role::Data)?;
-        let to = loop {
-            let die = self.next_die(media, stream)?;
-            let label = Label::new(lpn.get(), role);
-            if let Some(to) = self.space.program(media, &mut self.blocks, die, stream, label, content.clone())? {
-                break to;
-            }
-        };
-        self.remap(media, lpn, slot, Some(to));
-        Ok(())
-    }
-
     /// Checks every entry; returns how many logical pages are mapped.
     fn check_entries<D: Device>(&self, media: &Media<D>) -> Result<u64, BrokenInvariant> {
         let mut mapped = 0;
@@ -340,7 +302,12 @@ impl<S: DemandScheme> DemandPaged<S> {
     }
 
     /// The cached entry of a logical page, fetched if need be; `apart`, nobody waits for that.
-    fn lookup<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, apart: bool) -> Result<SlotOf<S>, FtlError> {
+    pub(super) fn lookup<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lpn: Lpn,
+        apart: bool,
+    ) -> Result<SlotOf<S>, FtlError> {
         media.spend(self.delays.read);
         if let Some(slot) = self.cache.find(lpn) {
             media.note(Note::MappingHit);
@@ -383,7 +350,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    fn remap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
+    pub(super) fn remap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
         media.spend(self.delays.write);
         match self.cache.ppn(slot) {
             Some(old) => self.space.release(old),

@@ -1,5 +1,6 @@
 //! The machine of the demand-paged schemes: a page map on flash of which RAM caches a part.
 
+mod changing;
 pub mod collection;
 pub mod copy_choice;
 mod foreseeing;

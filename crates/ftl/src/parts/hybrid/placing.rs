@@ -28,8 +28,9 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
                 break at;
             }
         };
-        let old = self.guests.zone.append(lpn, at, dirty);
-        old.into_iter().for_each(|old| self.space.release(old));
+        if let Some(old) = self.guests.zone.append(lpn, at, dirty) {
+            self.space.release(old);
+        }
         Ok(())
     }
 
@@ -43,7 +44,9 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
     /// Everything has left the zone: its blocks may be collected from now on. Returns them.
     pub fn let_go_of_zone(&mut self) -> Vec<Pbn> {
         let blocks = self.space.kept_of(ZONE);
-        blocks.iter().for_each(|&pbn| self.space.let_go(pbn));
+        for &pbn in &blocks {
+            self.space.let_go(pbn);
+        }
         blocks
     }
 

@@ -44,7 +44,9 @@ fn it_knows_what_was_appended_moved_and_removed() {
     }
     let used = zone.appended;
     assert!(used > 1000 && !zone.is_full());
-    model.keys().for_each(|&lpn| assert!(zone.remove(lpn).is_some()));
+    for &lpn in model.keys() {
+        assert!(zone.remove(lpn).is_some());
+    }
     zone.begin_anew();
     assert_eq!((zone.appended, zone.blocks()), (0, Vec::new()));
 }
