@@ -43,9 +43,9 @@ impl WearPolicy for Youngest {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Waftl;
     use super::*;
     use crate::mapping::testing::{device, layout};
-    use crate::mapping::waftl::Waftl;
     use crate::parts::blocks::owner::Blocks;
     use crate::{Scheme, Settings, Spares};
 
