@@ -8,8 +8,26 @@ use sim::{Lifetime, RunResult};
 use crate::results;
 
 /// Every policy and mapping that is tried.
-const STACKS: &[&str] =
-    &["page", "page+dynamic", "page+static", "dftl", "dftl+dynamic", "fast", "fast+dynamic", "fast+owl", "fast+bet"];
+const STACKS: &[&str] = &[
+    "page",
+    "page+dynamic",
+    "page+static",
+    "page+bet",
+    "page+dual-pool",
+    "page+rejuvenator",
+    "dftl",
+    "dftl+dynamic",
+    "dftl+static",
+    "fast",
+    "fast+dynamic",
+    "fast+owl",
+    "fast+bet",
+    "fast+lazy",
+    "fast+dual-pool",
+    "fast+rejuvenator",
+    "a-sast+owl",
+    "superblock",
+];
 
 const PATTERNS: &[(&str, &str)] = &[
     ("uniform", r#""uniform""#),

@@ -386,3 +386,6 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
