@@ -36,6 +36,10 @@ TITLES = {
         "Y.-H. Chang, J.-W. Hsieh and T.-W. Kuo, Endurance enhancement of flash-memory storage systems: an "
         "efficient static wear leveling design, DAC 2007"
     ),
+    "Chang 2011": (
+        "L.-P. Chang and L.-C. Huang, A low-cost wear-leveling algorithm for block-mapping solid-state disks, "
+        "LCTES 2011"
+    ),
     "Cho 2009": (
         "H. Cho, D. Shin and Y. I. Eom, KAST: K-associative sector translation for NAND flash memory in "
         "real-time systems, DATE 2009"

@@ -115,9 +115,8 @@ def _few(results: Outcome) -> str | None:
     requests = results.document["workload"]["requests"]
     if requests >= FEW_REQUESTS:
         return None
-    return (
-        f"Only {units.count(requests)} requests were replayed: percentiles beyond the 99th rest on a handful of them."
-    )
+    replayed = "1 request was" if requests == 1 else f"{units.count(requests)} requests were"
+    return f"Only {replayed} replayed: percentiles beyond the 99th rest on a handful of them."
 
 
 def _fresh(results: Outcome) -> str | None:

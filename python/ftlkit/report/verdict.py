@@ -115,8 +115,14 @@ def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
     verb = "does" if len(behind) == 1 else "do"
     who = f"{names(behind)} {verb} not keep" if ahead else "No translation layer keeps"
     start = f"{who} up with the arrivals{arriving}"
-    loads = ", ".join(f"{run['label']} {units.rate(_served(run))}" for run in behind)
+    loads = ", ".join(f"{run['label']} {_load(run, asked)}" for run in behind)
     return f"{start}. Requests a second that were served: {loads}."
+
+
+def _load(run: Run, asked: float | None) -> str:
+    """What a run served; if that reads like what was asked of it, also why it counts as left behind."""
+    served = units.rate(_served(run))
+    return f"{served} (but its queue kept growing)" if asked and served == units.rate(asked) else served
 
 
 def _alone(run: Run) -> str:

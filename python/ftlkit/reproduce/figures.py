@@ -31,7 +31,7 @@ def draw(plan: FigurePlan, points: Sequence[Point]) -> list[tuple[str, Markup]]:
         raise UserError(f"figure {plan.id}: {wrong}.")
     panels: dict[str, list[Point]] = {}
     for point in mine:
-        titles = {"shares": _run_title(point), "ratios": f"over {plan.against}"}
+        titles = {"shares": _run_title(point), "ratios": f"over {plan.against}" if plan.against else "by workload"}
         panels.setdefault(titles.get(plan.kind, point.workload), []).append(point)
     drawn = []
     for number, (title, panel) in enumerate(panels.items()):
@@ -66,10 +66,14 @@ def _lines(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - 
 
 
 def _ratios(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
-    """A metric of each variant over that of one of them, by workload."""
+    """A metric of each variant over that of one of them, by workload; if none is named, the metric itself."""
     if len({(point.workload, point.variant) for point in points}) < len(points):
         raise UserError(f"figure {plan.id}: several runs of a variant on a workload; choose one by its keys with only.")
-    base = {point.workload: point.value(plan.metric) for point in points if point.variant == plan.against}
+    base = {
+        point.workload: point.value(plan.metric) if plan.against else 1.0
+        for point in points
+        if point.variant == plan.against or not plan.against
+    }
     others = [point for point in points if point.variant != plan.against]
     bare = [point.workload for point in others if not base.get(point.workload)]
     if bare:

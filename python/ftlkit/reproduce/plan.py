@@ -75,7 +75,7 @@ class FigurePlan:
     y: str = ""
     """The second varied key of a heat map."""
     against: str = ""
-    """For `ratios` the variant that all others are set against."""
+    """For `ratios` the variant that all others are set against; without one, each is drawn as it is."""
     only: Json = field(default_factory=dict)
     """Keys, labels and workloads that a run must have to be drawn."""
 

@@ -14,9 +14,9 @@
 //! and Δ becomes √(K ÷ `slope`): there another unit of Δ would save `slope` of the erases, no more and no less.
 //!
 //! ## Source
-//! Wang 2013 3.2.1 (Chang 2010), Δ = 2 at first as in its 4.6.1.
+//! Wang 2013 3.2.1 (Chang 2011), Δ = 2 at first as in its 4.6.1.
 //!
-//! Of the original, and of its later forms (Chang and Huang 2011; Chang, Chou and Huang 2013), only abstracts could be had. They say that it needs no
+//! Of the original, and of its later form (Chang, Chou and Huang 2013), only abstracts could be had. They say that it needs no
 //! data structures beyond those of the mapping and that the threshold is tuned while running to balance evenness and overhead. The
 //! model of the overhead, `slope`, `session` and the limits of a step, half and double, are ours. So is the order of free blocks, first freed first as
 //! without levelling: the abstracts do not tell it. owl and the default of bet take the least worn first, which levels for itself (`dynamic`), and
@@ -100,7 +100,7 @@ impl WearScheme for Lazy {
     const ENTRY: Entry = Entry {
         name: "lazy",
         family: "wear",
-        source: "Wang 2013 3.2.1; Chang 2010",
+        source: "Wang 2013 3.2.1; Chang 2011",
         parameters: &[DELTA, TUNE, SLOPE, SESSION, FREE_BLOCKS],
         header: include_str!("lazy.rs"),
     };
