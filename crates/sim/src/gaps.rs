@@ -12,17 +12,22 @@ const REMEMBERED: usize = 32;
 /// Room for gaps: with twice as much as is used, dropping the earliest is a step forward, and gaps move only every so often.
 const ROOM: usize = 2 * REMEMBERED;
 
+/// Searches side by side for the shortest gap.
+const LANES: usize = 4;
+
 /// Gaps of one die, ascending.
 #[derive(Clone, Copy)]
 pub(crate) struct Gaps {
     room: [(u64, u64); ROOM],
     first: usize,
     len: usize,
+    /// No gap is shorter than this: one that is not longer is refused without a look at the others.
+    least: u64,
 }
 
 impl Gaps {
     pub(crate) fn new() -> Self {
-        Self { room: [(0, 0); ROOM], first: 0, len: 0 }
+        Self { room: [(0, 0); ROOM], first: 0, len: 0, least: u64::MAX }
     }
 
     /// All, as start and end.
@@ -61,17 +66,22 @@ impl Gaps {
 
     /// Takes `start..end` out of the gap at a position; what is left of it counts if it is at least `shortest` long.
     pub(crate) fn split(&mut self, position: usize, start: u64, end: u64, shortest: u64) {
-        let gap = &mut self.room[self.first + position];
+        let gap = self.room[self.first + position];
         let (before, after) = ((gap.0, start), (end, gap.1));
         match (length(before) >= shortest, length(after) >= shortest) {
             (false, false) => self.remove(position),
-            (true, false) => *gap = before,
-            (false, true) => *gap = after,
+            (true, false) => self.shorten(position, before),
+            (false, true) => self.shorten(position, after),
             (true, true) => {
-                *gap = before;
+                self.shorten(position, before);
                 self.insert(position + 1, after);
             }
         }
+    }
+
+    fn shorten(&mut self, position: usize, gap: (u64, u64)) {
+        self.room[self.first + position] = gap;
+        self.least = self.least.min(length(gap));
     }
 
     fn remove(&mut self, position: usize) {
@@ -85,13 +95,18 @@ impl Gaps {
 
     fn insert(&mut self, mut position: usize, gap: (u64, u64)) {
         if self.len == REMEMBERED {
+            if length(gap) <= self.least {
+                return;
+            }
             let shortest = self.shortest();
-            if length(gap) <= length(self.list()[shortest]) {
+            self.least = length(self.list()[shortest]);
+            if length(gap) <= self.least {
                 return;
             }
             self.remove(shortest);
             position -= usize::from(shortest < position);
         }
+        self.least = self.least.min(length(gap));
         if self.first + self.len == ROOM {
             self.room.copy_within(self.first.., 0);
             self.first = 0;
@@ -102,10 +117,19 @@ impl Gaps {
         self.len += 1;
     }
 
-    /// The position of the shortest gap; of the latest, where several are.
+    /// The position of the shortest of [`REMEMBERED`] gaps; of the latest, where several are.
     fn shortest(&self) -> usize {
-        let list = self.list();
-        (0..list.len()).rev().min_by_key(|&position| length(list[position])).unwrap_or(0)
+        // Four searches side by side, each for the least of length and position in one number: none waits for another.
+        let mut least = [u64::MAX; LANES];
+        for (row, gaps) in self.list().chunks_exact(LANES).enumerate() {
+            for (lane, &gap) in gaps.iter().enumerate() {
+                let later_is_less = (REMEMBERED - 1 - (row * LANES + lane)) as u64;
+                let key = length(gap).min(u64::MAX / REMEMBERED as u64 - 1) * REMEMBERED as u64 + later_is_less;
+                least[lane] = least[lane].min(key);
+            }
+        }
+        let key = least.into_iter().min().unwrap_or(0);
+        REMEMBERED - 1 - (key % REMEMBERED as u64) as usize
     }
 }
 
@@ -155,6 +179,54 @@ mod tests {
         let mut gaps = three();
         gaps.push((600, 700), 300);
         assert_eq!(gaps.list(), [(400, 500), (600, 700)]);
+    }
+
+    #[test]
+    fn a_long_run_remembers_what_a_plain_list_does() {
+        let (mut gaps, mut list, mut random) = (Gaps::new(), Vec::<(u64, u64)>::new(), 3_u64);
+        let mut draw = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        let add = |list: &mut Vec<(u64, u64)>, position: usize, gap: (u64, u64)| {
+            list.insert(position, gap);
+            if list.len() > REMEMBERED {
+                let others = (0..list.len()).filter(|&at| at != position);
+                let shortest = others.min_by_key(|&at| (length(list[at]), usize::MAX - at)).expect("many");
+                list.remove(if length(gap) <= length(list[shortest]) { position } else { shortest });
+            }
+        };
+        let mut end = 0;
+        for step in 0..20_000 {
+            let gap = (end + 1 + draw(5), end + 6 + draw(60));
+            end = gap.1;
+            let now = end.saturating_sub(1500 + draw(900));
+            list.retain({
+                let mut over = true;
+                move |gap| {
+                    over &= gap.1 <= now;
+                    !over
+                }
+            });
+            let last = list.len();
+            add(&mut list, last, gap);
+            gaps.push(gap, now);
+            let position = draw(list.len() as u64) as usize;
+            let (from, until) = list[position];
+            let start = from + draw(until - from);
+            let stop = start + 1 + draw(until - start);
+            gaps.split(position, start, stop, 5);
+            let (before, after) = ((from, start), (stop, until));
+            list.remove(position);
+            let kept: Vec<_> = [before, after].into_iter().filter(|&part| length(part) >= 5).collect();
+            if let Some(&first) = kept.first() {
+                list.insert(position, first);
+            }
+            if let Some(&second) = kept.get(1) {
+                add(&mut list, position + 1, second);
+            }
+            assert_eq!(gaps.list(), list, "step {step}");
+        }
     }
 
     #[test]
