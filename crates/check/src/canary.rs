@@ -317,7 +317,7 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
             self.events += 1;
             let miscounted = self.bug == Bug::MiscountedHost && self.events.is_multiple_of(3);
             let cause = if miscounted { Cause::Merge } else { Cause::Host };
-            let is_repeated = self.bug == Bug::HintedContent && request.hint.stream != 0;
+            let is_repeated = self.bug == Bug::HintedContent && request.hint.stream() != 0;
             let stamp = if is_repeated { data[0] } else { data[i] };
             media.because(cause, |media| media.program(to, label(lpn.get(), Role::Data), stamp))?;
             let reaches_beyond = self.bug == Bug::Panic && self.map[lpn.index()].is_some();

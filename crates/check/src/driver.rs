@@ -60,7 +60,7 @@ impl Hints {
             let bits = bits >> shift;
             (bits >> 4) as u8 & [0, 1, 3, 7, 0xFF][(bits & 0xF) as usize % 5]
         };
-        Hint { stream: byte(0), temperature: byte(16), file_type: byte(32) }
+        Hint::new(byte(0), byte(16), byte(32))
     }
 }
 

@@ -77,9 +77,10 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn read(&mut self, ppn: Ppn) -> Result<Page<D::Data>, FtlError> {
         match self.device.read(ppn) {
-            Ok(page) => {
+            // Taken apart: a page built of small fields and then moved as a whole makes the processor wait for the fields to arrive.
+            Ok(Page { logical, version, hint, data }) => {
                 self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
-                Ok(page)
+                Ok(Page { logical, version, hint, data })
             }
             Err(error) => Err(self.failed(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), error)),
         }
@@ -115,6 +116,7 @@ impl<D: Device> Media<D> {
     pub fn put(&mut self, ppn: Ppn, label: Label, content: Content<D::Data>) -> Result<(), FtlError> {
         match content {
             Content::New(data) => self.program(ppn, label, data),
+            Content::Hinted(data, hint) => self.program_version(ppn, label, self.seq + 1, hint, false, data),
             Content::Copy(page) => self.program_copy(ppn, label, page),
         }
     }
@@ -122,7 +124,7 @@ impl<D: Device> Media<D> {
     /// Programs a page with new content.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, label: Label, data: D::Data) -> Result<(), FtlError> {
-        self.program_version(ppn, label, (self.seq + 1, false), data)
+        self.program_version(ppn, label, self.seq + 1, 0, false, data)
     }
 
     /// Programs a page with bytes of the scheme's own.
@@ -134,7 +136,7 @@ impl<D: Device> Media<D> {
     /// Programs a page with the content of another, and so with its version and its hint.
     #[inline]
     pub fn program_copy(&mut self, ppn: Ppn, label: Label, page: Page<D::Data>) -> Result<(), FtlError> {
-        self.program_version(ppn, label.hinted(page.hint), (page.version, true), page.data)
+        self.program_version(ppn, label, page.version, page.hint, true, page.data)
     }
 
     #[inline]
@@ -142,11 +144,13 @@ impl<D: Device> Media<D> {
         &mut self,
         ppn: Ppn,
         label: Label,
-        (version, copies): (u64, bool),
+        version: u64,
+        hint: u8,
+        copies: bool,
         data: D::Data,
     ) -> Result<(), FtlError> {
         self.seq += 1;
-        let Label { logical, extent, role, owner, hint, .. } = label;
+        let Label { logical, extent, role, owner } = label;
         let tag = Tag { logical, extent, role, owner, seq: self.seq, version, hint };
         match self.device.program(ppn, &tag, data) {
             Ok(()) => {

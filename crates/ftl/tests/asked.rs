@@ -23,8 +23,8 @@ impl WearPolicy for Listener {
             Purpose::Log => "log",
             _ => "other",
         };
-        let Hint { stream, temperature, file_type } = ask.hint;
-        self.heard.push((name, u64::from_be_bytes([0, 0, 0, 0, 0, stream, temperature, file_type])));
+        let hint = [ask.hint.stream(), ask.hint.temperature(), ask.hint.file_type()];
+        self.heard.push((name, u64::from_be_bytes([0, 0, 0, 0, 0, hint[0], hint[1], hint[2]])));
         0
     }
 
@@ -42,7 +42,7 @@ impl WearScheme for Listener {
 }
 
 fn hint_of(lpn: u32) -> Hint {
-    Hint { stream: (lpn % 3) as u8, temperature: (lpn % 3) as u8 * 2, file_type: 100 + (lpn % 3) as u8 }
+    Hint::new((lpn % 3) as u8, (lpn % 3) as u8 * 2, 100 + (lpn % 3) as u8)
 }
 
 /// Overwrites single pages at random, each with its hint, and returns what was asked of the policy, in order.
@@ -75,7 +75,7 @@ fn heard<D: Device>(ftl: &mut dyn Ftl<D>) -> Vec<(&'static str, Hint)> {
     let tables = ftl.owner().expect("every scheme has one").policy().0.tables();
     let told = |(name, bits): (&'static str, u64)| {
         let [.., stream, temperature, file_type] = bits.to_be_bytes();
-        (name, Hint { stream, temperature, file_type })
+        (name, Hint::new(stream, temperature, file_type))
     };
     tables.into_iter().map(told).collect()
 }
@@ -83,7 +83,7 @@ fn heard<D: Device>(ftl: &mut dyn Ftl<D>) -> Vec<(&'static str, Hint)> {
 /// The different hints that were heard for a purpose.
 fn hints(heard: &[(&'static str, Hint)], name: &str) -> Vec<Hint> {
     let mut hints: Vec<_> = heard.iter().filter(|(purpose, _)| *purpose == name).map(|&(_, hint)| hint).collect();
-    hints.sort_by_key(|hint| (hint.stream, hint.file_type));
+    hints.sort_by_key(|hint| (hint.stream(), hint.file_type()));
     hints.dedup();
     hints
 }
@@ -112,7 +112,7 @@ fn what_is_collected_says_as_much_as_its_tags_keep() {
     // Streams of hints have no blocks for collected pages alone; a block that a collection opens is known by what it lacks.
     let (heard, media) = asked("page:streams=hints:hint_streams=3");
     assert!(media.tally().count(Cause::Collection, Op::Program) > 200, "hardly anything was collected");
-    let kept = (1..3).map(|stream| Hint { stream, ..Hint::NONE });
+    let kept = (1..3).map(Hint::of_stream);
     for moved in kept {
         assert!(hints(&heard, "data").contains(&moved), "{moved:?} among {heard:?}");
     }

@@ -35,7 +35,7 @@ fn write(ftl: &mut dyn Ftl<Device>, media: &mut Media<Device>, writes: u64) {
         next = next * 48_271 % 2_147_483_647;
         let lpn = (next % u64::from(PAGES)) as u32;
         let stream = [0, 1, 77][lpn as usize % 3];
-        let request = Request { hint: Hint { stream, ..Hint::NONE }, ..Request::new(Lpn::new(lpn), 1) };
+        let request = Request { hint: Hint::of_stream(stream), ..Request::new(Lpn::new(lpn), 1) };
         ftl.write(media, &request, &[stamp]).expect("written");
     }
 }

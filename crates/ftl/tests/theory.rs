@@ -310,7 +310,7 @@ fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
             bench.amplification(12 * turn, 6 * turn, |bench| {
                 let is_hot = bench.share() < r;
                 let lpn = if is_hot { bench.below(hot) } else { hot + bench.below(bench.pages - hot) };
-                let hint = Hint { stream: u8::from(is_hot), ..Hint::NONE };
+                let hint = Hint::of_stream(u8::from(is_hot));
                 let request = Request { hint, ..Request::new(Lpn::new(lpn), 1) };
                 bench.ftl.write(&mut bench.media, &request, &[()]).expect("a legal write");
             })

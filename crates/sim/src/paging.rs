@@ -132,7 +132,7 @@ impl Pager {
         into.op = record.op;
         into.bytes = record.length;
         let trace::Hint { stream, temperature, file_type } = record.hint;
-        into.hint = Hint { stream, temperature, file_type };
+        into.hint = Hint::new(stream, temperature, file_type);
         into.extents.clear();
         let write = record.op == Op::Write;
         into.partial_first = write && span.is_first_partial();

@@ -304,9 +304,9 @@ impl Requests {
     /// Fills in the next request; false when there is none.
     #[inline]
     pub(crate) fn next(&mut self, into: &mut PageRequest) -> Result<bool, SimError> {
-        let Some(record) = self.stream.next()? else { return Ok(false) };
+        let Some(record) = &self.stream.next()? else { return Ok(false) };
         into.arrival_ns = record.time_ns;
-        self.pager.split(&record, into)?;
+        self.pager.split(record, into)?;
         Ok(true)
     }
 }
@@ -339,7 +339,11 @@ impl Stream {
         };
         match next {
             Some(record) if self.is_adjusted || record.time_ns >= LATEST_NS => self.adjust(record).map(Some),
-            next => Ok(next),
+            // Taken apart: a record built of small fields and then moved as a whole makes the processor wait for them to arrive.
+            Some(Record { time_ns, op, offset, length, device, hint }) => {
+                Ok(Some(Record { time_ns, op, offset, length, device, hint }))
+            }
+            None => Ok(None),
         }
     }
 

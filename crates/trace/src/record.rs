@@ -35,7 +35,10 @@ pub struct Record {
 }
 
 /// What the host says of the data of a request; translation layers may use it. Each number is 0 where nothing is said.
+///
+/// Aligned, so that it is copied as one word: a copy in pieces of other sizes than it was written in makes the processor wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(align(4))]
 pub struct Hint {
     /// Which data belong together, because they are written and discarded together.
     pub stream: u8,

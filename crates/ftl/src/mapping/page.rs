@@ -148,13 +148,13 @@ impl StreamPolicy for Streams {
     fn kept(&self, request: &Request) -> u8 {
         match self {
             Self::Separate => 0,
-            Self::Hinted(streams) => request.hint.stream.min(*streams as u8 - 1),
+            Self::Hinted(streams) => request.hint.stream().min(*streams as u8 - 1),
         }
     }
 
     #[inline]
     fn said(&self, kept: u8) -> Hint {
-        Hint { stream: kept, ..Hint::NONE }
+        Hint::of_stream(kept)
     }
 
     #[inline]

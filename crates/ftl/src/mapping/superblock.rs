@@ -65,8 +65,8 @@ use crate::parts::recovery::scan::Scanned;
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::Use;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Kind,
-    Label, Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Hint,
+    Kind, Label, Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// Superblock-based translation.
@@ -143,8 +143,8 @@ impl<D: Device> Ftl<D> for Superblock {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             self.look_up(media, lpn)?;
-            let label = Label::new(lpn.get(), Role::Data).saying(request.hint);
-            let to = self.place(media, (label, &Content::New(data[i].clone())))?;
+            let page = (Label::new(lpn.get(), Role::Data), &Content::New(data[i].clone()));
+            let to = self.place(media, request.hint, page)?;
             self.table.set(lpn, Some(to)).into_iter().for_each(|old| self.superblocks.release(old));
         }
         Ok(())
@@ -217,10 +217,15 @@ impl Superblock {
         self.map.programmed(superblock, lbn, ppn);
     }
 
-    /// Programs a page of the host, after whatever makes room for it.
-    fn place<D: Device>(&mut self, media: &mut Media<D>, page: (Label, &Content<D::Data>)) -> Result<Ppn, FtlError> {
+    /// Programs a page of the host, which says this of it, after whatever makes room for it.
+    fn place<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        said: Hint,
+        page: (Label, &Content<D::Data>),
+    ) -> Result<Ppn, FtlError> {
         self.blocks.spares().admit()?;
-        let (lpn, said) = (Lpn::new(page.0.logical), page.0.said);
+        let lpn = Lpn::new(page.0.logical);
         let (superblock, _) = self.superblocks.of_page(lpn);
         let to = loop {
             self.empty_failing(media)?;
@@ -285,7 +290,7 @@ impl Superblock {
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages of one superblock.
     fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
         for (first, extent) in self.table.pending_runs_within(|lpn| self.superblocks.of_page(lpn).0) {
-            let to = self.place(media, (Trims::label(first, extent), &Content::New(D::Data::default())))?;
+            let to = self.place(media, Hint::NONE, (Trims::label(first, extent), &Content::New(D::Data::default())))?;
             for page in self.table.trims.wrote(first, extent, to, media.last_version()) {
                 self.superblocks.release(page);
             }

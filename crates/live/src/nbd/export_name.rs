@@ -9,17 +9,17 @@ pub(super) const KNOWN: &[u8] =
 
 /// The hint that an export's name says; none for a name that is not one.
 pub(super) fn hint(name: &[u8]) -> Option<Hint> {
-    let mut hint = Hint::NONE;
     if name.is_empty() {
-        return Some(hint);
+        return Some(Hint::NONE);
     }
+    let (mut stream, mut temperature, mut file_type) = (0, 0, 0);
     let mut seen = Vec::new();
     for word in std::str::from_utf8(name).ok()?.split(',') {
         let (key, value) = word.split_once('=')?;
         let field = match key {
-            "stream" => &mut hint.stream,
-            "temperature" => &mut hint.temperature,
-            "file_type" => &mut hint.file_type,
+            "stream" => &mut stream,
+            "temperature" => &mut temperature,
+            "file_type" => &mut file_type,
             _ => return None,
         };
         *field = value.parse().ok()?;
@@ -28,7 +28,7 @@ pub(super) fn hint(name: &[u8]) -> Option<Hint> {
         }
         seen.push(key);
     }
-    Some(hint)
+    Some(Hint::new(stream, temperature, file_type))
 }
 
 #[cfg(test)]
@@ -38,8 +38,8 @@ mod tests {
     #[test]
     fn a_name_says_a_hint_or_is_unknown() {
         assert_eq!(hint(b""), Some(Hint::NONE));
-        assert_eq!(hint(b"stream=2"), Some(Hint { stream: 2, ..Hint::NONE }));
-        let all = Hint { stream: 255, temperature: 7, file_type: 1 };
+        assert_eq!(hint(b"stream=2"), Some(Hint::of_stream(2)));
+        let all = Hint::new(255, 7, 1);
         assert_eq!(hint(b"file_type=1,stream=255,temperature=7"), Some(all));
         for wrong in [
             &b"hot"[..],

@@ -57,8 +57,7 @@ impl Recorder {
         if length == 0 && op != Op::Flush {
             return Ok(());
         }
-        let ftl::Hint { stream, temperature, file_type } = hint;
-        let hint = Hint { stream, temperature, file_type };
+        let hint = Hint { stream: hint.stream(), temperature: hint.temperature(), file_type: hint.file_type() };
         let first = *self.first.get_or_insert(at);
         let record = Record { time_ns: at.since(first).0, op, offset, length, device: 0, hint };
         self.sender.send(record).map_err(|_| {

@@ -6,7 +6,7 @@ use crate::parts::demand::machine::DemandPaged;
 use crate::parts::demand::policy::{DemandScheme, MapCache};
 use crate::parts::pages::page_mapped::PageMapped;
 use crate::parts::pages::page_space::Stream;
-use crate::{Device, FtlError, Label, Media};
+use crate::{Device, FtlError, Hint, Label, Media};
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Takes a logical page out of the table; returns where it lay.
@@ -40,8 +40,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         let (role, content) = media.lift(from, Role::Data)?;
         let to = loop {
             let die = self.next_die(media, stream)?;
-            let label = Label::new(lpn.get(), role);
-            if let Some(to) = self.space.program(media, &mut self.blocks, die, stream, label, content.clone())? {
+            let (label, content) = (Label::new(lpn.get(), role), content.clone());
+            if let Some(to) = self.space.program(media, &mut self.blocks, die, (stream, Hint::NONE), label, content)? {
                 break to;
             }
         };

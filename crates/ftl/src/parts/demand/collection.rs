@@ -24,7 +24,7 @@ use crate::parts::pages::page_mapped::{HOST, PageMapped, up_to_error};
 use crate::parts::pages::page_space::{PageSpace, Stream};
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
-use crate::{Cause, Content, Device, Foresight, FtlError, Label, Media, Note};
+use crate::{Cause, Content, Device, Foresight, FtlError, Hint, Label, Media, Note};
 
 impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     #[inline]
@@ -334,8 +334,8 @@ impl<S: DemandScheme> DemandPaged<S> {
             None => (self.table.page_at(from), Content::New(D::Data::default())),
         };
         let label = Label::new(page, Role::Translation);
-        let moved = (label, &content);
-        let to = self.space.program_moved(media, &mut self.blocks, die, TRANSLATION, moved, &self.trims)?;
+        let (stream, moved) = ((TRANSLATION, Hint::NONE), (label, &content));
+        let to = self.space.program_moved(media, &mut self.blocks, die, stream, moved, &self.trims)?;
         self.table.relocate(page, self.table.copy_at(page, from), to);
         Ok(())
     }

@@ -8,7 +8,7 @@ use flash::{Lpn, Ppn, Role};
 
 use crate::parts::demand::machine::{DemandPaged, TRANSLATION};
 use crate::parts::demand::policy::{DemandScheme, MapCache};
-use crate::{Content, Device, FtlError, Label, Media};
+use crate::{Content, Device, FtlError, Hint, Label, Media};
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Writes copies of a translation page anew that turned out to be lost. The host does not wait for that.
@@ -96,8 +96,9 @@ impl<S: DemandScheme> DemandPaged<S> {
         loop {
             let die = place(self, media, channels)?;
             let label = Label::new(page, Role::Translation);
+            let content = Content::New(content.clone());
             if let Some(to) =
-                self.space.program(media, &mut self.blocks, die, TRANSLATION, label, Content::New(content.clone()))?
+                self.space.program(media, &mut self.blocks, die, (TRANSLATION, Hint::NONE), label, content)?
             {
                 if let Some(old) = self.table.relocate(page, copy, to) {
                     self.space.release(old);

@@ -21,10 +21,11 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
         content: &Content<D::Data>,
         dirty: bool,
     ) -> Result<(), FtlError> {
-        let label = Label::new(lpn.get(), ZONE_ROLE).saying(said);
+        let label = Label::new(lpn.get(), ZONE_ROLE);
         let at = loop {
             let die = self.next_die(media, ZONE)?;
-            if let Some(at) = self.space.program(media, &mut self.blocks, die, ZONE, label, content.clone())? {
+            let content = content.clone();
+            if let Some(at) = self.space.program(media, &mut self.blocks, die, (ZONE, said), label, content)? {
                 break at;
             }
         };

@@ -204,23 +204,25 @@ pub trait PageMapped {
     /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
     #[inline]
     fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
-        self.append_on(media, HOST, label, data, |scheme, media| scheme.next_die(media, HOST))
+        self.append_on(media, (HOST, Hint::NONE), (label, 0), data, |scheme, media| scheme.next_die(media, HOST))
     }
 
-    /// Programs a page of a stream on a die that `next_die` finds; one that fails is tried again on the one it finds then.
+    /// Programs a page of a stream, of which the host says this, on a die that `next_die` finds, with what is kept of the host's hint, 0 for nothing; one that fails is
+    /// tried again on the die that it finds then.
     #[inline]
     fn append_on<D: Device>(
         &mut self,
         media: &mut Media<D>,
-        stream: Stream,
-        label: Label,
+        to: (Stream, Hint),
+        (label, kept): (Label, u8),
         data: &D::Data,
         mut next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
     ) -> Result<Ppn, FtlError> {
         loop {
             let die = next_die(self, media)?;
             let (space, blocks, _) = self.parts();
-            if let Some(to) = space.program(media, blocks, die, stream, label, Content::New(data.clone()))? {
+            let content = Content::Hinted(data.clone(), kept);
+            if let Some(to) = space.program(media, blocks, die, to, label, content)? {
                 return Ok(to);
             }
         }
@@ -254,10 +256,10 @@ pub trait PageMapped {
             Some(page) => (Lpn::new(page.logical), self.role_moved(), self.said(page.hint), Content::Copy(page)),
             None => (self.lose(media, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
         };
-        let label = Label::new(lpn.get(), role).saying(said);
+        let label = Label::new(lpn.get(), role);
         let stream = self.collected();
         let (space, blocks, trims) = self.parts();
-        let to = space.program_moved(media, blocks, die, stream, (label, &content), trims)?;
+        let to = space.program_moved(media, blocks, die, (stream, said), (label, &content), trims)?;
         self.moved(lpn, from, to);
         Ok(())
     }
@@ -276,20 +278,20 @@ pub trait PageMapped {
         let (space, blocks, trims) = self.parts();
         let Some((label, version)) = trims.at(from) else { return Ok(false) };
         let content = Content::empty(label.logical, version);
-        let to = space.program_moved(media, blocks, die, stream, (label, &content), trims)?;
+        let to = space.program_moved(media, blocks, die, (stream, Hint::NONE), (label, &content), trims)?;
         trims.moved(from, to);
         Ok(true)
     }
 
     /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back.
     fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
-        let stream = self.collected_trims();
+        let to = (self.collected_trims(), Hint::NONE);
         let (space, blocks, trims) = self.parts();
         for (copy, lpn) in trims.about_to_vanish(space.page_indices(victim)) {
             let version = media.read_to_move(copy)?.map(|page| page.version);
             let content =
                 version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
-            let to = space.program_moved(media, blocks, die, stream, (Trims::label(lpn.get(), 1), &content), trims)?;
+            let to = space.program_moved(media, blocks, die, to, (Trims::label(lpn.get(), 1), &content), trims)?;
             trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
         }
         Ok(())

@@ -81,8 +81,9 @@ impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             let stream = self.policy.written(request, lpn);
-            let label = Label::new(lpn.get(), Role::Data).hinted(self.policy.kept(request)).saying(request.hint);
-            let to = self.append_on(media, stream, label, &data[i], |scheme, media| scheme.next_die(media, stream))?;
+            let page = (Label::new(lpn.get(), Role::Data), self.policy.kept(request));
+            let to = (stream, request.hint);
+            let to = self.append_on(media, to, page, &data[i], |scheme, media| scheme.next_die(media, stream))?;
             self.remap(lpn, Some(to));
             Ok(())
         })?;
@@ -247,7 +248,8 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
         self.map[lpn.index()] = Some(to);
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every page that the host writes")]
+    #[inline(always)]
     fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
         self.tidy(media)?;
         let die = self.space.take_turn(stream);

@@ -169,10 +169,13 @@ impl Trims {
     }
 
     /// Label and version of a trim page at this place, if there is one.
+    #[inline]
     pub fn at(&self, page: Ppn) -> Option<(Label, u64)> {
-        if self.by_page.is_empty() {
-            return None;
-        }
+        if self.by_page.is_empty() { None } else { self.find(page) }
+    }
+
+    #[inline(never)]
+    fn find(&self, page: Ppn) -> Option<(Label, u64)> {
         let written = self.written.get(self.by_page.get(&page)?)?;
         Some((Self::label(written.first, written.extent), written.version))
     }

@@ -5,7 +5,7 @@ use flash::{Pbn, Ppn};
 use super::{PageSpace, Stream};
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::recovery::trims::Trims;
-use crate::{Content, Device, FtlError, Label, Media, Note, Spares};
+use crate::{Content, Device, FtlError, Hint, Label, Media, Note, Spares};
 
 impl PageSpace {
     /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to the destination of its
@@ -51,7 +51,7 @@ impl PageSpace {
         media: &mut Media<D>,
         blocks: &mut Blocks,
         die: u32,
-        stream: Stream,
+        (stream, said): (Stream, Hint),
         (label, content): (Label, &Content<D::Data>),
         trims: &Trims,
     ) -> Result<Ppn, FtlError> {
@@ -65,7 +65,7 @@ impl PageSpace {
                     None => return self.program_in_failing(media, blocks, stream, label, content),
                 },
             };
-            if let Some(to) = self.program(media, blocks, refuge, stream, label, content.clone())? {
+            if let Some(to) = self.program(media, blocks, refuge, (stream, said), label, content.clone())? {
                 return Ok(to);
             }
         }

@@ -215,7 +215,7 @@ impl PageSpace {
     /// Places one page of a stream, of which the host says this, on a die, opening any free block there, and marks it valid; tells whether
     /// that fills the block.
     #[inline]
-    fn place_on(&mut self, blocks: &mut Blocks, die: u32, stream: Stream, said: Hint) -> Option<(Ppn, bool)> {
+    fn place_on(&mut self, blocks: &mut Blocks, die: u32, (stream, said): (Stream, Hint)) -> Option<(Ppn, bool)> {
         if !self.has_room(die, stream) {
             self.open_free(blocks, die, stream, said)?;
         }
@@ -274,19 +274,21 @@ impl PageSpace {
         self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
     }
 
-    /// Programs a page of a stream on a die, opening any free block there. None if the page failed: then its block takes no
+    /// Programs a page of a stream, of which the host says this, on a die, opening any free block there. None if the page failed: then its block takes no
     /// more pages and waits to be emptied.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every page that is written or moved")]
+    #[inline(always)]
     pub fn program<D: Device>(
         &mut self,
         media: &mut Media<D>,
         blocks: &mut Blocks,
         die: u32,
-        stream: Stream,
+        to: (Stream, Hint),
         label: Label,
         content: Content<D::Data>,
     ) -> Result<Option<Ppn>, FtlError> {
-        let Some((to, filled)) = self.place_on(blocks, die, stream, label.said) else {
+        let stream = to.0;
+        let Some((to, filled)) = self.place_on(blocks, die, to) else {
             return Err(FtlError::OutOfSpace { wanted: "a page" });
         };
         match media.put(to, label, content) {

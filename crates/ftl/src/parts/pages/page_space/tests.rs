@@ -43,7 +43,7 @@ impl Model {
             let lpn = self.media.device().peek(from).expect("a valid page is programmed");
             let label = Label::new(lpn, Role::Collected);
             let (media, blocks, page) = (&mut self.media, &mut self.blocks, (label, &Content::New(())));
-            let to = self.space.program_moved(media, blocks, die, COLLECTED, page, &Trims::default());
+            let to = self.space.program_moved(media, blocks, die, (COLLECTED, Hint::NONE), page, &Trims::default());
             assert_eq!(self.at.insert(lpn, to.expect("the last free block is kept for this")), Some(from));
         }
         self.space.finish(&mut self.media, &mut self.blocks, victim, pages, Ok(())).expect("erased");
@@ -59,7 +59,7 @@ impl Model {
         }
         let label = Label::new(lpn, Role::Data);
         let (media, blocks) = (&mut self.media, &mut self.blocks);
-        let to = self.space.program(media, blocks, die, HOST, label, Content::New(())).expect("room");
+        let to = self.space.program(media, blocks, die, (HOST, Hint::NONE), label, Content::New(())).expect("room");
         if let Some(old) = self.at.insert(lpn, to.expect("nothing fails")) {
             self.space.release(old);
         }
