@@ -78,6 +78,7 @@ pub const CASES: &[Case] = &[
     log_buffer("superblock, 4 GiB, 3 % log, zipf 0.99", "name = \"superblock\""),
     log_buffer("sast, 4 GiB, 3 % log, zipf 0.99", "name = \"sast\""),
     log_buffer("a-sast, 4 GiB, 3 % log, zipf 0.99", "name = \"a-sast\""),
+    log_buffer("waftl, 4 GiB, 3 % zone, zipf 0.99", "name = \"waftl\"\nzone = \"3%\""),
     log_buffer("adapt, 4 GiB, 3 % log, zipf 0.99", "name = \"adapt\""),
     Case {
         name: "block, 4 GiB, uniform",

@@ -173,6 +173,19 @@ fn blocks_fail_at_random_until_the_device_is_read_only() {
     assert_eq!(failures, 0, "see the replay lines above");
 }
 
+/// Blocks leave because the log is divided anew, when nobody needs their space; one may fail then, or the device be read-only afterwards.
+#[test]
+fn blocks_fail_while_the_log_is_divided_anew() {
+    let failures_only = Rates { program: 60, erase: 30, read: 300, ..Rates::default() };
+    let with_cuts = Rates { cut: 80, program: 200, erase: 60, ..Rates::default() };
+    let mut failures = 0;
+    for stack in common::divided_anew() {
+        let runs = at_rates(&stack, 300, &[failures_only, with_cuts]);
+        failures += endure_all(&format!("{stack}, blocks fail"), &runs).1;
+    }
+    assert_eq!(failures, 0, "see the replay lines above");
+}
+
 #[test]
 fn pages_decay_and_blocks_fail_at_random() {
     let decay = Rates { read: 400, corrected: 50, ..Rates::default() };

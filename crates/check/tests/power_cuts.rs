@@ -73,15 +73,10 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
     assert_eq!(failures, 0, "see the replay lines above");
 }
 
-/// Here the areas of the log are of several blocks and change every few requests, and pages and whole blocks move, as on large devices.
 #[test]
 fn a_log_that_is_divided_anew_all_the_time_survives_every_power_cut() {
-    let restless = "adapt:log_blocks=6:interval=2:sequential_share=1:flip_below=0.5:threshold_low=0:tau=0.5";
-    let variants =
-        ["", ":hat=30", ":hat=30:admits=in_place:sequential_blocks=3", ":transfer=second_chance:partition=fixed"];
     let mut failures = 0;
-    for variant in variants {
-        let stack: Stack = format!("{restless}{variant}").parse().expect("a valid stack");
+    for stack in common::divided_anew() {
         let cases: Vec<_> = power_cuts::cases(&stack, seed()).into_iter().step_by(2).collect();
         failures += report(&stack.to_string(), &cases);
     }

@@ -33,6 +33,23 @@ fn over_one_mapping(all: Vec<Subject>) -> Vec<Subject> {
     chosen
 }
 
+/// adapt with areas of several blocks that change every few requests, and pages and whole blocks that move, as they do on large devices; none if
+/// `FTLKIT_SCHEME` names something else.
+#[allow(dead_code, reason = "not every test has settings of its own")]
+pub(crate) fn divided_anew() -> Vec<Stack> {
+    let restless = "adapt:log_blocks=6:interval=2:sequential_share=1:flip_below=0.5:threshold_low=0:tau=0.5";
+    let variants = [
+        "",
+        ":hat=30",
+        ":hat=60:hat_covers=logical_blocks",
+        ":hat=30:admits=any_page:sequential_blocks=3",
+        ":transfer=second_chance:partition=fixed:sequential_blocks=2",
+    ];
+    let is_other = std::env::var("FTLKIT_SCHEME").is_ok_and(|only| only != "adapt");
+    let all = variants.map(|variant| format!("{restless}{variant}").parse().expect("a valid stack"));
+    if is_other { Vec::new() } else { all.to_vec() }
+}
+
 /// Of how many cases one is tried: of stacks of several parts fewer, since their mappings are tried alone as well.
 #[allow(dead_code, reason = "not every test thins its cases out")]
 pub(crate) fn one_in(stack: &Stack) -> usize {

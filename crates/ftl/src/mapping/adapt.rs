@@ -21,15 +21,19 @@
 //! ## Departures
 //! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
 //! - ERL, which Wang 2013 5.4 counts among ADAPT's modules, is described nowhere in it. It is left out.
-//! - Wang 2013 5.2 does not say which pages of a request above the threshold the sequential area takes. Here it takes all, as in last, so that blocks which
-//!   were wrongly taken to be sequential end in full merges and lower δ; `admits = in_place` takes those alone that fast would. A request
-//!   is above the threshold if it has more pages than that (Wang 2013 5.1: one of 4 KB is small).
+//! - Wang 2013 5.2 does not say what becomes of a request above the threshold that begins inside a logical block. Sequential blocks are block-mapped (5.2), so
+//!   here the area takes what stands in its place there: a first page of a logical block, and what continues its block. The rest goes to
+//!   the random log. `admits = any_page` takes all, as last does. A request is above the threshold if it has more pages than that (5.1: one of 4 KB
+//!   is small).
 //! - Which block of a full sequential area leaves is not said: the one that has not been written for the longest time, as in last.
 //! - δ and φ of an interval in which nothing is divided by are 0; δ is at most 1. A full merge of φ is that of a shared block that leaves, and its
 //!   merged pages are the newest ones in it, since 0 is among the values that φ may have.
 //! - Where δ asks for a block more than the sequential area may have, nothing changes (algorithm 2 does not look at φ then).
 //! - The size at the beginning is not said: one block, as in fast.
-//! - A page is in the table if a recorded request covers it. Pages move in a row, without one being written by the host, only as many as a block has:
+//! - A page is in the table if a recorded request wrote it (Wang 2013 5.3). Its newest copy is then as young as that request. So a table that remembers
+//!   fewer requests than the log goes round in finds hardly any page of the block that leaves: `docs/log-buffers.md` has the counts, for this
+//!   and for `hat_covers = logical_blocks`, by which a request speaks for all pages of its logical blocks.
+//! - Pages move in a row, without one being written by the host, only as many as a block has:
 //!   the table can cover more pages than the log holds, and then moving would never make room.
 //! - No block changes places with the end while a page of the log says what was trimmed: such a page must not leave before older blocks.
 //! - τ is a share of a block's pages, and reached when a block has so many (algorithm 3; Wang 2013 5.4 says "exceeds").
@@ -145,8 +149,8 @@ impl LogScheme for Adapt {
             bytes("threshold_high", 1 << 30, "64KiB", "The threshold that takes turns with threshold_low."),
             choice(
                 "admits",
-                &["any_page", "in_place"],
-                "Which pages of these requests the sequential area takes: any_page, all, as in last; in_place, those that fast would.",
+                &["in_place", "any_page"],
+                "Which pages of these requests the sequential area takes: in_place, those that fast would take; any_page, all, as in last.",
             ),
             choice(
                 "transfer",
@@ -158,6 +162,11 @@ impl LogScheme for Adapt {
                 256 << 10,
                 "1KiB",
                 "RAM for recent requests, 6 bytes each; more remembers longer, 0 predicts nothing.",
+            ),
+            choice(
+                "hat_covers",
+                &["pages", "logical_blocks"],
+                "What a recent request speaks for: the pages that it wrote, or all pages of their logical blocks.",
             ),
             Parameter {
                 name: "aggregate",
@@ -193,8 +202,9 @@ impl LogScheme for Adapt {
     fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
         let rules = rules(layout, values, log_blocks);
         let (logical_pages, pages_per_block) = (layout.logical_pages, layout.geometry.pages_per_block());
+        let unit_pages = if values.word("hat_covers") == "pages" { 1 } else { pages_per_block };
         let transfer = match values.word("transfer") {
-            "predicted" => Transfer::Predicted(History::new(values.integer("hat"), logical_pages)),
+            "predicted" => Transfer::Predicted(History::new(values.integer("hat"), logical_pages, unit_pages)),
             "second_chance" => Transfer::SecondChance,
             _ => Transfer::Never,
         };

@@ -55,7 +55,7 @@
 
 use flash::Lpn;
 
-use crate::parts::log::areas::{LogAreas, SEQUENTIAL, Sharing};
+use crate::parts::log::areas::{Area, LogAreas, SEQUENTIAL, Sharing};
 use crate::parts::log::chances::Chances;
 use crate::parts::log::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
 use crate::parts::log::space::{LogSpace, Slot};
@@ -107,7 +107,7 @@ pub struct SecondChance {
 }
 
 impl Sharing for SecondChance {
-    fn moves(&mut self, lpn: Lpn) -> bool {
+    fn moves(&mut self, _area: Area, lpn: Lpn) -> bool {
         self.enabled && !self.chances.had(lpn)
     }
 

@@ -68,11 +68,10 @@ mod reclaiming;
 mod threshold;
 mod youngest;
 
-use std::collections::VecDeque;
-
 use flash::{Pbn, ProgramOrder};
 
 use self::offline::Offline;
+use self::reclaiming::Spent;
 use self::threshold::Threshold;
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::demand::machine::DemandPaged;
@@ -114,8 +113,7 @@ pub struct Waftl {
     pages: DemandPaged<Map>,
     threshold: Threshold,
     offline: Offline,
-    /// Blocks that were let go with nothing in them, some perhaps erased since.
-    spent: VecDeque<Pbn>,
+    spent: Spent,
     /// Free blocks below which spent blocks, and PMBs, are collected.
     online: [usize; 2],
     caches_reads: bool,
@@ -133,7 +131,7 @@ impl Waftl {
         Self {
             threshold: Threshold::from_values(values, layout.geometry.pages_per_block()),
             offline: Offline::new(values.ratio("idle_weight")),
-            spent: VecDeque::new(),
+            spent: Spent::default(),
             online: [below, below.min(pages.blocks.spares().total as usize / 2)],
             caches_reads: values.switch("cache_reads"),
             waits: values.word("migration") == "wait",
@@ -217,7 +215,7 @@ impl<D: Device> Ftl<D> for Waftl {
                 self.trim_page(media, geometry.logical_page(run.lbn, offset))?;
             }
             if whole {
-                self.spent.extend(self.pages.void_block(run.lbn));
+                self.spent.add(self.pages.void_block(run.lbn));
                 self.pages.guests.set_home(run.lbn, Home::Absent);
             }
         }
@@ -226,14 +224,14 @@ impl<D: Device> Ftl<D> for Waftl {
 
     fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
         let (end, mut done) = (media.now() + budget, 0);
-        while let Some(&pbn) = self.spent.front()
+        while let Some(pbn) = self.spent.next()
             && self.pages.is_whole()
         {
             let (erase, left) = (media.would_take(Op::Erase, pbn), end.since(media.now()));
             if done >= self.offline.blocks(erase) || !self.offline.would_begin(erase, left) {
                 break;
             }
-            self.spent.pop_front();
+            self.spent.take();
             if self.is_clear(pbn) {
                 FtlError::unless_read_only(self.erase(media, pbn))?;
                 done += 1;
@@ -283,7 +281,7 @@ impl<D: Device> Ftl<D> for Waftl {
     fn gauges(&self) -> Vec<Gauge> {
         let [page_mapped, block_mapped] = self.pages.guests.counts().map(f64::from);
         let pages_per_block = f64::from(self.pages.guests.geometry().pages_per_block());
-        let dirty = self.spent.iter().filter(|&&pbn| self.pages.space.is_spent(pbn)).count();
+        let dirty = self.spent.iter().filter(|&pbn| self.pages.space.is_spent(pbn)).count();
         let mut gauges = vec![
             Gauge { name: "pmb_share", value: page_mapped / (page_mapped + block_mapped).max(1.0) },
             Gauge { name: "threshold_pages", value: f64::from(self.threshold.pages()) },

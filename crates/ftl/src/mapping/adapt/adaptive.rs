@@ -85,12 +85,14 @@ impl Sharing for Adaptive {
         cheaper.or(Some(first))
     }
 
-    fn moves(&mut self, lpn: Lpn) -> bool {
+    fn moves(&mut self, area: Area, lpn: Lpn) -> bool {
         let had = self.chances.had(lpn);
         self.misses += u64::from(had);
         match &self.transfer {
             // The table may cover more than the log has pages, and then moves alone would never make room.
-            Transfer::Predicted(history) => self.moved_in_a_row < self.pages_per_block && history.covers(lpn),
+            Transfer::Predicted(history) => {
+                area == Area::Shared && self.moved_in_a_row < self.pages_per_block && history.covers(lpn)
+            }
             Transfer::SecondChance => !had,
             Transfer::Never => false,
         }

@@ -1,6 +1,6 @@
 //! The historical access table (HAT): which pages were written by the last requests.
 //!
-//! A record is a request's first page and its number of pages. One that is written again, with the same two, becomes the youngest; a new one
+//! A record is a request's first page and its number of pages. It covers these pages, or all of the logical blocks that they lie in. One that is written again, with the same two, becomes the youngest; a new one
 //! takes the place of the oldest. Records are found by their first page through a hash; how many of them cover a page is counted page by page, which
 //! the simulation keeps in a table of its own (a controller would look for the few pages before).
 
@@ -25,13 +25,15 @@ pub struct History {
     /// Records by the hash of their first page.
     buckets: Chains,
     bucket_bits: u32,
-    /// For each logical page, the records that cover it.
+    /// How many pages a record covers together.
+    unit_pages: u32,
+    /// For each unit, the records that cover it.
     covering: Vec<u16>,
 }
 
 impl History {
-    /// A table without records for as many of them as its bytes hold.
-    pub fn new(bytes: u64, logical_pages: u32) -> Self {
+    /// A table without records for as many of them as its bytes hold. A page is covered when any page of its unit is.
+    pub fn new(bytes: u64, logical_pages: u32, unit_pages: u32) -> Self {
         let size = (bytes / RECORD_BYTES).min(u64::from(u16::MAX)) as usize;
         let bucket_bits = size.next_power_of_two().ilog2();
         Self {
@@ -40,7 +42,8 @@ impl History {
             recency: Chains::new(size, 1),
             buckets: Chains::new(size, 1 << bucket_bits),
             bucket_bits,
-            covering: vec![0; logical_pages as usize],
+            unit_pages,
+            covering: vec![0; logical_pages.div_ceil(unit_pages) as usize],
         }
     }
 
@@ -71,7 +74,7 @@ impl History {
     /// Whether a page was written by a request that is on record.
     #[inline]
     pub fn covers(&self, lpn: Lpn) -> bool {
-        self.covering[lpn.index()] > 0
+        self.covering[(lpn.get() / self.unit_pages) as usize] > 0
     }
 
     /// The next place for a record, or that of the oldest, which is forgotten; none if there is no room for any.
@@ -89,7 +92,8 @@ impl History {
     }
 
     fn covered_by(&mut self, (first, pages): Record) -> &mut [u16] {
-        &mut self.covering[first as usize..first as usize + usize::from(pages)]
+        let last = first + u32::from(pages) - 1;
+        &mut self.covering[(first / self.unit_pages) as usize..=(last / self.unit_pages) as usize]
     }
 
     /// Fibonacci hashing: the product's upper bits.
@@ -110,14 +114,16 @@ mod tests {
     /// Against a list of requests, the youngest last.
     #[test]
     fn it_covers_the_pages_of_the_last_different_requests() {
-        for (bytes, records) in [(0, 0), (5, 0), (6, 1), (23, 3), (100, 16)] {
-            let mut history = History::new(bytes, 64);
+        for (bytes, records, unit) in
+            [(0, 0, 1), (5, 0, 4), (6, 1, 1), (23, 3, 4), (23, 3, 1), (100, 16, 1), (100, 16, 8)]
+        {
+            let mut history = History::new(bytes, 61, unit);
             let mut model: VecDeque<(u32, u32)> = VecDeque::new();
             let mut dice = Xoshiro256PlusPlus::seed_from_u64(bytes);
             let mut below = |limit: u32| (dice.next_u64() % u64::from(limit)) as u32;
             let mut again = 0;
             for _ in 0..3000 {
-                let request = (if below(2) == 0 { below(4) } else { below(61) }, 1 + below(3));
+                let request = (if below(2) == 0 { below(4) } else { below(59) }, 1 + below(3));
                 history.wrote(&Request::new(Lpn::new(request.0), request.1));
                 let known = model.iter().position(|&other| other == request);
                 again += u32::from(known.is_some());
@@ -127,9 +133,10 @@ mod tests {
                 }
                 model.push_back(request);
                 model.truncate(records);
-                for page in 0..64 {
-                    let covered = model.iter().any(|&(first, pages)| (first..first + pages).contains(&page));
-                    assert_eq!(history.covers(Lpn::new(page)), covered, "{bytes} bytes, page {page}");
+                for page in 0..61 {
+                    let units = |&(first, pages): &(u32, u32)| first / unit..=(first + pages - 1) / unit;
+                    let covered = model.iter().any(|request| units(request).contains(&(page / unit)));
+                    assert_eq!(history.covers(Lpn::new(page)), covered, "{bytes} bytes, page {page}, units of {unit}");
                 }
             }
             assert_eq!(again > 0, records > 0);
@@ -138,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_request_is_recorded_by_as_many_pages_as_two_bytes_count() {
-        let mut history = History::new(12, 70_000);
+        let mut history = History::new(12, 70_000, 1);
         history.wrote(&Request::new(Lpn::new(100), 69_000));
         assert!(history.covers(Lpn::new(100 + 65_534)) && !history.covers(Lpn::new(100 + 65_535)));
     }

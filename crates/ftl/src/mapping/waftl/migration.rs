@@ -45,7 +45,7 @@ impl Waftl {
             })
         })?;
         self.pages.guests.zone.begin_anew();
-        self.spent.extend(self.pages.let_go_of_zone());
+        self.spent.add(self.pages.let_go_of_zone());
         self.threshold.migrated();
         self.collect_online(media)
     }
@@ -65,7 +65,7 @@ impl Waftl {
             Home::Absent => self.becomes_block(lbn, node.pages, is_most_popular),
         };
         if becomes_block {
-            self.spent.extend(self.pages.place_block(media, lbn, None)?);
+            self.spent.add(self.pages.place_block(media, lbn, None)?);
             return Ok(());
         }
         if home == Home::Absent {

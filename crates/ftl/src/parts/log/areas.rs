@@ -53,8 +53,8 @@ pub trait Sharing {
         queue.front().copied()
     }
 
-    /// Whether a newest page of a leaving block is moved on instead of being merged.
-    fn moves(&mut self, _lpn: Lpn) -> bool {
+    /// Whether a newest page of a leaving block of an area is moved on instead of being merged.
+    fn moves(&mut self, _area: Area, _lpn: Lpn) -> bool {
         false
     }
 
@@ -123,6 +123,10 @@ impl<S: Sharing> LogAreas<S> {
         (self.log_blocks - self.sequential.limit()) as usize
     }
 
+    fn area_of(&self, log: &LogSpace, slot: Slot) -> Area {
+        if self.is_sequential(log, slot) { Area::Sequential } else { Area::Shared }
+    }
+
     fn is_sequential(&self, log: &LogSpace, slot: Slot) -> bool {
         log.block(slot).is_some_and(|block| block.group < self.shared)
     }
@@ -186,8 +190,7 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
     }
 
     fn merged(&mut self, log: &LogSpace, slot: Slot, how: Merged) {
-        let area = if self.is_sequential(log, slot) { Area::Sequential } else { Area::Shared };
-        self.sharing.merged(area, how);
+        self.sharing.merged(self.area_of(log, slot), how);
     }
 
     fn left(&mut self, log: &LogSpace, slot: Slot) {
@@ -203,8 +206,8 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
         self.sequential.dedicated(lbn, except)
     }
 
-    fn moves(&mut self, lpn: Lpn) -> bool {
-        self.sharing.moves(lpn)
+    fn moves(&mut self, log: &LogSpace, victim: Slot, lpn: Lpn) -> bool {
+        self.sharing.moves(self.area_of(log, victim), lpn)
     }
 
     fn recovered_group(&self, _lbn: Option<Lbn>) -> u32 {

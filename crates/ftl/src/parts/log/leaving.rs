@@ -43,7 +43,7 @@ impl<S: LogScheme> LogBuffer<S> {
     /// Moves those newest pages of a victim that the policy does not want merged.
     fn move_some<D: Device>(&mut self, media: &mut Media<D>, victim: Slot) -> Result<(), FtlError> {
         for lpn in self.log.newest_in(media, victim) {
-            if !self.policy.moves(lpn) {
+            if !self.policy.moves(&self.log, victim, lpn) {
                 continue;
             }
             let Some(from) = self.log.newest(lpn) else { continue };

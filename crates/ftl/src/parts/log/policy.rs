@@ -118,7 +118,7 @@ pub trait LogPolicy {
     }
 
     /// Whether a newest page of a victim is moved to where its group's next pages go, instead of being merged.
-    fn moves(&mut self, _lpn: Lpn) -> bool {
+    fn moves(&mut self, _log: &LogSpace, _victim: Slot, _lpn: Lpn) -> bool {
         false
     }
 
