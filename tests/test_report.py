@@ -15,6 +15,7 @@ import sample
 from ftlkit import study as studies
 from ftlkit._native import causes, parse_study_toml
 from ftlkit.causes import CAUSES
+from ftlkit.charts import ram as ram_chart
 from ftlkit.report import figures
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import page
@@ -255,5 +256,21 @@ def test_points_that_lie_together_share_a_label() -> None:
         run["erases"]["std"] = spread
     drawn = price(fk.Results(document))
     assert drawn is not None
-    texts = {row["text"] for data in drawn.to_dict()["datasets"].values() for row in data if "text" in row}
-    assert texts == {"fast, block, page", "dftl"}
+    assert labels_of(drawn) == {"page\nblock\nfast", "dftl"}
+
+
+def test_a_label_that_would_cover_another_point_is_left_out() -> None:
+    document = sample.document()
+    for run, ram, mean in zip(document["runs"], (180, 256, 260, 330), (3.10e6, 3.26e6, 3.19e6, 3.26e6), strict=True):
+        run["footprint"]["ram_bytes"] = ram << 10
+        run["response_ns"]["all"]["mean"] = mean
+    drawn = ram_chart(fk.Results(document))
+    assert drawn is not None
+    assert labels_of(drawn) == {"page", "dftl"}, (
+        "the text of block would run over fast or dftl, that of fast over block"
+    )
+
+
+def labels_of(drawn: Any) -> set[str]:  # noqa: ANN401 - altair's charts share no typed base
+    """The texts beside a chart's points."""
+    return {row["text"] for data in drawn.to_dict()["datasets"].values() for row in data if "text" in row}

@@ -6,7 +6,7 @@ Altair objects are made here and in the modules of charts; titles and legends be
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
 import polars as pl
@@ -20,6 +20,14 @@ HEIGHT = 260
 BAR = 34
 LABEL = (0.3, 0.06)
 """What the label of a point takes of a chart's width and height, roughly."""
+LINE = 15
+"""Height of a line of such a label, in pixels."""
+POINT = (0.04, 0.05)
+"""What a point takes of a chart's width and height."""
+OVERHANG = 0.1
+"""How far a label may stand beyond the outermost values: axes leave some room there."""
+_Box = tuple[float, float, float, float]
+"""Left, right, lower and upper edge."""
 LOG_FROM = 6
 """Values that differ by more than this factor are drawn on a logarithmic axis: the smaller ones would show no shape."""
 DURATION = (
@@ -127,35 +135,72 @@ def size_tip(field: str, title: str) -> alt.Tooltip:
 def run_points(results: Outcome, base: alt.Chart, frame: pl.DataFrame) -> Any:  # noqa: ANN401 - layered charts are typed by what is layered
     """A point a run in its colour and shape, with its label beside it; `frame` has the label, x and y of each run.
 
-    Runs that lie close together share one text. Labels stand on the side where there is more room.
+    Runs that lie on each other share one text, a line each. A label that would cover another or a point is left out:
+    the legend has its colour.
     """
     points = base.mark_point(filled=True, size=110, opacity=1).encode(
         color=run_colour(results),
         shape=alt.Shape("label:N", legend=None, scale=alt.Scale(domain=results.labels, range=styled(results, "shape"))),
     )
-    column = frame[frame.columns[1]]
-    low, high = (float(each) for each in (column.min(), column.max()))  # type: ignore[arg-type] # of numbers
-    middle = math.sqrt(low * high) if low > 0 else (low + high) / 2
-    texts = frame.with_columns(pl.col("label").replace_strict(_texts(frame), default=None).alias("text")).drop_nulls()
-    names = [
-        base.mark_text(align="left", dx=10, fill="currentColor").transform_filter(f"datum.{column.name} <= {middle}"),
-        base.mark_text(align="right", dx=-10, fill="currentColor").transform_filter(f"datum.{column.name} > {middle}"),
-    ]
-    for each in names:
-        each.data = values(texts)
-    return alt.layer(points, *(each.encode(text="text:N") for each in names))
+    _, x, y = frame.columns[:3]
+    across, up = _places(frame[x], base.encoding.x), _places(frame[y], base.encoding.y)
+    texts = _texts(dict(zip(frame["label"], zip(across, up, strict=True), strict=True)))
+    layers = [points]
+    sides: dict[int, Literal["left", "right"]] = {1: "left", -1: "right"}
+    for side, align in sides.items():
+        shown = {label: text for label, (text, where) in texts.items() if where == side}
+        named = frame.filter(pl.col("label").is_in(list(shown)))
+        layer = base.mark_text(align=align, dx=10 * side, lineBreak="\n", lineHeight=LINE, fill="currentColor")
+        layer.data = values(named.with_columns(pl.col("label").replace_strict(shown, default="").alias("text")))
+        layers.append(layer.encode(text="text:N"))
+    return alt.layer(*layers)
 
 
-def _texts(frame: pl.DataFrame) -> dict[str, str]:
-    """Labels of points, for each group whose labels would overlap at one of its points."""
-    (_, x, y), rows = frame.columns[:3], frame.sort(frame.columns[2], descending=True).rows()
-    wide, high = (max(frame[each]) - min(frame[each]) or 1.0 for each in (x, y))
-    groups: list[list[tuple[Any, ...]]] = []
-    for row in rows:
-        near = (g for g in groups if abs(g[0][1] - row[1]) < LABEL[0] * wide and g[0][2] - row[2] < LABEL[1] * high)
-        group = next(near, None)
+def _places(column: pl.Series, channel: Any) -> list[float]:  # noqa: ANN401 - altair's channels share no typed base
+    """Where values stand on an axis, from 0 to 1: between the ends of a logarithmic one, else between the values."""
+    found = [float(each) for each in column]
+    scale = channel.to_dict().get("scale") or {}
+    if scale.get("type") == "log":
+        low, high = (math.log(each) for each in scale["domain"])
+        return [(math.log(each) - low) / (high - low) for each in found]
+    low, high = min(found), max(found)
+    return [(each - low) / (high - low) if high > low else 0.5 for each in found]
+
+
+def _texts(places: dict[str, tuple[float, float]]) -> dict[str, tuple[str, int]]:
+    """The texts of points and on which side each stands, 1 for the right, by the first run of each text."""
+    groups: list[list[str]] = []
+    for label, (across, up) in places.items():
+        same = (
+            group
+            for group in groups
+            if abs(places[group[0]][0] - across) < POINT[0] and abs(places[group[0]][1] - up) < POINT[1]
+        )
+        group = next(same, None)
         if group is None:
-            groups.append([row])
+            groups.append([label])
         else:
-            group.append(row)
-    return {group[0][0]: ", ".join(row[0] for row in group) for group in groups}
+            group.append(label)
+    taken: list[_Box] = []
+    texts: dict[str, tuple[str, int]] = {}
+    for group in groups:
+        across, up = places[group[0]]
+        others = [_around(place) for label, place in places.items() if label not in group]
+        for side in (1, -1) if across <= 0.5 else (-1, 1):
+            near, far = across + side * POINT[0] / 2, across + side * (POINT[0] / 2 + LABEL[0])
+            box = (min(near, far), max(near, far), up - (len(group) - 0.5) * LABEL[1], up + LABEL[1] / 2)
+            is_inside = box[0] > -OVERHANG and box[1] < 1 + OVERHANG
+            if is_inside and not any(_overlap(box, other) for other in taken + others):
+                taken.append(box)
+                texts[group[0]] = ("\n".join(group), side)
+                break
+    return texts
+
+
+def _around(place: tuple[float, float]) -> _Box:
+    """The box of a point."""
+    return (place[0] - POINT[0] / 2, place[0] + POINT[0] / 2, place[1] - POINT[1] / 2, place[1] + POINT[1] / 2)
+
+
+def _overlap(one: _Box, other: _Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
