@@ -56,6 +56,24 @@ def caused(run: Run, cause: str, op: str) -> int:
     return sum(each["count"] for each in run["operations"] if (each["cause"], each["op"]) == (cause, op))
 
 
+def page_operations(run: Run) -> float:
+    """Pages read and programmed in flash, without those of preparing the device."""
+    return float(
+        sum(each["count"] for each in run["operations"] if each["op"] != "erase" and each["cause"] != "precondition")
+    )
+
+
+MAPS = ("page map", "block map", "log map", "global mapping table", "translation pages")
+"""Structures of a footprint that say where data lie; all others find or cache these."""
+
+
+def mapping_table_bytes(run: Run) -> float:
+    """The whole mapping table; of one by page and by block in the proportion in which logical blocks are mapped."""
+    found = {each["name"]: each["ram_bytes"] + each["flash_bytes"] for each in run["footprint"]["structures"]}
+    by_page = float(run["gauges"].get("pmb_share", 1.0))
+    return sum(found.get(name, 0) * (by_page if name == "translation pages" else 1.0) for name in MAPS)
+
+
 def time_by_cause(run: Run) -> dict[str, int]:
     """Flash time by cause, in nanoseconds, without that of preparing the device."""
     times: dict[str, int] = {}

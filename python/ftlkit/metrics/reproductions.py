@@ -81,6 +81,21 @@ ROWS = (
         derived.collection_operations,
     ),
     _of_reproductions(
+        "page_operations",
+        "pages read and programmed in flash, for any cause but preparation",
+        "pages",
+        "operations",
+        derived.page_operations,
+    ),
+    _of_reproductions(
+        "mapping_table_bytes",
+        "the whole mapping table wherever it lies, caches and directories left out; with blocks mapped in two ways, as "
+        "large as it is if all logical blocks are mapped by page as often as those that are mapped",
+        "B",
+        "footprint.structures, gauges",
+        derived.mapping_table_bytes,
+    ),
+    _of_reproductions(
         "sequential_share",
         "of the pages that the detector of bdb sorted, those that it found sequential",
         "share",

@@ -105,6 +105,19 @@ def _workload_order(measure: Json, points: Sequence[Point]) -> float:
     return min(min(after) - max(before) for before, after in itertools.pairwise(changes))
 
 
+def _change_up_to(measure: Json, points: Sequence[Point]) -> float:
+    """The lowest change of any workload: the lowest of `of` over the lowest of `against` there, less 1."""
+    by_workload: dict[str, list[Point]] = {}
+    for point in points:
+        by_workload.setdefault(point.workload, []).append(point)
+    return min(_change_at_best(measure, mine) for mine in by_workload.values())
+
+
+def _sensitivity(measure: Json, points: Sequence[Point]) -> float:
+    """How much more a metric varies over a variant's runs than another (`with`): the difference of spreads."""
+    return _spread(measure, points) - _spread(measure | {"metric": measure["with"]}, points)
+
+
 def _spread(measure: Json, points: Sequence[Point]) -> float:
     """The highest value of a variant over its lowest, less 1."""
     values = [point.value(measure["metric"]) for point in _of(points, measure["of"])]
@@ -163,6 +176,7 @@ def _agreement(measure: Json, points: Sequence[Point]) -> float:
 
 MEASURES: dict[str, Measure] = {
     "change_at_best": Measure(_change_at_best, ("metric", "of", "against"), is_change=True),
+    "change_up_to": Measure(_change_up_to, ("metric", "of", "against"), is_change=True, over_workloads=True),
     "change": Measure(_change, ("metric", "of", "against"), averages=True, is_change=True),
     "value": Measure(_value, ("metric", "of"), averages=True, is_difference=False),
     "share_within": Measure(_share_within, ("metric", "of", "us"), averages=True, is_difference=False),
@@ -171,6 +185,7 @@ MEASURES: dict[str, Measure] = {
         _workload_order, ("metric", "of", "against", "rising"), from_zero=True, over_workloads=True
     ),
     "spread": Measure(_spread, ("metric", "of")),
+    "sensitivity": Measure(_sensitivity, ("metric", "with", "of"), above_zero=True),
     "best": Measure(_best, ("metric", "of", "key"), is_difference=False),
     "loss_inside": Measure(_loss_inside, ("metric", "inside")),
     "correlation": Measure(_correlation, ("metric", "of", "key"), is_difference=False, above_zero=True),

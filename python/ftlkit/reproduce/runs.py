@@ -66,8 +66,8 @@ def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
 def _is_asked_for(point: Point, claims: Sequence[Claim]) -> bool:
     """Whether a claim takes its number with this seed, too."""
     for claim in claims:
-        over_workloads = claim.measure["kind"] == "workload_order"
-        keys = ("of", "against") if over_workloads else ("of", "against", "rising")
+        orders_workloads = claim.measure["kind"] == "workload_order"
+        keys = ("of", "against") if orders_workloads else ("of", "against", "rising")
         variants = [claim.measure[key] for key in keys if key in claim.measure]
         named = {name for each in variants for name in (each if isinstance(each, list) else [each])}
         of_mine = point.matches(claim.measure["sweep"], claim.measure.get("only", {}))
