@@ -394,6 +394,32 @@ def test_the_study_of_owl_gives_all_its_figures_and_judges_all_its_claims_on_a_s
     assert "OWL-nc" not in moved
 
 
+def test_the_study_of_waftl_gives_all_its_figures_and_judges_all_its_claims_on_a_small_device(tmp_path: Path) -> None:
+    plan = reproduce.load(ROOT / "studies" / "waftl.toml")
+    printed = {each["name"] for each in fk.workloads() if each["source"] == "WAFTL, table III"}
+    assert {each["preset"] for sweep in plan.sweeps for each in sweep.workloads} == printed
+    plan.study["device"] |= {"capacity": "32MiB", "spare": 0.4, "channels": 2}
+    for sweep in plan.sweeps:
+        for workload in sweep.workloads:
+            workload.update({"span": "16MiB", "requests": 7_000 if "fin" in workload["preset"] else 1_300})
+        for key, value in (("device.capacity", "32MiB"), ("device.spare", 0.4)):
+            for table in sweep.vary:
+                table.update({key: value} if key in table else {})
+        for variant in sweep.variants:
+            blocks = int(variant.ftl.get("zone_blocks", 0))
+            variant.ftl.update({"zone_blocks": str(min(max(blocks // 32, 1), 4))} if blocks else {})
+    done = reproduce.reproduce(plan)
+    done.page(tmp_path / "page.html")
+    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    # The tables of the paper are told at full size in the study; here each is four bytes a page of 32 MiB.
+    tables = {point.variant: point.value("mapping_table_bytes") for point in done.points if point.sweep == "full size"}
+    assert tables["page"] == tables["DFTL"] == 4 * 8192
+    for point in done.points:
+        share = point.results["gauges"].get("pmb_share") if point.results else None
+        if share is not None:
+            assert point.value("mapping_table_bytes") == pytest.approx(4 * 128 + share * 4 * 8192)
+
+
 CLAIM = """
 [[claims]]
 id = "{id}"
@@ -479,6 +505,30 @@ def test_only_what_a_claim_asks_for_is_run_with_further_seeds(study: Path) -> No
     first, second = (done.points[each].value("flash_time_s") for each in (0, 4))
     assert first != second
     assert len(done.judgements[0].rows[0].values) == 2
+
+
+def test_the_most_that_any_workload_gains_is_found(study: Path) -> None:
+    points = [
+        made(0.9),
+        made(1.0, variant="BAST"),
+        made(1.2, workload="fin2"),
+        made(2.0, variant="BAST", workload="fin2"),
+    ]
+    bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-0.5, -0.3]\npartly = [-1, 0]'
+    found = judged(study, claim("measured", 'kind = "change_up_to", of = "SAST", against = "BAST"', bounds), points)
+    assert (found.text, found.verdict) == ("-40.0 %", "reproduced")
+
+
+def test_a_metric_is_more_sensitive_if_it_spreads_more(study: Path) -> None:
+    measure = 'kind = "sensitivity", of = "A", with = "erases"'
+    text = claim("measured", measure, "reproduced = [0.01, 9]\npartly = [0, 9]")
+    values = [{"flash_time_s": time, "erases": erases} for time, erases in ((1.0, 10.0), (3.0, 11.0))]
+    points = [reproduce.Point("n", "fin1", "A", {"n": n}, None, each) for n, each in enumerate(values)]
+    found = judged(study, text, points)
+    assert found.verdict == "reproduced"
+    assert found.value == pytest.approx(1.9)
+    swapped = text.replace('"flash_time_s"', '"erases"').replace('with = "erases"', 'with = "flash_time_s"')
+    assert judged(study, swapped, points).verdict == "not"
 
 
 def test_an_order_is_judged_by_its_weakest_step(study: Path) -> None:
