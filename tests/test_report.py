@@ -134,6 +134,18 @@ def test_real_results_are_drawn(results: fk.Results) -> None:
     assert [figure["id"] for figure in found.all("figure")] == [CHARTS[0], "response-parts", *CHARTS[1:], *LOG_CHARTS]
 
 
+def test_a_log_that_divides_itself_is_drawn_with_what_decides() -> None:
+    settings = "interval=100:log_blocks=8:sequential_share=0.5"
+    done = fk.compare("spc1", f"faster,adapt:{settings}", requests=2_000, addresses="dense", precondition="fill")
+    drawn = {figure.name: figure for figure in figures.draw(done)}
+    assert [*drawn][-3:] == ["sequential-blocks", "delta", "phi"]
+    for gauge in ("delta", "phi"):
+        (points,) = drawn[gauge].spec["datasets"].values()
+        assert {point["line"] for point in points} == {gauge, f"{gauge}_threshold"}
+        assert {point["label"] for point in points} == {f"adapt:{settings}"}, "faster has none"
+        assert gauge == "delta" or any(point["value"] > 0 for point in points)
+
+
 def test_the_study_in_the_page_runs_again(results: fk.Results, tmp_path: Any) -> None:  # noqa: ANN401 - pytest's path
     text = page(results)
     study = html.unescape(text.partition("<pre><code>")[2].partition("</code></pre>")[0])

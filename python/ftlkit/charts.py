@@ -243,3 +243,41 @@ def log_utilisation_over_time(results: Outcome) -> AnyChart | None:
 def associativity_over_time(results: Outcome) -> AnyChart | None:
     """Full merges that a leaving log block has cost so far, on average."""
     return over_time(results, "associativity", "full merges a log block", "format(datum.value, '~r')")
+
+
+def sequential_blocks_over_time(results: Outcome) -> AnyChart | None:
+    """Log blocks that the sequential area may have, where that changes."""
+    return over_time(results, "sequential_log_share", "sequential log blocks", "format(datum.value, '~r')")
+
+
+def delta_over_time(results: Outcome) -> AnyChart | None:
+    """The δ of adapt's last interval, and Δ that it was compared with."""
+    return _with_threshold(results, "delta", "δ and, pale, Δ")
+
+
+def phi_over_time(results: Outcome) -> AnyChart | None:
+    """The φ of adapt's last interval, and Φ that it was compared with."""
+    return _with_threshold(results, "phi", "φ and, pale, Φ")
+
+
+def _with_threshold(results: Outcome, gauge: str, title: str) -> AnyChart | None:
+    """A gauge as a line a run, and its threshold as a pale one."""
+    threshold = f"{gauge}_threshold"
+    if not {gauge, threshold} <= set(results.series.columns):
+        return None
+    frame = results.series.select("label", "request", gauge, threshold).drop_nulls()
+    if frame.is_empty():
+        return None
+    lines = frame.unpivot([gauge, threshold], index=["label", "request"], variable_name="line", value_name="value")
+    chart = (
+        alt.Chart(values(lines))
+        .mark_line(strokeWidth=1.8, clip=True, interpolate="step-after")
+        .encode(
+            x=alt.X("request:Q", title="requests served", axis=alt.Axis(format="~s", tickCount=5)),
+            y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=5)),
+            color=run_colour(results),
+            opacity=alt.Opacity("line:N", scale=alt.Scale(domain=[gauge, threshold], range=[1.0, 0.35]), legend=None),
+            tooltip=["label:N", "line:N", alt.Tooltip("request:Q", format=","), alt.Tooltip("value:Q", format=".3f")],
+        )
+    )
+    return sized(chart)

@@ -170,6 +170,27 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
         "runs",
         charts.associativity_over_time,
     ),
+    (
+        "sequential-blocks",
+        "Blocks of the sequential area",
+        "How many log blocks long requests may have to themselves, where that changes while running (adapt).",
+        "runs",
+        charts.sequential_blocks_over_time,
+    ),
+    (
+        "delta",
+        "What makes the sequential area grow",
+        "δ of the last interval, the share of new sequential blocks that became data blocks; above Δ (pale) it grows.",
+        "runs",
+        charts.delta_over_time,
+    ),
+    (
+        "phi",
+        "What makes the random area grow",
+        "φ of the last interval: newest pages of a leaving random block; from Φ (pale) on the area grows, after δ.",
+        "runs",
+        charts.phi_over_time,
+    ),
 )
 
 
