@@ -4,6 +4,7 @@ mod abilities;
 mod endurance;
 mod manual;
 mod mount;
+mod partition;
 mod queueing;
 mod refusals;
 mod runs;
