@@ -626,6 +626,7 @@ def test_two_metrics_agree_as_far_as_they_order_runs_alike(study: Path) -> None:
     [
         ("gauges.groups", "gauges.grups", "has no series gauges.grups; there are time_ns"),
         ("gauges.groups", "gauges", "has no series gauges;"),
+        ('axis = "groups so far"', 'axis = "groups so far"\nscale = "logarithmic"', "there are linear, log"),
         (', group_blocks = 4 }\nmetric = "g', ' }\nmetric = "g', "several runs of a variant on a workload"),
     ],
 )

@@ -51,6 +51,12 @@ def _colour(labels: Sequence[str]) -> alt.Color:
     return alt.Color("variant:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=4))
 
 
+def _axis_scale(plan: FigurePlan) -> alt.Scale:
+    if plan.scale not in ("linear", "log"):
+        raise UserError(f"figure {plan.id}: scale = {plan.scale}: there are linear, log.")
+    return alt.Scale(type="log") if plan.scale == "log" else alt.Scale(zero=False)
+
+
 def _lines(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - altair's charts share no typed base
     rows = [{"x": str(point.keys[plan.x]), "y": point.value(plan.metric), "variant": point.variant} for point in points]
     order = list(dict.fromkeys(str(row["x"]) for row in rows))
@@ -59,7 +65,7 @@ def _lines(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - 
         .mark_line(point=True, strokeWidth=2)
         .encode(
             x=alt.X("x:O", title=plan.x, sort=order, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
+            y=alt.Y("y:Q", title=plan.axis, scale=_axis_scale(plan)),
             color=_colour(list(dict.fromkeys(point.variant for point in points))),
         )
     )
@@ -186,7 +192,7 @@ def _series(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
         .mark_line(strokeWidth=2)
         .encode(
             x=alt.X("x:Q", title="requests served", axis=alt.Axis(format="~s", tickCount=4)),
-            y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
+            y=alt.Y("y:Q", title=plan.axis, scale=_axis_scale(plan)),
             color=_colour([point.variant for point in points]),
         )
     )

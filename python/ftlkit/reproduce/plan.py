@@ -74,6 +74,8 @@ class FigurePlan:
     """A varied key; for `bars` and `shares` a prefix of gauges; for `cdf` what is distributed."""
     y: str = ""
     """The second varied key of a heat map."""
+    scale: str = "linear"
+    """Of the y axis of `lines` and `series`: `linear`, or `log` for values above 0 that lie far apart."""
     against: str = ""
     """For `ratios` the variant that all others are set against; without one, each is drawn as it is."""
     only: Json = field(default_factory=dict)
