@@ -164,6 +164,58 @@ fn last_keeps_streams_apart() {
     assert_eq!(last.merges(), [2, 0, 0]);
 }
 
+/// Wang 2013 fig. 5.1: of the leaving block's newest pages the one that a recent request wrote moves to the end, the others have their logical blocks merged.
+#[test]
+fn adapt_moves_pages_of_recent_requests_and_merges_the_others() {
+    let moved_and_merges = |hat| {
+        let areas = [("log_blocks", "2"), ("partition", "fixed"), ("sequential_blocks", "0")];
+        let settings = [areas[0], areas[1], areas[2], ("aggregate", "false"), ("hat", hat)];
+        let mut adapt = Scenario::filled("adapt", &settings, 4, 5);
+        // The last three different requests are those of pages 13, 6 and 7 when the block of 1, 5, 9 and 13 leaves.
+        adapt.write(&[1, 5, 9, 13, 6, 6, 6, 6, 7]);
+        (adapt.media.tally().note(Note::MovedLogPage), adapt.merges()[2], adapt.cost())
+    };
+    assert_eq!(moved_and_merges("18"), (1, 3, (1 + 3 * 4, 3 + 1)));
+    assert_eq!(moved_and_merges("12"), (0, 4, (4 * 4, 4 + 1)), "two records do not reach back to 13");
+}
+
+/// Wang 2013 fig. 5.2: the first block has τ newest pages and the second has not, so the second leaves and the first goes to the end.
+#[test]
+fn adapt_moves_a_block_of_newest_pages_whole() {
+    let moves_and_merges = |aggregate| {
+        let settings = [
+            ("log_blocks", "4"),
+            ("partition", "fixed"),
+            ("sequential_blocks", "0"),
+            ("transfer", "never"),
+            ("tau", "0.75"),
+            ("aggregate", aggregate),
+        ];
+        let mut adapt = Scenario::filled("adapt", &settings, 4, 6);
+        adapt.write(&[1, 5, 9, 13, 6, 6, 6, 2, 10, 10, 10, 10, 14, 14, 14, 14, 11]);
+        (adapt.gauge("aggregated_moves") as u32, adapt.merges()[2], adapt.cost())
+    };
+    assert_eq!(moves_and_merges("false"), (0, 4, (4 * 4, 4 + 1)));
+    assert_eq!(moves_and_merges("true"), (1, 2, (2 * 4, 2 + 1)), "data blocks 0 and 1 only, of pages 2 and 6");
+}
+
+/// Wang 2013 5.2: long requests go to log blocks of their own logical block, which end in switch merges, whatever comes between.
+#[test]
+fn adapt_keeps_streams_apart() {
+    let merges = |blocks| {
+        let settings =
+            [("log_blocks", "6"), ("threshold_low", "512"), ("partition", "fixed"), ("sequential_blocks", blocks)];
+        let mut adapt = Scenario::filled("adapt", &settings, 4, 9);
+        for first in [0, 4, 2, 6, 8, 12] {
+            adapt.ftl.write(&mut adapt.media, &Request::new(Lpn::new(first), 2), &[(); 2]).expect("legal");
+            adapt.write(&[first]);
+        }
+        adapt.merges()
+    };
+    assert_eq!(merges("2")[0], 2);
+    assert_eq!(merges("1")[0], 1, "of one block, pages 0 and 1 are completed when page 4 comes");
+}
+
 /// The write order of A-SAST III.A. Pages 32 to 47 are data blocks 8 to 11, group 2 of four; log blocks 300 to 304 hold
 /// `32 36 40 44`, `2 3 4 5`, `6 7`, `20 21` and `33 37 41 45`.
 const A_FIG_1: [u32; 16] = [32, 36, 40, 44, 2, 3, 4, 5, 6, 7, 20, 21, 33, 37, 41, 45];
