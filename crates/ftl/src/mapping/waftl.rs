@@ -49,7 +49,8 @@
 //!
 //! ## Invariants
 //! - I1: an LPN that the PMT maps (by its cached entry, else by its translation page) points to a valid page that carries it.
-//! - I2: there are as many valid pages as mapped LPNs, pages of the zone and of BMBs, written translation pages and needed trim pages together.
+//! - I2: there are as many valid pages as mapped LPNs, pages of the zone and of BMBs, written translation pages and needed trim pages together;
+//!   on a device that became read-only meanwhile, pages of a BMB may be mapped both ways.
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //! - I4: each written translation page lies where the directory says; unwritten ones map nothing, unless the device is read-only.
 //! - I5: a clean cached entry says what its translation page says.
@@ -168,15 +169,12 @@ impl<D: Device> Ftl<D> for Waftl {
         self.accessed(request);
         let mut missed = Vec::new();
         media.together(request.lpns(), |media, (i, lpn)| {
-            let in_zone = self.pages.guests.zone.at(lpn);
-            let at = in_zone.map_or_else(|| self.pages.find_outside(media, lpn), |at| Ok(Some(at)))?;
-            let Some(at) = at else {
+            let Some((page, in_zone)) = self.pages.read_newest(media, lpn)? else {
                 out[i] = D::Data::default();
                 return Ok::<_, FtlError>(());
             };
-            let page = media.read(at)?;
             out[i] = page.data.clone();
-            if in_zone.is_none() && self.caches_reads {
+            if !in_zone && self.caches_reads {
                 missed.push((lpn, page));
             }
             Ok(())

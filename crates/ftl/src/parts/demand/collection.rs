@@ -94,6 +94,10 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         }
     }
 
+    fn gives_up(&mut self, from: Ppn) -> bool {
+        self.guests.gives_up(from)
+    }
+
     #[inline]
     fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
         if self.guests.moved(lpn, from, to) {

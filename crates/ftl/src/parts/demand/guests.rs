@@ -31,6 +31,11 @@ pub trait Guests: Send + Sized {
         false
     }
 
+    /// A page that has to be moved cannot be read: tells whether it was theirs and the same lies elsewhere, and then forgets this one.
+    fn gives_up(&mut self, _from: Ppn) -> bool {
+        false
+    }
+
     /// The logical page that lies at a place, if it is theirs.
     fn owner_of(&self, _ppn: Ppn) -> Option<Lpn> {
         None
@@ -46,8 +51,14 @@ pub trait Guests: Send + Sized {
         Vec::new()
     }
 
-    /// Checks that what they hold is valid and carries its logical page; returns how many pages that are.
-    fn check<D: Device>(&self, _media: &Media<D>, _space: &PageSpace) -> Result<u64, BrokenInvariant> {
+    /// Checks that what they hold is valid and carries its logical page; returns how many pages that are, without those that the table maps
+    /// there, too.
+    fn check<D: Device>(
+        &self,
+        _media: &Media<D>,
+        _space: &PageSpace,
+        _is_mapped: &dyn Fn(Lpn, Ppn) -> bool,
+    ) -> Result<u64, BrokenInvariant> {
         Ok(0)
     }
 }

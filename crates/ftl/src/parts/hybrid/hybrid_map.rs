@@ -165,6 +165,11 @@ impl Guests for HybridMap {
         self.zone.moved(lpn, from, to)
     }
 
+    fn gives_up(&mut self, from: Ppn) -> bool {
+        let clean = self.zone.owner_of(from).filter(|&lpn| !self.zone.is_dirty(lpn));
+        clean.is_some_and(|lpn| self.zone.remove(lpn).is_some())
+    }
+
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
         self.zone.owner_of(ppn)
     }
@@ -202,11 +207,16 @@ impl Guests for HybridMap {
         page_mapped
     }
 
-    fn check<D: Device>(&self, media: &Media<D>, space: &PageSpace) -> Result<u64, BrokenInvariant> {
+    fn check<D: Device>(
+        &self,
+        media: &Media<D>,
+        space: &PageSpace,
+        is_mapped: &dyn Fn(Lpn, Ppn) -> bool,
+    ) -> Result<u64, BrokenInvariant> {
         let mut count = 0;
         let mut holds = |lpn: Lpn, ppn: Ppn, name: &'static str| {
             let tag = media.device().peek(ppn);
-            count += 1;
+            count += u64::from(!is_mapped(lpn, ppn));
             BrokenInvariant::unless(space.is_valid(ppn) && tag == Some(lpn.get()), name, || {
                 format!("{lpn} should lie at {ppn}, which carries {tag:?} (valid: {})", space.is_valid(ppn))
             })

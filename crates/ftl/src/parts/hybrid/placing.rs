@@ -3,7 +3,7 @@
 //! A block is put together out of the newest pages of its logical block, wherever they are, and counts only when it is whole; until then all that
 //! it holds is elsewhere too. So one that fails, or that a power cut interrupts, is given up, and nothing has to be undone.
 
-use flash::{Lbn, Lpn, Pbn, Ppn, Role};
+use flash::{Lbn, Lpn, Page, Pbn, Ppn, Role};
 
 use crate::parts::demand::machine::{COLLECTED, DemandPaged};
 use crate::parts::demand::policy::DemandScheme;
@@ -101,9 +101,7 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
     ) -> Result<Option<Vec<Ppn>>, FtlError> {
         let mut pages = Vec::new();
         for (offset, lpn) in self.guests.pages_of(lbn) {
-            let newest = self.guests.zone.at(lpn).or_else(|| self.guests.in_block(&self.space, lpn));
-            let Some(from) = newest else { continue };
-            let (role, content) = media.lift(from, Role::Data)?;
+            let Some((role, content)) = self.lift_newest(media, lpn)? else { continue };
             let (to, label) = (self.guests.geometry().page(pbn, offset), Label::of(lpn.get(), role, lbn));
             if !self.space.program_at(media, &mut self.blocks, to, label, content)? {
                 return Ok(None);
@@ -111,6 +109,39 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
             pages.push(to);
         }
         Ok(Some(pages))
+    }
+
+    /// Reads the newest copy of a page in order to copy it to a block: the zone's, or, if that is clean and cannot be read, the block's.
+    fn lift_newest<D: Device>(
+        &self,
+        media: &mut Media<D>,
+        lpn: Lpn,
+    ) -> Result<Option<(Role, Content<D::Data>)>, FtlError> {
+        let (inside, outside) = (self.guests.zone.at(lpn), self.guests.in_block(&self.space, lpn));
+        if let Some(clean) = inside.filter(|_| outside.is_some() && !self.guests.zone.is_dirty(lpn))
+            && let Some(page) = media.read_to_move(clean)?
+        {
+            return Ok(Some((Role::Data, Content::Copy(page))));
+        }
+        let from = inside.filter(|_| self.guests.zone.is_dirty(lpn)).or(outside).or(inside);
+        from.map(|from| media.lift(from, Role::Data)).transpose()
+    }
+
+    /// Reads the newest copy of a page for the host; tells whether it was in the zone. A clean one there that cannot be read is forgotten, since the
+    /// same lies outside.
+    pub fn read_newest<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lpn: Lpn,
+    ) -> Result<Option<(Page<D::Data>, bool)>, FtlError> {
+        if let Some(at) = self.guests.zone.at(lpn) {
+            match media.read(at) {
+                Err(error) if error.is_uncorrectable() && !self.guests.zone.is_dirty(lpn) => self.leave_zone(lpn),
+                page => return page.map(|page| Some((page, true))),
+            };
+        }
+        let outside = self.find_outside(media, lpn)?;
+        outside.map(|at| Ok((media.read(at)?, false))).transpose()
     }
 
     /// A logical block lies in a whole block from now on, and nowhere else.

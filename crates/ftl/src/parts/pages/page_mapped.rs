@@ -96,6 +96,11 @@ pub trait PageMapped {
         Role::Collected
     }
 
+    /// A data page that has to be moved cannot be read: tells whether that is no loss, since the same lies elsewhere, and then forgets this one.
+    fn gives_up(&mut self, _from: Ppn) -> bool {
+        false
+    }
+
     /// A data page was moved: changes the map.
     fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn);
 
@@ -254,6 +259,7 @@ pub trait PageMapped {
         }
         let (lpn, role, said, content) = match media.read_to_move(from)? {
             Some(page) => (Lpn::new(page.logical), self.role_moved(), self.said(page.hint), Content::Copy(page)),
+            None if self.gives_up(from) => return Ok(()),
             None => (self.lose(media, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
         };
         let label = Label::new(lpn.get(), role);
