@@ -3,7 +3,7 @@
 //! A block is put together out of the newest pages of its logical block, wherever they are, and counts only when it is whole; until then all that
 //! it holds is elsewhere too. So one that fails, or that a power cut interrupts, is given up, and nothing has to be undone.
 
-use flash::{Lbn, Lpn, Page, Pbn, Ppn, Role};
+use flash::{Flash, Lbn, Lpn, Page, Pbn, Ppn, Role};
 
 use crate::parts::demand::machine::{COLLECTED, DemandPaged};
 use crate::parts::demand::policy::DemandScheme;
@@ -11,6 +11,12 @@ use crate::parts::hybrid::hybrid_map::{Home, HybridMap, ZONE, ZONE_ROLE};
 use crate::parts::pages::page_mapped::{HOST, PageMapped};
 use crate::wear::policy::{Ask, Purpose};
 use crate::{Content, Device, FtlError, Hint, Label, Media};
+
+/// What a page becomes where it is copied to.
+type Lifted<D> = (Role, Content<<D as Flash>::Data>);
+
+/// A page, and whether it was in the zone.
+type Found<D> = (Page<<D as Flash>::Data>, bool);
 
 impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
     /// Appends a page to the zone, of which the host says this. A dirty one is newer than what lies outside.
@@ -112,11 +118,7 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
     }
 
     /// Reads the newest copy of a page in order to copy it to a block: the zone's, or, if that is clean and cannot be read, the block's.
-    fn lift_newest<D: Device>(
-        &self,
-        media: &mut Media<D>,
-        lpn: Lpn,
-    ) -> Result<Option<(Role, Content<D::Data>)>, FtlError> {
+    fn lift_newest<D: Device>(&self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Lifted<D>>, FtlError> {
         let (inside, outside) = (self.guests.zone.at(lpn), self.guests.in_block(&self.space, lpn));
         if let Some(clean) = inside.filter(|_| outside.is_some() && !self.guests.zone.is_dirty(lpn))
             && let Some(page) = media.read_to_move(clean)?
@@ -129,11 +131,7 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
 
     /// Reads the newest copy of a page for the host; tells whether it was in the zone. A clean one there that cannot be read is forgotten, since the
     /// same lies outside.
-    pub fn read_newest<D: Device>(
-        &mut self,
-        media: &mut Media<D>,
-        lpn: Lpn,
-    ) -> Result<Option<(Page<D::Data>, bool)>, FtlError> {
+    pub fn read_newest<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Found<D>>, FtlError> {
         if let Some(at) = self.guests.zone.at(lpn) {
             match media.read(at) {
                 Err(error) if error.is_uncorrectable() && !self.guests.zone.is_dirty(lpn) => self.leave_zone(lpn),
