@@ -203,6 +203,8 @@ impl<D: Device> Ftl<D> for Waftl {
     }
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        // What could not enter the table any more would be in it in part, and nothing may be taken from either side then.
+        self.pages.blocks.spares().admit()?;
         let geometry = *self.pages.guests.geometry();
         for run in request.block_runs(&geometry) {
             let whole = self.pages.guests.pages_of(run.lbn).count() == run.pages as usize;

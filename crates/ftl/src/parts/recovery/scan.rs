@@ -128,7 +128,10 @@ impl Scanned {
             *copies.entry(tag.version).or_default() += 1;
         }
         let mut kept = Vec::new();
-        for (_, pages) in self.blocks(layout) {
+        // What has left a log lies where it belongs, and the log's copy is the one to be given up, so that no more blocks count as log than did.
+        let is_log = |pages: &[(Ppn, Tag)]| pages.iter().any(|(_, tag)| tag.role == Role::RandomLog);
+        let (log, others): (Vec<_>, Vec<_>) = self.blocks(layout).partition(|(_, pages)| is_log(pages));
+        for (_, pages) in log.into_iter().chain(others) {
             let pages: Vec<_> = pages.iter().copied().filter(|(_, tag)| needed(tag)).collect();
             // A collection that found no room, again and again, may have left several copies in this very block.
             let here = |version| pages.iter().filter(|(_, tag)| tag.version == version).count() as u32;
@@ -142,6 +145,7 @@ impl Scanned {
                 kept.extend(pages);
             }
         }
+        kept.sort_unstable_by_key(|&(ppn, _)| ppn);
         let mut seen = BTreeSet::new();
         kept.retain(|(_, tag)| seen.insert(tag.version));
         Kept { pages: kept, outdated: self.outdated(newest) }
@@ -250,6 +254,16 @@ mod tests {
         assert_eq!(kept(&[twice, one_elsewhere]), [(3, Role::Collected), (5, Role::Collected)]);
         let both_elsewhere: &[_] = &[(3, Role::Data, 7), (5, Role::Data, 8), (6, Role::Data, 9)];
         assert_eq!(kept(&[twice, both_elsewhere]), [(3, Role::Data), (5, Role::Data), (6, Role::Data)]);
+    }
+
+    #[test]
+    fn a_block_of_the_log_is_given_up_before_those_to_which_its_pages_have_gone() {
+        let log: &[_] = &[(1, Role::RandomLog, 1), (2, Role::RandomLog, 2)];
+        let homes: [&[_]; 2] = [&[(1, Role::Data, 1)], &[(2, Role::Data, 2)]];
+        for blocks in [[homes[0], homes[1], log], [log, homes[0], homes[1]], [homes[1], log, homes[0]]] {
+            assert!(kept(&blocks).iter().all(|&(_, role)| role == Role::Data), "{blocks:?}");
+        }
+        assert_eq!(kept(&[homes[0], log]), [(1, Role::RandomLog), (2, Role::RandomLog)], "2 is nowhere else");
     }
 
     #[test]
