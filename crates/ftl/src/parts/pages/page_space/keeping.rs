@@ -11,9 +11,10 @@ use crate::wear::policy::Ask;
 use crate::{Content, Device, FtlError, Label, Media};
 
 impl PageSpace {
-    /// From now on the filled blocks of a stream are kept.
+    /// From now on the filled blocks of a stream are kept, and blocks may be [taken](Self::take_block) in which not every page is programmed.
     pub fn keep_stream(&mut self, stream: Stream) {
         self.keeps = Some(stream);
+        self.summaries = self.summaries.beside_gaps();
     }
 
     /// A block in use is not collected until it is let go.
