@@ -29,9 +29,8 @@ use crate::error::Stage;
 use crate::experiment::Experiment;
 use crate::host::{Host, Witness};
 use crate::paging::Extent;
-use crate::result::{PreconditionChosen, PreconditionFacts};
+use crate::result::PreconditionFacts;
 use crate::study::Precondition;
-use crate::survey::Unwritten;
 use crate::workload::Requests;
 
 /// Share of the physical pages that a window programs.
@@ -44,28 +43,6 @@ const GIVE_UP_AFTER: f64 = 20.0;
 const SETTLED: f64 = 0.01;
 /// Overwrites between two looks at the counts.
 const STRIDE: usize = 1024;
-
-/// What is done to the device before measuring, and why. `unwritten` is what the survey found, where it was asked to look.
-pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Precondition, PreconditionChosen) {
-    let Unwritten { reads, of_unwritten } = unwritten.unwrap_or_default();
-    let (mode, reason) = match asked {
-        Precondition::Auto if of_unwritten > 0 => {
-            let percent = 100.0 * of_unwritten as f64 / reads as f64;
-            let reason = format!(
-                "{of_unwritten} of {reads} page reads ({percent:.1} %) are of pages that the workload has not written before, and would cost \
-                 nothing on an erased device"
-            );
-            (Precondition::Fill, Some(reason))
-        }
-        Precondition::Auto if reads > 0 => (
-            Precondition::None,
-            Some(format!("each of the {reads} page reads is of a page that the workload has written before")),
-        ),
-        Precondition::Auto => (Precondition::None, Some("the workload reads no page".to_owned())),
-        mode => (mode, None),
-    };
-    (mode, PreconditionChosen { asked: asked.name(), mode: mode.name(), reason })
-}
 
 /// Prepares the device; returns what was done.
 pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(

@@ -11,7 +11,8 @@ use trace::{Op, Record};
 use crate::SimError;
 use crate::memory::Limit;
 use crate::paging::{FirstTouch, span_of};
-use crate::result::WorkloadFacts;
+use crate::result::{PreconditionChosen, WorkloadFacts};
+use crate::study::Precondition;
 
 /// What a survey found.
 #[derive(Clone, Debug)]
@@ -185,4 +186,25 @@ impl Surveyor {
         }
         sentences
     }
+}
+/// What is done to the device before measuring, and why. `unwritten` is what the survey found, where it was asked to look.
+pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Precondition, PreconditionChosen) {
+    let Unwritten { reads, of_unwritten } = unwritten.unwrap_or_default();
+    let (mode, reason) = match asked {
+        Precondition::Auto if of_unwritten > 0 => {
+            let percent = 100.0 * of_unwritten as f64 / reads as f64;
+            let reason = format!(
+                "{of_unwritten} of {reads} page reads ({percent:.1} %) are of pages that the workload has not written before, and would cost \
+                 nothing on an erased device"
+            );
+            (Precondition::Fill, Some(reason))
+        }
+        Precondition::Auto if reads > 0 => (
+            Precondition::None,
+            Some(format!("each of the {reads} page reads is of a page that the workload has written before")),
+        ),
+        Precondition::Auto => (Precondition::None, Some("the workload reads no page".to_owned())),
+        mode => (mode, None),
+    };
+    (mode, PreconditionChosen { asked: asked.name(), mode: mode.name(), reason })
 }

@@ -66,13 +66,14 @@ mod migration;
 mod offline;
 mod parameters;
 mod reclaiming;
+mod spent;
 mod threshold;
 mod youngest;
 
 use flash::{Pbn, ProgramOrder};
 
 use self::offline::Offline;
-use self::reclaiming::Spent;
+use self::spent::Spent;
 use self::threshold::Threshold;
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::demand::machine::DemandPaged;
