@@ -15,10 +15,10 @@
 //!
 //! ## Departures
 //! - The printed comment of algorithm 1 calls a new logical block one without an entry; here it has one again when all its pages have been trimmed at once.
+//! - There is no `checkpoint`: a BMB fills its block to the last page, so what moves out of one would not fit a block that ends with a summary.
 //! - Trimming some pages of a block-mapped logical block maps it page by page where it lies: no page is copied. The paper has no trims.
 //! - "The most popular" is the logical block of highest popularity in the zone (`popular_top` of them). Popularity counts from when the zone was begun.
-//! - Eq. 2 is asked of the page counts with which logical blocks were placed, since the table itself shows no saving before the first step
-//!   (`waftl/threshold.rs`).
+//! - Eq. 2 is asked of the page counts with which logical blocks were placed, since the table shows no saving before the first step.
 //! - PMBs are collected when free blocks fall below 20 % of the device, as printed, or below half of the blocks that data, zone and map leave if that is less: a
 //!   device that is nearly full could never reach the former. Pages collected have blocks of their own, one open on each die.
 //! - Without wear levelling in the stack, free blocks are taken by erase count, the youngest for the zone.
@@ -51,11 +51,10 @@
 //! - I1: an LPN that the PMT maps (by its cached entry, else by its translation page) points to a valid page that carries it.
 //! - I2: there are as many valid pages as mapped LPNs, pages of the zone and of BMBs, written translation pages and needed trim pages together;
 //!   on a device that became read-only meanwhile, pages of a BMB may be mapped both ways.
-//! - I3: free blocks are erased and hold nothing valid; summaries are true.
+//! - I3: free blocks are erased and hold nothing valid.
 //! - I4: each written translation page lies where the directory says; unwritten ones map nothing, unless the device is read-only.
 //! - I5: a clean cached entry says what its translation page says.
-//! - I6: a page in the zone is valid and carries its LPN.
-//! - I7: a valid page of a BMB carries its LPN at its own offset, and no collection takes the block.
+//! - I6: a page in the zone is valid and carries its LPN; I7: so does one of a BMB, at its own offset, and no collection takes the block.
 //! - I8: no trim is pending or written for a page of a block-mapped logical block.
 //!
 //! ## Costs
@@ -81,6 +80,7 @@ use crate::parts::demand::mapping_cache::MappingCache;
 use crate::parts::demand::policy::{DemandScheme, Ram};
 use crate::parts::hybrid::hybrid_map::{Home, HybridMap};
 use crate::parts::pages::page_mapped::PageMapped;
+use crate::parts::recovery::summary::Summaries;
 use crate::wear::policy::Purpose;
 use crate::{
     BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Layout,
@@ -107,6 +107,10 @@ impl DemandScheme for Map {
 
     fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {
         Ok(MappingCache::from_values(layout, values))
+    }
+
+    fn summaries(layout: &Layout, _values: &Values) -> Result<Summaries, ConfigError> {
+        Ok(Summaries::none(layout.geometry))
     }
 }
 

@@ -57,5 +57,5 @@ const CPMT: [Parameter; 4] = {
 };
 
 /// All of them.
-pub(super) const ALL: [Parameter; 21] =
-    joined(&[&hybrid_map::PARAMETERS, &threshold::PARAMETERS, &OWN, &CPMT, &machine::PARAMETERS]);
+pub(super) const ALL: [Parameter; 20] =
+    joined(&[&hybrid_map::PARAMETERS, &threshold::PARAMETERS, &OWN, &CPMT, &machine::WITHOUT_SUMMARIES]);

@@ -27,7 +27,7 @@ use crate::parts::pages::background::collect_in_idle;
 use crate::parts::pages::page_mapped::{HOST, PageMapped};
 use crate::parts::pages::page_space::{self, Needs, PageSpace, Stream};
 use crate::parts::pages::placement::Placement;
-use crate::parts::recovery::summary::{self, Summaries};
+use crate::parts::recovery::summary;
 use crate::parts::recovery::trims::Trims;
 use crate::wear::policy::{Ask, Purpose};
 use crate::{
@@ -57,8 +57,11 @@ const WRITE_MISSES: Parameter = Parameter {
 };
 
 /// The parameters of every demand-paged scheme.
-pub const PARAMETERS: [Parameter; 7] =
-    joined(&[&[MAPPING_BYTES, WRITE_MISSES], &victims::PARAMETERS, &[GC_THRESHOLD, summary::PARAMETER]]);
+pub const PARAMETERS: [Parameter; 7] = joined(&[&WITHOUT_SUMMARIES, &[summary::PARAMETER]]);
+
+/// The same for a scheme with blocks in which no summary has room, and which says so in [`DemandScheme::summaries`].
+pub const WITHOUT_SUMMARIES: [Parameter; 6] =
+    joined(&[&[MAPPING_BYTES, WRITE_MISSES], &victims::PARAMETERS, &[GC_THRESHOLD]]);
 
 /// A slot of a scheme's cache.
 type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;
@@ -101,7 +104,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let of_guests = S::Guests::extra_pages(layout, values)?;
         let valid =
             u64::from(layout.logical_pages) + of_guests + translation_pages + u64::from(copies) * pages_per_block;
-        let summaries = Summaries::from_values(values, layout, S::ENTRY.name)?;
+        let summaries = S::summaries(layout, values)?;
         let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
         let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
         if let Some(stream) = S::Guests::STREAM {

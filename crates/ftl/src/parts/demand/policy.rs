@@ -10,6 +10,7 @@ use crate::parts::demand::copy_choice::CopyChoice;
 use crate::parts::demand::guests::Guests;
 use crate::parts::demand::table::TranslationTable;
 use crate::parts::pages::placement::Placement;
+use crate::parts::recovery::summary::Summaries;
 use crate::wear::policy::Purpose;
 use crate::{AccessDelays, ConfigError, Entry, Kind, Layout, Parameter, Values};
 
@@ -51,6 +52,12 @@ pub trait DemandScheme {
     /// Copies of each translation page, on different channels.
     fn copies(_layout: &Layout, _values: &Values) -> Result<u32, ConfigError> {
         Ok(1)
+    }
+
+    /// Where summaries lie, by [`summary::PARAMETER`](crate::parts::recovery::summary::PARAMETER); for a scheme that does not declare it,
+    /// nowhere.
+    fn summaries(layout: &Layout, values: &Values) -> Result<Summaries, ConfigError> {
+        Summaries::from_values(values, layout, Self::ENTRY.name)
     }
 
     /// Which copy of a translation page a miss reads, for a scheme that declares [`copy_choice::PARAMETER`](crate::parts::demand::copy_choice::PARAMETER).

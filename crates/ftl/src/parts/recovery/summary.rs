@@ -45,21 +45,12 @@ pub struct Summaries {
     geometry: Geometry,
     /// Pages of a summary; 0 for none.
     pages: u32,
-    /// Whether there are blocks without a summary in which erased pages lie before programmed ones.
-    has_gaps: bool,
 }
 
 impl Summaries {
     /// No summaries.
     pub fn none(geometry: Geometry) -> Self {
-        Self { geometry, pages: 0, has_gaps: false }
-    }
-
-    /// The same for a scheme that has other blocks, too, without a summary, in which erased pages may lie before programmed ones: such blocks are
-    /// read to their ends.
-    #[must_use]
-    pub fn beside_gaps(self) -> Self {
-        Self { has_gaps: true, ..self }
+        Self { geometry, pages: 0 }
     }
 
     /// What [`PARAMETER`] asks for. A block that would hold nothing else is refused.
@@ -121,7 +112,7 @@ impl Summaries {
     }
 
     /// The tags of a block's pages, with what comes after them in the order of programs: from its summary if there is one, else from
-    /// page to page. Only for blocks whose pages are programmed in order, and without gaps unless the scheme [says so](Self::beside_gaps).
+    /// page to page. Only for blocks whose pages are programmed in order and without gaps.
     pub fn scan<D: Device>(&self, media: &mut Media<D>, pbn: Pbn) -> Result<Vec<(Ppn, Tag)>, FtlError> {
         if let Some(tags) = self.read(media, pbn)? {
             return Ok(tags);
@@ -134,7 +125,6 @@ impl Summaries {
                     tags.extend((tag.role != Role::Summary).then_some((page, tag)));
                 }
                 Scan::Unreadable => {}
-                Scan::Erased if self.has_gaps => {}
                 Scan::Erased => break,
             }
         }

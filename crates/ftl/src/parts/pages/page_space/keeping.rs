@@ -11,10 +11,9 @@ use crate::wear::policy::Ask;
 use crate::{Content, Device, FtlError, Label, Media};
 
 impl PageSpace {
-    /// From now on the filled blocks of a stream are kept, and blocks may be [taken](Self::take_block) in which not every page is programmed.
+    /// From now on the filled blocks of a stream are kept.
     pub fn keep_stream(&mut self, stream: Stream) {
         self.keeps = Some(stream);
-        self.summaries = self.summaries.beside_gaps();
     }
 
     /// A block in use is not collected until it is let go.
