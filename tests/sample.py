@@ -58,7 +58,7 @@ def document(**changes: Any) -> Document:  # noqa: ANN401 - any key of the docum
                 "planes_per_die": 1,
                 "blocks_per_plane": 1024,
                 "pages_per_block": 64,
-                "page_size": 4096,
+                "page_size_bytes": 4096,
             },
             "physical_bytes": 2 << 30,
             "logical_bytes": 1932735283,

@@ -8,10 +8,13 @@ import pytest
 
 import ftlkit as fk
 import sample
+from ftlkit.metrics import METRICS
 from ftlkit.report import life
 from ftlkit.report.verdict import verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ftlkit.document import Document, Endurance, Run
 
 
@@ -81,7 +84,7 @@ def test_three_runs_within_five_per_cent_are_all_level() -> None:
 def test_flash_work_is_read_off_the_counts() -> None:
     text = of(sample.document())
     assert "block spent 1.36 % of its flash time on host pages and 98.6 % on merges (60.0 pages copied for each" in text
-    assert "4,133 merges of" in text
+    assert "4,253 merges of" in text, "120 switch merges too: their erases cost as much time"
     assert "hit ratio 87.0 %" in text
 
 
@@ -219,6 +222,48 @@ def test_runs_that_never_erased_are_told() -> None:
     assert "Replay more requests, or give" in of(document), "it was preconditioned to a steady state"
     document["precondition_chosen"] = {"mode": "fill", "asked": "auto", "reason": "it reads what it did not write"}
     assert "Precondition the device to a steady state (precondition = steady)" in of(document)
+
+
+def test_merges_of_all_kinds_are_counted_where_their_time_is_divided() -> None:
+    document = sample.document()
+    fast = by_label(document)["fast"]
+    fast["merges"] = {"switch": 958, "partial": 2, "full": 0}
+    for each in fast["operations"]:
+        if each["cause"] == "merge":
+            each["count"], each["time_ns"] = (960, 1_440_000_000) if each["op"] == "erase" else (88, 12_000_000)
+    assert "960 merges of 1.52 ms" in of(document)
+    assert METRICS["merges"].value(fast) == 960
+
+
+def test_collections_that_hardly_copied_in_a_short_run_are_told_beside_the_verdict() -> None:
+    document = sample.document()
+    page = by_label(document)["page"]
+    for each in page["operations"]:
+        if each["cause"] == "collection":
+            each["count"], each["time_ns"] = (416, 624_000_000) if each["op"] == "erase" else (0, 0)
+    words = "page copied 0 pages for 416 erases"
+    assert words not in of(document), "a device in its steady state may have such blocks"
+    document["study"]["run"]["precondition"] = "fill"
+    text = of(document)
+    assert "the host wrote 25.4 % of the device's logical pages, and collecting and merging copied" in text
+    assert words in text
+    assert "Precondition the device to a steady state (precondition = steady), or replay more requests." in text
+    headline = text.partition("\n")[0]
+    assert headline.endswith("Collecting and merging cost page hardly anything yet: see Read with care.")
+    page["host_pages_written"] = 480_000
+    assert words not in of(document), "the host wrote more than the device holds"
+
+
+def test_a_trace_that_overwrites_whole_blocks_is_not_ranked_without_caution(tmp_path: Path) -> None:
+    trace = tmp_path / "overwrites.spc"
+    trace.write_text("".join(f"0,{512 * place},262144,w,{0.5 * place}\n" for place in range(72)))
+
+    def headline(precondition: str) -> str:
+        workload = {"trace": str(trace), "format": "spc"}
+        return fk.compare(workload, "page,fast", capacity="64MiB", precondition=precondition).verdict.headline
+
+    assert "Collecting and merging cost page and fast hardly anything yet" in headline("fill")
+    assert "hardly anything" not in headline("steady")
 
 
 def test_waiting_behind_host_pages_may_be_for_pages_of_the_same_request() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import units
 from ftlkit.report.load import fifths, is_overloaded
+from ftlkit.report.work import COPYING
 
 if TYPE_CHECKING:
     from ftlkit.document import Run
@@ -20,6 +21,9 @@ UNWRITTEN = 0.01
 FEW_WRITES = 0.01
 """Below this share of writes, what they lead to is not what a reader looks at."""
 
+CHEAP = 0.05
+"""Of the pages of the blocks that were erased, fewer copied than this: what was collected held hardly any data."""
+
 FILLING = 1.25
 """Write amplification that ends this many times higher than it began had not settled."""
 
@@ -31,6 +35,7 @@ def cautions(results: Outcome) -> list[str]:
         _cancelled(results),
         _worn_out(runs),
         _overload(results),
+        _unreached(results),
         _unwritten(runs),
         _filling(results),
         _few(results),
@@ -75,6 +80,51 @@ def _overload(results: Outcome) -> str | None:
     return (
         f"More requests arrive than {names(behind)} can serve, so queues grow until the end: these response times "
         "measure the length of the trace as much as the scheme. Lower the load (speedup below 1), or use a closed loop."
+    )
+
+
+def cheap(results: Outcome) -> list[Run]:
+    """Runs whose collections copied hardly anything, while the host wrote less than the device holds.
+
+    Blocks to collect were then blocks that the workload had overwritten whole. A device in its steady state may have
+    just such blocks, so runs on one are left out.
+    """
+    if _mode(results) == "steady":
+        return []
+    pages = results.document["device"]["geometry"]["pages_per_block"]
+    return [
+        run
+        for run in results.document["runs"]
+        if _writes(run) and _written(results, run) < 1 and _moved(run, "program") < CHEAP * pages * _moved(run, "erase")
+    ]
+
+
+def _written(results: Outcome, run: Run) -> float:
+    """What the host wrote while measuring, as a share of the device's logical pages."""
+    device = results.document["device"]
+    return run["host_pages_written"] * float(device["geometry"]["page_size_bytes"]) / device["logical_bytes"]
+
+
+def _moved(run: Run, op: str) -> int:
+    """Operations of a kind that collecting and merging asked for."""
+    return sum(each["count"] for each in run["operations"] if each["cause"] in COPYING and each["op"] == op)
+
+
+def _unreached(results: Outcome) -> str | None:
+    """Collections that were cheap because the run was too short for others."""
+    found = cheap(results)
+    if not found:
+        return None
+    share = units.share(max(_written(results, run) for run in found))
+    texts = [
+        f"{run['label']} copied {units.count(_moved(run, 'program'))} pages for {units.count(_moved(run, 'erase'))} "
+        "erases"
+        for run in found
+    ]
+    return (
+        f"While measuring, the host wrote {share} of the device's logical pages, and collecting and merging copied "
+        f"hardly anything ({', '.join(texts)}): what they cost in a steady state was not measured, and the ranking may "
+        "be another there. Precondition the device to a steady state (precondition = steady), or replay more requests."
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import units
 from ftlkit.metrics import METRICS
-from ftlkit.report.cautions import cautions, names
+from ftlkit.report.cautions import cautions, cheap, names
 from ftlkit.report.evenness import evenness
 from ftlkit.report.life import lives
 from ftlkit.report.load import is_overloaded, offered
@@ -68,7 +68,7 @@ def verdict(results: Outcome) -> Verdict:
     ahead = sorted((run for run in there if run not in behind), key=mean)
     runs = [*ahead, *behind]
     return Verdict(
-        _headline(ahead, behind),
+        _headline(ahead, behind) + _reservation(results),
         reasons(ahead),
         [work(run) for run in runs],
         [
@@ -107,6 +107,14 @@ def _headline(ahead: list[Run], behind: list[Run]) -> str:
     if behind:
         sentences.append(_left_behind(ahead, behind))
     return " ".join(sentences)
+
+
+def _reservation(results: Outcome) -> str:
+    """What the headline must not be read without."""
+    found = cheap(results)
+    if not found:
+        return ""
+    return f" Collecting and merging cost {names(found)} hardly anything yet: see Read with care."
 
 
 def _left_behind(ahead: list[Run], behind: list[Run]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import units
 from ftlkit.causes import cause_name
-from ftlkit.metrics.derived import time_by_cause
+from ftlkit.metrics.derived import merges, time_by_cause
 
 if TYPE_CHECKING:
     from ftlkit.document import Run
@@ -63,9 +63,8 @@ def _pages(run: Run, cause: str, counts: dict[str, int]) -> str:
 
 def _pieces(run: Run, cause: str, counts: dict[str, int]) -> tuple[int, str] | None:
     """How often the work that a cause stands for was done."""
-    merges = run["merges"]["partial"] + run["merges"]["full"]
-    if cause == "merge" and merges:
-        return merges, "merges"
+    if cause == "merge" and (done := merges(run)):
+        return done, "merges"
     if cause == "collection" and counts.get("erase"):
         return counts["erase"], "collections"
     return None
