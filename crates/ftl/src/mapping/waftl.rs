@@ -17,7 +17,7 @@
 //! - The printed comment of algorithm 1 calls a new logical block one without an entry; here it has one again when all its pages have been trimmed at once.
 //! - There is no `checkpoint`: a BMB fills its block to the last page, so what moves out of one would not fit a block that ends with a summary.
 //! - Trimming some pages of a block-mapped logical block maps it page by page where it lies: no page is copied. The paper has no trims.
-//! - "The most popular" is the logical block of highest popularity in the zone (`popular_top` of them). Popularity counts from when the zone was begun.
+//! - "The most popular" is the logical block of highest popularity in the zone (`popular_top` of them). Popularity counts from when the zone was begun, with the request that began it.
 //! - Eq. 2 is asked of the page counts with which logical blocks were placed, since the table shows no saving before the first step.
 //! - PMBs are collected when free blocks fall below 20 % of the device, as printed, or below half of the blocks that data, zone and map leave if that is less: a
 //!   device that is nearly full could never reach the former. Pages collected have blocks of their own, one open on each die.
@@ -39,7 +39,7 @@
 //! 1. `migrate`, for each logical block in the zone: of a BMB, if any page is dirty, all pages go to a fresh block; of page-mapped ones
 //!    the dirty pages go to PMBs; a new one becomes a BMB if it is not the most popular and has as many pages as the threshold says.
 //! 2. `idle` erases dirty zones and replaced BMBs, as many as eqs. 3 and 4 say, each only if the period has not ended: a request waits for one erase at most.
-//! 3. `collect_online` does so when less than `gc_free` is free, and collects PMBs, the one with the most invalid pages first, if that was not enough.
+//! 3. `collect_online` does so when less than `gc_free` is free, and collects PMBs, on the die with the fewest free blocks the one with the most invalid pages, if that was not enough.
 //!
 //! ## Recover
 //! 1. Of each logical page the copy with the highest version counts. What lies in pages of the zone is in the zone and dirty; popularity begins anew.
@@ -171,7 +171,6 @@ impl Scheme for Waftl {
 
 impl<D: Device> Ftl<D> for Waftl {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        self.accessed(request);
         let mut missed = Vec::new();
         media.together(request.lpns(), |media, (i, lpn)| {
             let Some((page, in_zone)) = self.pages.read_newest(media, lpn)? else {
@@ -185,15 +184,15 @@ impl<D: Device> Ftl<D> for Waftl {
             Ok(())
         })?;
         self.threshold.answered(request, media.now().since(request.arrival));
-        if missed.is_empty() || self.pages.blocks.spares().admit().is_err() {
-            return Ok(());
+        if !missed.is_empty() && self.pages.blocks.spares().admit().is_ok() {
+            FtlError::unless_read_only(media.detached(|media| self.cache(media, missed)))?;
         }
-        FtlError::unless_read_only(media.detached(|media| self.cache(media, missed)))
+        self.accessed(request);
+        Ok(())
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.pages.blocks.spares().admit()?;
-        self.accessed(request);
         media.together(request.lpns(), |media, (i, lpn)| {
             self.make_room(media)?;
             self.pages.append_to_zone(media, (lpn, request.hint), &Content::New(data[i].clone()), true)?;
@@ -202,6 +201,7 @@ impl<D: Device> Ftl<D> for Waftl {
             }
             Ok::<_, FtlError>(())
         })?;
+        self.accessed(request);
         self.pages.tidy_after_write(media)?;
         self.threshold.answered(request, media.now().since(request.arrival));
         FtlError::unless_read_only(self.collect_online(media))
@@ -251,10 +251,9 @@ impl<D: Device> Ftl<D> for Waftl {
     }
 
     fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
-        if let Some(known) = self.pages.blocks.needs_no_emptying(pbn) {
-            return Ok(known);
-        }
-        if let Some(lbn) = self.pages.guests.block_of(pbn) {
+        if self.pages.blocks.needs_no_emptying(pbn).is_none()
+            && let Some(lbn) = self.pages.guests.block_of(pbn)
+        {
             let die = self.pages.space.die_of(pbn);
             let rewrite = |media: &mut Media<D>| self.pages.place_block(media, lbn, Some(die));
             media.detached(|media| media.because(Cause::WearLeveling, rewrite))?;
