@@ -100,6 +100,12 @@ BAD = [
     ),
     Bad("device that is not there", f"{COMPARE} --trace-device 7", ("7",), _good),
     Bad("unknown scheme", "compare fin1 --ftl page,pagee --json r.json", ("pagee", "page, block, bast, fast")),
+    Bad("scheme nearly right", "compare fin1 --ftl page,waftll --json r.json", ("waftll", "Did you mean waftl?")),
+    Bad(
+        "settings by commas",
+        "compare fin1 --ftl waftl:threshold=0.5,zone=10% --json r.json",
+        ("zone=10%", "separated by colons", "waftl:threshold=0.5:zone=10%"),
+    ),
     Bad("no scheme", "compare fin1 --ftl , --json r.json", ("at least one",)),
     Bad("unknown parameter", "compare fin1 --ftl dftl --set dftl.cmtt=1KiB", ("cmtt", "cmt")),
     Bad("setting of nobody", "compare fin1 --ftl page --set dftl.cmt=1KiB", ("dftl", "page")),

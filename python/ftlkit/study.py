@@ -10,11 +10,12 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ftlkit._native import UserError, parse_stack, parse_study_toml, trace_formats, workload_presets
-from ftlkit.words import hint
+from ftlkit._native import UserError, parse_stack, parse_study_toml, schemes, trace_formats, workload_presets
+from ftlkit.words import hint, known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -241,12 +242,25 @@ def named(choice: FtlChoice | Iterable[FtlChoice]) -> list[Json]:
         raise UserError(f"ftls = {choice!r}: give names by commas, such as page,dftl, or a list of names and tables.")
     if not choices:
         raise UserError("no translation layer was named: give at least one, for example page,dftl.")
+    if isinstance(choice, str):
+        _refuse_settings_by_commas([str(part) for part in choices])
     return [scheme(one) for one in choices]
+
+
+def _refuse_settings_by_commas(stacks: list[str]) -> None:
+    """Raise a `UserError` for `dftl:cmt=32KiB,victim=fifo`, which would be two stacks."""
+    for before, stack in pairwise(stacks):
+        if "=" in stack.partition(":")[0]:
+            raise UserError(
+                f"{stack} stands behind a comma, where another translation layer begins: the settings of one are "
+                f"separated by colons; write {before}:{stack}."
+            )
 
 
 def _ftl(text: str) -> Json:
     """`dftl`, or `dftl:cmt=32KiB:victim=fifo` with a label that tells it from its siblings."""
     entry: Json = json.loads(parse_stack(text))
+    known(parts(entry["name"])[0], {each["name"]: each for each in json.loads(schemes())}, "translation layer")
     return {key: value for key, value in entry.items() if value is not None}
 
 
