@@ -426,3 +426,17 @@ def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() 
     assert "Lives are forecast" not in text
     assert [row["label"] for row in life.rows(fk.Results(document))] == ["page"]
     assert life.rows(fk.Results(document))[0]["cells"][2] == "measured"
+
+
+def test_a_ranking_of_lives_names_the_runs_it_leaves_out_that_wear_least() -> None:
+    document = sample.document()
+    runs = by_label(document)
+    found = endurance(runs["page"])
+    found["first_block"] = found["spares_gone"] = found["drift"] = None
+    found["refusal"] = "a block was erased 0.10 times"
+    for label, erases in (("page", 416), ("block", 9_000), ("fast", 960), ("dftl", 3_000)):
+        runs[label]["erases"]["total"] = erases
+    words = "leaves out those that wear the device least: erases of page 416 while measuring, against 960 or more"
+    assert words in of(document)
+    runs["page"]["erases"]["total"] = 960
+    assert "leaves out" not in of(document), "it wears no less than fast"

@@ -28,11 +28,25 @@ def lives(results: Outcome) -> list[str]:
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
             f"does); drive writes a day (DWPD) are over {units.digits(years)} years."
         )
+    sentences += _least_worn(results, [label for label, _ in told])
     refused: dict[str, list[str]] = {}
     for label, found in known:
         if found["refusal"]:
             refused.setdefault(found["refusal"], []).append(label)
     return sentences + [f"No life is forecast for {', '.join(labels)}: {why}." for why, labels in refused.items()]
+
+
+def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:
+    """Runs without a forecast that erased less than all with one, which a reader may take for the best or the worst."""
+    whole = {run["label"]: run["erases"]["total"] for run in results.document["runs"] if not run["end_of_life"]}
+    fewest = min((whole[label] for label in ranked if label in whole), default=0)
+    less = [f"{label} {units.count(erases)}" for label, erases in whole.items() if erases < fewest]
+    if not less:
+        return []
+    text = (
+        f"The ranking leaves out those that wear the device least: erases of {', '.join(less)} while measuring, against"
+    )
+    return [f"{text} {units.count(fewest)} or more of those with a forecast."]
 
 
 def _longest_first(each: tuple[str, Lifetime]) -> int:
