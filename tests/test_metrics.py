@@ -148,3 +148,14 @@ def test_the_coefficient_of_variation_is_that_of_the_erase_counts(full: fk.Resul
         expected = run["erases_std"] / run["erases_mean"] if run["erases"] else None
         assert run["erases_cv"] == expected
     assert any(full.runs["erases"] > 0), "nothing was erased, so nothing was shown"
+
+
+def test_merges_that_are_none_of_a_log_with_data_blocks_are_not_counted_as_zero() -> None:
+    done = fk.compare("fin1", "page,fast,waftl:zone_blocks=8", requests=3_000, addresses="dense", precondition="fill")
+    page, fast, waftl = done.runs["merges"]
+    assert page == 0, "it merges nothing"
+    assert fast == done.runs.select("merges_switch", "merges_partial", "merges_full").sum_horizontal()[1] > 0
+    assert any(each["cause"] == "merge" for each in done.document["runs"][2]["operations"])
+    assert waftl is None, "its migrations are merges of the zone"
+    row = tables.runs(done)["rows"][2]
+    assert row["cells"][-1]["text"] == "\N{EN DASH}"

@@ -397,7 +397,7 @@ _MAPPING = (
     ),
     Metric(
         "merges",
-        "merges of log with data blocks: switch, partial and full",
+        "merges of log with data blocks: switch, partial and full; null where all were others, as waftl's of its zone",
         "merges",
         _WHOLE,
         "merges",

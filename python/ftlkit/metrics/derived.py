@@ -122,10 +122,11 @@ def levelling_time_share(run: Run) -> float | None:
     return levelling_time_ns(run) / whole if whole else None
 
 
-def merges(run: Run) -> int:
-    """Merges of all kinds."""
+def merges(run: Run) -> int | None:
+    """Merges of all kinds; null for a scheme that merges, but not a log with data blocks, as waftl its zone."""
     found = run["merges"]
-    return found["switch"] + found["partial"] + found["full"]
+    done = found["switch"] + found["partial"] + found["full"]
+    return None if not done and time_by_cause(run).get("merge") else done
 
 
 def merge_cost_ms(run: Run) -> float:
