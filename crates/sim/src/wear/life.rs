@@ -7,6 +7,9 @@ use crate::result::{Endurance, Lifetime};
 use crate::wear::Wear;
 use crate::wear::forecast::{Forecast, Growth, Range};
 
+/// The longest life that is told, 4.6 EB: what comes after the run counts bytes with a sign.
+const LONGEST_BYTES: f64 = (1_u64 << 62) as f64;
+
 /// Looks at the device while measuring, so that the first failure is found within a thousandth of the run or a thousand requests.
 const LOOKS: u64 = 1024;
 const DAYS_A_YEAR: f64 = 365.0;
@@ -121,7 +124,8 @@ impl Usage {
         self.lifetime([low, expected, high], false)
     }
 
-    fn lifetime(&self, [low, expected, high]: [f64; 3], is_measured: bool) -> Lifetime {
+    fn lifetime(&self, range: [f64; 3], is_measured: bool) -> Lifetime {
+        let [low, expected, high] = range.map(|bytes| bytes.min(LONGEST_BYTES));
         let days = self.warranty_years * DAYS_A_YEAR;
         Lifetime {
             written_bytes: expected as u64,
@@ -145,6 +149,8 @@ mod tests {
         assert_eq!((found.low_bytes, found.written_bytes, found.high_bytes), (365_000, 730_000, 1_460_000));
         assert!((found.drive_writes_per_day - 1.0).abs() < 1e-12, "{found:?}");
         assert!((found.years.expect("a rate") - 4.0).abs() < 1e-12, "{found:?}");
+        let endless = usage.lifetime([1e9, 1e20, f64::INFINITY], false);
+        assert_eq!([endless.low_bytes, endless.written_bytes, endless.high_bytes], [1_000_000_000, 1 << 62, 1 << 62]);
         assert_eq!(Usage { bytes_a_day: None, ..usage }.lifetime([1.0; 3], true).years, None);
     }
 
