@@ -519,6 +519,20 @@ def test_the_most_that_any_workload_gains_is_found(study: Path) -> None:
     assert (found.text, found.verdict) == ("-40.0 %", "reproduced")
 
 
+def test_a_spread_over_workloads_is_that_of_all_of_them(study: Path) -> None:
+    points = [
+        made(2.0),
+        made(2.0, variant="BAST"),
+        made(3.0, workload="fin2"),
+        made(2.0, variant="BAST", workload="fin2"),
+    ]
+    text = 'kind = "workload_spread", of = "{}"'
+    varies = judged(study, claim("measured", text.format("SAST"), "reproduced = [0.05, 9]\npartly = [0.01, 9]"), points)
+    assert (varies.value, varies.verdict) == (0.5, "reproduced")
+    assert judged(study, claim("identity", text.format("BAST"), "holds = [0, 0]"), points).verdict == "holds"
+    assert judged(study, claim("identity", text.format("SAST"), "holds = [0, 0]"), points).verdict == "fails"
+
+
 def test_a_metric_is_more_sensitive_if_it_spreads_more(study: Path) -> None:
     measure = 'kind = "sensitivity", of = "A", with = "erases"'
     text = claim("measured", measure, "reproduced = [0.01, 9]\npartly = [0, 9]")

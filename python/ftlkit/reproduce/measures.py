@@ -185,6 +185,7 @@ MEASURES: dict[str, Measure] = {
         _workload_order, ("metric", "of", "against", "rising"), from_zero=True, over_workloads=True
     ),
     "spread": Measure(_spread, ("metric", "of")),
+    "workload_spread": Measure(_spread, ("metric", "of"), over_workloads=True),
     "sensitivity": Measure(_sensitivity, ("metric", "with", "of"), above_zero=True),
     "best": Measure(_best, ("metric", "of", "key"), is_difference=False),
     "loss_inside": Measure(_loss_inside, ("metric", "inside")),
