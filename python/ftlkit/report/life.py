@@ -28,7 +28,8 @@ def lives(results: Outcome) -> list[str]:
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
             f"does); drive writes a day (DWPD) are over {units.digits(years)} years."
         )
-    sentences += _least_worn(results, [label for label, _ in told])
+    if len(told) > 1:
+        sentences += _least_worn(results, [label for label, _ in told])
     refused: dict[str, list[str]] = {}
     for label, found in known:
         if found["refusal"]:
@@ -43,10 +44,8 @@ def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:
     less = [f"{label} {units.count(erases)}" for label, erases in whole.items() if erases < fewest]
     if not less:
         return []
-    text = (
-        f"The ranking leaves out those that wear the device least: erases of {', '.join(less)} while measuring, against"
-    )
-    return [f"{text} {units.count(fewest)} or more of those with a forecast."]
+    start = f"The ranking leaves out those that wear the device least: erases of {', '.join(less)} while measuring"
+    return [f"{start}, against {units.count(fewest)} or more of those with a forecast."]
 
 
 def _longest_first(each: tuple[str, Lifetime]) -> int:
