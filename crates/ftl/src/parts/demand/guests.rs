@@ -26,6 +26,11 @@ pub trait Guests: Send + Sized {
         Ok(0)
     }
 
+    /// What to say of a device on which those pages do not fit, besides what the space says.
+    fn advice(_layout: &Layout, _values: &Values) -> Option<String> {
+        None
+    }
+
     /// A page was moved: tells whether it was theirs, and then knows its new place.
     fn moved(&mut self, _lpn: Lpn, _from: Ppn, _to: Ppn) -> bool {
         false

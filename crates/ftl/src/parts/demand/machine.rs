@@ -106,7 +106,10 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             u64::from(layout.logical_pages) + of_guests + translation_pages + u64::from(copies) * pages_per_block;
         let summaries = S::summaries(layout, values)?;
         let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
-        let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
+        let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs).map_err(|refused| {
+            let advice = S::Guests::advice(layout, values);
+            ConfigError([Some(refused.0), advice].into_iter().flatten().collect::<Vec<_>>().join(", "))
+        })?;
         if let Some(stream) = S::Guests::STREAM {
             space.keep_stream(stream);
         }

@@ -161,6 +161,16 @@ impl Guests for HybridMap {
         Ok((zone_blocks(layout, values) + 1) * pages_per_block + rest)
     }
 
+    fn advice(layout: &Layout, values: &Values) -> Option<String> {
+        let blocks = zone_blocks(layout, values);
+        let given = match values.integer("zone_blocks") {
+            0 => format!("zone = {}", values.ratio("zone")),
+            given => format!("zone_blocks = {given}"),
+        };
+        let pages = blocks * u64::from(layout.geometry.pages_per_block());
+        Some(format!("or make the buffer zone smaller: {given} makes it {blocks} blocks, {pages} of the pages needed"))
+    }
+
     fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) -> bool {
         self.zone.moved(lpn, from, to)
     }

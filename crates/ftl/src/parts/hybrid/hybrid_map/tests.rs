@@ -95,3 +95,16 @@ fn recovery_leaves_what_lies_in_the_zone_there() {
     assert_eq!((map.zone.at(Lpn::new(9)), map.home(Lbn::new(2))), (Some(ppn), Home::Absent));
     assert!(map.zone.is_dirty(Lpn::new(9)), "nobody knows whether it lies outside as well");
 }
+
+#[test]
+fn a_zone_that_does_not_fit_is_refused_by_its_name() {
+    let layout = layout(16, 4, 23);
+    for (key, value, words) in
+        [("zone", "1", "zone = 1 makes it 6 blocks, 24"), ("zone_blocks", "9", "zone_blocks = 9 makes it 9 blocks, 36")]
+    {
+        let settings = Settings::from([(key.to_owned(), value.to_owned())]);
+        let values = Values::check("waftl", Waftl::ENTRY.parameters, &settings).expect("in range");
+        let refused = Waftl::format(&layout, &values).err().expect("refused").to_string();
+        assert!(refused.contains("raise device.spare") && refused.contains(words), "{refused}");
+    }
+}
