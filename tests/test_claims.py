@@ -178,3 +178,19 @@ def test_a_filled_device_reads_flash() -> None:
     assert any("never been written" in caution for caution in fk.compare(**asked, precondition="none").verdict.cautions)
     filled = fk.compare(**asked, precondition="fill")
     assert [run["reads_without_flash"] for run in filled.document["runs"]] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("scheme", ["dftl", "waftl"])
+def test_a_cmt_of_8_bytes_a_logical_page_misses_at_first_accesses_alone(scheme: str) -> None:
+    def notes(cmt: str, precondition: str) -> dict[str, int]:
+        ftl = f"{scheme}:cmt={cmt}"
+        done = fk.compare("fin1", ftl, requests=3_000, addresses="dense", precondition=precondition)
+        return done.document["runs"][0]["notes"]
+
+    small, whole, filled = notes("1KiB", "none"), notes("16MiB", "none"), notes("16MiB", "fill")
+    for found in (whole, filled):
+        assert found["clean_evictions"] == found["dirty_evictions"] == 0
+    assert small["clean_evictions"] + small["dirty_evictions"] > 0
+    assert whole["mapping_misses"] > 0, "of entries that nobody had asked for"
+    if scheme == "dftl":
+        assert filled["mapping_misses"] == 0, "filling was the first access to each"

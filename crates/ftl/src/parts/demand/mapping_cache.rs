@@ -18,7 +18,7 @@ pub const CMT: Parameter = Parameter {
     name: "cmt",
     kind: Kind::Bytes { min: 64, max: 1 << 40 },
     default: "64KiB",
-    meaning: "RAM of the cached mapping table, 8 B an entry; as much as 8 B a logical page makes every access a hit.",
+    meaning: "RAM of the cached mapping table, 8 B an entry; with 8 B for each logical page none leaves again, so that only the first access to each misses.",
     source: "RFTL tab. 6 (32 KB to 512 KB for 4 GB)",
 };
 
