@@ -59,7 +59,8 @@
 //!
 //! ## Costs
 //! A page written costs one program, and at its migration a read and a program in a PMB; b programs and up to b reads for each BMB of b pages, b / k for each of the k
-//! pages that gathered.
+//! pages that gathered. A page that is read and not in the zone costs a program too, and its share of an erase, unless `cache_reads = false`; the host does not
+//! wait for it, but later requests find its die busy.
 
 mod migration;
 mod offline;
