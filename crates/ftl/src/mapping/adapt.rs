@@ -120,7 +120,7 @@ impl LogScheme for Adapt {
             integer(
                 "sequential_blocks",
                 "1",
-                "Blocks of the sequential area at the beginning, with partition = fixed for good; 0 sends no page there; one block at least stays random.",
+                "Blocks of the sequential area at the beginning, with partition = fixed for good; 0 sends no page there; one block at least stays random, so log_blocks, if given, must be more.",
                 "ftlkit (fast's one block)",
             ),
             ratio(
@@ -188,6 +188,7 @@ impl LogScheme for Adapt {
 
     fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
         let log_blocks = log_blocks("adapt", layout, values, LEAST)?;
+        require_random_block(values)?;
         let uses = |word: &str| u32::from(values.word("transfer") == word);
         let log_pages = u64::from(log_blocks) * u64::from(layout.geometry.pages_per_block());
         let tables = vec![
@@ -231,6 +232,19 @@ fn rules(layout: &Layout, values: &Values, log_blocks: u32) -> Rules {
     }
 }
 
+/// Refuses a sequential area that leaves none of the log blocks that were asked for random. Of a log that follows the capacity it takes what it may, so that
+/// whoever accepts a capacity accepts smaller ones.
+fn require_random_block(values: &Values) -> Result<(), ConfigError> {
+    let (given, log_blocks) = (values.integer("sequential_blocks"), values.integer("log_blocks"));
+    if log_blocks == 0 || given < log_blocks {
+        return Ok(());
+    }
+    let most = log_blocks - 1;
+    Err(ConfigError(format!(
+        "adapt.sequential_blocks = {given}: the log has {log_blocks} blocks, and one at least stays random; give {most} or less, or raise log_blocks"
+    )))
+}
+
 /// Blocks of the sequential area at the beginning; one block stays random.
 fn first_blocks(values: &Values, log_blocks: u32) -> u32 {
     (values.integer("sequential_blocks") as u32).min(log_blocks - 1)
@@ -244,5 +258,28 @@ fn sequential_area(layout: &Layout, values: &Values, log_blocks: u32, rules: Rul
         "fast" => SequentialArea::new(layout, Admits::InPlace, 1, 0),
         "fixed" => SequentialArea::new(layout, admits, blocks, low),
         _ => SequentialArea::new(layout, admits, blocks.max(1), low),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+    use crate::mapping::testing::layout;
+
+    #[test]
+    fn a_sequential_area_beyond_the_log_is_refused_with_the_limit() {
+        let needs = |blocks: &str| {
+            let settings = [("log_blocks", "3"), ("sequential_blocks", blocks)];
+            let settings: Settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+            let values = Values::check("adapt", Adapt::ENTRY.parameters, &settings).expect("in range");
+            Adapt::needs(&layout(16, 4, 23), &values)
+        };
+        assert!(needs("2").is_ok());
+        for blocks in ["3", "4000000000"] {
+            let refused = needs(blocks).expect_err("refused").to_string();
+            let words = format!("sequential_blocks = {blocks}: the log has 3 blocks");
+            assert!(refused.contains(&words) && refused.contains("give 2 or less"), "{refused}");
+        }
     }
 }
