@@ -276,7 +276,7 @@ def _with_threshold(results: Outcome, gauge: str, title: str) -> AnyChart | None
             x=alt.X("request:Q", title="requests served", axis=alt.Axis(format="~s", tickCount=5)),
             y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=5)),
             color=run_colour(results),
-            opacity=alt.Opacity("line:N", scale=alt.Scale(domain=[gauge, threshold], range=[1.0, 0.35]), legend=None),
+            opacity=alt.Opacity("line:O", scale=alt.Scale(domain=[gauge, threshold], range=[1.0, 0.35]), legend=None),
             tooltip=["label:N", "line:N", alt.Tooltip("request:Q", format=","), alt.Tooltip("value:Q", format=".3f")],
         )
     )
