@@ -260,7 +260,10 @@ def _refuse_settings_by_commas(stacks: list[str]) -> None:
 def _ftl(text: str) -> Json:
     """`dftl`, or `dftl:cmt=32KiB:victim=fifo` with a label that tells it from its siblings."""
     entry: Json = json.loads(parse_stack(text))
-    known(parts(entry["name"])[0], {each["name"]: each for each in json.loads(schemes())}, "translation layer")
+    names = {each["name"]: each for each in json.loads(schemes())}
+    # A name like no other is left to the engine, which knows planted bugs, too.
+    if (mapping := parts(entry["name"])[0]) not in names and hint(mapping, names):
+        known(mapping, names, "translation layer")
     return {key: value for key, value in entry.items() if value is not None}
 
 
