@@ -6,7 +6,6 @@ Keys are checked here, the values of the study in it by the simulator.
 from __future__ import annotations
 
 import importlib
-import itertools
 import sys
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlkit._native import UserError
 from ftlkit.reproduce.claims import Claim
+from ftlkit.sweep.expand import combinations
 
 if TYPE_CHECKING:
     from ftlkit.document import Json
@@ -50,11 +50,7 @@ class Sweep:
 
     def points(self) -> list[Json]:
         """The combinations of varied keys."""
-        return [
-            dict(zip(table, values, strict=True))
-            for table in self.vary or [{}]
-            for values in itertools.product(*(each if isinstance(each, list) else [each] for each in table.values()))
-        ]
+        return combinations(self.vary)
 
 
 @dataclass(frozen=True)

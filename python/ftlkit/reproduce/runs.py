@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import os
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import api, models
 from ftlkit.reproduce.points import Point
+from ftlkit.sweep.expand import of_study, placed, taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ftlkit.document import Json
     from ftlkit.progress import Watcher
     from ftlkit.reproduce.claims import Claim
-    from ftlkit.reproduce.plan import Plan, Sweep, Variant
+    from ftlkit.reproduce.plan import Plan, Sweep
 
 
 def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | None) -> list[Point]:
@@ -81,7 +81,8 @@ def _evaluated(sweep: Sweep, asked: Sequence[Point]) -> list[Point]:
     models_of = {variant.label: variant for variant in sweep.variants if variant.model}
     return [
         replace(
-            point, model=models.evaluate(**models_of[point.variant].model | _taken(models_of[point.variant], point))
+            point,
+            model=models.evaluate(**models_of[point.variant].model | taken(models_of[point.variant].takes, point.keys)),
         )
         for point in asked
         if point.variant in models_of
@@ -101,17 +102,13 @@ def _run(
     by_label = {_run_label(point): point for point in asked if point.variant in layers}
     if not by_label:
         return []
-    study = copy.deepcopy(plan.study)
-    for key, value in of_study(asked[0].keys).items():
-        table, _, name = key.partition(".")
-        study.setdefault(table, {})[name] = value
-    study["seed"] = study.get("seed", 1) + asked[0].seed
+    study = placed(plan.study, asked[0].keys, asked[0].seed)
     study["workload"] = study.get("workload", {}) | {key: value for key, value in workload.items() if key != "label"}
     if "trace" in workload:
         study["workload"]["trace"] = str(traces(workload))
     study["ftl"] = [
         layers[point.variant].ftl
-        | {key: str(value) for key, value in _taken(layers[point.variant], point).items()}
+        | {key: str(value) for key, value in taken(layers[point.variant].takes, point.keys).items()}
         | {"label": label}
         for label, point in by_label.items()
     ]
@@ -121,12 +118,3 @@ def _run(
 
 def _run_label(point: Point) -> str:
     return ", ".join([point.variant, *(f"{key} {value}" for key, value in point.keys.items())])
-
-
-def of_study(keys: Json) -> Json:
-    """Those of the varied keys that are keys of the study, such as `host.queue_depth`."""
-    return {key: value for key, value in keys.items() if "." in key}
-
-
-def _taken(variant: Variant, point: Point) -> Json:
-    return {key: value for key, value in point.keys.items() if key in variant.takes}
