@@ -146,6 +146,19 @@ fn the_most_popular_new_block_is_page_mapped() {
     }
 }
 
+/// The request that begins a zone counts there: block 5 is accessed by it and once more later, block 3 once, so block 5 is the most popular and block 3, of which all
+/// pages have gathered, is mapped as a whole.
+#[test]
+fn the_request_that_begins_a_zone_is_an_access_in_it() {
+    let mut waftl = small(&[("popular_top", "1")]);
+    waftl.write(&[0; 8]);
+    waftl.write(&[21]);
+    waftl.ftl.write(&mut waftl.media, &Request::new(Lpn::new(12), 4), &[(); 4]).expect("legal");
+    waftl.write(&[20, 24, 28]);
+    waftl.write(&[0]);
+    waftl.assert_pmb_share(0.8);
+}
+
 /// III.B and III.C.1: read misses enter the zone, and leave it without a copy; a read of the zone, or of a BMB, needs no map.
 #[test]
 fn what_is_read_is_cached_in_the_zone_and_dropped_clean() {

@@ -137,14 +137,21 @@ pub trait PageMapped {
         if let Some(known) = self.blocks().needs_no_emptying(pbn) {
             return Ok(known);
         }
-        media.because(Cause::WearLeveling, |media| self.tidy(media))?;
+        let die = self.space().die_of(pbn);
+        media.because(Cause::WearLeveling, |media| {
+            self.tidy(media)?;
+            // What a collection wrote beside the pages that it moved may have taken the die's last free block.
+            if self.blocks().free_on(die) == 0 && !self.blocks().may_have_failed() {
+                self.refill(media, die)?;
+            }
+            Ok::<_, FtlError>(())
+        })?;
         match self.blocks().use_of(pbn) {
             Use::For(_) => {}
             Use::Free => return Ok(Evacuated::Done),
             Use::Bad => return Ok(Evacuated::Retired),
         }
         let (space, blocks, _) = self.parts();
-        let die = space.die_of(pbn);
         if blocks.free_on(die) == 0 {
             return Ok(Evacuated::Later(Later::NoRoom));
         }

@@ -1,5 +1,7 @@
 //! What failures do to a space: blocks that wait to be emptied, reserves that are lost, and the end when no spare is left.
 
+use std::cmp::Reverse;
+
 use flash::{Pbn, Ppn};
 
 use super::{PageSpace, Stream};
@@ -56,9 +58,7 @@ impl PageSpace {
         trims: &Trims,
     ) -> Result<Ppn, FtlError> {
         loop {
-            let has_place = |die: u32| self.has_room(die, stream) || blocks.free_on(die) > 0;
-            let refuge = if has_place(die) { Some(die) } else { (0..self.dies()).find(|&die| has_place(die)) };
-            let refuge = match refuge {
+            let refuge = match self.refuge(blocks, die, stream) {
                 Some(refuge) => refuge,
                 None => match self.reclaim_empty(media, blocks, trims)? {
                     Some(refuge) => refuge,
@@ -69,6 +69,17 @@ impl PageSpace {
                 return Ok(to);
             }
         }
+    }
+
+    /// A die with a place for a page that has to be moved off this one: itself if possible, else one whose open block has room, else the one
+    /// with the most free blocks, so that none gives its last while another has more.
+    fn refuge(&self, blocks: &Blocks, die: u32, stream: Stream) -> Option<u32> {
+        let has_room = |die: &u32| self.has_room(*die, stream);
+        if has_room(&die) || blocks.free_on(die) > 0 {
+            return Some(die);
+        }
+        let most_free = || (0..self.dies()).min_by_key(|&die| Reverse(blocks.free_on(die)));
+        (0..self.dies()).find(has_room).or_else(|| most_free().filter(|&die| blocks.free_on(die) > 0))
     }
 
     /// Erases a closed block in which nothing is valid, on whatever die, once failures have cost every die its last free block: that needs
