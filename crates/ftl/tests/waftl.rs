@@ -146,8 +146,8 @@ fn the_most_popular_new_block_is_page_mapped() {
     }
 }
 
-/// The request that begins a zone counts there: block 5 is accessed by it and once more later, block 3 once, so block 5 is the most popular and block 3, of which all
-/// pages have gathered, is mapped as a whole.
+/// The request that begins a zone counts there: block 5 is accessed by it and once more later, block 3 once, so block 5 is the most
+/// popular and block 3, of which all pages have gathered, is mapped as a whole.
 #[test]
 fn the_request_that_begins_a_zone_is_an_access_in_it() {
     let mut waftl = small(&[("popular_top", "1")]);

@@ -54,8 +54,8 @@ pub trait DemandScheme {
         Ok(1)
     }
 
-    /// Where summaries lie, by [`summary::PARAMETER`](crate::parts::recovery::summary::PARAMETER); for a scheme that does not declare it,
-    /// nowhere.
+    /// Where summaries lie, by [`summary::PARAMETER`](crate::parts::recovery::summary::PARAMETER). A scheme that does not declare it says
+    /// here that there are none.
     fn summaries(layout: &Layout, values: &Values) -> Result<Summaries, ConfigError> {
         Summaries::from_values(values, layout, Self::ENTRY.name)
     }

@@ -29,7 +29,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Reads a copy of a translation page: the one that keeps the miss waiting least. One that cannot be read is passed over. Returns the content, none if there is none, and the copies that are lost though others are not.
+    /// Reads a copy of a translation page: the one that keeps the miss waiting least. One that cannot be read is passed over. Returns the
+    /// content, none if there is none, and the copies that are lost though others are not.
     pub(super) fn read_translation<D: Device>(
         &self,
         media: &mut Media<D>,

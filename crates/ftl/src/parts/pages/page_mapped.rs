@@ -219,8 +219,8 @@ pub trait PageMapped {
         self.append_on(media, (HOST, Hint::NONE), (label, 0), data, |scheme, media| scheme.next_die(media, HOST))
     }
 
-    /// Programs a page of a stream, of which the host says this, on a die that `next_die` finds, with what is kept of the host's hint, 0 for nothing; one that fails is
-    /// tried again on the die that it finds then.
+    /// Programs a page of a stream, of which the host says this, on a die that `next_die` finds, with what is kept of the host's hint, 0 for
+    /// nothing; one that fails is tried again on the die that it finds then.
     #[inline]
     fn append_on<D: Device>(
         &mut self,
