@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import ftlkit as fk
 from ftlkit.cli import app
+from reproduction import STUDY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +34,14 @@ def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Resul
         return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
     return invoke
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """The file of a reproduction that takes a moment."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path
 
 
 @pytest.fixture

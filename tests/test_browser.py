@@ -12,7 +12,7 @@ import browser
 import ftlkit as fk
 import sample
 from ftlkit import reproduce
-from test_reproduce import STUDY
+from reproduction import STUDY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -146,6 +146,12 @@ def sequential_share(run: Run) -> float:
     return sequential / max(sequential + random, 1.0)
 
 
+def prediction_hit_ratio(run: Run) -> float:
+    """Of the pages that adapt moved on and that were written or came around since, those written; 0 without any."""
+    hits, misses = (run["gauges"].get(f"prediction_{each}", 0.0) for each in ("hits", "misses"))
+    return hits / max(hits + misses, 1.0)
+
+
 def latencies(run: Run, name: str) -> ClassLatency:
     """Latencies of a class of flash operations."""
     found = [each for each in run["classes"] or [] if each["name"] == name]

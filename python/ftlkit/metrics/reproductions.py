@@ -104,6 +104,15 @@ ROWS = (
         "",
     ),
     _of_reproductions(
+        "prediction_hit_ratio",
+        "of the pages that adapt moved on because of a recent request, those that the host wrote before they came "
+        "around again; 0 without any",
+        "share",
+        "gauges",
+        derived.prediction_hit_ratio,
+        "",
+    ),
+    _of_reproductions(
         "mapping_miss_ratio",
         "share of mapping lookups that were not answered from RAM",
         "share",

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ftlkit.reproduce.measures import MEASURES, at_edge
+from ftlkit.reproduce.measures import MEASURES, at_edge, set_against_printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,12 +138,16 @@ def _row(claim: Claim, label: str, points: Sequence[Point]) -> Row:
     values = [measure.number(claim.measure, found) for found in by_seed]
     parts: dict[str, list[Point]] = {}
     for point in by_seed[0] if measure.averages else []:
-        parts.setdefault(_label(claim, point, list(point.keys)), []).append(point)
+        shown_by = ["workload"] if measure.over_workloads else list(point.keys)
+        parts.setdefault(_label(claim, point, shown_by), []).append(point)
     verdict, note = _verdict(claim, values), ""
     if claim.measure["kind"] == "best" and any(
         at_edge(claim.measure, *each) for each in zip(by_seed, values, strict=True)
     ):
         verdict, note = ("partly" if verdict == "reproduced" else verdict), "the sweep's edge"
+    if claim.measure["kind"] == "off_by":
+        ours, printed = set_against_printed(claim.measure, by_seed[0]), claim.measure["printed"][workloads[0]]
+        note = f"{ours:.4g}, printed {printed:.4g}"
     shown = {name: measure.number(claim.measure, found) for name, found in parts.items()} if len(parts) > 1 else {}
     return Row(label, values, verdict, claim.unit, measure.is_difference, shown, note)
 

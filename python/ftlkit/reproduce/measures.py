@@ -107,10 +107,49 @@ def _workload_order(measure: Json, points: Sequence[Point]) -> float:
 
 def _change_up_to(measure: Json, points: Sequence[Point]) -> float:
     """The lowest change of any workload: the lowest of `of` over the lowest of `against` there, less 1."""
-    by_workload: dict[str, list[Point]] = {}
+    return min(_change_at_best(measure, mine) for mine in _by_workload(points).values())
+
+
+def _by_workload(points: Sequence[Point]) -> dict[str, list[Point]]:
+    found: dict[str, list[Point]] = {}
     for point in points:
-        by_workload.setdefault(point.workload, []).append(point)
-    return min(_change_at_best(measure, mine) for mine in by_workload.values())
+        found.setdefault(point.workload, []).append(point)
+    return found
+
+
+def _mean_change(measure: Json, points: Sequence[Point]) -> float:
+    """The mean over the workloads of `change_at_best`."""
+    return statistics.mean(_change_at_best(measure, mine) for mine in _by_workload(points).values())
+
+
+def _change_of_sums(measure: Json, points: Sequence[Point]) -> float:
+    """The sum over the workloads of `of`'s lowest over that of `against`'s, less 1."""
+    sums = (
+        sum(_lowest(measure, _of(mine, measure[key])) for mine in _by_workload(points).values())
+        for key in ("of", "against")
+    )
+    return _over(*sums)
+
+
+def _share_lower(measure: Json, points: Sequence[Point]) -> float:
+    """Of the workloads the share on which the lowest of `of` is below the lowest of `against`."""
+    changes = [_change_at_best(measure, mine) for mine in _by_workload(points).values()]
+    return sum(change < 0 for change in changes) / len(changes)
+
+
+def _difference(measure: Json, points: Sequence[Point]) -> float:
+    """The mean of `of` less that of `against`."""
+    return _value(measure, points) - _value(measure | {"of": measure["against"]}, points)
+
+
+def _off_by(measure: Json, points: Sequence[Point]) -> float:
+    """The mean of `of` less what the paper prints for the workload (`printed`); with `relative`, as a share of it."""
+    printed = measure["printed"]
+    workload = points[0].workload
+    if workload not in printed:
+        raise UserError(f"printed has no number for {workload}; it has some for {', '.join(printed)}.")
+    value = _value(measure, points)
+    return _over(value, printed[workload]) if measure.get("relative") else value - float(printed[workload])
 
 
 def _sensitivity(measure: Json, points: Sequence[Point]) -> float:
@@ -177,6 +216,15 @@ def _agreement(measure: Json, points: Sequence[Point]) -> float:
 MEASURES: dict[str, Measure] = {
     "change_at_best": Measure(_change_at_best, ("metric", "of", "against"), is_change=True),
     "change_up_to": Measure(_change_up_to, ("metric", "of", "against"), is_change=True, over_workloads=True),
+    "mean_change": Measure(
+        _mean_change, ("metric", "of", "against"), averages=True, is_change=True, over_workloads=True
+    ),
+    "change_of_sums": Measure(
+        _change_of_sums, ("metric", "of", "against"), averages=True, is_change=True, over_workloads=True
+    ),
+    "share_lower": Measure(_share_lower, ("metric", "of", "against"), is_difference=False, over_workloads=True),
+    "difference": Measure(_difference, ("metric", "of", "against")),
+    "off_by": Measure(_off_by, ("metric", "of", "printed"), ("relative",)),
     "change": Measure(_change, ("metric", "of", "against"), averages=True, is_change=True),
     "value": Measure(_value, ("metric", "of"), averages=True, is_difference=False),
     "share_within": Measure(_share_within, ("metric", "of", "us"), averages=True, is_difference=False),
@@ -193,6 +241,11 @@ MEASURES: dict[str, Measure] = {
     "agreement": Measure(_agreement, ("metric", "with", "of"), is_difference=False),
     "rise_at_edges": Measure(_rise_at_edges, ("metric", "of", "key"), above_zero=True),
 }
+
+
+def set_against_printed(measure: Json, points: Sequence[Point]) -> float:
+    """What `off_by` sets against the printed number: the mean of `of`."""
+    return _value(measure, points)
 
 
 def at_edge(measure: Json, points: Sequence[Point], best: float) -> bool:

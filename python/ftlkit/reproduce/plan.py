@@ -25,7 +25,7 @@ tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) 
 
 @dataclass(frozen=True)
 class Variant:
-    """One line of a figure: a translation layer or a model, and which of the varied keys it takes."""
+    """One line of a figure: a translation layer, a model or statistics, and which of the varied keys it takes."""
 
     label: str
     takes: list[str]
@@ -33,6 +33,8 @@ class Variant:
     """A translation layer, as in a study."""
     model: Json = field(default_factory=dict)
     """A `function` of `ftlkit.models` and its arguments, instead of a translation layer."""
+    statistics: bool = False
+    """The statistics of the workload's requests, instead of a translation layer that serves them."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Sweep:
 
     id: str
     workloads: list[Json]
+    """Each as in a study, with a `label` of its own perhaps, and `keys` that stand beside the varied ones."""
     variants: list[Variant]
     vary: list[Json]
     """Points, each a table of keys; or one table of lists, of which all combinations are taken.
@@ -142,8 +145,8 @@ def load(path: Path) -> Plan:
 def _variants(path: Path, sweep: Json) -> list[Variant]:
     variants = [_made(Variant, {"takes": []} | each, path) for each in sweep.get("variants", [])]
     for variant in variants:
-        if bool(variant.ftl) == bool(variant.model):
-            raise UserError(f"{path}: the variant {variant.label} must have either ftl or model.")
+        if [bool(variant.ftl), bool(variant.model), variant.statistics].count(True) != 1:
+            raise UserError(f"{path}: the variant {variant.label} must have one of ftl, model and statistics = true.")
     return variants
 
 
@@ -175,10 +178,10 @@ def _check_references(plan: Plan, path: Path) -> None:
     for name, sweep in named:
         if sweep not in known:
             raise UserError(f"{path}: {name} names the sweep {sweep}; the sweeps are {', '.join(known)}.")
-    without_runs = [sweep.id for sweep in plan.sweeps if all(variant.model for variant in sweep.variants)]
+    without_runs = [sweep.id for sweep in plan.sweeps if not any(variant.ftl for variant in sweep.variants)]
     for claim in plan.claims:
         if claim.kind == "measured" and claim.measure["sweep"] in without_runs:
             raise claim.wrong(
-                f"it is measured, but the sweep {claim.measure['sweep']} has only models, of which no run decides "
-                "anything: call it calibrated or an identity"
+                f"it is measured, but the sweep {claim.measure['sweep']} has only models or statistics, of which no "
+                "run decides anything: call it calibrated or an identity"
             )

@@ -22,9 +22,9 @@ class Point:
     variant: str
     keys: Json
     results: Run | None
-    """None for a model's."""
+    """None for a model's, and for statistics."""
     model: dict[str, float] = field(default_factory=dict)
-    """What a model gave, by metric."""
+    """What a model or the statistics of a workload gave, by metric."""
     seed: int = 0
     """How far the study's seed it is run with is above the one in the file."""
 
@@ -32,14 +32,14 @@ class Point:
     def run(self) -> Run:
         """The results of a run; a model has none."""
         if self.results is None:
-            raise UserError(f"{self.variant} is a model: it has no runs of which more than its values could be shown.")
+            raise UserError(f"{self.variant} has no runs, of which more than its values could be shown.")
         return self.results
 
     def value(self, metric: str) -> float:
         """A metric by name, 0 where the run has none; `gauges.NAME` and `notes.NAME` are the run's own."""
         if self.results is None:
             if metric not in self.model:
-                raise UserError(f"no metric {metric} of the model {self.variant}; there are {', '.join(self.model)}.")
+                raise UserError(f"no metric {metric} of {self.variant}; there are {', '.join(self.model)}.")
             return self.model[metric]
         if metric in NUMBERS:
             return float(METRICS[metric].value(self.run) or 0.0)
@@ -55,6 +55,12 @@ class Point:
         mine = self.keys | {"workload": self.workload, "variant": self.variant}
         wanted = ((mine.get(key), each if isinstance(each, list) else [each]) for key, each in only.items())
         return self.sweep == sweep and all(value in values for value, values in wanted)
+
+
+def statistics(info: Json) -> dict[str, float]:
+    """Shares of a workload's requests by size, of what `ftlkit trace info` tells: to 4 KiB, below 16 KiB, larger."""
+    sizes = info["statistics"]["total"]["sizes"]
+    return {f"{name}_request_share": sizes[f"{name}_percent"] / 100 for name in ("small", "medium", "large")}
 
 
 NUMBERS = tuple(name for name, metric in METRICS.items() if metric.type.is_numeric())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit import api, models
-from ftlkit.reproduce.points import Point
+from ftlkit.reproduce.points import Point, statistics
 from ftlkit.sweep.expand import of_study, placed, taken
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | N
             if _absent(workload):
                 continue
             asked = [each for each in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(each, plan.claims)]
-            points += _evaluated(sweep, asked)
+            points += _evaluated(sweep, asked) + _described(plan, sweep, workload, asked)
             for _, group in itertools.groupby(asked, lambda each: of_study(each.keys)):
                 points += _run(plan, sweep, workload, list(group), threads, watch)
     return points
@@ -56,8 +56,9 @@ def absent_traces(plan: Plan) -> list[str]:
 def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
     """The points of a sweep's workload before they are run; those that agree in the study's keys lie together."""
     name = str(workload.get("label") or workload.get("preset") or workload.get("trace") or sweep.id)
+    own = workload.get("keys", {})
     return [
-        Point(sweep.id, name, variant.label, keys, None, seed=seed)
+        Point(sweep.id, name, variant.label, own | keys, None, seed=seed)
         for _, group in itertools.groupby(sweep.points(), of_study)
         for variant, keys in itertools.product(sweep.variants, list(group))
     ]
@@ -102,10 +103,7 @@ def _run(
     by_label = {_run_label(point): point for point in asked if point.variant in layers}
     if not by_label:
         return []
-    study = placed(plan.study, asked[0].keys, asked[0].seed)
-    study["workload"] = study.get("workload", {}) | {key: value for key, value in workload.items() if key != "label"}
-    if "trace" in workload:
-        study["workload"]["trace"] = str(traces(workload))
+    study = _study(plan, workload, asked[0])
     study["ftl"] = [
         layers[point.variant].ftl
         | {key: str(value) for key, value in taken(layers[point.variant].takes, point.keys).items()}
@@ -114,6 +112,26 @@ def _run(
     ]
     runs = api.run_study(study, threads=threads, watcher=watch() if watch else None).document["runs"]
     return [replace(by_label[run["label"]], results=run) for run in runs]
+
+
+def _described(plan: Plan, sweep: Sweep, workload: Json, asked: Sequence[Point]) -> list[Point]:
+    """What the workload's requests are, for a sweep's variants that ask for it: shares by size."""
+    wanted = [variant.label for variant in sweep.variants if variant.statistics]
+    found = []
+    for point in (each for each in asked if each.variant in wanted):
+        study = _study(plan, workload, point)
+        found.append(replace(point, model=statistics(api.trace_info(study["workload"], seed=study["seed"]))))
+    return found
+
+
+def _study(plan: Plan, workload: Json, point: Point) -> Json:
+    """The study of a point, still without translation layers."""
+    study = placed(plan.study, point.keys, point.seed)
+    own = {key: value for key, value in workload.items() if key not in ("label", "keys")}
+    study["workload"] = study.get("workload", {}) | own
+    if "trace" in workload:
+        study["workload"]["trace"] = str(traces(workload))
+    return study
 
 
 def _run_label(point: Point) -> str:

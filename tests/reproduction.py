@@ -1,0 +1,135 @@
+"""A study that takes a moment, and claims over runs with known numbers: what tests of reproductions share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit import reproduce
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STUDY = """
+name = "tiny"
+title = "Groups"
+source = "a test"
+about = "Larger groups."
+assumptions = ["None."]
+
+[study]
+seed = 1
+[study.device]
+preset = "slc-small"
+capacity = "64MiB"
+spare = 0.2
+pages_per_block = 64
+[study.host]
+loop = "closed"
+queue_depth = 1
+[study.run]
+precondition = "fill"
+samples = 4
+
+[[sweeps]]
+id = "n"
+workloads = [{ preset = "fin1", requests = 4000, addresses = "wrap" }]
+vary = { group_blocks = [1, 4] }
+variants = [
+    { label = "SAST", takes = ["group_blocks"], ftl = { name = "sast", log_blocks = "8" } },
+    { label = "BAST", ftl = { name = "bast", log_blocks = "8" } },
+]
+
+[[figures]]
+id = "time"
+title = "Time"
+kind = "lines"
+sweep = "n"
+x = "group_blocks"
+metric = "flash_time_s"
+axis = "s"
+paper = "Nothing."
+
+[[figures]]
+id = "sizes"
+title = "Sizes"
+kind = "shares"
+sweep = "n"
+only = { variant = "SAST" }
+x = "groups_of_"
+metric = "size"
+axis = "share"
+paper = "Nothing."
+
+[[figures]]
+id = "groups"
+title = "Groups over the run"
+kind = "series"
+sweep = "n"
+only = { variant = "SAST", group_blocks = 4 }
+metric = "gauges.groups"
+axis = "groups so far"
+paper = "Nothing."
+
+[[figures]]
+id = "over"
+title = "Over BAST"
+kind = "ratios"
+sweep = "n"
+only = { group_blocks = 4 }
+against = "BAST"
+metric = "flash_time_s"
+axis = "times"
+paper = "Nothing."
+
+[[claims]]
+id = "C1"
+kind = "measured"
+text = "BAST does not depend on groups."
+source = "a test"
+measure = { kind = "spread", sweep = "n", metric = "flash_time_s", of = "BAST" }
+paper = "0 %"
+reproduced = [0, 0]
+partly = [0, 1]
+unit = "%"
+
+[[claims]]
+id = "C2"
+kind = "measured"
+text = "SAST takes no time."
+source = "a test"
+measure = { kind = "change_at_best", sweep = "n", metric = "flash_time_s", of = "SAST", against = "BAST" }
+paper = "-100 %"
+effect = "lower"
+reproduced = [-1, -0.999]
+partly = [-1, -0.998]
+unit = "%"
+why = "Time passes."
+command = "sleep"
+"""
+
+CLAIM = """
+[[claims]]
+id = "{id}"
+kind = "{kind}"
+text = "A sentence."
+source = "a test"
+measure = {{ sweep = "n", metric = "flash_time_s", {measure} }}
+paper = "a number"
+"""
+
+
+def claim(kind: str, measure: str, bounds: str, name: str = "C") -> str:
+    """A claim of the test study; bounds are further lines."""
+    return CLAIM.format(id=name, kind=kind, measure=measure) + bounds + "\n"
+
+
+def made(value: float, n: int = 1, variant: str = "SAST", workload: str = "fin1", seed: int = 0) -> reproduce.Point:
+    """A run of a model that gave this, in place of a simulation's."""
+    return reproduce.Point("n", workload, variant, {"n": n}, None, {"flash_time_s": value}, seed)
+
+
+def judged(study: Path, text: str, points: list[reproduce.Point]) -> reproduce.Judgement:
+    """What becomes of one claim over runs with known numbers."""
+    study.write_text(STUDY.partition("[[claims]]")[0] + text, encoding="utf-8")
+    (only,) = reproduce.load(study).claims
+    return reproduce.judge(only, points)

@@ -1,0 +1,256 @@
+"""Measures and verdicts of reproductions, on runs with known numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ftlkit as fk
+from ftlkit import reproduce
+from ftlkit.metrics import METRICS
+from reproduction import STUDY, claim, judged, made
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_only_measured_claims_count_as_reproduced(study: Path) -> None:
+    texts = [
+        claim("measured", 'kind = "value", of = "SAST"', "reproduced = [1, 1]\npartly = [1, 1]", "M"),
+        claim("calibrated", 'kind = "value", of = "SAST"', "holds = [1, 1]", "C"),
+        claim("identity", 'kind = "value", of = "SAST"', "holds = [1, 1]", "I"),
+        claim("identity", 'kind = "value", of = "SAST"', "holds = [2, 2]", "J"),
+    ]
+    judgements = [judged(study, text, [made(1.0)]) for text in texts]
+    assert [each.verdict for each in judgements] == ["reproduced", "holds", "holds", "fails"]
+    assert reproduce.counted(judgements) == (
+        "measured: 1 reproduced, 0 partly reproduced, 0 not reproduced; "
+        "calibrated: 1 holds, 0 do not hold; identity: 1 holds, 1 does not hold"
+    )
+
+
+def test_a_mean_does_not_hide_what_a_workload_gives(study: Path) -> None:
+    # On the first 12 % longer, on the second half as long: the mean of both is a gain.
+    points = [
+        made(1.12),
+        made(1.0, variant="BAST"),
+        made(0.5, workload="fin2"),
+        made(1.0, variant="BAST", workload="fin2"),
+    ]
+    measure = 'kind = "change", of = "SAST", against = "BAST", each = ["workload"]'
+    bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-1, -0.01]\npartly = [-1, 0]'
+    found = judged(study, claim("measured", measure, bounds), points)
+    assert [(row.label, row.verdict) for row in found.rows] == [("fin1", "not"), ("fin2", "reproduced")]
+    assert found.verdict == "not"
+    assert found.text == "fin1: +12.0 %; fin2: -50.0 %"
+
+
+def test_a_mean_over_a_key_shows_what_it_is_taken_of(study: Path) -> None:
+    points = [made(1.0, 1), made(3.0, 2)]
+    (row,) = judged(study, claim("measured", 'kind = "value", of = "SAST"', "partly = [2, 2]"), points).rows
+    assert (row.value, row.text) == (2.0, "2 [n 1: 1, n 2: 3]")
+
+
+def test_all_seeds_must_lie_within_bounds(study: Path) -> None:
+    bounds = 'seeds = 3\nunit = "%"\nreproduced = [0.1, 0.3]\npartly = [0.0, 1.0]'
+    text = claim("measured", 'kind = "value", of = "SAST"', bounds)
+    inside = judged(study, text, [made(0.1, seed=0), made(0.3, seed=1), made(0.2, seed=2)])
+    assert inside.verdict == "reproduced"
+    assert inside.text == "20.0 % (10.0 % to 30.0 %, 3 seeds)"
+    assert judged(study, text, [made(0.1, seed=0), made(0.33, seed=1), made(0.17, seed=2)]).verdict == "partly"
+    assert judged(study, text, [made(0.1, seed=0), made(-0.1, seed=1), made(0.6, seed=2)]).verdict == "not"
+
+
+def test_only_what_a_claim_asks_for_is_run_with_further_seeds(study: Path) -> None:
+    text = claim("measured", 'kind = "spread", of = "SAST"', "seeds = 2\npartly = [0, 9]")
+    study.write_text(STUDY.partition("[[claims]]")[0] + text, encoding="utf-8")
+    done = reproduce.reproduce(reproduce.load(study))
+    assert [(point.variant, point.seed) for point in done.points] == [
+        ("SAST", 0), ("SAST", 0), ("BAST", 0), ("BAST", 0), ("SAST", 1), ("SAST", 1),
+    ]  # fmt: skip
+    first, second = (done.points[each].value("flash_time_s") for each in (0, 4))
+    assert first != second
+    assert len(done.judgements[0].rows[0].values) == 2
+
+
+def test_the_most_that_any_workload_gains_is_found(study: Path) -> None:
+    points = [
+        made(0.9),
+        made(1.0, variant="BAST"),
+        made(1.2, workload="fin2"),
+        made(2.0, variant="BAST", workload="fin2"),
+    ]
+    bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-0.5, -0.3]\npartly = [-1, 0]'
+    found = judged(study, claim("measured", 'kind = "change_up_to", of = "SAST", against = "BAST"', bounds), points)
+    assert (found.text, found.verdict) == ("-40.0 %", "reproduced")
+
+
+def test_a_spread_over_workloads_is_that_of_all_of_them(study: Path) -> None:
+    points = [
+        made(2.0),
+        made(2.0, variant="BAST"),
+        made(3.0, workload="fin2"),
+        made(2.0, variant="BAST", workload="fin2"),
+    ]
+    text = 'kind = "workload_spread", of = "{}"'
+    varies = judged(study, claim("measured", text.format("SAST"), "reproduced = [0.05, 9]\npartly = [0.01, 9]"), points)
+    assert (varies.value, varies.verdict) == (0.5, "reproduced")
+    assert judged(study, claim("identity", text.format("BAST"), "holds = [0, 0]"), points).verdict == "holds"
+    assert judged(study, claim("identity", text.format("SAST"), "holds = [0, 0]"), points).verdict == "fails"
+
+
+def test_a_metric_is_more_sensitive_if_it_spreads_more(study: Path) -> None:
+    measure = 'kind = "sensitivity", of = "A", with = "erases"'
+    text = claim("measured", measure, "reproduced = [0.01, 9]\npartly = [0, 9]")
+    values = [{"flash_time_s": time, "erases": erases} for time, erases in ((1.0, 10.0), (3.0, 11.0))]
+    points = [reproduce.Point("n", "fin1", "A", {"n": n}, None, each) for n, each in enumerate(values)]
+    found = judged(study, text, points)
+    assert found.verdict == "reproduced"
+    assert found.value == pytest.approx(1.9)
+    swapped = text.replace('"flash_time_s"', '"erases"').replace('with = "erases"', 'with = "flash_time_s"')
+    assert judged(study, swapped, points).verdict == "not"
+
+
+def test_an_order_is_judged_by_its_weakest_step(study: Path) -> None:
+    measure = 'kind = "order", rising = ["A", "B", "C"]'
+    text = claim("measured", measure, "reproduced = [0, 9]\npartly = [-0.1, 9]")
+    rising = [made(1.0, variant="A"), made(1.0, variant="B"), made(2.0, variant="C")]
+    assert judged(study, text, rising).verdict == "reproduced"
+    falling = [made(1.0, variant="A"), made(2.0, variant="B"), made(1.0, variant="C")]
+    found = judged(study, text, falling)
+    assert (found.value, found.verdict) == (-0.5, "not")
+    with pytest.raises(fk.UserError, match="must not go below 0"):
+        judged(study, claim("measured", measure, "reproduced = [-0.1, 9]\npartly = [-0.1, 9]"), rising)
+
+
+def test_the_best_of_several_is_compared_with_the_best_of_the_others(study: Path) -> None:
+    measure = 'kind = "change_at_best", of = "A", against = ["B", "C"]'
+    bounds = 'effect = "lower"\nreproduced = [-1, -0.01]\npartly = [-1, 0]'
+    points = [made(2.0, 1, "A"), made(1.0, 2, "A"), made(1.5, 1, "B"), made(0.8, 2, "C")]
+    found = judged(study, claim("measured", measure, bounds), points)
+    assert found.value == pytest.approx(0.25)
+    assert found.verdict == "not"
+
+
+def test_an_optimum_at_the_edge_of_a_sweep_is_no_optimum(study: Path) -> None:
+    best = claim("measured", 'kind = "best", of = "SAST", key = "n"', "reproduced = [4, 4]\npartly = [4, 8]")
+    assert judged(study, best, [made(3.0, 2), made(1.0, 4), made(2.0, 8)]).verdict == "reproduced"
+    at_edge = judged(study, best, [made(1.0, 4), made(2.0, 8)])
+    assert (at_edge.verdict, at_edge.text) == ("partly", "4; the sweep's edge")
+    rise = claim(
+        "measured", 'kind = "rise_at_edges", of = "SAST", key = "n"', "reproduced = [0.01, 9]\npartly = [0, 9]"
+    )
+    inside = judged(study, rise, [made(3.0, 2), made(1.0, 4), made(2.0, 8)])
+    assert (inside.value, inside.verdict) == (1.0, "reproduced")
+    falling = judged(study, rise, [made(3.0, 2), made(2.0, 4), made(1.0, 8)])
+    assert (falling.value, falling.verdict) == (-0.5, "not")
+    with pytest.raises(fk.UserError, match="must leave out 0"):
+        judged(study, rise.replace("[0.01, 9]", "[0, 9]"), [])
+
+
+def test_gains_are_ordered_by_workload(study: Path) -> None:
+    # A takes half the time of B on one workload, nine tenths on another, as long on the third.
+    times = {"fin1": 0.5, "fin2": 0.9, "fin3": 1.0}
+    points = [made(time, variant="A", workload=name) for name, time in times.items()]
+    points += [made(1.0, variant="B", workload=name) for name in times]
+    measure = 'kind = "workload_order", of = "A", against = "B", rising = {}'
+    bounds = "reproduced = [0.01, 1]\npartly = [0, 1]"
+    gains = judged(study, claim("measured", measure.format('["fin1", ["fin2", "fin3"]]'), bounds), points)
+    assert gains.value == pytest.approx(0.4)
+    assert gains.verdict == "reproduced"
+    assert judged(study, claim("measured", measure.format('["fin2", "fin1"]'), bounds), points).verdict == "not"
+
+
+def test_a_line_is_told_from_a_curve(study: Path) -> None:
+    text = claim(
+        "measured", 'kind = "correlation", of = "SAST", key = "n"', "reproduced = [0.95, 1]\npartly = [0.5, 1]"
+    )
+    line = judged(study, text, [made(1.0 + 2.0 * n, n) for n in (0, 16, 32, 64)])
+    assert line.verdict == "reproduced"
+    assert line.value == pytest.approx(1.0)
+    curve = judged(study, text, [made(0.001 * 1.2**n, n) for n in (0, 16, 32, 64)])
+    assert curve.verdict == "partly"
+    assert judged(study, text, [made(-float(n), n) for n in (0, 16, 32)]).value == pytest.approx(-1.0)
+    assert judged(study, text, [made(7.0, n) for n in (0, 16, 32)]).verdict == "not"
+    with pytest.raises(fk.UserError, match="two points always lie on a line"):
+        judged(study, text, [made(1.0, 0), made(2.0, 64)])
+    with pytest.raises(fk.UserError, match="must leave out 0"):
+        judged(study, text.replace("[0.95, 1]\npartly = [0.5, 1]", "[0, 1]\npartly = [0, 1]"), [])
+
+
+def test_two_metrics_agree_as_far_as_they_order_runs_alike(study: Path) -> None:
+    measure = 'kind = "agreement", with = "erases", of = ["A", "B", "C"]'
+    text = claim("measured", measure, "reproduced = [1, 1]\npartly = [0.6, 1]")
+
+    def both(times: str, erases: str) -> list[reproduce.Point]:
+        values = [
+            {"flash_time_s": float(time), "erases": float(erase)} for time, erase in zip(times, erases, strict=True)
+        ]
+        return [reproduce.Point("n", "fin1", name, {}, None, each) for name, each in zip("ABC", values, strict=True)]
+
+    assert judged(study, text, both("123", "579")).verdict == "reproduced"
+    one_pair_swapped = judged(study, text, both("123", "597"))
+    assert one_pair_swapped.verdict == "partly"
+    assert one_pair_swapped.value == pytest.approx(2 / 3)
+    assert judged(study, text, both("123", "559")).value == pytest.approx(2 / 3), (
+        "equal in one of them only is no order"
+    )
+    assert judged(study, text, both("113", "559")).verdict == "reproduced"
+    assert judged(study, text, both("123", "975")).value == 0.0
+    with pytest.raises(fk.UserError, match="a single run has no order"):
+        judged(study, text.replace('["A", "B", "C"]', '"A"'), both("123", "579"))
+
+
+def test_workloads_are_taken_together_only_by_measures_that_say_so(study: Path) -> None:
+    # A takes half of B's time on one workload, 1.1 times as long on the other, which is the longer one.
+    times = {"fin1": (1.0, 2.0), "fin2": (11.0, 10.0)}
+    points = [made(pair[at], variant="AB"[at], workload=name) for name, pair in times.items() for at in (0, 1)]
+    bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-0.3, -0.1]\npartly = [-1, 0]'
+    mean = judged(study, claim("measured", 'kind = "mean_change", of = "A", against = "B"', bounds), points)
+    assert (mean.text, mean.verdict) == ("-20.0 % [fin1: -50.0 %, fin2: +10.0 %]", "reproduced")
+    sums = judged(study, claim("measured", 'kind = "change_of_sums", of = "A", against = "B"', bounds), points)
+    assert (sums.text, sums.verdict) == ("+0.0 % [fin1: -50.0 %, fin2: +10.0 %]", "partly")
+    measure = 'kind = "share_lower", of = "A", against = "B"'
+    most = judged(study, claim("measured", measure, "reproduced = [0.51, 1]\npartly = [0.5, 1]"), points)
+    assert (most.value, most.verdict) == (0.5, "partly")
+    equal = [made(1.0, variant=name, workload=workload) for workload in times for name in "AB"]
+    assert judged(study, claim("measured", measure, "partly = [0.5, 1]"), equal).value == 0, "as long is not lower"
+
+
+def test_what_the_paper_prints_for_each_workload_stands_beside_ours(study: Path) -> None:
+    points = [made(1.0, variant="A"), made(3.0, variant="A", workload="fin2")]
+    measure = 'kind = "off_by", of = "A", printed = { fin1 = 1.25, fin2 = 2 }, each = ["workload"]'
+    found = judged(study, claim("measured", measure, "reproduced = [-0.3, 0.3]\npartly = [-2, 2]"), points)
+    assert found.text == "fin1: -0.25; 1, printed 1.25; fin2: 1; 3, printed 2"
+    assert [row.verdict for row in found.rows] == ["reproduced", "partly"]
+    share = measure.replace(", each", ", relative = true, each")
+    assert [
+        row.value for row in judged(study, claim("measured", share, "partly = [-2, 2]"), points).rows
+    ] == pytest.approx([-0.2, 0.5])
+    missing = measure.replace("fin2 = 2", "fin3 = 2")
+    with pytest.raises(fk.UserError, match="printed has no number for fin2; it has some for fin1, fin3"):
+        judged(study, claim("measured", missing, "partly = [-2, 2]"), points)
+
+
+def test_a_difference_is_in_the_metrics_own_unit(study: Path) -> None:
+    text = claim("identity", 'kind = "difference", of = "A", against = "B"', "holds = [-2, -1]")
+    assert judged(study, text, [made(1.5, variant="A"), made(3.0, variant="B")]).verdict == "holds"
+    assert judged(study, text, [made(3.0, variant="A"), made(1.5, variant="B")]).verdict == "fails"
+
+
+def test_pages_moved_on_are_told_by_what_became_of_them() -> None:
+    metric = METRICS["prediction_hit_ratio"]
+    (run,) = fk.run_study(
+        {
+            "device": {"preset": "slc-small", "capacity": "16MiB", "spare": 0.2, "channels": 1},
+            "workload": {"generator": {"requests": 20_000, "span": "16MiB", "pattern": {"zipf": {"theta": 1.2}}}},
+            "host": {"loop": "closed", "queue_depth": 1},
+            "ftl": [{"name": "adapt", "log_blocks": "6", "hat": "2KiB"}],
+        }
+    ).document["runs"]
+    hits, misses = run["gauges"]["prediction_hits"], run["gauges"]["prediction_misses"]
+    assert hits > 0
+    assert misses > 0
+    assert metric.value(run) == hits / (hits + misses)
+    run["gauges"] = {}
+    assert metric.value(run) == 0
