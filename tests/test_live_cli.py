@@ -86,6 +86,10 @@ def test_an_old_image_is_converted_in_its_place_and_a_link_to_it_stays_one(
         (["image", "create", "x.img", "--ftl", "dftl:cmt=1"], "dftl.cmt"),
         (["image", "create", "x.img", "--set", "host.loop=open"], "no host"),
         (["image", "create", "x.img", "--set", "device.gc_yields=true"], "for simulations"),
+        (
+            ["image", "create", "x.img", "--ftl", "page+static:threshold=4", "--set", "static.threshold=3"],
+            "static.threshold is given with the translation layer already (4)",
+        ),
         (["image", "info", "none.img"], "ftlkit image create"),
         (["serve", "none.img"], "ftlkit image create"),
         (["serve", "none.img", "--latency", "slow"], "none or modelled"),

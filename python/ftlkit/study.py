@@ -287,9 +287,15 @@ def _apply(setting: str, study: Json) -> None:
             f"--set {setting}: {owner} is neither one of the translation layers compared ({names}) "
             f"nor one of the sections {', '.join(SECTIONS)}."
         )
-    for entry in entries:
+    tables = [entry.setdefault(owner, {}) if owner in parts(entry["name"])[1:] else entry for entry in entries]
+    if all(key in table for table in tables):
+        own = f"{tables[0][key]}" if len(tables) == 1 else "values of their own"
+        raise UserError(
+            f"--set {setting} would change nothing: {owner}.{key} is given with the translation layer already ({own}). "
+            f"Give it once."
+        )
+    for table in tables:
         # Set for all of a name, kept where one of several was given its own value.
-        table = entry.setdefault(owner, {}) if owner in parts(entry["name"])[1:] else entry
         table.setdefault(key, value.strip())
 
 
