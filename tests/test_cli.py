@@ -221,5 +221,12 @@ def test_examples_can_be_run(name: str, msr: Path) -> None:
     assert len(fk.run_study(study).labels) == len(study["ftl"])
 
 
+def test_the_example_of_a_sweep_can_be_run(call: Callable[..., Result], tmp_path: Path) -> None:
+    """As it stands, but for fewer requests."""
+    text = (EXAMPLES / "sweep.toml").read_text().replace("requests = 100_000", "requests = 100")
+    (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")
+    assert "54 points: 0 were in ftlkit-results" in call("sweep", "sweep.toml").stderr
+
+
 def test_all_examples_are_tested() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.toml")} == set(RUNNABLE)
+    assert {path.stem for path in EXAMPLES.glob("*.toml")} == {*RUNNABLE, "sweep"}

@@ -119,7 +119,7 @@ def replacing(path: Path, inputs: Iterable[str | Path | None] = ()) -> Iterator[
         raise UserError(f"cannot write {path}: {error.strerror}. Choose another path.") from None
     try:
         yield temporary
-        temporary.chmod(_mode(place))
+        temporary.chmod(mode(place))
         temporary.replace(place)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}. Free some space or choose another path.") from error
@@ -139,7 +139,7 @@ def write(path: Path, data: bytes, inputs: Iterable[str | Path | None] = ()) -> 
         temporary.write_bytes(data)
 
 
-def _mode(place: Path) -> int:
+def mode(place: Path) -> int:
     """The permissions of the file that is replaced, or those of a new one."""
     with suppress(OSError):
         return stat.S_IMODE(place.stat().st_mode)

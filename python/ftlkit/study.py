@@ -165,11 +165,12 @@ def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Se
 
 def load(path: Path) -> Json:
     """The study of a TOML file; relative trace paths in it become relative to the file."""
-    study: Json = json.loads(parse_study_toml(_text(path, "study"), str(path)))
+    study: Json = json.loads(parse_study_toml(text(path, "study"), str(path)))
     return study
 
 
-def _text(path: Path, what: str) -> str:
+def text(path: Path, what: str) -> str:
+    """The text of a TOML file; `what` says in the error what it should be."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -274,20 +275,20 @@ def parts(stack: str) -> list[str]:
 
 def _apply(setting: str, study: Json) -> None:
     place, equals, value = setting.partition("=")
-    owner, dot, key = place.strip().rpartition(".")
-    if not (equals and dot and owner and key):
+    owner, key = placed(place) if equals else ("", "")
+    if not owner:
         raise UserError(f"--set {setting}: not of the form SCHEME.KEY=VALUE; write for example dftl.cmt=64KiB.")
     if owner in SECTIONS:
-        study.setdefault(owner, {})[key] = _number(value.strip())
+        study.setdefault(owner, {})[key] = number(value.strip())
         return
-    entries = [entry for entry in study["ftl"] if owner in (entry["name"], entry.get("label"), *parts(entry["name"]))]
+    entries = [entry for entry in study["ftl"] if is_of(owner, entry)]
     if not entries:
         names = ", ".join(dict.fromkeys(name for entry in study["ftl"] for name in parts(entry["name"])))
         raise UserError(
             f"--set {setting}: {owner} is neither one of the translation layers compared ({names}) "
             f"nor one of the sections {', '.join(SECTIONS)}."
         )
-    tables = [entry.setdefault(owner, {}) if owner in parts(entry["name"])[1:] else entry for entry in entries]
+    tables = [parameters(owner, entry) for entry in entries]
     if all(key in table for table in tables):
         own = f"{tables[0][key]}" if len(tables) == 1 else "values of their own"
         raise UserError(
@@ -297,6 +298,25 @@ def _apply(setting: str, study: Json) -> None:
     for table in tables:
         # Set for all of a name, kept where one of several was given its own value.
         table.setdefault(key, value.strip())
+
+
+def placed(place: str) -> tuple[str, str]:
+    """Whose key `dftl.cmt` or `device.spare` is, and the key; both empty where it is not of that form."""
+    owner, _, key = place.strip().rpartition(".")
+    return (owner, key) if owner and key else ("", "")
+
+
+def is_of(owner: str, entry: Json) -> bool:
+    """Whether a translation layer, or a part or the label of it, is called so."""
+    return owner in (entry["name"], entry.get("label"), *parts(entry["name"]))
+
+
+def parameters(owner: str, entry: Json) -> Json:
+    """The table of a translation layer that has the parameters of the mapping, or of the part called so."""
+    if owner not in parts(entry["name"])[1:]:
+        return entry
+    table: Json = entry.setdefault(owner, {})
+    return table
 
 
 def _refuse_twice(settings: Sequence[str]) -> None:
@@ -320,7 +340,7 @@ def refuse_unreadable(document: Mapping[str, Any]) -> None:
                 )
 
 
-def _number(text: str) -> object:
+def number(text: str) -> object:
     """A section's value as TOML would read it: a number or a switch where it looks like one, else text."""
     if text in ("true", "false"):
         return text == "true"

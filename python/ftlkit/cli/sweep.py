@@ -1,0 +1,169 @@
+"""`ftlkit sweep`: devices, workloads, translation layers and values of keys, in every combination."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ftlkit._native import UserError
+from ftlkit.cli import options
+from ftlkit.cli.sheet import Row, Sheet
+from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
+from ftlkit.engine import Interrupted
+from ftlkit.progress import watcher
+from ftlkit.store import DEFAULT, Store
+from ftlkit.sweep import plan as plans
+from ftlkit.sweep import run as runs
+from ftlkit.sweep import values
+from ftlkit.sweep.executors import executor
+from ftlkit.sweep.summary import groups, shown, text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ftlkit.sweep.plan import Plan
+    from ftlkit.sweep.run import Sweep
+
+_SWEEP = "Sweep"
+
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KEY=VALUES",
+        help="Values by commas, or a range: dftl.cmt=16KiB..4MiB:x2, device.spare=0.07,0.1; may be repeated.",
+        rich_help_panel=_SWEEP,
+    ),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Run each point with so many seeds, for the noise.", rich_help_panel=_SWEEP),
+]
+StoreFolder = Annotated[
+    Path,
+    typer.Option("--store", metavar="DIR", help="Where results are kept, and found again.", rich_help_panel=_SWEEP),
+]
+
+
+def sweep(
+    workloads: Annotated[
+        list[str], typer.Argument(metavar="TRACE|PRESET|STUDY.toml…", help="Workloads; or one study file.")
+    ],
+    ftl: Annotated[
+        str | None,
+        typer.Option(
+            "--ftl",
+            metavar="NAMES",
+            help="Translation layers, by commas, as of `ftlkit compare`; page,block,fast,dftl without it.",
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Device presets, by commas.", rich_help_panel="Device and run"),
+    ] = None,
+    vary: Vary = None,
+    seeds: Seeds = None,
+    store: StoreFolder = DEFAULT,
+    capacity: options.Capacity = None,
+    setting: options.Setting = None,
+    requests: options.Requests = None,
+    format_: options.Format = None,
+    columns: options.Columns = None,
+    time_unit: options.TimeUnit = None,
+    trace_device: options.TraceDevice = None,
+    time_backwards: options.TimeBackwards = None,
+    skip_bad: options.SkipBad = False,
+    blkparse_action: options.BlkparseAction = None,
+    align_offset: options.AlignOffset = None,
+    addresses: options.Addresses = None,
+    speedup: options.Speedup = None,
+    loop: options.Loop = None,
+    queue_depth: options.QueueDepth = None,
+    skip: options.Skip = None,
+    precondition: options.Precondition = None,
+    samples: options.Samples = None,
+    seed: options.Seed = None,
+    verify: options.Verify = False,
+    title: options.Title = None,
+    threads: options.Threads = None,
+) -> None:
+    """Run every combination of devices, workloads, translation layers and values; repeated, it runs what is missing."""
+    chosen = options.given(
+        capacity=capacity,
+        settings=setting,
+        requests=requests,
+        format=format_,
+        columns=columns,
+        time_unit=time_unit,
+        trace_device=trace_device,
+        time_backwards=time_backwards,
+        skip_bad=skip_bad,
+        blkparse_action=blkparse_action,
+        align_offset=align_offset,
+        addresses=addresses,
+        speedup=speedup,
+        loop=loop,
+        queue_depth=queue_depth,
+        skip=skip,
+        precondition=precondition,
+        samples=samples,
+        seed=seed,
+        verify=verify,
+        title=title,
+    )
+    plan = _plan(workloads, ftl, device, chosen)
+    plan = plans.with_more(plan, [values.parse(each) for each in vary or []], seeds)
+    plan.check()
+    where = executor(workers=threads)
+    kept = Store(store, create=True)
+    kept.tidy()
+    try:
+        done = runs.run(plan, kept, where, lambda: watcher(ERR))
+    except Interrupted as stop:
+        if stop.finished is None or not stop.finished.rows:
+            raise
+        _show(stop.finished, store, OUT)
+        raise typer.Exit(INTERRUPTED) from None
+    _show(done, store, OUT)
+
+
+def _plan(workloads: list[str], ftl: str | None, device: str | None, chosen: Any) -> Plan:  # noqa: ANN401 - the options that were given
+    files = [name for name in workloads if name.endswith(".toml")]
+    if not files:
+        return plans.from_options(workloads, ftl or "page,block,fast,dftl", device, chosen)
+    given = [*(["--ftl"] if ftl else []), *(["--device"] if device else []), *(f"--{key}" for key in chosen)]
+    if len(workloads) > 1:
+        raise UserError(f"{files[0]} is a study, which names its own workloads: give it alone, or workloads alone.")
+    if given:
+        raise UserError(
+            f"{given[0].replace('_', '-')} was given beside the study {files[0]}, which says that itself: change it "
+            "there, or add values with --vary."
+        )
+    return plans.load(Path(files[0]))
+
+
+def _show(done: Sweep, store: Path, console: Console) -> None:
+    found = groups(done.rows)
+    if found:
+        metrics = shown(found)
+        rows = [
+            Row(
+                f"{group.workload} on {group.device}",
+                group.name,
+                [text(each, group.estimate(each.name)) for each in metrics],
+            )
+            for group in found
+        ]
+        console.print(Sheet(("on", "FTL"), [each.short or each.heading for each in metrics], rows).fitted(console))
+    for row in done.failed:
+        console.print(f"failed ({row['state']}): {_point(row)}: {row['error']}", highlight=False, markup=False)
+    missing = f", {done.points - len(done.rows)} not finished" if done.cancelled else ""
+    failed = f", {len(done.failed)} failed" if done.failed else ""
+    say(f"{done.points} points: {done.reused} were in {store}{failed}{missing}")
+
+
+def _point(row: dict[str, Any]) -> str:
+    settings = [f"{each['key']}={each['value']}" for each in row["varied"]]
+    return ", ".join([row["device"], row["workload"], row["label"], *settings, f"seed {row['seed']}"])

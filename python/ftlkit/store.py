@@ -1,0 +1,173 @@
+"""A store of results: a folder with a Parquet file a point, which any tool that reads Parquet can query.
+
+A point's file is written under another name and renamed when it is whole, so a killed writer leaves no half point, and
+several may write at once: two that run the same point write the same file. What a point is called is its key
+(`ftlkit.sweep.key`); a store knows nothing of sweeps.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ftlkit._native import UserError
+from ftlkit.metrics import COLUMNS
+from ftlkit.outputs import mode
+from ftlkit.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ftlkit.document import Document, Json
+
+DEFAULT = Path("ftlkit-results")
+"""Where sweeps keep their points if nothing else is said."""
+
+_MARK = "ftlkit-store.json"
+_FORMAT = {"ftlkit_store": 1}
+_STALE_S = 3600.0
+"""A file that was begun so long ago is one of a writer that was killed: writing one takes a moment."""
+
+_TEXT = pl.String()
+_VARIED = pl.List(pl.Struct({"key": _TEXT, "value": _TEXT}))
+
+PLACE: dict[str, tuple[pl.DataType, str]] = {
+    "key": (_TEXT, "what the point is: a digest of the study with every key filled in, the engine and the trace"),
+    "engine": (_TEXT, "version of ftlkit and digest of its compiled module"),
+    "device": (_TEXT, "what the sweep called the device"),
+    "workload": (_TEXT, "what the sweep called the workload"),
+    "seed": (pl.Int64(), "the seed of the run"),
+    "varied": (_VARIED, "the varied keys that the translation layer takes, with their values as text"),
+    "state": (_TEXT, "`done`, `refused` (the study), `bug` (of a translation layer) or `lost` (its worker died)"),
+    "error": (_TEXT, "why there are no results; null where there are"),
+}
+"""Columns of a point before those of its run, with their meanings."""
+
+_LAST: dict[str, pl.DataType] = {"study": _TEXT, "document": _TEXT}
+"""The study as it was asked, and the whole results, as JSON."""
+
+SCHEMA: dict[str, pl.DataType] = {
+    **{name: kind for name, (kind, _) in PLACE.items()},
+    **{name: metric.type for name, metric in COLUMNS.items()},
+    **_LAST,
+}
+"""All columns of a point's file."""
+
+
+class Store:
+    """A folder of points."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        """Open a store; with `create` make it if nothing is there. A folder that is no store is an error."""
+        self.path = path
+        self._points, self._begun = path / "points", path / "begun"
+        try:
+            if create and not (path / _MARK).exists():
+                self._make()
+            mark = json.loads((path / _MARK).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            there = "it has no " + _MARK if path.is_dir() else "there is no such folder"
+            raise UserError(
+                f"{path} is no store of results: {there}. Give the folder that `ftlkit sweep --store` wrote."
+            ) from None
+        except (OSError, ValueError) as error:
+            raise UserError(f"cannot use {path} as a store of results: {error}. Give another folder.") from None
+        if mark != _FORMAT:
+            raise UserError(
+                f"{path} is a store of another ftlkit ({mark}); this one reads {_FORMAT}. Give another one."
+            )
+
+    def _make(self) -> None:
+        # Another process may be making the same store.
+        own = {self._points.name, self._begun.name, _MARK}
+        if self.path.exists() and (not self.path.is_dir() or {path.name for path in self.path.iterdir()} - own):
+            raise UserError(
+                f"{self.path} is no store of results and is not empty: points would lie among other files. "
+                "Give a new folder, or an empty one."
+            )
+        self._points.mkdir(parents=True, exist_ok=True)
+        self._begun.mkdir(exist_ok=True)
+        self._write(json.dumps(_FORMAT).encode(), self.path / _MARK)
+
+    def keys(self) -> set[str]:
+        """The keys of all points."""
+        return {path.stem for path in self._points.glob("*.parquet")}
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Write a point; one of the same key is replaced."""
+        frame = pl.DataFrame([{name: row.get(name) for name in SCHEMA}], schema=SCHEMA)
+        out = io.BytesIO()
+        frame.write_parquet(out)
+        self._write(out.getvalue(), self._points / f"{row['key']}.parquet")
+
+    def _write(self, data: bytes, path: Path) -> None:
+        """Write a file that is whole or not there, even if the power fails."""
+        try:
+            handle, name = tempfile.mkstemp(dir=self._begun)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(mode(path))
+            Path(name).replace(path)
+        except OSError as error:
+            raise UserError(
+                f"cannot write {path}: {error.strerror}. Free some space or choose another store."
+            ) from None
+
+    def tidy(self) -> None:
+        """Remove what killed writers had begun."""
+        for path in self._begun.iterdir():
+            # Another process may tidy, too.
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime > _STALE_S:
+                    path.unlink()
+
+    def rows(self, keys: Iterable[str] | None = None) -> list[Json]:
+        """Points as rows, those of the keys or all of them by key."""
+        return self.frame(keys).to_dicts()
+
+    def frame(self, keys: Iterable[str] | None = None) -> pl.DataFrame:
+        """Points as a frame with the columns of `SCHEMA`; of an older ftlkit some columns may be null."""
+        names = sorted(self.keys()) if keys is None else list(keys)
+        return pl.concat([pl.DataFrame(schema=SCHEMA), *(self._read(name) for name in names)], how="diagonal")
+
+    def _read(self, key: str) -> pl.DataFrame:
+        path = self._points / f"{key}.parquet"
+        try:
+            frame = pl.read_parquet(path)
+            return frame.select([name for name in SCHEMA if name in frame.columns]).cast(
+                {name: kind for name, kind in SCHEMA.items() if name in frame.columns}
+            )
+        except (OSError, pl.exceptions.PolarsError) as error:
+            reason = str(error).splitlines()[0]
+            raise UserError(
+                f"{path} is no point of a store: {reason}. Remove it; the sweep will run it again."
+            ) from None
+
+
+def results(row: Mapping[str, Any]) -> Results:
+    """The whole results of a point that has some."""
+    document: Document = json.loads(row["document"])
+    return Results(document)
+
+
+def measured(row: Json) -> Json:
+    """The metrics of a run, computed from its results; nothing for a point without any."""
+    if not row.get("document"):
+        return {}
+    run = json.loads(row["document"])["runs"][0]
+    return {name: metric.value(run) for name, metric in COLUMNS.items()}
+
+
+def varied(row: Mapping[str, Any]) -> dict[str, str]:
+    """The values of a row's varied keys."""
+    return {each["key"]: each["value"] for each in row["varied"] or []}

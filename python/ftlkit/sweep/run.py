@@ -1,0 +1,131 @@
+"""Running a sweep: what a store has is taken from there, the rest is run wherever it was asked, and stored at once."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from ftlkit import store as stores
+from ftlkit.engine import Interrupted, watched
+from ftlkit.progress import Silent, State, Watcher
+from ftlkit.sweep import key
+from ftlkit.sweep.plan import UNNAMED
+from ftlkit.sweep.prepare import Prepared, prepare
+from ftlkit.sweep.traces import Traces, as_given
+from ftlkit.sweep.work import DONE, LOST, REFUSED, Answer, Executor, Job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ftlkit.document import Json
+    from ftlkit.store import Store
+    from ftlkit.sweep.plan import Plan
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that was run, or what was finished of it."""
+
+    plan: Plan
+    rows: list[Json]
+    """Points with `ftlkit.store.SCHEMA`'s columns, in the plan's order; those that are not finished are missing."""
+    points: int
+    """How many there are altogether."""
+    reused: int
+    """How many were in the store."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was stopped before all points were finished."""
+        return len(self.rows) < self.points
+
+    @property
+    def failed(self) -> list[Json]:
+        """Points that have an error in place of results."""
+        return [row for row in self.rows if row["state"] != DONE]
+
+
+def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watcher] = Silent) -> Sweep:
+    """Run the points of a plan that a store has not.
+
+    Ctrl-C ends it with `Interrupted`, whose `finished` is the sweep with the points that are finished; they are stored.
+    """
+    with TemporaryDirectory(prefix="ftlkit-") as folder:
+        traces = Traces(Path(folder))
+        prepared = watched(lambda control: prepare(plan, traces, control), watch())
+        there = {row["key"]: row for row in store.rows({each.key for each in prepared} & store.keys())}
+        rows = {name: row for name, row in there.items() if row["state"] != LOST}
+        reused = sum(each.key in rows for each in prepared)
+        missing = list({each.key: each for each in prepared if each.key not in rows}.values())
+        runnable = [each for each in missing if not each.refusal]
+        for each in missing:
+            if each.refusal:
+                rows[each.key] = _kept(store, each, Answer(0, REFUSED, each.refusal))
+        tables = [each.study["workload"] for each in runnable]
+        watched(lambda control: traces.lay_out(tables, executor.least_readers, control), watch())
+        try:
+            _run_missing(runnable, rows, store, executor, traces, watch())
+        except KeyboardInterrupt:
+            raise Interrupted(_sweep(plan, prepared, rows, reused)) from None
+    return _sweep(plan, prepared, rows, reused)
+
+
+def _sweep(plan: Plan, prepared: list[Prepared], rows: dict[str, Json], reused: int) -> Sweep:
+    """The finished points, each called as in this sweep: a store may have it from another."""
+    found = [rows[each.key] | _place(each) for each in prepared if each.key in rows]
+    return Sweep(plan, found, len(prepared), reused)
+
+
+def _run_missing(
+    missing: list[Prepared], rows: dict[str, Json], store: Store, executor: Executor, traces: Traces, watcher: Watcher
+) -> None:
+    jobs = [Job(place, each.study, traces.laid_out(each.study["workload"])) for place, each in enumerate(missing)]
+    with watcher, closing(executor.run(jobs)) as answers:
+        for number, answer in enumerate(answers, 1):
+            each = missing[answer.index]
+            rows[each.key] = _kept(store, each, _as_given(answer, jobs[answer.index]))
+            watcher.show(_progress(number, len(jobs)))
+
+
+def _progress(done: int, points: int) -> State:
+    return [("points", done, points)]
+
+
+def _as_given(answer: Answer, job: Job) -> Answer:
+    if answer.state != DONE or job.trace is None:
+        return answer
+    return Answer(answer.index, DONE, json.dumps(as_given(json.loads(answer.text), job.study, job.trace)))
+
+
+def _kept(store: Store, each: Prepared, answer: Answer) -> Json:
+    """The row of a point, stored."""
+    is_done = answer.state == DONE
+    row: Json = {
+        **_place(each),
+        "key": each.key,
+        "engine": key.engine(),
+        "state": answer.state,
+        "error": None if is_done else answer.text,
+        "study": json.dumps(each.study),
+        "document": answer.text if is_done else None,
+    }
+    row |= stores.measured(row)
+    store.add(row)
+    return row
+
+
+def _place(each: Prepared) -> Json:
+    """What a point is called."""
+    point = each.point
+    device = each.study["device"].get("preset", point.device) if point.device == UNNAMED["device"] else point.device
+    return {
+        "device": device,
+        "workload": point.workload,
+        "seed": point.seed,
+        "label": point.ftl,
+        "varied": [{"key": name, "value": value} for name, value in point.varied.items()],
+    }

@@ -1,0 +1,162 @@
+"""The values of a varied key: lists and ranges, as `--vary` and `[sweep.vary]` spell them.
+
+`dftl.cmt=16KiB..4MiB:x2` goes from 16 KiB by doubling, `device.spare=0.07,0.1,0.2` takes three values, and
+`host.queue_depth=1..8:+1,16` both. How many values a range has is reckoned before any of them is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import count, takewhile
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ftlkit.document import Json
+
+_SCALES: tuple[dict[str, int], ...] = (
+    {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40},
+    {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
+)
+"""Units that are told in each other."""
+
+_FORM = "write FIRST..LAST:xFACTOR or FIRST..LAST:+STEP, for example 16KiB..4MiB:x2 or 1..8:+1"
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from the first to the last, by a step or by a factor; with a unit, in the smallest one that it has."""
+
+    first: Decimal
+    last: Decimal
+    step: Decimal
+    is_factor: bool
+    unit: str
+
+    def __len__(self) -> int:
+        if not self.is_factor:
+            return int((self.last - self.first) // self.step) + 1
+        number = int(((self.last / self.first).ln() / self.step.ln()).to_integral_value("ROUND_FLOOR"))
+        # The logarithm of a power may lie just below it.
+        return number + 1 + (self.first * self.step ** (number + 1) <= self.last)
+
+    def __iter__(self) -> Iterator[str]:
+        numbers = (
+            self.first * self.step**place if self.is_factor else self.first + self.step * place for place in count()
+        )
+        for each in takewhile(lambda number: number <= self.last, numbers):
+            yield _text(each, self.unit)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key and what it is set to, one value after the other."""
+
+    key: str
+    parts: tuple[str | Range, ...]
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return sum(1 if isinstance(part, str) else len(part) for part in self.parts)
+
+    def values(self) -> list[str]:
+        """All of them, as text; one that is there twice is an error."""
+        found = [value for part in self.parts for value in ([part] if isinstance(part, str) else part)]
+        for value in found:
+            if found.count(value) > 1:
+                raise UserError(f"--vary {self.key}: the value {value} is there twice. Give each value once.")
+        return found
+
+
+def parse(text: str) -> Axis:
+    """`KEY=VALUES` as after `--vary`."""
+    key, equals, values = text.partition("=")
+    if not equals or "." not in key.strip(" ."):
+        raise UserError(
+            f"--vary {text}: not of the form KEY=VALUES; write for example dftl.cmt=16KiB..4MiB:x2 or "
+            "device.spare=0.07,0.1,0.2."
+        )
+    return axis(key.strip(), values)
+
+
+def axis(key: str, given: object) -> Axis:
+    """The values of a key: text as after `--vary`, one value, or a list of values."""
+    items = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else [given]
+    parts = tuple(_part(key, _written(key, item)) for item in items)
+    if not parts:
+        raise UserError(f"--vary {key}: there is no value. Give at least one.")
+    return Axis(key, parts)
+
+
+def axes(table: Json, before: str = "") -> list[Axis]:
+    """The keys of a `[sweep.vary]` table; `dftl.cmt` is a key in quotes there, or a table in a table."""
+    found = []
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            found += axes(dict(value), f"{before}{key}.")
+        else:
+            found.append(axis(f"{before}{key}", value))
+    return found
+
+
+def _written(key: str, item: object) -> str:
+    if isinstance(item, bool):
+        return str(item).lower()
+    if isinstance(item, (str, int, float)):
+        return str(item).strip()
+    raise UserError(f"--vary {key}: {item!r} is no value. Give texts, numbers, true or false.")
+
+
+def _part(key: str, text: str) -> str | Range:
+    if not text:
+        raise UserError(f"--vary {key}: a value is empty. Give a value, or leave out the comma beside it.")
+    first, dots, rest = text.partition("..")
+    return _range(key, text, first, rest) if dots else text
+
+
+def _range(key: str, text: str, first: str, rest: str) -> Range:
+    where = f"--vary {key}={text}"
+    last, _, by = rest.partition(":")
+    if not re.fullmatch(r"[x+].+", by.strip()):
+        raise UserError(f"{where}: a range needs its step; {_FORM}.")
+    low, unit = _number(where, first)
+    high, other = _number(where, last)
+    step, step_unit = _number(where, by.strip()[1:])
+    is_factor = by.strip()[0] == "x"
+    if unit != other or (step_unit != ("" if is_factor else unit)):
+        raise UserError(f"{where}: its ends and its step must have one kind of unit, a factor none; {_FORM}.")
+    if low > high:
+        raise UserError(f"{where}: the range is empty, since {first.strip()} is above {last.strip()}. Swap them.")
+    if step <= (1 if is_factor else 0) or (is_factor and low <= 0):
+        limit = "a factor must be above 1, and the first value above 0" if is_factor else "a step must be above 0"
+        raise UserError(f"{where}: {limit}; {_FORM}.")
+    return Range(low, high, step, is_factor, unit)
+
+
+def _number(where: str, text: str) -> tuple[Decimal, str]:
+    """A number in the smallest unit of its kind, and that unit; of units that are not known, as it stands."""
+    found = re.fullmatch(r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)\s*", text)
+    if not found:
+        raise UserError(f"{where}: {text.strip() or 'nothing'} is no number; {_FORM}.")
+    number, unit = Decimal(found[1]), found[2]
+    for scale in _SCALES:
+        if unit in scale:
+            return number * scale[unit], next(iter(scale))
+    return number, unit
+
+
+def _text(number: Decimal, unit: str) -> str:
+    """A number as it would be typed, in the largest unit of which it is a whole multiple."""
+    scale = next((each for each in _SCALES if unit in each), {unit: 1})
+    name, size = next(
+        ((name, size) for name, size in reversed(scale.items()) if number and number % size == 0), (unit, 1)
+    )
+    value = number / size
+    return f"{value.quantize(Decimal(1)) if value == value.to_integral_value() else value.normalize():f}{name}"

@@ -1,0 +1,76 @@
+"""A point as work: what an executor is given, what it answers, and what is done in between, wherever that is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ftlkit import _native
+from ftlkit._native import Control, FtlBug, UserError
+from ftlkit.sweep.traces import over
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from ftlkit.document import Json
+    from ftlkit.sweep.traces import LaidOut
+
+DONE, REFUSED, BUG, LOST = "done", "refused", "bug", "lost"
+"""What became of a point: it has results; its study was refused; a translation layer broke a rule; its worker died."""
+
+TRIES = 3
+"""How often a point is begun whose worker dies. One that takes too much memory would take the next worker, too."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A point to be run."""
+
+    index: int
+    study: Json
+    trace: LaidOut | None
+    """The laid-out trace that is read instead of the study's own."""
+
+    def text(self, trace: Path | None = None) -> str:
+        """The study as the engine takes it, over the laid-out trace where it lies on this machine."""
+        if self.trace is None:
+            return json.dumps(self.study)
+        return json.dumps(self.study | {"workload": over(self.study["workload"], str(trace or self.trace.path))})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a job."""
+
+    index: int
+    state: str
+    """`done`, `refused`, `bug` or `lost`."""
+    text: str
+    """The results (JSON) where it is done, else the error."""
+
+
+class Executor(Protocol):
+    """Runs jobs somewhere, several at once."""
+
+    least_readers: int
+    """By how many points a trace must be read to be laid out before."""
+
+    def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
+        """Answers as they come, in any order; closing the generator ends all work that is under way."""
+
+
+def perform(text: str) -> tuple[str, str]:
+    """Run a study (JSON) on one thread: the state and the text of the answer."""
+    try:
+        return DONE, _native.run_study(text, Control(), 1)
+    except UserError as error:
+        return REFUSED, str(error)
+    except FtlBug as error:
+        return BUG, str(error)
+    except BaseException as error:
+        # PyO3 raises Rust panics as a class of its own that derives from BaseException and cannot be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        return BUG, f"the simulator panicked: {error}"

@@ -1,0 +1,352 @@
+"""Sweeps: which points there are, that they are those of single runs, and that nothing finished is lost or repeated."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import conftest
+import ftlkit as fk
+from ftlkit import store as stores
+from ftlkit.store import Store
+from ftlkit.sweep import plan as plans
+from ftlkit.sweep import run as runs
+from ftlkit.sweep import values
+from ftlkit.sweep.local import Local
+from ftlkit.sweep.work import LOST, TRIES, Job
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Generator, Sequence
+
+    from typer.testing import Result
+
+    from ftlkit.sweep.plan import Plan
+    from ftlkit.sweep.work import Answer
+
+STUDY: dict[str, Any] = {
+    "workload": {"preset": "fin1", "requests": 1_000, "addresses": "dense"},
+    "ftl": [{"name": "page"}, {"name": "dftl"}],
+}
+POINTS = "fin1 --ftl page,dftl --vary dftl.cmt=16KiB,64KiB --requests 1000 --addresses dense --seeds 2"
+LONG = "fin1 --ftl page --vary device.spare=0.1..0.2:+0.005 --seeds 2 --requests 60000 --addresses dense"
+ONE = "[workload]\npreset = 'fin1'\n[[ftl]]\nname = 'page'\n"
+
+
+def plan(**sweep: object) -> Plan:
+    """A small sweep."""
+    return plans.from_study(STUDY | {"sweep": sweep})
+
+
+def hashes(done: runs.Sweep) -> list[str]:
+    """What the flash did in every point."""
+    return [json.loads(row["document"])["runs"][0]["event_hash"] for row in done.rows]
+
+
+class Counting(Local):
+    """An executor that remembers how many points it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given = 0
+
+    def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
+        """Count, and run."""
+        self.given += len(jobs)
+        yield from super().run(jobs)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("16KiB..64KiB:x2", ["16KiB", "32KiB", "64KiB"]),
+        ("1KiB..2KiB:+512B", ["1KiB", "1536B", "2KiB"]),
+        ("25us..1ms:x4", ["25us", "100us", "400us"]),
+        ("0.1..0.4:+0.1", ["0.1", "0.2", "0.3", "0.4"]),
+        ("0..2:+1, 8", ["0", "1", "2", "8"]),
+        ("1..1000:x10", ["1", "10", "100", "1000"]),
+        ("greedy,fifo", ["greedy", "fifo"]),
+    ],
+)
+def test_values_are_lists_and_ranges(text: str, expected: list[str]) -> None:
+    axis = values.parse(f"a.b={text}")
+    assert axis.values() == expected
+    assert axis.size == len(expected)
+
+
+@pytest.mark.parametrize("exponent", range(1, 30))
+def test_a_range_by_a_factor_ends_at_its_last_value(exponent: int) -> None:
+    axis = values.parse(f"a.b=3..{3 * 7**exponent}:x7")
+    assert axis.size == len(axis.values()) == exponent + 1
+
+
+def test_a_layer_has_points_for_the_values_that_it_takes() -> None:
+    made = plan(vary={"dftl.cmt": "16KiB..64KiB:x2", "device": {"spare": [0.1, 0.2]}}, seeds=2)
+    points = made.points()
+    assert len(points) == made.size() == 2 * 2 + 3 * 2 * 2
+    assert {tuple(point.varied) for point in points if point.ftl == "page"} == {("device.spare",)}
+    last = points[-1]
+    assert last.varied == {"dftl.cmt": "64KiB", "device.spare": "0.2"}
+    assert last.study["ftl"] == [{"name": "dftl", "cmt": "64KiB", "label": "dftl"}]
+    assert last.study["device"] == {"spare": 0.2}
+    assert [point.seed for point in points[-2:]] == [1, 2]
+
+
+def test_devices_and_workloads_are_combined() -> None:
+    made = plan(
+        devices=["slc-small", {"preset": "slc-small", "label": "roomy", "spare": 0.3}], workloads=["fin1", "fin2"]
+    )
+    names = [(point.device, point.workload, point.ftl) for point in made.points()]
+    assert len(set(names)) == 8
+    assert made.points()[0].study["workload"] == {"preset": "fin1", "requests": 1_000, "addresses": "dense"}
+    assert {point.study["device"].get("spare") for point in made.points() if point.device == "roomy"} == {0.3}
+
+
+def test_a_point_is_a_run_of_its_own(tmp_path: Path) -> None:
+    done = runs.run(plan(vary={"dftl.cmt": "16KiB,64KiB"}, seeds=2), Store(tmp_path / "s", create=True), Local(2))
+    alone = [
+        fk.run(workload="fin1", ftl=ftl, requests=1_000, addresses="dense", seed=seed)
+        for ftl in ("page", "dftl:cmt=16KiB", "dftl:cmt=64KiB")
+        for seed in (1, 2)
+    ]
+    assert hashes(done) == [found.document["runs"][0]["event_hash"] for found in alone]
+    assert [row["response_mean_ns"] for row in done.rows] == [found.runs["response_mean_ns"][0] for found in alone]
+
+
+def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
+    store, counting = Store(tmp_path / "s", create=True), Counting()
+    first = runs.run(plan(vary={"dftl.cmt": "16KiB,64KiB"}), store, counting)
+    assert (counting.given, first.reused) == (3, 0)
+    more = runs.run(plan(vary={"dftl.cmt": "16KiB..64KiB:x2"}), store, counting)
+    assert (counting.given, more.reused) == (4, 3)
+    assert [row["key"] for row in first.rows] == [more.rows[place]["key"] for place in (0, 1, 3)]
+
+
+def test_the_default_spelled_out_is_the_same_point(tmp_path: Path) -> None:
+    store, counting = Store(tmp_path / "s", create=True), Counting()
+    runs.run(plans.from_study(STUDY | {"ftl": [{"name": "page"}]}), store, counting)
+    spelled = STUDY | {"name": "Other", "seed": 1, "ftl": [{"name": "page", "label": "mine", "victim": "greedy"}]}
+    again = runs.run(plans.from_study(spelled), store, counting)
+    assert counting.given == 1
+    assert again.rows[0]["label"] == "mine"
+
+
+def test_a_changed_trace_is_another_point(tmp_path: Path, msr: Path) -> None:
+    store, counting = Store(tmp_path / "s", create=True), Counting()
+    made = plans.from_options([msr], "page", None, {})
+    runs.run(made, store, counting)
+    runs.run(made, store, counting)
+    assert counting.given == 1
+    conftest.write_msr(msr, conftest.LINES + 1)
+    runs.run(made, store, counting)
+    assert counting.given == 2
+
+
+def test_a_trace_that_is_laid_out_once_gives_the_same_points(tmp_path: Path) -> None:
+    trace = conftest.write_msr(tmp_path / "t.csv", 300, {7: "broken"})
+    options: Any = {"skip_bad": True, "align_offset": "4KiB", "speedup": 2.0, "requests": 200}
+    made = plans.from_options([trace], "page,dftl", None, options)
+    done = runs.run(made, Store(tmp_path / "s", create=True), Local())
+    alone = fk.compare(trace, "page,dftl", **options).document
+    assert hashes(done) == [run["event_hash"] for run in alone["runs"]]
+    document: Any = json.loads(done.rows[0]["document"])
+    assert document["workload"]["name"] == "t.csv"
+    assert "1 records were skipped" in document["workload"]["facts"]
+    for key in ("format", "requests", "bytes", "span_bytes", "duration_ns"):
+        assert document["workload"][key] == alone["workload"][key]
+    assert document["study"]["workload"] == alone["study"]["workload"]
+
+
+def test_a_point_that_fails_is_a_result_with_its_error(tmp_path: Path) -> None:
+    store, counting = Store(tmp_path / "s", create=True), Counting()
+    made = plan(vary={"device.spare": [0.1, 1.5]})
+    done = runs.run(made, store, counting)
+    assert [row["state"] for row in done.rows] == ["done", "refused"] * 2
+    assert "spare" in done.failed[0]["error"]
+    assert not done.cancelled
+    assert store.frame()["error"].null_count() == 2
+
+
+def test_a_point_whose_worker_dies_is_begun_again_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    def dying(process: subprocess.Popen[str], _text: str) -> str:
+        nonlocal asked
+        asked += 1
+        process.kill()
+        return ""
+
+    monkeypatch.setattr("ftlkit.sweep.local._asked", dying)
+    answer = next(Local(1).run([Job(0, STUDY, None)]))
+    assert (answer.state, asked) == (LOST, TRIES)
+    assert "SIGKILL" in answer.text
+
+
+def test_a_worker_that_dies_once_costs_no_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ftlkit.sweep import local  # noqa: PLC0415 - what is replaced
+
+    asked, first = local._asked, [True]  # noqa: SLF001 - the place where a worker is asked
+
+    def dying(process: subprocess.Popen[str], text: str) -> str:
+        if first:
+            first.clear()
+            process.kill()
+        return asked(process, text)
+
+    monkeypatch.setattr("ftlkit.sweep.local._asked", dying)
+    study = STUDY | {"ftl": [{"name": "page"}]}
+    assert [answer.state for answer in Local(1).run([Job(0, study, None), Job(1, study, None)])] == ["done", "done"]
+
+
+def test_an_error_of_ours_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ftlkit.sweep.local._asked", lambda *_: "no JSON\n")
+    with pytest.raises(ValueError, match="Expecting value"):
+        next(Local(1).run([Job(0, STUDY, None)]))
+
+
+def test_two_sweeps_may_share_a_store(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    both = [start("sweep", *POINTS.split()) for _ in range(2)]
+    for process in both:
+        assert process.wait(60) == 0, process.stderr and process.stderr.read()
+    store = Store(tmp_path / stores.DEFAULT)
+    assert store.frame()["state"].to_list() == ["done"] * 6
+    assert list((store.path / "begun").iterdir()) == []
+
+
+def long_sweep(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> tuple[subprocess.Popen[str], Store]:
+    """A sweep of forty points, and its store when some of them are there."""
+    process = start("sweep", *LONG.split())
+    until = time.monotonic() + 60
+    while not (tmp_path / stores.DEFAULT / "ftlkit-store.json").exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    store = Store(tmp_path / stores.DEFAULT)
+    while len(store.keys()) < 3:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return process, store
+
+
+def test_a_killed_sweep_is_resumed(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process, store = long_sweep(start, tmp_path)
+    process.kill()
+    process.wait()
+    before = {name: (store.path / "points" / f"{name}.parquet").stat().st_mtime_ns for name in sorted(store.keys())}
+    assert store.frame()["state"].to_list() == ["done"] * len(before)
+    made = plans.from_options(["fin1"], "page", None, {"requests": 60_000, "addresses": "dense"})
+    made = plans.with_more(made, [values.parse("device.spare=0.1..0.2:+0.005")], 2)
+    counting = Counting()
+    done = runs.run(made, store, counting)
+    assert (done.reused, counting.given) == (len(before), 42 - len(before))
+    for name, written in before.items():
+        assert (store.path / "points" / f"{name}.parquet").stat().st_mtime_ns == written
+
+
+def test_the_workers_of_a_killed_sweep_end(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process, _ = long_sweep(start, tmp_path)
+    workers = children(process.pid)
+    assert workers
+    process.kill()
+    until = time.monotonic() + 10
+    while any(_state(worker)[:1] not in ([], ["Z"]) for worker in workers):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_ctrl_c_keeps_what_is_finished(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process, store = long_sweep(start, tmp_path)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "page" in out
+    assert f"{42 - len(store.keys())} not finished" in said
+
+
+def children(parent: int) -> list[int]:
+    """The processes that a process started."""
+    folders = [folder for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+    known = {int(folder.name): _state(int(folder.name)) for folder in folders}
+    return [process for process, state in known.items() if state and int(state[1]) == parent]
+
+
+def _state(process: int) -> list[str]:
+    """What /proc says of a process behind its name: its state, its parent, and more; nothing of one that is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--vary", "dftl.cmtt=16KiB,32KiB"], ["dftl.cmtt", "no point with it can be run", "cmt"]),
+        (["--vary", "device.sparee=0.1,0.2"], ["sparee"]),
+        (["--vary", "fast.log_blocks=4"], ["fast", "neither", "page, dftl"]),
+        (["--vary", "cmt=16KiB"], ["--vary cmt=16KiB", "not of the form"]),
+        (["--vary", "dftl.cmt=64KiB..16KiB:x2"], ["empty", "64KiB is above 16KiB"]),
+        (["--vary", "dftl.cmt="], ["empty"]),
+        (["--vary", "dftl.cmt=16KiB..64KiB"], ["needs its step"]),
+        (["--vary", "dftl.cmt=16KiB..64:x2"], ["one kind of unit"]),
+        (["--vary", "dftl.cmt=1KiB..8KiB:x1"], ["above 1"]),
+        (["--vary", "dftl.cmt=16KiB", "--vary", "dftl.cmt=32KiB"], ["given twice"]),
+        (["--vary", "dftl.cmt=16KiB,16KiB"], ["16KiB is there twice"]),
+        (["--vary", "dftl.cmt=1..1000000000:+1"], ["1,000,000,001 points", "at most 100,000", "larger steps"]),
+        (["--seeds", "0"], ["--seeds 0"]),
+        (["--threads", "0"], ["--threads"]),
+        (["--store", "full"], ["full", "not empty"]),
+        (["--set", "device.spare=10%"], ["percentages are not read"]),
+    ],
+)
+def test_bad_input_is_answered(
+    arguments: list[str], words: list[str], call: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "other").touch()
+    result = call("sweep", "fin1", "--ftl", "page,dftl", "--requests", 500, "--addresses", "dense", *arguments)
+    assert result.exit_code == 2, result.output
+    for word in words:
+        assert word in " ".join(result.stderr.split())
+    assert not (tmp_path / stores.DEFAULT / "points").exists() or not list(
+        (tmp_path / stores.DEFAULT / "points").iterdir()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[sweep]\nseed = 3", ["seed is no key of the table sweep", "seeds"]),
+        ("[sweep]\nseeds = true", ["sweep.seeds"]),
+        ("[sweep]\ndevices = []", ["sweep.devices", "at least one"]),
+        (ONE + "[sweep.vary]\n'device.spare' = []", ["there is no value"]),
+        (ONE + "[sweep.vary]\n'device.spare' = [{}]", ["no value"]),
+        ("[[ftl]]\nlabel = 'x'", ["has no name"]),
+        ("[[sweeps]]\nid = 'x'", ["ftlkit reproduce"]),
+        ("[sweep", ["study.toml"]),
+        ("[workload]\ntrace = 'none.csv'\n[[ftl]]\nname = 'page'", ["none.csv"]),
+        ("[workload]\npreset = 'fin1'", ["no translation layer"]),
+    ],
+)
+def test_bad_study_files_are_answered(text: str, words: list[str], call: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+    result = call("sweep", "study.toml")
+    assert result.exit_code == 2, result.output
+    for word in words:
+        assert word in " ".join(result.stderr.split())
+
+
+def test_options_beside_a_study_file_are_refused(call: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text("", encoding="utf-8")
+    for more in (["--time-unit", "ms"], ["--ftl", "page"], ["--device", "slc-small"], ["fin1"]):
+        assert call("sweep", "study.toml", *more).exit_code == 2
+
+
+def test_a_missing_trace_is_named(call: Callable[..., Result]) -> None:
+    result = call("sweep", "none.csv", "--ftl", "page")
+    assert result.exit_code == 2
+    assert "none.csv: no such file" in result.stderr
