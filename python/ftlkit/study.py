@@ -129,9 +129,9 @@ def build(
         if key in given:
             study.setdefault(section, {})[name] = given[key]
     settings = options.get("settings", ())
+    _refuse_twice(settings)
     for setting in settings:
         _apply(setting, study)
-    _refuse_twice(settings)
     return study
 
 
@@ -154,9 +154,9 @@ def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Se
         study["device"]["preset"] = device
     if capacity is not None:
         study["device"]["capacity"] = capacity
+    _refuse_twice(settings)
     for setting in settings:
         _apply(setting, study)
-    _refuse_twice(settings)
     for section in SECTIONS[1:]:
         if section in study:
             raise UserError(f"--set {section}: an image has a device and a translation layer, but no {section}.")
