@@ -114,6 +114,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
         "operations": operations(wa, cause),
         "notes": {},
         "mapping_hit_ratio": 0.87 if cause == "mapping" else None,
+        "buffer_hit_ratio": None,
         "merges": {"switch": 120, "partial": 33, "full": 4100}
         if cause == "merge"
         else {"switch": 0, "partial": 0, "full": 0},
@@ -153,6 +154,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
             "erases_max": [high * (i + 1) // 200 for i in range(200)],
             "host_written_bytes": [WRITTEN * 4096 * (i + 1) // 200 for i in range(200)],
             "mapping_hit_ratio": [0.87 if cause == "mapping" else None] * 200,
+            "buffer_hit_ratio": [None] * 200,
             "gauges": {"free_blocks": [12.0] * 200},
         },
         "precondition": {"mode": "steady", "pages_written": 10**6, "write_amplification": wa, "settled": True},

@@ -20,8 +20,9 @@ _COLOURS = (
     "#4c6fd1",
     "#0e9a78",
     "#c2453a",
+    "#8a6d4f",
 )
-"""The colour of each cause, by its number; the last ones are for causes to come."""
+"""The colour of each cause, by its number."""
 
 CONTROLLER = "controller"
 """Time between a request's flash operations: no cause of the simulator, but a part of responses."""

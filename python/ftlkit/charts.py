@@ -235,6 +235,11 @@ def amplification_over_time(results: Outcome) -> AnyChart | None:
     return over_time(results, "write_amplification", "write amplification", "format(datum.value, '~r')")
 
 
+def buffer_hits_over_time(results: Outcome) -> AnyChart | None:
+    """Share of the pages written in each stretch of the workload that replaced a page that waited in a write buffer."""
+    return over_time(results, "buffer_hit_ratio", "share of pages written", "format(datum.value, '~%')")
+
+
 def log_utilisation_over_time(results: Outcome) -> AnyChart | None:
     """Share of the log's programmed pages that still hold the newest copy of something."""
     return over_time(results, "log_utilisation", "share of log pages", "format(datum.value, '~%')")

@@ -155,6 +155,7 @@ class Series(TypedDict):
     erases_max: NotRequired[list[int]]
     host_written_bytes: NotRequired[list[int]]
     mapping_hit_ratio: list[float | None]
+    buffer_hit_ratio: NotRequired[list[float | None]]
     gauges: dict[str, list[float]]
 
 
@@ -219,6 +220,7 @@ class Run(TypedDict):
     controller_ns: int
     notes: dict[str, int]
     mapping_hit_ratio: float | None
+    buffer_hit_ratio: NotRequired[float | None]
     merges: Merges
     erases: Erases
     wear_map: NotRequired[WearMap]

@@ -136,6 +136,7 @@ SERIES: Columns = _LABEL | {
     "erases_max": (_WHOLE, "erases so far of the block that has most"),
     "host_written_bytes": (_WHOLE, "bytes that the host wrote so far"),
     "mapping_hit_ratio": (_REAL, "hit ratio of the mapping cache in the stretch; null where there is none"),
+    "buffer_hit_ratio": (_REAL, "hit ratio of the write buffer in the stretch; null where there is none"),
 }
 """Columns of the time series that every run has; one more follows for each gauge of a scheme."""
 

@@ -52,6 +52,10 @@ TITLES = {
         "X.-Y. Hu, E. Eleftheriou, R. Haas, I. Iliadis and R. Pletka, Write amplification analysis in "
         "flash-based solid state drives, SYSTOR 2009"
     ),
+    "Jo 2006": (
+        "H. Jo, J.-U. Kang, S.-Y. Park, J.-S. Kim and J. Lee, FAB: flash-aware buffer management policy for "
+        "portable media players, IEEE Transactions on Consumer Electronics 52, 2006"
+    ),
     "Jung 2010": (
         "D. Jung, J.-U. Kang, H. Jo, J.-S. Kim and J. Lee, Superblock FTL: a superblock-based flash translation "
         "layer with a hybrid address translation scheme, ACM Transactions on Embedded Computing Systems 9, 2010"
@@ -63,6 +67,9 @@ TITLES = {
     "Kim 2002": (
         "J. Kim, J. M. Kim, S. H. Noh, S. L. Min and Y. Cho, A space-efficient flash translation layer "
         "for CompactFlash systems, IEEE Transactions on Consumer Electronics 48, 2002"
+    ),
+    "Kim 2008": (
+        "H. Kim and S. Ahn, BPLRU: a buffer management scheme for improving random writes in flash storage, FAST 2008"
     ),
     "Lee 2007": (
         "S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park and H.-J. Song, A log buffer-based flash "

@@ -1,12 +1,13 @@
-//! Write buffers in front of mappings of every family, with wear policies between them and without: the canary buffer, which holds pages
-//! until there is no room, keeps every promise, and each bug that is planted in it is caught.
+//! Write buffers in front of mappings of every family, with wear policies between them and without: each buffer of the registry keeps every
+//! promise, and so does the canary buffer, which holds pages until there is no room; each bug that is planted in that is caught.
 
 use check::campaign::Campaign;
 use check::canary::{BUFFER, BufferBug};
 use check::failing_flash::{self, Rates};
 use check::variants::Subject;
 use check::{Case, Effort, Failure, Ordeal, Pattern, Promise, create, endure, explore, power_cuts, run_case};
-use ftl::{Stack, registry};
+use ftl::registry::{self, BUFFERS};
+use ftl::{Entry, Stack};
 
 const SEED: u64 = 20_263;
 
@@ -18,8 +19,20 @@ fn buffered(behind: &str, settings: &str) -> Stack {
     format!("{behind}+{BUFFER}:{settings}").parse().expect("a spelling")
 }
 
+/// The canary buffer, and then each buffer of the registry, behind each of these; with room for a few pages of the 512 B that the suite's
+/// devices have.
 fn stacks() -> impl Iterator<Item = Stack> {
-    BEHIND.into_iter().zip([1, 3, 5, 2].into_iter().cycle()).map(|(behind, n)| buffered(behind, &format!("pages={n}")))
+    let room = || [1, 3, 5, 2, 17].into_iter().cycle();
+    let canaries = BEHIND.into_iter().zip(room()).map(|(behind, n)| buffered(behind, &format!("pages={n}")));
+    let over = move |entry: &'static Entry| {
+        // One further each time, so that each buffer has every room over some mapping.
+        let skipped = BUFFERS.iter().position(|known| known.name == entry.name).unwrap_or_default();
+        BEHIND
+            .into_iter()
+            .zip(room().skip(skipped))
+            .map(|(behind, n)| format!("{behind}+{}:ram={}", entry.name, n * 512).parse().expect("a spelling"))
+    };
+    canaries.chain(BUFFERS.iter().flat_map(over))
 }
 
 fn cases(stack: &Stack, one_in: usize) -> Vec<Case> {

@@ -89,6 +89,8 @@ listed! {
         WearLeveling => CauseFacts::of("wear_leveling", "wear levelling", Work::Moving),
         /// Writing pages that the host has read to where they are found sooner, or gather with others.
         Caching => CauseFacts::of("caching", "pages cached on flash", Work::Moving),
+        /// Reading and writing again pages of a logical block that nobody wrote, so that a write buffer writes the block whole.
+        Padding => CauseFacts::of("padding", "padding of blocks", Work::Moving),
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Invariant: totals meet at both ends. What the causes add up to is what the flash counted, because there is no other way in.
 
-use flash::{FlashError, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
+use flash::{FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::{Cause, Content, Device, FtlError, Label, Nanos, Note, Op, RamPages, Tally, Task};
 
@@ -18,6 +18,8 @@ pub struct Media<D: Device> {
     ram: RamPages<D::Data>,
     cursor: Nanos,
     cause: Cause,
+    /// Pages of the request in hand that are no news of the host's, in order.
+    padding: Vec<Lpn>,
     /// Number of the detached work in hand, 0 for none.
     chain: u32,
     /// Numbers given so far.
@@ -36,6 +38,7 @@ impl<D: Device> Media<D> {
             ram: RamPages::default(),
             cursor: Nanos::ZERO,
             cause: Cause::Host,
+            padding: Vec::new(),
             chain: 0,
             chains: 0,
             tally: Tally::default(),
@@ -149,6 +152,10 @@ impl<D: Device> Media<D> {
         copies: bool,
         data: D::Data,
     ) -> Result<(), FtlError> {
+        if !self.padding.is_empty() && self.pads(label.logical) {
+            return self
+                .because(Cause::Padding, |media| media.program_version(ppn, label, version, hint, copies, data));
+        }
         self.seq += 1;
         let Label { logical, extent, role, owner } = label;
         let tag = Tag { logical, extent, role, owner, seq: self.seq, version, hint };
@@ -245,6 +252,20 @@ impl<D: Device> Media<D> {
         let result = work(self);
         self.cause = before;
         result
+    }
+
+    /// Has a request served in which some logical pages, in order, only stand to complete others: programs of these are charged to
+    /// [`Cause::Padding`], and not to the host.
+    pub fn padded_with<R>(&mut self, pages: Vec<Lpn>, serve: impl FnOnce(&mut Self) -> R) -> R {
+        self.padding = pages;
+        let result = serve(self);
+        self.padding = Vec::new();
+        result
+    }
+
+    /// Whether the host's page in hand is no news of the host's.
+    fn pads(&self, logical: u32) -> bool {
+        self.cause == Cause::Host && self.padding.binary_search(&Lpn::new(logical)).is_ok()
     }
 
     /// Counts an event.

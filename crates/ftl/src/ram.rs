@@ -26,6 +26,13 @@ impl AccessDelays {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RamPage(u32);
 
+impl RamPage {
+    /// Its number: below the most pages that have been in RAM at once, and its own until it is taken out.
+    pub fn slot(self) -> u32 {
+        self.0
+    }
+}
+
 /// Pages in RAM.
 #[derive(Clone, Debug)]
 pub struct RamPages<T> {
@@ -48,6 +55,17 @@ impl<T> RamPages<T> {
         }
         self.pages.push(Some(data));
         RamPage(self.pages.len() as u32 - 1)
+    }
+
+    /// Gives a page another content.
+    ///
+    /// # Panics
+    /// When it has been taken out: an error in the scheme's own source.
+    pub fn replace(&mut self, page: RamPage, data: T) {
+        match &mut self.pages[page.0 as usize] {
+            Some(content) => *content = data,
+            None => panic!("page {} was taken out of RAM before", page.0),
+        }
     }
 
     /// What a page holds.
@@ -89,6 +107,8 @@ mod tests {
         assert_eq!(ram.take(first), "a");
         let third = ram.put("c");
         assert_eq!((ram.pages(), third, *ram.get(third), *ram.get(second)), (2, first, "c", "b"));
+        ram.replace(second, "d");
+        assert_eq!((ram.pages(), second.slot(), *ram.get(third), *ram.get(second)), (2, 1, "c", "d"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::buffer;
 use crate::buffer::policy::BufferKind;
 use crate::buffer::write_back::WriteBack;
 use crate::mapping::a_sast::AdaptiveSast;
@@ -162,7 +163,7 @@ macro_rules! schemes {
             let Chosen { entry, values, .. } = resolved.mapping();
             $(if entry.name == <$scheme as Scheme>::ENTRY.name {
                 let mapping = levelled(Box::new(<$scheme>::format(layout, values)?), layout);
-                return Ok(resolved.buffered(mapping, layout));
+                return resolved.buffered(mapping, layout);
             })+
             unreachable!("entry() found {} in the same list", entry.name)
         }
@@ -179,7 +180,7 @@ macro_rules! schemes {
             $(if entry.name == <$scheme as Scheme>::ENTRY.name {
                 return media.because(Cause::Recovery, |media| {
                     let mapping = levelled(Box::new(<$scheme>::recover(layout, values, media)?), layout);
-                    Ok(resolved.buffered(mapping, layout))
+                    Ok(resolved.buffered(mapping, layout)?)
                 });
             })+
             unreachable!("entry() found {} in the same list", entry.name)
@@ -236,14 +237,15 @@ fn buffer_kind(entry: &Entry) -> Option<&'static BufferKind> {
 
 impl Resolved {
     /// A mapping behind the buffer that the stack names, if it names one.
-    fn buffered<D: Device + 'static>(&self, mapping: Box<dyn Ftl<D>>, layout: &Layout) -> Box<dyn Ftl<D>> {
+    fn buffered<D: Device + 'static>(
+        &self,
+        mapping: Box<dyn Ftl<D>>,
+        layout: &Layout,
+    ) -> Result<Box<dyn Ftl<D>>, ConfigError> {
         let chosen = self.part(PartKind::Buffer).and_then(|part| Some((buffer_kind(part.entry)?, &part.values)));
-        match chosen {
-            Some((kind, values)) => {
-                Box::new(WriteBack::new(mapping, (kind.build)(layout, values), layout.geometry.page_size_bytes()))
-            }
-            None => mapping,
-        }
+        let Some((kind, values)) = chosen else { return Ok(mapping) };
+        let (policy, room) = (kind.build)(layout, values)?;
+        Ok(Box::new(WriteBack::new(mapping, policy, room, layout)))
     }
 }
 
@@ -287,7 +289,7 @@ wear_policies![
     wear::owl::Owl,
 ];
 
-buffers![];
+buffers![buffer::lru::Lru, buffer::fifo::Fifo, buffer::fab::Fab, buffer::bplru::Bplru,];
 
 /// The entry of a mapping; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {

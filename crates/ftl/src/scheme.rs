@@ -108,6 +108,12 @@ pub trait Ftl<D: Device>: Send {
         None
     }
 
+    /// Whether anything that it does depends on hints. If not, whoever stands in front need not keep apart what the host says different
+    /// things of. A mapping that heeds none itself asks its wear policy.
+    fn heeds_hints(&mut self) -> bool {
+        self.owner().is_some_and(|blocks| blocks.policy().0.heeds_hints())
+    }
+
     /// Has its wear policy say something, or be told something, with what is known of all blocks.
     fn consult(&mut self, ask: Consultation<'_>) {
         if let Some(blocks) = self.owner() {

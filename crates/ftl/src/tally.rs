@@ -42,6 +42,14 @@ listed! {
         Evacuation => "evacuations",
         /// A logical block of a log-buffer scheme got a data block, because it had none.
         NewDataBlock => "new_data_blocks",
+        /// A page that the host wrote replaced a version of it that waited in a write buffer.
+        BufferHit => "buffer_hits",
+        /// A page that the host wrote came into a write buffer where no version of it waited.
+        BufferMiss => "buffer_misses",
+        /// A page that the host read was found in a write buffer.
+        BufferRead => "buffer_reads",
+        /// Pages were written down together because a write buffer had no room.
+        BufferEviction => "buffer_evictions",
     }
 }
 

@@ -16,6 +16,10 @@ struct Listener {
 }
 
 impl WearPolicy for Listener {
+    fn heeds_hints(&self) -> bool {
+        true
+    }
+
     fn place(&mut self, ask: Ask, _free: usize) -> usize {
         let name = match ask.purpose {
             Purpose::Data => "data",

@@ -186,6 +186,12 @@ pub fn mapping_hit_ratio(tally: &Tally) -> Option<f64> {
     (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
 }
 
+/// Pages written that found a version of them waiting ÷ all that came into a write buffer; none where a stack has none.
+pub fn buffer_hit_ratio(tally: &Tally) -> Option<f64> {
+    let (hits, misses) = (tally.note(Note::BufferHit), tally.note(Note::BufferMiss));
+    (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
+}
+
 /// How the device stands at a point of the time series.
 pub(crate) struct Standing<'a> {
     pub(crate) tally: &'a Tally,
@@ -257,6 +263,7 @@ impl Sampler {
         series.erases_max.push(spread.max);
         series.host_written_bytes.push(metrics.asked.bytes_written);
         series.mapping_hit_ratio.push(mapping_hit_ratio(&interval));
+        series.buffer_hit_ratio.push(buffer_hit_ratio(&interval));
         for gauge in gauges {
             series.gauges.entry(gauge.name).or_default().push(gauge.value);
         }

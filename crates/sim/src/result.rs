@@ -99,6 +99,8 @@ pub struct RunResult {
     pub notes: BTreeMap<&'static str, u64>,
     /// Hits ÷ look-ups of the mapping cache.
     pub mapping_hit_ratio: Option<f64>,
+    /// Pages written that replaced a version that waited in the write buffer ÷ pages that came into it.
+    pub buffer_hit_ratio: Option<f64>,
     /// Merges by kind.
     pub merges: Merges,
     /// Erases during measurement of blocks that were good when the device was new.
@@ -221,6 +223,8 @@ pub struct Series {
     pub host_written_bytes: Vec<u64>,
     /// Hit ratio of the mapping cache in the interval.
     pub mapping_hit_ratio: Vec<Option<f64>>,
+    /// Hit ratio of the write buffer in the interval.
+    pub buffer_hit_ratio: Vec<Option<f64>>,
     /// The scheme's gauges at the point.
     pub gauges: BTreeMap<&'static str, Vec<f64>>,
 }

@@ -32,7 +32,7 @@ use crate::held::HeldPages;
 use crate::host::{Host, Nobody, Pace, Witness};
 use crate::load::Load;
 use crate::log::{Part, Row};
-use crate::metrics::{Metrics, Sampler, Standing, mapping_hit_ratio, write_amplification};
+use crate::metrics::{Metrics, Sampler, Standing, buffer_hit_ratio, mapping_hit_ratio, write_amplification};
 use crate::mount::mount;
 use crate::paging::{Extent, PageRequest};
 use crate::precondition::prepare;
@@ -329,6 +329,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             controller_ns: tally.controller_ns(),
             notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).collect(),
             mapping_hit_ratio: mapping_hit_ratio(&tally),
+            buffer_hit_ratio: buffer_hit_ratio(&tally),
             merges: Merges {
                 switch: tally.note(Note::SwitchMerge),
                 partial: tally.note(Note::PartialMerge),

@@ -287,6 +287,8 @@ def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
     yield "write amplification", units.plain(found["write_amplification"])
     if found["mapping_hit_ratio"] is not None:
         yield "mapping hit ratio", units.share(found["mapping_hit_ratio"])
+    if found.get("buffer_hit_ratio") is not None:
+        yield "buffer hit ratio", units.share(found["buffer_hit_ratio"])
     spread = f"{units.count(erases['min'])} to {units.count(erases['max'])}, mean {units.plain(erases['mean'])}"
     yield "erases a block", f"{spread}, of {units.count(found['endurance'])}"
     yield "wear", units.share(found["wear"])

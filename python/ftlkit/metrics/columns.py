@@ -396,6 +396,30 @@ _MAPPING = (
         "hits",
     ),
     Metric(
+        "buffer_hit_ratio",
+        "share of pages written that replaced a version that waited in a write buffer, so that one of the two is never "
+        "programmed; null without a write buffer",
+        "share",
+        _REAL,
+        "buffer_hit_ratio",
+        HIGHER,
+        "buffer hits",
+        "buffered",
+        when="buffer_hit_ratio",
+    ),
+    *(
+        Metric(
+            f"padding_{what}",
+            f"pages {words} to complete logical blocks that a write buffer writes whole",
+            "pages",
+            _WHOLE,
+            "operations",
+            LOWER,
+            compute=derived.padding(op),
+        )
+        for what, op, words in (("reads", "read", "read"), ("programs", "program", "programmed"))
+    ),
+    Metric(
         "merges",
         "merges of log with data blocks: switch, partial and full; null where all were others, as waftl's of its zone",
         "merges",

@@ -111,6 +111,11 @@ def levelling(op: str) -> Callable[[Run], int]:
     return lambda run: caused(run, _LEVELLING, op)
 
 
+def padding(op: str) -> Callable[[Run], int]:
+    """Flash operations of a kind that completed blocks for a write buffer."""
+    return lambda run: caused(run, "padding", op)
+
+
 def levelling_time_ns(run: Run) -> int:
     """Flash time of what wear levelling asked for."""
     return time_by_cause(run).get(_LEVELLING, 0)

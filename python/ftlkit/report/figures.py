@@ -157,6 +157,13 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
         charts.amplification_over_time,
     ),
     (
+        "buffer-hits",
+        "Writes that find their page in the write buffer",
+        "Share of the pages written that replace a version still waiting in RAM; the older is never programmed.",
+        "runs",
+        charts.buffer_hits_over_time,
+    ),
+    (
         "log-utilisation",
         "Log pages that count",
         "Share of the log's programmed pages that hold the newest copy of something; low: overwritten before merged.",

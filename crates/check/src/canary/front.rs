@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 
-use flash::{Lpn, Pbn};
-use ftl::buffer::policy::{BufferPolicy, no_buffer_of_its_own};
+use flash::{Lbn, Lpn, Pbn};
+use ftl::buffer::policy::{BufferPolicy, Held, Leaving, no_buffer_of_its_own};
+use ftl::buffer::room::Room;
 use ftl::buffer::write_back::WriteBack;
 use ftl::{
     BrokenInvariant, Buffered, ConfigError, Device, Evacuated, Footprint, Ftl, FtlError, Layout, Media, Nanos, Part,
@@ -21,7 +22,7 @@ pub const BUFFER: &str = "canary-buffer";
 pub enum BufferBug {
     /// None: the healthy buffer.
     None,
-    /// None, but the policy names pages that do not wait, pages twice, or no page at all: that must do no harm.
+    /// None, but the policy names pages that do not wait, and blocks beyond the device: that must do no harm.
     WildPolicy,
     /// A flush leaves all that wait in RAM.
     Unflushed,
@@ -79,8 +80,8 @@ impl Front {
 
     /// Puts it in front of what was built or recovered.
     pub(crate) fn before<D: Device + 'static>(self, mapping: Box<dyn Ftl<D>>, layout: &Layout) -> Box<dyn Ftl<D>> {
-        let fifo = Fifo { pages: self.pages, waiting: VecDeque::new(), is_wild: self.bug == BufferBug::WildPolicy };
-        let healthy = WriteBack::new(mapping, Box::new(fifo), layout.geometry.page_size_bytes());
+        let fifo = Fifo { waiting: VecDeque::new(), is_wild: self.bug == BufferBug::WildPolicy };
+        let healthy = WriteBack::new(mapping, Box::new(fifo), Room::of(self.pages), layout);
         match self.bug {
             BufferBug::None | BufferBug::WildPolicy => Box::new(healthy),
             bug => Box::new(Broken { buffer: healthy, bug }),
@@ -91,31 +92,31 @@ impl Front {
 /// The page that has waited longest leaves, alone.
 #[derive(Debug)]
 struct Fifo {
-    pages: u32,
     waiting: VecDeque<Lpn>,
     is_wild: bool,
 }
 
 impl BufferPolicy for Fifo {
-    fn capacity_pages(&self) -> u32 {
-        self.pages
+    fn came(&mut self, page: Held, _request: &Request) {
+        self.waiting.push_back(page.lpn);
     }
 
-    fn came(&mut self, lpn: Lpn, _request: &Request) {
-        self.waiting.push_back(lpn);
+    fn left(&mut self, page: Held) {
+        self.waiting.retain(|&waiting| waiting != page.lpn);
     }
 
-    fn left(&mut self, lpn: Lpn) {
-        self.waiting.retain(|&waiting| waiting != lpn);
-    }
-
-    fn leaving(&mut self) -> Vec<Lpn> {
-        let Some(&oldest) = self.waiting.front() else { return Vec::new() };
-        match oldest.get() % 3 {
-            0 if self.is_wild => Vec::new(),
-            1 if self.is_wild => vec![oldest, Lpn::new(u32::MAX - 1), oldest],
-            _ => vec![oldest],
+    fn leaving(&mut self) -> Leaving {
+        let oldest = self.waiting.front().copied().unwrap_or(Lpn::new(0));
+        match oldest.get() % 4 {
+            0 if self.is_wild => Leaving::Page(Lpn::new(u32::MAX - 1)),
+            1 if self.is_wild => Leaving::WholeBlock(Lbn::new(u32::MAX - 1)),
+            2 if self.is_wild => Leaving::Block(Lbn::new(0)),
+            _ => Leaving::Page(oldest),
         }
+    }
+
+    fn pages(&self) -> u32 {
+        self.waiting.len() as u32
     }
 }
 

@@ -1,4 +1,10 @@
 //! Buffers: pages in RAM in front of a mapping, one file each: which pages stay, and which are written down together.
 
+pub mod bplru;
+pub mod fab;
+pub mod fifo;
+pub mod lru;
+pub mod page_order;
 pub mod policy;
+pub mod room;
 pub mod write_back;

@@ -4,45 +4,71 @@
 //! is used again or leaves, and asks it which pages shall be written down when there is no room. A policy is asked a page at a time and
 //! not for flash operations, so it is called through a table of functions, as wear policies are.
 //!
-//! A policy decides nothing that content depends on: a page that it names and that does not wait is passed over, and if it names none that
-//! does, the one with the lowest number is written down.
+//! A policy decides nothing that content depends on: of what it names, only pages that wait are written down, and if none does, the one with
+//! the lowest number is.
 
 use std::fmt;
 
-use flash::Lpn;
+use flash::{Lbn, Lpn};
 
+use crate::buffer::room::Room;
 use crate::parts::buffer::write_buffer;
-use crate::{Entry, Layout, Request, Values};
+use crate::{ConfigError, Entry, Gauge, Layout, Request, Values};
+
+/// A page that waits, as a policy knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Its logical page.
+    pub lpn: Lpn,
+    /// Where it lies: a number below the pages for which there is room, its own while it waits.
+    pub slot: u32,
+}
+
+/// What shall be written down together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaving {
+    /// A page.
+    Page(Lpn),
+    /// All pages of a logical block that wait.
+    Block(Lbn),
+    /// The same, and with them those of the block that do not wait: they are read and written again, so that the block is written whole.
+    WholeBlock(Lbn),
+}
 
 /// A way of choosing what leaves a write buffer.
 pub trait BufferPolicy: fmt::Debug + Send {
-    /// Pages for which there is room, at least 1. Always the same.
-    fn capacity_pages(&self) -> u32;
-
     /// A page waits now that did not wait before; it came with this request.
-    fn came(&mut self, lpn: Lpn, request: &Request);
+    fn came(&mut self, page: Held, request: &Request);
 
     /// A page that waits was written once more with this request, and holds the new content now.
-    fn rewritten(&mut self, _lpn: Lpn, _request: &Request) {}
+    fn rewritten(&mut self, _page: Held, _request: &Request) {}
 
     /// A page that waits was read.
-    fn read(&mut self, _lpn: Lpn) {}
+    fn read(&mut self, _page: Held) {}
 
     /// A page waits no more: it was written down, or trimmed.
-    fn left(&mut self, lpn: Lpn);
+    fn left(&mut self, page: Held);
 
-    /// The pages to be written down together, since there is no room for one that comes.
-    fn leaving(&mut self) -> Vec<Lpn>;
+    /// What shall be written down, since there is no room for a page that comes.
+    fn leaving(&mut self) -> Leaving;
+
+    /// How many pages wait by its own books, for the machine to compare.
+    fn pages(&self) -> u32;
 
     /// What it keeps in RAM besides the pages: name and bytes.
     fn tables(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// Numbers of its own, sampled into the time series.
+    fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }
 }
 
 /// How the registry builds a buffer.
 pub trait BufferScheme: BufferPolicy + Sized + 'static {
-    /// What the registry lists about it.
+    /// What the registry lists about it; among its parameters are those of [`room`](crate::buffer::room::PARAMETERS).
     const ENTRY: Entry;
 
     /// Whether it can work over a mapping; if not, why, as the end of a sentence about both.
@@ -50,8 +76,8 @@ pub trait BufferScheme: BufferPolicy + Sized + 'static {
         no_buffer_of_its_own(mapping)
     }
 
-    /// Builds it for a device.
-    fn new(layout: &Layout, values: &Values) -> Self;
+    /// Builds it for a device, with so much room.
+    fn new(layout: &Layout, room: Room, values: &Values) -> Self;
 }
 
 /// Refuses a mapping that has a write buffer already: pages would wait twice.
@@ -63,6 +89,9 @@ pub fn no_buffer_of_its_own(mapping: &Entry) -> Result<(), String> {
     }
 }
 
+/// A policy with its room.
+pub type Built = (Box<dyn BufferPolicy>, Room);
+
 /// A buffer as the registry lists it.
 #[derive(Clone, Copy)]
 pub struct BufferKind {
@@ -71,12 +100,16 @@ pub struct BufferKind {
     /// Whether it can work over a mapping; if not, why.
     pub suits: fn(&Entry) -> Result<(), String>,
     /// Builds it for a device.
-    pub build: fn(&Layout, &Values) -> Box<dyn BufferPolicy>,
+    pub build: fn(&Layout, &Values) -> Result<Built, ConfigError>,
 }
 
 impl BufferKind {
     /// The buffer `B`.
     pub const fn of<B: BufferScheme>() -> Self {
-        Self { entry: B::ENTRY, suits: B::suits, build: |layout, values| Box::new(B::new(layout, values)) }
+        let build: fn(&Layout, &Values) -> Result<Built, ConfigError> = |layout, values| {
+            let room = Room::from_values(B::ENTRY.name, layout, values)?;
+            Ok((Box::new(B::new(layout, room, values)), room))
+        };
+        Self { entry: B::ENTRY, suits: B::suits, build }
     }
 }

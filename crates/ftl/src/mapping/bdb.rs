@@ -148,19 +148,18 @@ impl Bdb {
     fn is_full<D: Device>(&mut self, media: &Media<D>, locality: Locality) -> bool {
         let waiting = self.buffer.of(locality).len();
         self.list_valid_channels(media);
-        let has_one_each = locality == Locality::Random && waiting >= self.valid_channels.len();
-        has_one_each || waiting >= self.buffer.room(locality)
+        waiting >= self.buffer.room(locality) || locality == Locality::Random && waiting >= self.valid_channels.len()
     }
 
     /// The channels that a random write may go to now.
     fn list_valid_channels<D: Device>(&mut self, media: &Media<D>) {
-        let is_collecting = |channel| media.is_collecting(channel);
         let most_erases = self.paged.blocks().most_erases();
-        list_valid(most_erases, is_collecting, self.wear_gap, &mut self.valid_channels);
+        list_valid(most_erases, |channel| media.is_collecting(channel), self.wear_gap, &mut self.valid_channels);
     }
 
     /// A page that comes replaces the version that waits.
     fn accept<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) {
+        media.note(if self.buffer.find(lpn).is_some() { Note::BufferHit } else { Note::BufferMiss });
         self.forget(media, lpn);
         self.buffer.hold(Waiting { lpn, page: media.ram_mut().put(data) });
         media.spend(self.buffer.delays().write);
@@ -228,6 +227,7 @@ impl<D: Device> Ftl<D> for Bdb {
                 return Ok(());
             };
             media.spend(self.buffer.delays().read);
+            media.note(Note::BufferRead);
             out[i] = media.ram().get(page).clone();
             Ok(())
         })

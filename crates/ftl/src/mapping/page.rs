@@ -152,6 +152,10 @@ impl StreamPolicy for Streams {
         }
     }
 
+    fn heeds_hints(&self) -> bool {
+        matches!(self, Self::Hinted(_))
+    }
+
     #[inline]
     fn said(&self, kept: u8) -> Hint {
         Hint::of_stream(kept)

@@ -89,6 +89,10 @@ impl<D: Device> Ftl<D> for Levelled<D> {
         self.mapping.owner()
     }
 
+    fn heeds_hints(&mut self) -> bool {
+        self.mapping.heeds_hints()
+    }
+
     fn consult(&mut self, ask: Consultation<'_>) {
         self.mapping.consult(ask);
     }

@@ -152,6 +152,11 @@ pub trait Homes {
 
 /// A way of levelling wear.
 pub trait WearPolicy: fmt::Debug + Send {
+    /// Whether it looks at hints. Only then a write buffer keeps apart what the host says different things of.
+    fn heeds_hints(&self) -> bool {
+        false
+    }
+
     /// In which order it wants free blocks to stand. Always the same.
     fn order(&self) -> Order {
         Order::FirstFreed

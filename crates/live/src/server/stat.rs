@@ -47,6 +47,8 @@ pub struct Stat {
     pub notes: Vec<(&'static str, u64)>,
     /// Hits ÷ look-ups of the mapping cache since then; none where there is none.
     pub mapping_hit_ratio: Option<f64>,
+    /// Pages written that replaced a version that waited in the write buffer, of all that came into it; none without one.
+    pub buffer_hit_ratio: Option<f64>,
     /// Numbers of the scheme's own.
     pub gauges: Vec<(&'static str, f64)>,
     /// Erases of good blocks over the device's life.
@@ -116,6 +118,7 @@ impl Stat {
                 .filter(|(_, count)| *count > 0)
                 .collect(),
             mapping_hit_ratio: sim::mapping_hit_ratio(tally),
+            buffer_hit_ratio: sim::buffer_hit_ratio(tally),
             gauges: drive.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
             wear: f64::from(erases.max) / f64::from(endurance),
             erases,
@@ -173,11 +176,15 @@ impl Stat {
             .collect();
         metric("flash_operations_total", "counter", "Flash operations by cause.", &operations);
         metric("events_total", "counter", "Events inside the translation layer.", &by_kind(&self.notes));
-        if let Some(ratio) = self.write_amplification {
-            metric("write_amplification", "gauge", "Pages programmed per page written by hosts.", &one(ratio));
-        }
-        if let Some(ratio) = self.mapping_hit_ratio {
-            metric("mapping_hit_ratio", "gauge", "Hits per look-up of the mapping cache.", &one(ratio));
+        let ratios = [
+            ("write_amplification", "Pages programmed per page written by hosts.", self.write_amplification),
+            ("mapping_hit_ratio", "Hits per look-up of the mapping cache.", self.mapping_hit_ratio),
+            ("buffer_hit_ratio", "Pages that replaced one that waited, per page written.", self.buffer_hit_ratio),
+        ];
+        for (name, meaning, ratio) in ratios {
+            if let Some(ratio) = ratio {
+                metric(name, "gauge", meaning, &one(ratio));
+            }
         }
         metric("block_erases_max", "gauge", "Erases of the most worn block.", &one(self.erases.max.into()));
         metric("block_erases_mean", "gauge", "Erases of a block, on average.", &one(self.erases.mean));

@@ -125,6 +125,10 @@ impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
         Some(&mut self.blocks)
     }
 
+    fn heeds_hints(&mut self) -> bool {
+        self.policy.heeds_hints() || self.blocks.policy().0.heeds_hints()
+    }
+
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
         let mut mapped = 0;
         for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {

@@ -37,6 +37,11 @@ pub trait StreamPolicy {
         0
     }
 
+    /// Whether anything that it decides depends on hints.
+    fn heeds_hints(&self) -> bool {
+        false
+    }
+
     /// What the host said of a page, as far as [`kept`](Self::kept) kept it.
     #[inline]
     fn said(&self, _kept: u8) -> Hint {
