@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import reproduce
+from ftlkit.reproduce.figures import draw
 from reproduction import STUDY
 
 ROOT = Path(__file__).parent.parent
@@ -381,3 +383,17 @@ def test_a_workload_sets_keys_of_its_own_and_is_described(study: Path) -> None:
     study.write_text(without_runs.replace("statistics = true", "statistics = false"), encoding="utf-8")
     with pytest.raises(fk.UserError, match="the variant requests must have one of ftl, model and statistics = true"):
         reproduce.load(study)
+
+
+def test_variants_stand_below_each_other_where_there_is_one_workload(study: Path) -> None:
+    plan = reproduce.load(study)
+    (over,) = (figure for figure in plan.figures if figure.id == "over")
+    done = reproduce.reproduce(plan)
+    ((_, alone),) = draw(over, done.points)
+    assert ">SAST<" in alone
+    others = [replace(point, workload="other") for point in done.points]
+    ((_, beside),) = draw(over, [*done.points, *others])
+    assert ">other<" in beside
+    assert ">other<" not in alone
+    assert ">fin1<" not in alone, "the only workload is no place on an axis"
+    assert ">fin1<" in beside

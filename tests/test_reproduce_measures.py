@@ -223,6 +223,8 @@ def test_what_the_paper_prints_for_each_workload_stands_beside_ours(study: Path)
     found = judged(study, claim("measured", measure, "reproduced = [-0.3, 0.3]\npartly = [-2, 2]"), points)
     assert found.text == "fin1: -0.25; 1, printed 1.25; fin2: 1; 3, printed 2"
     assert [row.verdict for row in found.rows] == ["reproduced", "partly"]
+    large = judged(study, claim("measured", measure, "partly = [0, 2e5]"), [made(123456.7, variant="A")])
+    assert large.text == "fin1: 1.23e+05; 123,457, printed 1.25"
     share = measure.replace(", each", ", relative = true, each")
     assert [
         row.value for row in judged(study, claim("measured", share, "partly = [-2, 2]"), points).rows

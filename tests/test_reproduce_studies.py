@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,48 @@ def test_the_study_of_waftl_gives_all_its_figures_and_judges_all_its_claims_on_a
         share = point.results["gauges"].get("pmb_share") if point.results else None
         if share is not None:
             assert point.value("mapping_table_bytes") == pytest.approx(4 * 128 + share * 4 * 8192)
+
+
+def test_the_study_of_adapt_gives_all_its_figures_and_judges_all_its_claims_on_a_small_device(tmp_path: Path) -> None:
+    plan = reproduce.load(ROOT / "studies" / "adapt.toml")
+    plan.study["device"] |= {"capacity": "32MiB", "spare": 0.3}
+    for sweep in plan.sweeps:
+        for workload in (each for each in sweep.workloads if "trace" not in each):
+            workload["addresses"] = "wrap"
+            workload.get("generator", workload)["requests"] = 2000
+        for table in sweep.vary:
+            table.update({"device.capacity": "32MiB"} if "device.capacity" in table else {})
+            spares = {0.033: 0.3, 0.05: 0.35, 0.1: 0.4}
+            table.update({key: [spares[each] for each in table[key]] for key in table if key == "device.spare"})
+        for variant in sweep.variants:
+            if variant.ftl and variant.ftl["name"].startswith("adapt") and "log_" not in variant.ftl["name"]:
+                variant.ftl["log_blocks"] = "20"  # for as many sequential ones as the study varies
+    done = reproduce.reproduce(plan)
+    done.page(tmp_path / "page.html")
+    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    moves = {
+        name: sum(p.value("gauges.aggregated_moves") for p in done.points if (p.sweep, p.variant) == ("settings", name))
+        for name in ("τ = 32", "ADAPT", "never aggregate")
+    }
+    assert moves["τ = 32"] > moves["ADAPT"] > moves["never aggregate"] == 0
+    shown = {figure.title for figure in plan.figures} | {sweep.id for sweep in plan.sweeps}
+    for claim in plan.claims:
+        assert set(re.findall(r'"([^"]+)"', claim.command)) <= shown, f"{claim.id} names no figure"
+
+
+def test_in_the_study_of_adapt_dftl_and_waftl_get_the_ram_of_fasters_tables() -> None:
+    plan = reproduce.load(ROOT / "studies" / "adapt.toml")
+    (sweep,) = (each for each in plan.sweeps if each.id == "schemes")
+    taking = [variant.label for variant in sweep.variants if "cmt" in variant.takes]
+    assert taking == ["DFTL", "WAFTL"]
+    spans = {each["name"]: each["generator"]["span"] for each in fk.workloads()}
+    assert len(sweep.workloads) == 10
+    for workload in sweep.workloads:
+        study = plan.study | {
+            "device": plan.study["device"] | {"capacity": spans[workload["preset"]]},
+            "workload": {"preset": workload["preset"], "requests": 1},
+            "run": {"precondition": "none"},
+            "ftl": [{"name": "faster"}],
+        }
+        (run,) = fk.run_study(study).document["runs"]
+        assert float(workload["keys"]["cmt"].removesuffix("B")) == run["footprint"]["ram_bytes"], workload["preset"]

@@ -48,7 +48,9 @@ def _run_title(point: Point) -> str:
 def _colour(labels: Sequence[str]) -> alt.Color:
     known = styles(labels)
     scale = alt.Scale(domain=list(known), range=[style.colour for style in known.values()])
-    return alt.Color("variant:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=4))
+    return alt.Color(
+        "variant:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=4, columnPadding=18)
+    )
 
 
 def _axis_scale(plan: FigurePlan) -> alt.Scale:
@@ -91,6 +93,8 @@ def _ratios(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
         for point in others
     ]
     variants = list(dict.fromkeys(point.variant for point in others))
+    if len(base) == 1:
+        return _one_workload(plan, rows, variants)
     return (
         alt.Chart(alt.InlineData(values=rows))
         .mark_point(filled=True, size=60)
@@ -99,6 +103,21 @@ def _ratios(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
             y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
             color=_colour(variants),
             shape=alt.Shape("variant:N", title=None, sort=variants, legend=None),
+        )
+    )
+
+
+def _one_workload(plan: FigurePlan, rows: Sequence[Json], variants: Sequence[str]) -> Any:  # noqa: ANN401 - as above
+    """The variants below each other, where they would all stand in one column."""
+    # Room for the labels, which are drawn wider than the chart reckons.
+    names = alt.Axis(grid=True, labelLimit=WIDTH, minExtent=round(7.2 * max(map(len, variants))))
+    return (
+        alt.Chart(alt.InlineData(values=list(rows)))
+        .mark_point(filled=True, size=60)
+        .encode(
+            x=alt.X("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
+            y=alt.Y("variant:N", title=None, sort=list(variants), axis=names),
+            color=alt.value(next(iter(styles(["run"]).values())).colour),
         )
     )
 

@@ -147,9 +147,14 @@ def _row(claim: Claim, label: str, points: Sequence[Point]) -> Row:
         verdict, note = ("partly" if verdict == "reproduced" else verdict), "the sweep's edge"
     if claim.measure["kind"] == "off_by":
         ours, printed = set_against_printed(claim.measure, by_seed[0]), claim.measure["printed"][workloads[0]]
-        note = f"{ours:.4g}, printed {printed:.4g}"
+        note = f"{_figure(ours)}, printed {_figure(printed)}"
     shown = {name: measure.number(claim.measure, found) for name, found in parts.items()} if len(parts) > 1 else {}
     return Row(label, values, verdict, claim.unit, measure.is_difference, shown, note)
+
+
+def _figure(value: float) -> str:
+    """A number with four digits, or a whole one."""
+    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 
 
 def _verdict(claim: Claim, values: Sequence[float]) -> str:
