@@ -21,6 +21,7 @@ _COLOURS = (
     "#0e9a78",
     "#c2453a",
     "#8a6d4f",
+    "#7a6b2f",
 )
 """The colour of each cause, by its number."""
 

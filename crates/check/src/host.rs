@@ -64,7 +64,11 @@ impl Host {
     /// Does one operation; reads are compared with the oracle, what it cost with what it may cost.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
         let expected = self.expected(operation);
-        let before = Before { tally: *self.driver.media().tally(), buffered: self.driver.scheme().buffered() };
+        let before = Before {
+            tally: *self.driver.media().tally(),
+            buffered: self.driver.scheme().buffered(),
+            kept_clean: self.driver.scheme().kept_clean(),
+        };
         self.driver.apply(operation)?;
         self.audit(&before, expected)?;
         match self.driver.scheme().buffered().pages {
@@ -136,7 +140,7 @@ impl Host {
     /// Compares what was charged to the host with what its request may cost.
     fn audit(&self, before: &Before, expected: Expected) -> Result<(), Fault> {
         let done = self.driver.media().tally().since(&before.tally);
-        for (op, allowed) in (Op::ALL.into_iter()).zip(expected.of(before.buffered, self.driver.scheme().buffered())?) {
+        for (op, allowed) in (Op::ALL.into_iter()).zip(expected.of(before, self.driver.scheme().buffered())?) {
             let charged = done.count(Cause::Host, op);
             if !allowed.contains(&charged) {
                 let (name, least, most) = (op.name(), allowed.start(), allowed.end());
@@ -154,6 +158,7 @@ impl Host {
 struct Before {
     tally: Tally,
     buffered: Buffered,
+    kept_clean: u32,
 }
 
 /// What a request comes to.
@@ -170,7 +175,9 @@ struct Expected {
 impl Expected {
     /// What the request may cost under the cause *host*, by operation, for a scheme that says of its buffer before and after it:
     /// exactly one operation a page if there is none.
-    fn of(self, before: Buffered, after: Buffered) -> Result<[RangeInclusive<u64>; 3], Fault> {
+    fn of(self, before: &Before, after: Buffered) -> Result<[RangeInclusive<u64>; 3], Fault> {
+        let in_ram = u64::from(before.buffered.pages) + u64::from(before.kept_clean);
+        let before = before.buffered;
         let room = before.capacity_pages;
         if after.capacity_pages != room || after.pages > room {
             return Err(Fault::Accounts(format!("a buffer of {room} pages says that it is {after:?}")));
@@ -180,8 +187,7 @@ impl Expected {
             return Err(Fault::Accounts(format!("{} pages wait in RAM, but only {come} have come", after.pages)));
         };
         let dropped = if room == 0 { 0 } else { u64::from(self.replaced) };
-        let waiting = u64::from(before.pages);
-        Ok([self.reads.saturating_sub(waiting)..=self.reads, left.saturating_sub(dropped)..=left, 0..=0])
+        Ok([self.reads.saturating_sub(in_ram)..=self.reads, left.saturating_sub(dropped)..=left, 0..=0])
     }
 }
 

@@ -91,6 +91,8 @@ listed! {
         Caching => CauseFacts::of("caching", "pages cached on flash", Work::Moving),
         /// Reading and writing again pages of a logical block that nobody wrote, so that a write buffer writes the block whole.
         Padding => CauseFacts::of("padding", "padding of blocks", Work::Moving),
+        /// Reading a page into RAM that the host is about to write there.
+        Loading => CauseFacts::of("loading", "pages loaded to be written", Work::Host),
     }
 }
 

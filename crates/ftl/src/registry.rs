@@ -23,8 +23,10 @@ use crate::mapping::page::Page;
 use crate::mapping::rftl::Rftl;
 use crate::mapping::sast::Sast;
 use crate::mapping::superblock::Superblock;
+use crate::mapping::treeftl::Tree;
 use crate::mapping::waftl::Waftl;
 use crate::parts::demand::machine::DemandPaged;
+use crate::parts::joint::machine::Joint;
 use crate::parts::log::machine::LogBuffer;
 use crate::parts::ram_map::machine::RamMapped;
 use crate::wear;
@@ -275,6 +277,7 @@ schemes![
     DemandPaged<Rftl>,
     Bdb,
     Waftl,
+    Joint<Tree>,
 ];
 
 #[rustfmt::skip]

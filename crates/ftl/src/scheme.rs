@@ -138,6 +138,11 @@ pub trait Ftl<D: Device>: Send {
         Buffered::default()
     }
 
+    /// Pages that are kept in RAM and of which flash has the same, so that reading them takes no flash operation.
+    fn kept_clean(&self) -> u32 {
+        0
+    }
+
     /// Numbers of the scheme's own, sampled into the time series.
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()

@@ -42,14 +42,18 @@ listed! {
         Evacuation => "evacuations",
         /// A logical block of a log-buffer scheme got a data block, because it had none.
         NewDataBlock => "new_data_blocks",
-        /// A page that the host wrote replaced a version of it that waited in a write buffer.
+        /// A page that the host wrote replaced a version of it that waited in a write buffer, or was kept in RAM.
         BufferHit => "buffer_hits",
-        /// A page that the host wrote came into a write buffer where no version of it waited.
+        /// A page that the host wrote came into a write buffer, where no version of it was.
         BufferMiss => "buffer_misses",
         /// A page that the host read was found in a write buffer.
         BufferRead => "buffer_reads",
-        /// Pages were written down together because a write buffer had no room.
+        /// Pages left a write buffer together because it had no room.
         BufferEviction => "buffer_evictions",
+        /// A page that the host read was not in RAM, where it could have been.
+        BufferReadMiss => "buffer_read_misses",
+        /// A page went around RAM, with a request for many.
+        BypassedPage => "bypassed_pages",
     }
 }
 

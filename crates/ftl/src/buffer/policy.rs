@@ -13,6 +13,7 @@ use flash::{Lbn, Lpn};
 
 use crate::buffer::room::Room;
 use crate::parts::buffer::write_buffer;
+use crate::parts::joint::policy as joint;
 use crate::{ConfigError, Entry, Gauge, Layout, Request, Values};
 
 /// A page that waits, as a policy knows it.
@@ -82,7 +83,8 @@ pub trait BufferScheme: BufferPolicy + Sized + 'static {
 
 /// Refuses a mapping that has a write buffer already: pages would wait twice.
 pub fn no_buffer_of_its_own(mapping: &Entry) -> Result<(), String> {
-    let buffers = |name: &str| write_buffer::PARAMETERS.iter().any(|parameter| parameter.name == name);
+    let buffers =
+        |name: &str| write_buffer::PARAMETERS.iter().chain([&joint::RAM]).any(|parameter| parameter.name == name);
     match mapping.parameters.iter().find(|parameter| buffers(parameter.name)) {
         None => Ok(()),
         Some(own) => Err(format!("it has a write buffer of its own ({}); choose another mapping", own.name)),

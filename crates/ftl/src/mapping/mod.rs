@@ -15,6 +15,7 @@ pub mod page;
 pub mod rftl;
 pub mod sast;
 pub mod superblock;
+pub mod treeftl;
 pub mod waftl;
 
 #[cfg(test)]

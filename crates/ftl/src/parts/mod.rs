@@ -4,6 +4,7 @@ pub mod blocks;
 pub mod buffer;
 pub mod demand;
 pub mod hybrid;
+pub mod joint;
 pub mod log;
 pub mod memory;
 pub mod pages;

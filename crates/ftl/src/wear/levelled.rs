@@ -113,6 +113,10 @@ impl<D: Device> Ftl<D> for Levelled<D> {
         self.mapping.buffered()
     }
 
+    fn kept_clean(&self) -> u32 {
+        self.mapping.kept_clean()
+    }
+
     fn gauges(&self) -> Vec<Gauge> {
         self.mapping.gauges()
     }

@@ -302,12 +302,15 @@ impl<S: DemandScheme> DemandPaged<S> {
         match self.lookup(media, lpn, false) {
             Ok(slot) => Ok(self.cache.ppn(slot)),
             // A changed entry cannot leave the cache any more, so this one is fetched each time it is needed.
-            Err(FtlError::ReadOnly { .. }) => {
-                media.because(Cause::Mapping, |media| self.read_translation(media, self.table.page_of(lpn)))?;
-                Ok(self.table.entry(lpn))
-            }
+            Err(FtlError::ReadOnly { .. }) => self.find_on_flash(media, lpn),
             Err(error) => Err(error),
         }
+    }
+
+    /// What the translation page of a logical page says, which is read for that and not kept.
+    pub(super) fn find_on_flash<D: Device>(&self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        media.because(Cause::Mapping, |media| self.read_translation(media, self.table.page_of(lpn)))?;
+        Ok(self.table.entry(lpn))
     }
 
     /// The cached entry of a logical page, fetched if need be; `apart`, nobody waits for that.

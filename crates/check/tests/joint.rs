@@ -1,0 +1,60 @@
+//! Schemes that keep data and map in one RAM, with so little of it that something leaves at almost every request: alone, under wear policies that move
+//! blocks, and with every setting that decides what leaves.
+
+use check::campaign::Campaign;
+use check::failing_flash::{self, Rates};
+use check::variants::Subject;
+use check::{Effort, Ordeal, Pattern, endure, explore, power_cuts, run_case};
+use ftl::Stack;
+
+const SEED: u64 = 20_264;
+
+const STACKS: [&str; 5] = [
+    "treeftl:ram=1KiB",
+    "treeftl:ram=4KiB:bypass_above=1",
+    "treeftl:ram=2KiB:victims=latte:load_before_write=false",
+    "treeftl:ram=2KiB:victims=page:write_misses=background",
+    "treeftl:ram=2KiB+static:threshold=2",
+];
+
+fn stacks() -> impl Iterator<Item = Stack> {
+    STACKS.into_iter().map(|stack| stack.parse().expect("a spelling"))
+}
+
+#[test]
+fn little_ram_breaks_no_promise() {
+    for stack in stacks() {
+        let subject = Subject::keeping(stack.clone()).expect("parts that go together");
+        let cases: Vec<_> = Campaign::of(subject, SEED).defaults().cases.into_iter().step_by(7).collect();
+        assert!(cases.len() > 10, "{stack}: {} cases", cases.len());
+        for case in &cases {
+            run_case(case).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+#[test]
+fn a_power_cut_takes_what_was_not_flushed_and_nothing_else() {
+    let seldom = Effort { first: 3, during_recovery: 200, after_recovery: 400 };
+    for stack in stacks() {
+        for (case, _) in power_cuts::cases(&stack, SEED).into_iter().step_by(5) {
+            explore(&case, seldom).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+#[test]
+fn little_ram_survives_failing_flash() {
+    let rates = [
+        Rates { program: 100, erase: 40, cut: 300, ..Rates::default() },
+        Rates { program: 60, erase: 30, read: 300, ..Rates::default() },
+    ];
+    for stack in stacks() {
+        for rates in rates {
+            for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed, Pattern::Uniform], 200, SEED)) {
+                let ordeal = Ordeal { plan: rates.plan(i), ..Ordeal::default() };
+                endure(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The machine of the schemes that keep data pages and a part of the map in one RAM.
+
+pub mod held_pages;
+pub mod machine;
+pub mod policy;

@@ -1,0 +1,188 @@
+//! treeftl by hand: the cases of Wang 2013 fig. 6.2 operation by operation, what goes around RAM, what leaves it, and what it takes, with the latencies of
+//! table 6.1.
+
+use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
+use ftl::{Cause, Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+
+/// Translation pages of 128 entries: seven for 800 logical pages.
+const SHAPE: Shape = Shape {
+    channels: 1,
+    dies_per_channel: 1,
+    planes_per_die: 1,
+    blocks_per_plane: 64,
+    pages_per_block: 16,
+    page_size_bytes: 512,
+};
+const LOGICAL_PAGES: u32 = 800;
+
+/// Nothing waits for anything.
+struct Slc;
+
+impl Timing for Slc {
+    fn perform(&mut self, Task { op, .. }: Task, at: Nanos) -> Span {
+        Span { start: at, end: at + Nanos(1000 * [25, 200, 700][op as usize]) }
+    }
+
+    fn would_end(&mut self, _task: Task, at: Nanos) -> Nanos {
+        at
+    }
+
+    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
+        at
+    }
+
+    fn reset(&mut self) {}
+}
+
+type Device = Timed<Chip<Full<u32>>, Slc>;
+
+struct Bench {
+    media: Media<Device>,
+    ftl: Box<dyn Ftl<Device>>,
+    written: u32,
+}
+
+impl Bench {
+    fn new(settings: &[(&str, &str)]) -> Self {
+        let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
+        let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
+        let ftl = registry::create(&Stack::with("treeftl", settings.iter().copied()), &layout).expect("accepted");
+        Self { media: Media::new(Timed { chip, timing: Slc }), ftl, written: 0 }
+    }
+
+    /// Writes pages; returns the response in microseconds.
+    fn write(&mut self, lpn: u32, pages: u32) -> u64 {
+        self.written += 1000;
+        let data: Vec<_> = (lpn..lpn + pages).map(|lpn| self.written + lpn).collect();
+        self.media.begin(Nanos::ZERO);
+        self.ftl.write(&mut self.media, &Request::new(Lpn::new(lpn), pages), &data).expect("written");
+        self.ftl.check(&self.media).expect("the invariants hold");
+        self.media.now().0 / 1000
+    }
+
+    /// Reads a page: what it holds, and the response in microseconds.
+    fn read(&mut self, lpn: u32) -> (u32, u64) {
+        self.media.begin(Nanos::ZERO);
+        let mut out = [0];
+        self.ftl.read(&mut self.media, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+        (out[0], self.media.now().0 / 1000)
+    }
+
+    fn flush(&mut self) {
+        self.ftl.flush(&mut self.media).expect("flushed");
+    }
+
+    fn count(&self, cause: Cause, op: Op) -> u64 {
+        self.media.tally().count(cause, op)
+    }
+
+    fn note(&self, note: Note) -> u64 {
+        self.media.tally().note(note)
+    }
+
+    fn gauge(&self, name: &str) -> f64 {
+        self.ftl.gauges().iter().find(|gauge| gauge.name == name).expect("a gauge").value
+    }
+}
+
+#[test]
+fn the_three_cases_of_figure_6_2_take_no_one_and_two_reads() {
+    let mut bench = Bench::new(&[("ram", "2KiB")]);
+    // Nine of sixteen pages of a block: around RAM, so that flash has them and their translation page is in RAM.
+    bench.write(0, 9);
+    assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages), (9, 0));
+    // B: the translation page is in RAM, the data page is not. A: both are.
+    assert_eq!([bench.write(3, 1), bench.write(3, 1)], [25 + 2, 2]);
+    assert_eq!((bench.count(Cause::Loading, Op::Read), bench.note(Note::AbsorbedPage)), (1, 1));
+    // Two other groups take the four pages of RAM.
+    bench.write(200, 1);
+    bench.write(400, 1);
+    assert_eq!((bench.gauge("groups"), bench.gauge("group_pages"), bench.gauge("buffered_pages")), (2.0, 1.0, 2.0));
+    bench.flush();
+    // C: neither is. The pages that leave for it are on flash, but the translation page that leaves is not.
+    let (mapping, loading) = (bench.count(Cause::Mapping, Op::Read), bench.count(Cause::Loading, Op::Read));
+    assert_eq!(bench.write(3, 1), 25 + 25 + 200 + 2);
+    assert_eq!(bench.count(Cause::Mapping, Op::Read) - mapping, 1, "the translation page that leaves is whole in RAM");
+    assert_eq!(bench.count(Cause::Loading, Op::Read) - loading, 1);
+    assert_eq!(bench.read(3), (bench.written + 3, 2));
+}
+
+#[test]
+fn without_loading_a_page_that_is_written_whole_takes_no_read() {
+    let mut bench = Bench::new(&[("load_before_write", "false")]);
+    bench.write(0, 9);
+    assert_eq!((bench.write(3, 1), bench.count(Cause::Loading, Op::Read)), (2, 0));
+}
+
+#[test]
+fn reads_never_bring_data_into_ram() {
+    let mut bench = Bench::new(&[]);
+    bench.write(0, 9);
+    assert_eq!([bench.read(4), bench.read(4)], [(1004, 25), (1004, 25)]);
+    assert_eq!((bench.gauge("ram_data_bytes"), bench.gauge("ram_map_bytes")), (0.0, 512.0));
+    bench.write(4, 1);
+    assert_eq!(bench.read(4), (2004, 2));
+    assert_eq!((bench.note(Note::BufferReadMiss), bench.note(Note::BufferRead)), (2, 1));
+}
+
+#[test]
+fn a_request_for_more_than_half_a_block_goes_around_ram_and_takes_what_is_held_along() {
+    let mut bench = Bench::new(&[]);
+    bench.write(0, 8);
+    assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages), (0, 8));
+    bench.write(4, 9);
+    assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages), (9, 4));
+    assert_eq!((bench.note(Note::BypassedPage), bench.note(Note::AbsorbedPage)), (9, 4));
+    let mut out = [0; 13];
+    bench.ftl.read(&mut bench.media, &Request::new(Lpn::new(0), 13), &mut out).expect("read");
+    let newest = |lpn: u32| if lpn < 4 { 1000 + lpn } else { 2000 + lpn };
+    assert_eq!(out.to_vec(), (0..13).map(newest).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_flushed_stays_in_ram_and_leaves_it_for_nothing() {
+    let mut bench = Bench::new(&[("ram", "2KiB")]);
+    for lpn in [0, 1, 2] {
+        bench.write(lpn, 1);
+    }
+    bench.flush();
+    assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages, bench.ftl.kept_clean()), (3, 0, 3));
+    assert_eq!(bench.read(1), (2001, 2));
+    bench.write(3, 1);
+    assert_eq!((bench.count(Cause::Host, Op::Program), bench.note(Note::BufferEviction)), (3, 1));
+    assert_eq!(bench.read(0).1, 25, "the page used longest ago has left");
+}
+
+#[test]
+fn a_search_takes_its_time_for_each_item() {
+    let settings = [("ram", "2KiB"), ("selection_delay", "1us"), ("load_before_write", "false")];
+    for (victims, items) in [("group", 1 + 3), ("latte", 1 + 3), ("page", 4)] {
+        let mut bench = Bench::new(&[&settings[..], &[("victims", victims)]].concat());
+        for lpn in [0, 1, 2] {
+            bench.write(lpn, 1);
+        }
+        // What leaves is read from RAM and programmed; what comes is written there.
+        assert_eq!(bench.write(3, 1), 200 + 2 + 2 + items, "{victims}");
+    }
+}
+
+#[test]
+fn the_footprint_is_the_budget_and_what_is_said_beside_it() {
+    for (victims, beside) in [("group", 8 + 4), ("latte", 4), ("page", 8 + 4)] {
+        let bench = Bench::new(&[("ram", "64KiB"), ("victims", victims)]);
+        let ends = if victims == "page" { 0 } else { [8, 6][usize::from(victims == "latte")] * 7 };
+        let footprint = bench.ftl.footprint();
+        assert_eq!(footprint.ram_bytes(), (64 << 10) + 128 * beside + ends + 4 * 7, "{victims}: {footprint:?}");
+        assert_eq!(bench.ftl.buffered().capacity_pages, 127);
+    }
+}
+
+#[test]
+fn ram_for_less_than_two_pages_is_refused_with_the_least() {
+    let large = Shape { page_size_bytes: 4096, ..SHAPE };
+    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(large).expect("valid"), &ChipOptions::default());
+    let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
+    let refused = registry::create::<Device>(&Stack::with("treeftl", [("ram", "4KiB")]), &layout).err();
+    let refused = refused.map_or_else(|| unreachable!("4 KiB hold one page"), |refused| refused.to_string());
+    assert!(refused.contains("treeftl.ram = 4096") && refused.contains("at least 8192"), "{refused}");
+}
