@@ -265,23 +265,33 @@ def phi_over_time(results: Outcome) -> AnyChart | None:
     return _with_threshold(results, "phi", "φ and, pale, Φ")
 
 
+def ram_over_time(results: Outcome) -> AnyChart | None:
+    """What data pages take of a RAM that they share with the map, and what the map takes of it."""
+    return _two_gauges(results, "ram_data_bytes", "ram_map_bytes", "data and, pale, map in RAM", SIZE)
+
+
 def _with_threshold(results: Outcome, gauge: str, title: str) -> AnyChart | None:
     """A gauge as a line a run, and its threshold as a pale one."""
-    threshold = f"{gauge}_threshold"
-    if not {gauge, threshold} <= set(results.series.columns):
+    return _two_gauges(results, gauge, f"{gauge}_threshold", title)
+
+
+def _two_gauges(results: Outcome, gauge: str, pale: str, title: str, labels: str | None = None) -> AnyChart | None:
+    """Two gauges as two lines a run, the second one pale; axis labels by an expression if one is given."""
+    if not {gauge, pale} <= set(results.series.columns):
         return None
-    frame = results.series.select("label", "request", gauge, threshold).drop_nulls()
+    frame = results.series.select("label", "request", gauge, pale).drop_nulls()
     if frame.is_empty():
         return None
-    lines = frame.unpivot([gauge, threshold], index=["label", "request"], variable_name="line", value_name="value")
+    lines = frame.unpivot([gauge, pale], index=["label", "request"], variable_name="line", value_name="value")
+    axis = alt.Axis(tickCount=5, labelExpr=labels) if labels else alt.Axis(tickCount=5)
     chart = (
         alt.Chart(values(lines))
         .mark_line(strokeWidth=1.8, clip=True, interpolate="step-after")
         .encode(
             x=alt.X("request:Q", title="requests served", axis=alt.Axis(format="~s", tickCount=5)),
-            y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=5)),
+            y=alt.Y("value:Q", title=title, axis=axis),
             color=run_colour(results),
-            opacity=alt.Opacity("line:O", scale=alt.Scale(domain=[gauge, threshold], range=[1.0, 0.35]), legend=None),
+            opacity=alt.Opacity("line:O", scale=alt.Scale(domain=[gauge, pale], range=[1.0, 0.35]), legend=None),
             tooltip=["label:N", "line:N", alt.Tooltip("request:Q", format=","), alt.Tooltip("value:Q", format=".3f")],
         )
     )

@@ -198,6 +198,13 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
         "runs",
         charts.phi_over_time,
     ),
+    (
+        "ram-split",
+        "RAM between data and map",
+        "Data pages (full) and the cached part of the map (pale), where both share one RAM: what each holds by then.",
+        "runs",
+        charts.ram_over_time,
+    ),
 )
 
 
