@@ -17,7 +17,7 @@ from ftlkit.store import DEFAULT, Store
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
 from ftlkit.sweep import values
-from ftlkit.sweep.executors import executor
+from ftlkit.sweep.executors import LOCAL, executor
 from ftlkit.sweep.summary import groups, shown, text
 
 if TYPE_CHECKING:
@@ -45,6 +45,15 @@ StoreFolder = Annotated[
     Path,
     typer.Option("--store", metavar="DIR", help="Where results are kept, and found again.", rich_help_panel=_SWEEP),
 ]
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="local|ray|ray://HOST:PORT",
+        help="Where points run: on this machine's cores, or on a Ray cluster (pip install ftlkit[[ray]).",
+        rich_help_panel=_SWEEP,
+    ),
+]
 
 
 def sweep(
@@ -66,6 +75,7 @@ def sweep(
     vary: Vary = None,
     seeds: Seeds = None,
     store: StoreFolder = DEFAULT,
+    on: On = LOCAL,
     capacity: options.Capacity = None,
     setting: options.Setting = None,
     requests: options.Requests = None,
@@ -116,7 +126,7 @@ def sweep(
     plan = _plan(workloads, ftl, device, chosen)
     plan = plans.with_more(plan, [values.parse(each) for each in vary or []], seeds)
     plan.check()
-    where = executor(workers=threads)
+    where = executor(on, threads)
     kept = Store(store, create=True)
     kept.tidy()
     try:
@@ -147,7 +157,7 @@ def _plan(workloads: list[str], ftl: str | None, device: str | None, chosen: Any
 def _show(done: Sweep, store: Path, console: Console) -> None:
     found = groups(done.rows)
     if found:
-        metrics = shown(found)
+        metrics = shown(done.rows)
         rows = [
             Row(
                 f"{group.workload} on {group.device}",

@@ -6,15 +6,24 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.sweep.local import Local
+from ftlkit.sweep.on_ray import OnRay
 
 if TYPE_CHECKING:
     from ftlkit.sweep.work import Executor
 
-LOCAL = "local"
+LOCAL, RAY = "local", "ray"
 
 
 def executor(on: str = LOCAL, workers: int | None = None) -> Executor:
-    """`local`: processes of this machine, `workers` at once, by default one a core."""
+    """Where points run.
+
+    `local`: processes of this machine, `workers` at once, by default one a core. `ray://HOST:PORT`: a cluster there.
+    `ray`: the cluster of the environment variable `RAY_ADDRESS`, else one that runs on this machine, else a new one.
+    """
     if on == LOCAL:
         return Local(workers)
-    raise UserError(f"--on {on}: points run on {LOCAL}. Leave --on out.")
+    if on != RAY and not on.startswith(f"{RAY}://"):
+        raise UserError(f"--on {on}: points run on {LOCAL}, on {RAY}, or on {RAY}://HOST:PORT. Give one of them.")
+    if workers is not None:
+        raise UserError(f"--threads {workers}: on {on} there are as many points at once as the cluster has cores.")
+    return OnRay(None if on == RAY else on)

@@ -11,7 +11,7 @@ from ftlkit.noise import Estimate, estimate
 from ftlkit.store import varied
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ftlkit.document import Json
 
@@ -56,10 +56,12 @@ def _identity(row: Json) -> tuple[str, ...]:
     return row["device"], row["workload"], row["label"], *settings
 
 
-def shown(found: Sequence[Group]) -> list[Metric]:
+def shown(rows: Iterable[Json]) -> list[Metric]:
     """The metrics of the results table that say something about these points."""
-    rows = [row for group in found for row in group.rows]
-    return [metric for metric in COLUMNS.values() if metric.heading and (not metric.when or _occurs(metric.when, rows))]
+    there = list(rows)
+    return [
+        metric for metric in COLUMNS.values() if metric.heading and (not metric.when or _occurs(metric.when, there))
+    ]
 
 
 def _occurs(name: str, rows: list[Json]) -> bool:

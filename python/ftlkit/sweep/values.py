@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ _SCALES: tuple[dict[str, int], ...] = (
     {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
 )
 """Units that are told in each other."""
+
+_NUMBER = r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)\s*"
+"""A number and its unit, if it has one."""
 
 _FORM = "write FIRST..LAST:xFACTOR or FIRST..LAST:+STEP, for example 16KiB..4MiB:x2 or 1..8:+1"
 
@@ -106,6 +110,15 @@ def axes(table: Json, before: str = "") -> list[Axis]:
     return found
 
 
+def order(value: str) -> tuple[float, str]:
+    """Sorts values of a key: numbers by their size, whatever their units, and words behind them."""
+    found = re.fullmatch(_NUMBER, value)
+    if not found:
+        return math.inf, value
+    scale = next((scale[found[2]] for scale in _SCALES if found[2] in scale), 1)
+    return float(found[1]) * scale, value
+
+
 def _written(key: str, item: object) -> str:
     if isinstance(item, bool):
         return str(item).lower()
@@ -142,7 +155,7 @@ def _range(key: str, text: str, first: str, rest: str) -> Range:
 
 def _number(where: str, text: str) -> tuple[Decimal, str]:
     """A number in the smallest unit of its kind, and that unit; of units that are not known, as it stands."""
-    found = re.fullmatch(r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)\s*", text)
+    found = re.fullmatch(_NUMBER, text)
     if not found:
         raise UserError(f"{where}: {text.strip() or 'nothing'} is no number; {_FORM}.")
     number, unit = Decimal(found[1]), found[2]

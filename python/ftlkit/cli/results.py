@@ -1,0 +1,148 @@
+"""`ftlkit results`: what is in a store of results."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import polars as pl
+import typer
+from rich.table import Table
+
+from ftlkit import units
+from ftlkit._native import UserError
+from ftlkit.cli import options
+from ftlkit.cli.sheet import Row, Sheet
+from ftlkit.cli.shell import OUT, Command, Group, say
+from ftlkit.cli.show import show as show_results
+from ftlkit.comparison import BETTER, WORSE, compare, in_order, select
+from ftlkit.metrics import COLUMNS
+from ftlkit.outputs import check_writable, write
+from ftlkit.store import DEFAULT, PLACE, Store, results, varied
+
+if TYPE_CHECKING:
+    from ftlkit.comparison import Pair
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help="List, show, compare and export results of sweeps.")
+
+Folder = Annotated[Path, typer.Option("--store", metavar="DIR", help="The store that a sweep wrote.")]
+
+_SHORT = 8
+"""Digits of a key that are shown; any that tell it apart are enough to name it."""
+
+
+@app.command("list", cls=Command)
+def list_(store: Folder = DEFAULT) -> None:
+    """List all points: what each is, and whether it has results."""
+    rows = Store(store).rows()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("key", "device", "workload", "FTL", "varied", "seed", "state", "mean response", "WA"):
+        table.add_column(heading)
+    for row in sorted(rows, key=in_order):
+        settings = ", ".join(f"{key}={value}" for key, value in varied(row).items())
+        place = [
+            row["key"][:_SHORT],
+            row["device"],
+            row["workload"],
+            row["label"],
+            settings,
+            str(row["seed"]),
+            row["state"],
+        ]
+        found = [COLUMNS[name].text(row[name]) for name in ("response_mean_ns", "write_amplification")]
+        table.add_row(*place, *(units.typed(cell) for cell in found))
+    OUT.print(table)
+    say(f"{len(rows)} points in {store}")
+
+
+@app.command("show", cls=Command)
+def show(
+    keys: Annotated[list[str], typer.Argument(metavar="KEY…", help="Keys of points, or what they begin with.")],
+    store: Folder = DEFAULT,
+    report: options.Report = None,
+) -> None:
+    """Show the whole results of points, as `ftlkit compare` does."""
+    there = Store(store)
+    chosen = [_key(there, each) for each in keys]
+    if report is not None and len(chosen) > 1:
+        raise UserError(f"--report: a report is of one point, and {len(chosen)} were given. Give one key.")
+    check_writable([report])
+    for row in there.rows(chosen):
+        if row["document"] is None:
+            OUT.print(f"{row['key']}: {row['state']}: {row['error']}", highlight=False, markup=False)
+            continue
+        found = results(row)
+        show_results(found, OUT)
+        if report is not None:
+            found.report(report)
+            say(f"wrote {report}")
+
+
+@app.command("compare", cls=Command)
+def compare_(
+    before: Annotated[
+        str, typer.Argument(metavar="BEFORE", help="A layer, conditions such as dftl.cmt=16KiB, or a store.")
+    ],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The same, of what it is set against.")],
+    store: Folder = DEFAULT,
+) -> None:
+    """Say what got better or worse from one selection of points to another, and what is only noise."""
+    pairs = compare(select(before, store), select(after, store))
+    metrics = list({change.metric.name: change.metric for pair in pairs for change in pair.changes}.values())
+    rows = [Row(pair.place, pair.names, _cells(pair, [metric.name for metric in metrics])) for pair in pairs]
+    OUT.print(Sheet(("of", "change"), [metric.heading for metric in metrics], rows).fitted(OUT))
+    for metric in metrics:
+        verdicts = [change.verdict for pair in pairs for change in pair.changes if change.metric.name == metric.name]
+        counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys([BETTER, WORSE, *verdicts]))
+        OUT.print(f"{metric.heading}: {counts}", highlight=False, markup=False)
+
+
+def _cells(pair: Pair, names: list[str]) -> list[str]:
+    found = {change.metric.name: change.text for change in pair.changes}
+    return [found.get(name, COLUMNS[name].text(None)) for name in names]
+
+
+@app.command("export", cls=Command)
+def export(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write: FILE.csv or FILE.parquet.")],
+    store: Folder = DEFAULT,
+) -> None:
+    """Save one row a point, with a column for each varied key."""
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise UserError(f"{out}: the name must end in .csv or .parquet.")
+    check_writable([out])
+    write(out, _written(Store(store).frame(), out.suffix.lower()))
+    say(f"wrote {out}")
+
+
+def _written(frame: pl.DataFrame, suffix: str) -> bytes:
+    rows = [varied(row) for row in frame.select("varied").to_dicts()]
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    columns: dict[str, Any] = {key: [row.get(key) for row in rows] for key in keys}
+    place = [name for name in PLACE if name != "varied"]
+    flat = pl.concat(
+        [
+            frame.select(place),
+            pl.DataFrame(columns, schema=dict.fromkeys(keys, pl.String)),
+            frame.select(list(COLUMNS)),
+        ],
+        how="horizontal",
+    )
+    made = io.BytesIO()
+    if suffix == ".csv":
+        flat.write_csv(made)
+    else:
+        flat.write_parquet(made)
+    return made.getvalue()
+
+
+def _key(store: Store, text: str) -> str:
+    found = [key for key in sorted(store.keys()) if key.startswith(text)]
+    if len(found) == 1:
+        return found[0]
+    raise UserError(
+        f"{len(found)} points of {store.path} begin with {text}: give "
+        + ("more digits" if found else "one of `ftlkit results list`")
+        + "."
+    )

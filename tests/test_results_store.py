@@ -1,0 +1,208 @@
+"""Stores of results: listed, shown, exported, and compared with the noise of their seeds."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import ftlkit as fk
+from ftlkit import comparison, noise, units
+from ftlkit import store as stores
+from ftlkit.comparison import BETTER, SAME, UNKNOWN, UNSEEN, WORSE
+from ftlkit.metrics import COLUMNS
+from ftlkit.store import Store
+from ftlkit.sweep import plan as plans
+from ftlkit.sweep import run as runs
+from ftlkit.sweep.local import Local
+from ftlkit.sweep.values import order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+STUDY: dict[str, Any] = {
+    "workload": {"preset": "fin1", "requests": 3_000, "addresses": "dense"},
+    "run": {"precondition": "fill"},
+    "ftl": [{"name": "page"}, {"name": "dftl"}],
+}
+VARY = {"dftl.cmt": ["16KiB", "256KiB"], "device.spare": [0.1, 1.5]}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with nine points that have results, and nine that were refused."""
+    path = tmp_path_factory.mktemp("filled") / "s"
+    runs.run(plans.from_study(STUDY | {"sweep": {"vary": VARY, "seeds": 3}}), Store(path, create=True), Local())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("freedom", "t"),
+    [(1, 12.7062), (2, 4.30265), (3, 3.18245), (4, 2.77645), (9, 2.26216), (30, 2.04227), (99, 1.98422)],
+)
+def test_students_t_is_that_of_the_tables(freedom: int, t: float) -> None:
+    assert noise.student_t(freedom) == pytest.approx(t, rel=5e-6)
+
+
+def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
+    chance = random.Random(1)  # noqa: S311 - a test's numbers
+    found = [noise.estimate([chance.gauss(10, 3) for _ in range(5)]) for _ in range(4_000)]
+    held = sum(each.low <= 10 <= each.high for each in found) / len(found)
+    assert held == pytest.approx(noise.LEVEL, abs=4 * (0.95 * 0.05 / 4_000) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "verdict"),
+    [
+        ("response_mean_ns", [(100, 80), (110, 90), (90, 71)], BETTER),
+        ("response_mean_ns", [(100, 120), (110, 132), (90, 108.1)], WORSE),
+        ("iops", [(100, 120), (110, 132), (90, 108.1)], BETTER),
+        ("response_mean_ns", [(100, 80), (110, 130), (90, 95)], UNSEEN),
+        ("response_mean_ns", [(100, 100), (110, 110)], SAME),
+        ("response_mean_ns", [(100, 80)], UNKNOWN),
+        ("merges_full", [(0, 10), (0, 11), (0, 9)], WORSE),
+        ("merges_full", [(0, 10), (3, 0), (0, 1)], UNSEEN),
+    ],
+)
+def test_a_change_is_judged_by_its_interval(name: str, values: list[tuple[float, float]], verdict: str) -> None:
+    assert comparison.change(COLUMNS[name], values).verdict == verdict
+
+
+def test_a_seed_that_moves_both_sides_falls_out() -> None:
+    """Seeds differ by a factor of eight, the sides by a twentieth with each of them."""
+    values = [(float(base), base * factor) for base, factor in ((100, 1.05), (800, 1.051), (300, 1.049), (200, 1.05))]
+    found = comparison.change(COLUMNS["response_mean_ns"], values)
+    assert found.verdict == WORSE
+    assert units.typed(found.text) == "+5.00 % (+4.87 % to +5.13 %), worse"
+
+
+def test_values_are_in_order_of_their_size() -> None:
+    values = ["1MiB", "16KiB", "fifo", "2", "0.5", "256KiB", "10"]
+    assert sorted(values, key=order) == ["0.5", "2", "10", "16KiB", "256KiB", "1MiB", "fifo"]
+
+
+def test_points_are_paired_by_what_is_not_fixed(filled: Path) -> None:
+    pairs = comparison.compare(comparison.select("page", filled), comparison.select("dftl", filled))
+    assert [pair.names for pair in pairs] == ["page → dftl, dftl.cmt 16KiB", "page → dftl, dftl.cmt 256KiB"]
+    assert {pair.place for pair in pairs} == {"slc-small, fin1, device.spare 0.1"}
+    found = {change.metric.name: change for change in pairs[0].changes}
+    assert found["response_mean_ns"].verdict == WORSE
+    assert found["ram_bytes"].verdict == BETTER
+    assert found["response_mean_ns"].ratio is not None
+    assert found["response_mean_ns"].ratio.seeds == 3
+    pairs = comparison.compare(
+        comparison.select("dftl,dftl.cmt=16KiB", filled), comparison.select("dftl.cmt=256KiB", filled)
+    )
+    assert [pair.names for pair in pairs] == ["dftl, dftl.cmt 16KiB → dftl, dftl.cmt 256KiB"]
+
+
+def test_two_stores_are_compared_point_by_point(filled: Path, tmp_path: Path) -> None:
+    study = STUDY | {"run": {"precondition": "steady"}, "sweep": {"vary": {"device.spare": [0.1]}, "seeds": 2}}
+    other = Store(tmp_path / "other", create=True)
+    runs.run(plans.from_study(study | {"ftl": [{"name": "page"}]}), other, Local())
+    pairs = comparison.compare(comparison.select(str(filled), filled), comparison.select(str(other.path), filled))
+    assert [(pair.place, pair.names) for pair in pairs] == [("slc-small, fin1, page, device.spare 0.1", "")]
+    assert {change.verdict for change in pairs[0].changes} <= {BETTER, WORSE, SAME, UNSEEN}
+
+
+def test_points_that_differ_unseen_are_not_mixed(tmp_path: Path, call: Callable[..., Result]) -> None:
+    for requests in (500, 600):
+        call("sweep", "fin1", "--ftl", "page,dftl", "--requests", requests, "--addresses", "dense")
+    result = call("results", "compare", "page", "dftl")
+    assert result.exit_code == 2
+    assert "workload.requests" in result.stderr
+    assert (tmp_path / stores.DEFAULT).is_dir()
+
+
+def test_points_of_two_engines_are_not_mixed(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s", create=True)
+    runs.run(plans.from_study(STUDY | {"ftl": [{"name": "page"}]}), store, Local())
+    row = store.rows()[0]
+    store.add(row | {"key": "0" * 32, "engine": "9.9.9+feed"})
+    both = comparison.select("page", store.path)
+    with pytest.raises(fk.UserError, match=r"engine=9\.9\.9\+feed"):
+        comparison.compare(both, both)
+    pairs = comparison.compare(
+        comparison.select("page,engine=9.9", store.path), comparison.select(f"engine={row['engine']}", store.path)
+    )
+    assert {change.verdict for change in pairs[0].changes} == {SAME}
+
+
+def test_a_store_is_listed(filled: Path, call: Callable[..., Result]) -> None:
+    result = call("results", "list", "--store", filled)
+    assert result.stdout.count("done") == result.stdout.count("refused") == 9
+    assert "18 points" in result.stderr
+
+
+def test_a_point_is_shown_whole(filled: Path, call: Callable[..., Result], tmp_path: Path) -> None:
+    row = next(row for row in Store(filled).rows() if row["state"] == "done")
+    result = call("results", "show", row["key"][:12], "--store", filled, "--report", "r.html")
+    assert result.exit_code == 0
+    assert "Response times" in result.stdout
+    assert (tmp_path / "r.html").stat().st_size > 100_000
+    failed = next(row for row in Store(filled).rows() if row["state"] != "done")
+    assert "device.spare = 1.5" in call("results", "show", failed["key"], "--store", filled).stdout
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_store_is_exported(suffix: str, filled: Path, call: Callable[..., Result], tmp_path: Path) -> None:
+    assert call("results", "export", f"out.{suffix}", "--store", filled).exit_code == 0
+    frame = (pl.read_csv if suffix == "csv" else pl.read_parquet)(tmp_path / f"out.{suffix}")
+    assert len(frame) == 18
+    assert set(frame["dftl.cmt"].drop_nulls()) == {"16KiB", "256KiB"}
+    assert frame["response_mean_ns"].null_count() == frame.filter(pl.col("state") == "refused").height == 9
+
+
+def test_any_reader_of_parquet_can_query(filled: Path) -> None:
+    found = pl.scan_parquet(filled / "points" / "*.parquet").filter(pl.col("state") == "done").collect()
+    assert dict(found.schema) == stores.SCHEMA
+    assert found["write_amplification"].min() >= 1  # type: ignore[operator] # of a column of numbers
+
+
+def test_a_point_of_an_older_ftlkit_is_read(filled: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path / "s", create=True)
+    frame = Store(filled).frame().head(1).drop("life_years", strict=False).with_columns(pl.lit(1).alias("gone"))
+    frame.drop("ram_bytes").write_parquet(store.path / "points" / "old.parquet")
+    row = store.rows()[0]
+    assert row["ram_bytes"] is None
+    assert "gone" not in row
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["list", "--store", "none"], ["none is no store", "no such folder"]),
+        (["list", "--store", "plain"], ["plain is no store", "ftlkit-store.json"]),
+        (["list", "--store", "later"], ["another ftlkit"]),
+        (["list", "--store", "broken"], ["broken"]),
+        (["list", "--store", "torn"], ["x.parquet", "no point", "Remove it"]),
+        (["show", "abc", "--store", "empty"], ["0 points", "abc"]),
+        (["compare", "page", "dftl", "--store", "empty"], ["no point", "none"]),
+        (["compare", "page", "./plain", "--store", "empty"], ["no point"]),
+        (["export", "x.txt", "--store", "empty"], [".csv or .parquet"]),
+        (["export", "no/x.csv", "--store", "empty"], ["does not exist"]),
+    ],
+)
+def test_bad_stores_are_answered(
+    arguments: list[str], words: list[str], call: Callable[..., Result], tmp_path: Path
+) -> None:
+    for name, mark in (("plain", None), ("later", '{"ftlkit_store": 9}'), ("broken", "{")):
+        (tmp_path / name).mkdir()
+        if mark is not None:
+            (tmp_path / name / "ftlkit-store.json").write_text(mark)
+    Store(tmp_path / "empty", create=True)
+    (Store(tmp_path / "torn", create=True).path / "points" / "x.parquet").write_bytes(b"PAR1")
+    result = call("results", *arguments)
+    assert result.exit_code == 2, result.output
+    for word in words:
+        assert word in " ".join(result.stderr.split())
+
+
+def test_a_name_that_is_near_is_offered(filled: Path) -> None:
+    with pytest.raises(fk.UserError, match=r"Did you mean dftl\? Its layers are dftl, page"):
+        comparison.select("dftll", filled)

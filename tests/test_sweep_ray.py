@@ -1,0 +1,158 @@
+"""Sweeps on a Ray cluster of two nodes on this machine: the same points as here, whatever happens to a worker."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import write_msr
+from ftlkit.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from typer.testing import Result
+
+needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed (pip install 'ftlkit[ray]')"
+)
+SWEEP = "sweep t.csv --ftl page,dftl --vary dftl.cmt=16KiB..64KiB:x2 --seeds 2 --set run.precondition=steady"
+MARK = "FTLKIT_TEST_CLUSTER"
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+    return port
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """The address of a cluster of two nodes with a core each."""
+    port = _free_port()
+    ray = Path(sys.executable).with_name("ray")
+    common = [
+        "--num-cpus=1",
+        "--block",
+        "--object-store-memory=100000000",
+        "--disable-usage-stats",
+        "--node-ip-address=127.0.0.1",
+    ]
+    head = ["--head", f"--port={port}", "--include-dashboard=false", f"--ray-client-server-port={_free_port()}"]
+    nodes: list[subprocess.Popen[bytes]] = []
+    try:
+        for which in (head, [f"--address=127.0.0.1:{port}"]):
+            with (tmp_path / "ray.log").open("a") as log:
+                command = [str(ray), "start", *which, *common]
+                # What they start has the mark as well, and so can be told from other clusters of the machine.
+                nodes.append(subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | {MARK: str(port)}))
+            _wait_for_port(port)
+        yield f"127.0.0.1:{port}"
+    finally:
+        for node in nodes:
+            node.terminate()
+        for node in nodes:
+            node.wait(60)
+
+
+def _wait_for_port(port: int) -> None:
+    until = time.monotonic() + 60
+    while not _listens(port):
+        assert time.monotonic() < until, "the cluster does not start"
+        time.sleep(0.1)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _workers(address: str) -> list[int]:
+    """Processes of a cluster that run a point just now."""
+    mark = f"{MARK}={address.rpartition(':')[2]}".encode()
+    return [
+        int(folder.name)
+        for folder in Path("/proc").iterdir()
+        if _read(folder / "cmdline").startswith(b"ray::point") and mark in _read(folder / "environ").split(b"\0")
+    ]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _points(store: Path) -> dict[str, Any]:
+    """All results of a store, but for how long they took."""
+    found = {}
+    for row in Store(store).rows():
+        document = json.loads(row["document"])
+        for run in document["runs"]:
+            for name in [name for name in run if name.startswith("wall") or name.endswith("wall_s")]:
+                del run[name]
+        found[row["key"]] = document
+    return found
+
+
+@needs_ray
+def test_a_cluster_gives_the_same_points_though_a_worker_is_killed(
+    cluster: str, start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    write_msr(tmp_path / "t.csv", 30_000)
+    process = start(*SWEEP.split(), "--on", "ray", "--store", "there", RAY_ADDRESS=cluster)
+    until = time.monotonic() + 120
+    while not (workers := _workers(cluster)) and process.poll() is None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert workers
+    os.kill(workers[0], signal.SIGKILL)
+    said = process.communicate(timeout=240)[1]
+    assert process.returncode == 0, said
+    here = start(*SWEEP.split(), "--store", "here")
+    assert here.wait(120) == 0
+    assert len(_points(tmp_path / "here")) == 8
+    assert _points(tmp_path / "here") == _points(tmp_path / "there")
+
+
+@needs_ray
+def test_a_cluster_that_is_not_there_is_named(call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"127.0.0.1:{_free_port()}"
+    result = call("sweep", "fin1", "--on", f"ray://{address}")
+    assert (result.exit_code, address in result.stderr) == (2, True)
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    result = call("sweep", "fin1", "--on", "ray")
+    assert (result.exit_code, address in result.stderr) == (2, True)
+
+
+def test_without_ray_it_is_said_how_to_have_it(call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    result = call("sweep", "fin1", "--on", "ray")
+    assert result.exit_code == 2
+    assert "pip install 'ftlkit[ray]'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--on", "mars"], ["--on mars", "local", "ray"]),
+        (["--on", "ray", "--threads", "2"], ["--threads 2", "cluster"]),
+    ],
+)
+def test_places_that_there_are_not(arguments: list[str], words: list[str], call: Callable[..., Result]) -> None:
+    result = call("sweep", "fin1", *arguments)
+    assert result.exit_code == 2
+    for word in words:
+        assert word in result.stderr
