@@ -1,4 +1,4 @@
-"""Report, timeline and reproduction in a real browser: drawn, quiet, without a network, for mouse and keyboard."""
+"""All kinds of pages in a real browser: drawn, quiet, without a network, for mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ import browser
 import ftlkit as fk
 import sample
 from ftlkit import reproduce
+from ftlkit.store import Store
+from ftlkit.sweep import plan as plans
+from ftlkit.sweep import run as runs
+from ftlkit.sweep import values
+from ftlkit.sweep.local import Local
+from ftlkit.sweep.page import page
 from reproduction import STUDY
 
 if TYPE_CHECKING:
@@ -20,7 +26,7 @@ if TYPE_CHECKING:
 
     from browser import Browser
 
-PAGES = ("report", "timeline", "reproduction")
+PAGES = ("report", "timeline", "reproduction", "sweep")
 NASTY = "</title></script><script>window.broken = true</script><b>\"'&"
 
 
@@ -37,7 +43,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The three kinds of pages, of small real runs; and a report whose every name tries to break out."""
+    """The four kinds of pages, of small real runs; and a report whose every name tries to break out."""
     folder = tmp_path_factory.mktemp("pages")
     made = {name: folder / f"{name}.html" for name in (*PAGES, "nasty")}
     found = fk.compare(
@@ -47,6 +53,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found.draw_timeline(made["timeline"])
     (folder / "tiny.toml").write_text(STUDY, encoding="utf-8")
     reproduce.reproduce(reproduce.load(folder / "tiny.toml")).page(made["reproduction"])
+    made["sweep"].write_text(sweep_page(folder), encoding="utf-8")
     document = sample.document()
     document["study"]["name"] = document["workload"]["name"] = document["device"]["preset"] = NASTY
     document["workload"]["facts"] = [NASTY]
@@ -55,6 +62,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         run["parameters"] = {NASTY: NASTY}
     fk.Results(document).report(made["nasty"])
     return made
+
+
+def sweep_page(folder: Path) -> str:
+    """A page with a point that failed, bands, and a layer that does not take the varied key."""
+    made = plans.from_options(["fin1"], "page,dftl", None, {"requests": 3_000, "addresses": "dense"})
+    axes = [values.parse("dftl.cmt=16KiB,64KiB"), values.parse("device.spare=0.1,1.5")]
+    return page(runs.run(plans.with_more(made, axes, 2), Store(folder / "store", create=True), Local()))
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -92,7 +106,7 @@ def test_a_table_wider_than_a_phone_is_moved_to_its_end_and_shows_that_it_goes_o
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("name", ["report", "timeline"])
+@pytest.mark.parametrize("name", ["report", "timeline", "sweep"])
 def test_every_chart_is_drawn_alive_inside_its_place(
     name: str, width: int, chromium: Browser, pages: dict[str, Path]
 ) -> None:
@@ -105,7 +119,7 @@ def test_every_chart_is_drawn_alive_inside_its_place(
         "    svg.querySelectorAll('.role-mark path').length];"
         "})"
     )
-    assert len(drawn) >= 4
+    assert len(drawn) >= (3 if name == "sweep" else 4)
     for alive, wide, beyond, marks in drawn:
         assert alive
         assert wide > 200

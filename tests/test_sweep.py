@@ -350,3 +350,30 @@ def test_a_missing_trace_is_named(call: Callable[..., Result]) -> None:
     result = call("sweep", "none.csv", "--ftl", "page")
     assert result.exit_code == 2
     assert "none.csv: no such file" in result.stderr
+
+
+def test_a_report_has_table_charts_and_failures(call: Callable[..., Result], tmp_path: Path) -> None:
+    vary = ["--vary", "dftl.cmt=16KiB,64KiB", "--vary", "device.spare=0.1,1.5"]
+    result = call("sweep", *POINTS.split()[:3], *vary, "--requests", 1000, "--addresses", "dense", "--report", "r.html")
+    assert result.exit_code == 0
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "6 of 6 points, 3 failed" in html
+    assert html.count("<figure") == html.count("data-spec=") >= 2
+    assert "device.spare = 1.5" in html
+    assert "64KiB" in html
+    assert call("sweep", "fin1", "--report", "no/r.html").exit_code == 2
+
+
+def test_a_band_holds_the_noise_of_the_seeds(tmp_path: Path) -> None:
+    from ftlkit.sweep.charts import panels  # noqa: PLC0415 - the drawing libraries take a second to load
+    from ftlkit.sweep.summary import groups  # noqa: PLC0415
+
+    done = runs.run(plan(vary={"dftl.cmt": ["16KiB", "64KiB"]}, seeds=3), Store(tmp_path / "s", create=True), Local())
+    drawn = {panel.name: panel for panel in panels(groups(done.rows), "dftl.cmt")}
+    rows = [row for data in drawn["response_mean_ns-0"].spec["datasets"].values() for row in data]
+    dftl = next(row for row in rows if (row["line"], row["x"]) == ("dftl", "16KiB"))
+    found = [row["response_mean_ns"] for row in done.rows if row["varied"] == [{"key": "dftl.cmt", "value": "16KiB"}]]
+    assert len(found) == 3
+    assert dftl["mean"] == pytest.approx(sum(found) / 3)
+    assert dftl["low"] < min(found) < max(found) < dftl["high"]
+    assert next(row["x"] for row in rows if row["line"] == "page") is None

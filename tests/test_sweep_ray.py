@@ -28,6 +28,8 @@ needs_ray = pytest.mark.skipif(
 )
 SWEEP = "sweep t.csv --ftl page,dftl --vary dftl.cmt=16KiB..64KiB:x2 --seeds 2 --set run.precondition=steady"
 MARK = "FTLKIT_TEST_CLUSTER"
+TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 2}
+"""Who shares the machine must not run code in our cluster."""
 
 
 def _free_port() -> int:
@@ -56,7 +58,9 @@ def cluster(tmp_path: Path) -> Iterator[str]:
             with (tmp_path / "ray.log").open("a") as log:
                 command = [str(ray), "start", *which, *common]
                 # What they start has the mark as well, and so can be told from other clusters of the machine.
-                nodes.append(subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | {MARK: str(port)}))
+                nodes.append(
+                    subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | TOKEN | {MARK: str(port)})
+                )
             _wait_for_port(port)
         yield f"127.0.0.1:{port}"
     finally:
@@ -112,12 +116,12 @@ def test_a_cluster_gives_the_same_points_though_a_worker_is_killed(
     cluster: str, start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
     write_msr(tmp_path / "t.csv", 30_000)
-    process = start(*SWEEP.split(), "--on", "ray", "--store", "there", RAY_ADDRESS=cluster)
+    process = start(*SWEEP.split(), "--on", "ray", "--store", "there", RAY_ADDRESS=cluster, **TOKEN)
     until = time.monotonic() + 120
     while not (workers := _workers(cluster)) and process.poll() is None:
         assert time.monotonic() < until
         time.sleep(0.01)
-    assert workers
+    assert workers, process.communicate(timeout=10)[1]
     os.kill(workers[0], signal.SIGKILL)
     said = process.communicate(timeout=240)[1]
     assert process.returncode == 0, said

@@ -12,6 +12,7 @@ from ftlkit.cli import options
 from ftlkit.cli.sheet import Row, Sheet
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
 from ftlkit.engine import Interrupted
+from ftlkit.outputs import check_writable, write
 from ftlkit.progress import watcher
 from ftlkit.store import DEFAULT, Store
 from ftlkit.sweep import plan as plans
@@ -76,6 +77,7 @@ def sweep(
     seeds: Seeds = None,
     store: StoreFolder = DEFAULT,
     on: On = LOCAL,
+    report: options.Report = None,
     capacity: options.Capacity = None,
     setting: options.Setting = None,
     requests: options.Requests = None,
@@ -126,6 +128,7 @@ def sweep(
     plan = _plan(workloads, ftl, device, chosen)
     plan = plans.with_more(plan, [values.parse(each) for each in vary or []], seeds)
     plan.check()
+    check_writable([report], plan.traces())
     where = executor(on, threads)
     kept = Store(store, create=True)
     kept.tidy()
@@ -135,8 +138,10 @@ def sweep(
         if stop.finished is None or not stop.finished.rows:
             raise
         _show(stop.finished, store, OUT)
+        _report(stop.finished, report)
         raise typer.Exit(INTERRUPTED) from None
     _show(done, store, OUT)
+    _report(done, report)
 
 
 def _plan(workloads: list[str], ftl: str | None, device: str | None, chosen: Any) -> Plan:  # noqa: ANN401 - the options that were given
@@ -172,6 +177,14 @@ def _show(done: Sweep, store: Path, console: Console) -> None:
     missing = f", {done.points - len(done.rows)} not finished" if done.cancelled else ""
     failed = f", {len(done.failed)} failed" if done.failed else ""
     say(f"{done.points} points: {done.reused} were in {store}{failed}{missing}")
+
+
+def _report(done: Sweep, path: Path | None) -> None:
+    if path is not None:
+        from ftlkit.sweep.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
+
+        write(path, page(done).encode(), done.plan.traces())
+        say(f"wrote {path}")
 
 
 def _point(row: dict[str, Any]) -> str:

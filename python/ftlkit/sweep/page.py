@@ -1,0 +1,58 @@
+"""The page of a sweep: one self-contained HTML file with its table, its charts, what failed, and how to repeat it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit._native import __version__
+from ftlkit.report.facts import study_toml
+from ftlkit.report.page import drawing_script, own_script, style, template
+from ftlkit.store import varied
+from ftlkit.sweep.charts import panels
+from ftlkit.sweep.summary import groups, shown, text
+
+if TYPE_CHECKING:
+    from ftlkit.document import Json
+    from ftlkit.metrics import Metric
+    from ftlkit.noise import Estimate
+    from ftlkit.sweep.run import Sweep
+
+
+def page(done: Sweep) -> str:
+    """The page's HTML."""
+    found = groups(done.rows)
+    metrics = shown(done.rows)
+    keys = [axis.key for axis in done.plan.axes]
+    rows = [
+        {
+            "place": [group.workload, group.device, group.label, *(group.varied.get(key, "") for key in keys)],
+            "cells": [_cell(group.estimate(metric.name), metric) for metric in metrics],
+        }
+        for group in found
+    ]
+    longest = max(done.plan.axes, key=lambda axis: axis.size, default=None)
+    return template("sweep.html.j2").render(
+        title=done.plan.title,
+        version=__version__,
+        done=done,
+        seeds=done.plan.seeds,
+        keys=keys,
+        metrics=metrics,
+        rows=rows,
+        figures=panels(found, longest.key if longest is not None and longest.size > 1 else ""),
+        failed=[{"name": _name(row), "state": row["state"], "error": row["error"]} for row in done.failed],
+        axes={axis.key: ", ".join(axis.values()) for axis in done.plan.axes},
+        study=study_toml(done.plan.study),
+        css=style(),
+        script=own_script(),
+        vega=drawing_script(),
+    )
+
+
+def _cell(found: Estimate | None, metric: Metric) -> Json:
+    return {"text": text(metric, found), "sort": "" if found is None else repr(found.mean)}
+
+
+def _name(row: Json) -> str:
+    settings = [f"{key}={value}" for key, value in varied(row).items()]
+    return ", ".join([row["device"], row["workload"], row["label"], *settings, f"seed {row['seed']}"])
