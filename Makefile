@@ -8,7 +8,7 @@ PY_SOURCES := python tests tools $(wildcard benches/*.py)
 # Minutes of `make torture`.
 MINUTES ?= 10
 
-.PHONY: demo test test-rust test-python torture bench lint docs lock clean
+.PHONY: demo test test-rust test-python torture bench lint docs wheel lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/native ## four translation layers on one workload, and a report
@@ -44,6 +44,11 @@ lint: $(VENV)/tools
 docs: $(VENV)/native ## one page a scheme, from the stories in the sources
 	$(BIN)/python -m ftlkit.docs docs
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+wheel: $(VENV)/tools ## one wheel for all Pythons from 3.10 on, built and tried in an environment of its own
+	rm -rf out/wheel
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --out out/wheel
+	FTLKIT_WHEEL=$$(ls $(abspath out/wheel)/*.whl) $(BIN)/python -m pytest tests/test_wheel.py
 
 $(VENV)/tools: requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "ftlkit needs Python 3.10 or newer; set PYTHON=")'

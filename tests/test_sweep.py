@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
 from pathlib import Path
@@ -377,3 +378,30 @@ def test_a_band_holds_the_noise_of_the_seeds(tmp_path: Path) -> None:
     assert dftl["mean"] == pytest.approx(sum(found) / 3)
     assert dftl["low"] < min(found) < max(found) < dftl["high"]
     assert next(row["x"] for row in rows if row["line"] == "page") is None
+
+
+@pytest.mark.skipif(not os.environ.get("FTLKIT_LONG"), reason="two hundred points; set FTLKIT_LONG=1")
+def test_two_hundred_points_survive_being_killed_again_and_again(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """Killed after every thirty points or so; what was stored stays as it was, and nothing is run twice."""
+    vary = "--vary dftl.cmt=16KiB..256KiB:x2 --vary device.spare=0.07..0.25:+0.02 --seeds 4"
+    command = ["sweep", *f"fin1 --ftl dftl --requests 20000 --addresses dense {vary}".split()]
+    points = tmp_path / stores.DEFAULT / "points"
+    written: dict[str, int] = {}
+    kills = 0
+    while True:
+        process = start(*command)
+        target = len(written) + 30
+        while process.poll() is None and (not points.is_dir() or len(list(points.iterdir())) < target):
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        now = {path.name: path.stat().st_mtime_ns for path in points.iterdir()}
+        assert written.items() <= now.items()
+        written = now
+        if process.returncode == 0:
+            break
+        kills += 1
+    assert (len(written), kills > 3) == (200, True)
+    assert set(Store(tmp_path / stores.DEFAULT).frame()["state"]) == {"done"}

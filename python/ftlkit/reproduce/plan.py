@@ -102,8 +102,8 @@ class Plan:
         return [table["trace"] for table in tables if "trace" in table]
 
 
-FOLDERS = (Path("studies"), Path(__file__).parents[3] / "studies")
-"""Where names are looked up: here, and beside the sources of an installation in place."""
+FOLDERS = (Path("studies"), Path(__file__).parents[1] / "studies")
+"""Where names are looked up: here, and in the package."""
 
 
 def find(name: str) -> Path:
