@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ftlkit._native import __version__
-from ftlkit.cli import catalogue, compare, live, reproduce, results, sweep, torture, trace
+from ftlkit.cli import catalogue, compare, curve, live, reproduce, results, sweep, torture, trace
 from ftlkit.cli.shell import OUT, Command, Shell
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command("compare", cls=Command)(compare.compare)
 app.command("report", cls=Command)(compare.report)
 app.command("sweep", cls=Command)(sweep.sweep)
 app.add_typer(results.app, name="results")
+app.add_typer(curve.app, name="curve")
 app.command("reproduce", cls=Command)(reproduce.reproduce)
 app.command("torture", cls=Command)(torture.torture)
 app.command("schemes", cls=Command)(catalogue.schemes)

@@ -55,7 +55,7 @@ def panels(groups: Sequence[Group], key: str) -> list[Panel]:
                 continue
             where = f" of {workload} on {device}" if len(places) > 1 else ""
             lines = {line: style for line, style in every.items() if any(row["line"] == line for row in rows)}
-            spec = page_spec(sized(_chart(rows, key, COLUMNS[name], lines)))
+            spec = page_spec(sized(chart(rows, key, COLUMNS[name], lines)))
             title = f"{COLUMNS[name].heading.capitalize()}{where}"
             meaning = COLUMNS[name].meaning.split(";")[0]
             note = f"{meaning[0].upper()}{meaning[1:]}. {_noise(mine)}"
@@ -92,7 +92,8 @@ def _line(group: Group, key: str) -> str:
     return ", ".join([group.label, *(f"{name} {value}" for name, value in group.varied.items() if name != key)])
 
 
-def _chart(rows: list[Json], key: str, metric: Metric, lines: dict[str, Any]) -> Any:  # noqa: ANN401 - layers share no typed base
+def chart(rows: list[Json], key: str, metric: Metric, lines: dict[str, Any]) -> Any:  # noqa: ANN401 - layers share no typed base
+    """Lines of a metric over a key; each row has its `line`, its `x` (None: a level line), `mean`, `low` and `high`."""
     over = [row for row in rows if row["x"] is not None]
     order = list(dict.fromkeys(row["x"] for row in over))
     y = alt.Y("mean:Q", title=metric.heading, **_axis(rows, metric))

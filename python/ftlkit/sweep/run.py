@@ -70,6 +70,8 @@ def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watche
         try:
             _run_missing(runnable, rows, store, executor, traces, watch())
         except KeyboardInterrupt:
+            # It may have come between storing a point and taking note of it.
+            rows |= {row["key"]: row for row in store.rows({each.key for each in missing} & store.keys())}
             raise Interrupted(_sweep(plan, prepared, rows, reused)) from None
     return _sweep(plan, prepared, rows, reused)
 

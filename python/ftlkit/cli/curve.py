@@ -1,0 +1,229 @@
+"""`ftlkit curve cache | spare`: what a size of the mapping cache, or of the spare, brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from ftlkit import study, units
+from ftlkit._native import UserError
+from ftlkit.cli import options
+from ftlkit.cli.shell import ERR, OUT, Command, Group, say
+from ftlkit.cli.sweep import Seeds, StoreFolder
+from ftlkit.curves import cache as caches
+from ftlkit.curves import spare as spares
+from ftlkit.curves.accesses import accesses
+from ftlkit.engine import watched
+from ftlkit.metrics import COLUMNS
+from ftlkit.outputs import check_writable, write
+from ftlkit.progress import watcher
+from ftlkit.store import DEFAULT, Store
+from ftlkit.sweep import plan as plans
+from ftlkit.sweep import run as runs
+from ftlkit.sweep import values
+from ftlkit.sweep.executors import executor
+from ftlkit.sweep.summary import text
+
+if TYPE_CHECKING:
+    from ftlkit._native import Control
+    from ftlkit.curves.accesses import Accesses
+    from ftlkit.curves.cache import Curve
+    from ftlkit.curves.page import Drawing
+    from ftlkit.document import Json
+
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Draw hit ratio over cache size, write amplification over spare."
+)
+
+Workload = Annotated[str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")]
+Preparation = Annotated[
+    str | None, typer.Option(metavar="auto|fill|none", help="Whether all pages were written once before.")
+]
+_SMALLEST = 1 << 10
+"""Where sizes begin when none are given: fewer than 128 entries are less than any controller has."""
+
+
+@app.command("cache", cls=Command)
+def cache(
+    workload: Workload,
+    sizes: Annotated[
+        str | None,
+        typer.Option(metavar="SIZES", help="Sizes of the cache: 16KiB..4MiB:x2; from 1 KiB to all entries without it."),
+    ] = None,
+    sample: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Look at this share of the pages, above 0 and at most 1 (SHARDS)."),
+    ] = None,
+    report: options.Report = None,
+    device: options.Device = None,
+    capacity: options.Capacity = None,
+    requests: options.Requests = None,
+    format_: options.Format = None,
+    columns: options.Columns = None,
+    time_unit: options.TimeUnit = None,
+    time_backwards: options.TimeBackwards = None,
+    skip_bad: options.SkipBad = False,
+    align_offset: options.AlignOffset = None,
+    addresses: options.Addresses = None,
+    precondition: Preparation = None,
+    seed: options.Seed = None,
+) -> None:
+    """Hit ratio of dftl's mapping cache (LRU) over its size, from one pass over the workload."""
+    chosen = options.given(
+        capacity=capacity,
+        requests=requests,
+        format=format_,
+        columns=columns,
+        time_unit=time_unit,
+        time_backwards=time_backwards,
+        skip_bad=skip_bad,
+        align_offset=align_offset,
+        addresses=addresses,
+        precondition=precondition,
+        seed=seed,
+    )
+    if sample is not None and not 0 < sample <= 1:
+        raise UserError(f"--sample {sample}: must be above 0 and at most 1.")
+    asked = None if sizes is None else [_bytes(each) for each in values.axis("sizes", sizes).values()]
+    document = study.build(workload, "dftl", device, chosen)
+    check_writable([report], [document["workload"].get("trace")])
+
+    def work(control: Control) -> tuple[Accesses, Curve]:
+        found = accesses(document, control)
+        return found, caches.curve(found, asked or _sizes(found), sample)
+
+    found, curve = watched(work, watcher(ERR))
+    drawing = _cache_drawing(found, curve)
+    _show(drawing, report)
+
+
+def _bytes(text: str) -> int:
+    number, _ = values.order(text)
+    if not 64 <= number < 1 << 40:
+        raise UserError(f"--sizes: {text} is no size of a cache; give sizes from 64B to 1TiB, such as 16KiB..4MiB:x2.")
+    return int(number)
+
+
+def _sizes(found: Accesses) -> list[int]:
+    """Sizes by doubling, until every entry has room."""
+    sizes = [_SMALLEST]
+    while sizes[-1] < caches.ENTRY_BYTES * found.logical_pages:
+        sizes.append(2 * sizes[-1])
+    return sizes
+
+
+def _cache_drawing(found: Accesses, curve: Curve) -> Drawing:
+    from ftlkit.curves.page import Drawing  # noqa: PLC0415 - the drawing libraries take a second to load
+
+    metric = COLUMNS["mapping_hit_ratio"]
+    names = [units.size(size) for size in curve.sizes]
+    how = "one pass, every page" if curve.share == 1 else f"one pass, {units.share(curve.share)} of the pages (SHARDS)"
+    lines = {how: curve.hit_ratios, "Che's approximation": curve.che}
+    filled = "every page was written once before, in order" if found.filled else "the device was erased before"
+    return Drawing(
+        f"Hit ratio of the mapping cache on {_name(found.study)}",
+        [
+            f"{units.count(curve.accesses)} look-ups of {units.count(found.logical_pages)} logical pages; {filled}.",
+            "The cache is dftl's with cmt_policy=lru, 8 B an entry. Collections look nothing up.",
+            "Che's approximation takes look-ups as independent draws, and the first one of a page as any other.",
+        ],
+        "cmt",
+        metric,
+        [
+            {"line": line, "x": name, "mean": ratio, "low": ratio, "high": ratio}
+            for line, ratios in lines.items()
+            for name, ratio in zip(names, ratios, strict=True)
+        ],
+        ["cmt", "hit ratio", "Che"],
+        [
+            [name, units.share(ours), units.share(model)]
+            for name, ours, model in zip(names, curve.hit_ratios, curve.che, strict=True)
+        ],
+        found.study,
+    )
+
+
+@app.command("spare", cls=Command)
+def spare(
+    workload: Workload,
+    ftl: Annotated[str, typer.Option("--ftl", metavar="NAMES", help="Translation layers, by commas.")] = "page",
+    spares_: Annotated[
+        str, typer.Option("--spares", metavar="SHARES", help="Shares of the flash: 0.05..0.3:+0.05, or by commas.")
+    ] = "0.05..0.3:+0.05",
+    seeds: Seeds = None,
+    store: StoreFolder = DEFAULT,
+    report: options.Report = None,
+    device: options.Device = None,
+    requests: options.Requests = None,
+    addresses: options.Addresses = None,
+    precondition: options.Precondition = "steady",
+    seed: options.Seed = None,
+    threads: options.Threads = None,
+) -> None:
+    """Write amplification over spare, from a run at each, beside theory for uniform writes."""
+    chosen = options.given(requests=requests, addresses=addresses, precondition=precondition, seed=seed)
+    made = plans.from_options([workload], ftl, device, chosen)
+    made = plans.with_more(made, [values.axis(spares.KEY, spares_)], seeds)
+    check_writable([report], made.traces())
+    kept = Store(store, create=True)
+    done = runs.run(made, kept, executor(workers=threads), lambda: watcher(ERR))
+    for row in done.failed:
+        say(f"left out, since it failed: {row['label']} with {row['varied'][0]['value']}: {row['error']}")
+    _show(_spare_drawing(spares.measured(done), made.study, workload), report)
+
+
+def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> Drawing:
+    from ftlkit.curves.page import Drawing  # noqa: PLC0415 - as above
+
+    metric = COLUMNS["write_amplification"]
+    model = "uniform writes, greedy (Van Houdt 2013)"
+    rows = [
+        {
+            "line": each.layer,
+            "x": each.spare,
+            "mean": each.write_amplification.mean,
+            "low": each.write_amplification.low,
+            "high": each.write_amplification.high,
+        }
+        for each in found
+    ]
+    models = {each.spare: each.model for each in found}
+    rows += [{"line": model, "x": spare, "mean": value, "low": value, "high": value} for spare, value in models.items()]
+    return Drawing(
+        f"Write amplification over spare on {workload}",
+        [
+            "Measured in a run at each spare; a band is the 95 % interval over seeds.",
+            f"Beside it, no model of this workload: {model}, single pages of a full device that keeps no block free.",
+        ],
+        spares.KEY,
+        metric,
+        rows,
+        ["FTL", "spare", metric.heading, "uniform, greedy"],
+        [[each.layer, each.spare, text(metric, each.write_amplification), metric.text(each.model)] for each in found],
+        asked,
+    )
+
+
+def _name(resolved: Json) -> str:
+    workload = resolved["workload"]
+    return str(workload.get("preset") or Path(workload.get("trace") or "a generated workload").name)
+
+
+def _show(drawing: Drawing, report: Path | None) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in drawing.headings:
+        table.add_column(heading)
+    for row in drawing.cells:
+        table.add_row(*(units.typed(cell) for cell in row))
+    OUT.print(f"{drawing.title}", highlight=False, markup=False)
+    OUT.print(table)
+    for note in drawing.notes:
+        say(units.typed(note))
+    if report is not None:
+        from ftlkit.curves.page import page  # noqa: PLC0415 - as above
+
+        write(report, page(drawing).encode())
+        say(f"wrote {report}")

@@ -1,0 +1,131 @@
+"""The look-ups of the map that a workload makes: one for each page of a request, in order, as the simulator pages it.
+
+A write that covers a page in part reads that page first, so it makes two. Where the device is filled before, each page
+was written once, in order.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ftlkit import _native, study
+from ftlkit._native import UserError
+from ftlkit.study import ReadingOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ftlkit._native import Control
+    from ftlkit.document import Json
+
+_READ, _WRITE, _TRIM = 0, 1, 2
+"""Operations in the Parquet format of traces."""
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """Look-ups of a map in order."""
+
+    pages: array[int]
+    """The logical page of each."""
+    filled: int
+    """Pages that were written before, in order: all logical pages, or none."""
+    logical_pages: int
+    study: Json
+    """The study with every key filled in, of dftl with LRU, which makes these look-ups."""
+
+
+def accesses(document: Json, control: Control) -> Accesses:
+    """The look-ups of a study's workload on its device, after a fill or on an erased device."""
+    asked = document | {"ftl": [study.scheme("dftl:cmt_policy=lru")]}
+    resolved = json.loads(_native.check_study(json.dumps(asked), control))
+    page_bytes = resolved["device"]["page_size"]
+    logical = resolved["device"]["capacity"] // page_bytes
+    records = _records(resolved, control)
+    place = _placement(resolved["workload"]["addresses"], logical)
+    pages = array("I")
+    written: set[int] = set()
+    reads_unwritten = False
+    for op, first, end, partial in _spans(records, page_bytes):
+        placed = [place(page) for page in range(first, end)]
+        looked_up = [placed[0 if at_first else -1] for at_first in partial] if op == _WRITE else []
+        pages.extend(looked_up)
+        pages.extend(placed)
+        if op == _READ:
+            looked_up = placed
+        reads_unwritten = reads_unwritten or not written.issuperset(looked_up)
+        if op == _WRITE:
+            written.update(placed)
+    if not pages:
+        raise UserError("the workload reads, writes and trims no page: there is no look-up to draw a curve of.")
+    return Accesses(pages, logical if _is_filled(resolved, reads_unwritten) else 0, logical, resolved)
+
+
+def _is_filled(resolved: Json, reads_unwritten: bool) -> bool:  # noqa: FBT001 - what was found out
+    """Whether the device is filled before: where it was asked for, or by `auto`, which looks at what is read."""
+    mode = resolved["run"]["precondition"]
+    if mode in ("steady", "workload"):
+        raise UserError(
+            f"run.precondition = {mode}: which entries it leaves in the cache only a run tells. Take auto, fill or "
+            "none, or run dftl at each size (ftlkit sweep)."
+        )
+    return bool(mode == "fill" or (mode == "auto" and reads_unwritten))
+
+
+def _records(resolved: Json, control: Control) -> pl.DataFrame:
+    """The requests of a workload: operation, offset and length in bytes."""
+    workload = resolved["workload"]
+    with TemporaryDirectory(prefix="ftlkit-") as folder:
+        path = str(Path(folder) / "records.parquet")
+        shift = 0
+        if "trace" in workload:
+            options = json.dumps({key: workload[key] for key in ReadingOptions.__annotations__ if key in workload})
+            done = json.loads(_native.trace_convert(workload["trace"], path, options, control))
+            if len(done["devices"]) > 1:
+                raise UserError(
+                    f"{workload['trace']} has {len(done['devices'])} devices, and a curve is of one. Write the one "
+                    "that you mean into a trace of its own."
+                )
+        else:
+            spec, _ = study.generator(workload.get("generator") or workload["preset"])
+            spec |= {key: workload[key] for key in ("requests", "span") if workload.get(key) is not None}
+            _native.trace_generate(json.dumps(spec), resolved["seed"], path, control)
+            shift = workload.get("align_offset") or 0
+        frame = pl.read_parquet(path, columns=["op", "offset", "length"])
+    return frame.head(workload.get("requests") or frame.height).with_columns(pl.col("offset") + shift)
+
+
+def _spans(records: pl.DataFrame, page_bytes: int) -> Iterator[tuple[int, int, int, list[bool]]]:
+    """Operation, first page and one past the last of each request; and which of them are written in part.
+
+    True in the list is the first page, False the last, if that is another one. Trims concern the pages that they cover
+    whole.
+    """
+    for op, offset, length in records.iter_rows():
+        end = offset + length
+        if op in (_READ, _WRITE) and length:
+            first, last = offset // page_bytes, (end - 1) // page_bytes
+            begins_inside, ends_inside = offset % page_bytes != 0, end % page_bytes != 0
+            is_one = first == last
+            partial = [True] if begins_inside or (is_one and ends_inside) else []
+            partial += [False] if ends_inside and not is_one else []
+            yield op, first, last + 1, partial
+        elif op == _TRIM:
+            first, past = -(-offset // page_bytes), end // page_bytes
+            if first < past:
+                yield op, first, past, []
+
+
+def _placement(addresses: str, logical: int) -> Callable[[int], int]:
+    """The logical page of a page of the workload: itself, in order of first use, or folded into the device."""
+    numbers: dict[int, int] = {}
+    if addresses == "dense":
+        return lambda page: numbers.setdefault(page, len(numbers))
+    return (lambda page: page % logical) if addresses == "wrap" else (lambda page: page)

@@ -1,0 +1,46 @@
+"""Write amplification against spare, from a run at each spare, beside what theory gives for uniform writes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+from ftlkit.models.uniform import greedy
+from ftlkit.sweep.summary import groups
+
+if TYPE_CHECKING:
+    from ftlkit.document import Json
+    from ftlkit.noise import Estimate
+    from ftlkit.sweep.run import Sweep
+
+KEY = "device.spare"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A layer at a spare."""
+
+    layer: str
+    spare: str
+    write_amplification: Estimate
+    model: float
+    """Greedy victims under uniform writes of single pages to the whole device, with no block kept free."""
+
+
+def measured(done: Sweep) -> list[Measured]:
+    """What the points of a sweep over spares say; those without writes are left out."""
+    found = []
+    for group in groups(done.rows):
+        amplification = group.estimate("write_amplification")
+        if amplification is not None:
+            found.append(Measured(group.label, group.varied[KEY], amplification, _model(group.rows[0])))
+    if not found:
+        raise UserError("no point has a write amplification: the workload writes nothing, or every point failed.")
+    return found
+
+
+def _model(row: Json) -> float:
+    device = json.loads(row["document"])["device"]
+    return greedy(device["logical_bytes"] / device["physical_bytes"], device["geometry"]["pages_per_block"])

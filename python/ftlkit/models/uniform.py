@@ -1,0 +1,25 @@
+"""Write amplification under uniform writes of single pages, with the victim that holds fewest valid pages.
+
+The mean field of Van Houdt 2013 for d-choices, d without bound; `crates/ftl/tests/theory.rs` holds the simulator to it.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+
+def greedy(utilisation: float, pages_per_block: int) -> float:
+    """Write amplification of a device whose share `utilisation` of physical pages is valid, above 0 and below 1."""
+    if not 0 < utilisation < 1:
+        raise ValueError(f"utilisation = {utilisation}: must be above 0 and below 1")
+    size = pages_per_block
+    harmonic = [0.0, *accumulate(1 / i for i in range(1, size + 1))]
+    for k in range(1, size):
+        # Victims have k - 1 or k valid pages; there is one k for which the chain of shares closes.
+        gap = harmonic[size] - harmonic[k]
+        if size * utilisation <= k:
+            break
+        c = ((size - k) - k * gap) / (size * utilisation - k)
+        if c > 0 and gap - 1e-12 <= c <= harmonic[size] - harmonic[k - 1] + 1e-12:
+            return 1 / (c * utilisation)
+    return 1.0

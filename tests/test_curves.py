@@ -1,0 +1,185 @@
+"""Curves: the hit ratio of all sizes from one pass is that of separate runs, and models meet their numbers."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import conftest
+import ftlkit as fk
+from ftlkit import _native, study
+from ftlkit.curves import cache, distances, spare
+from ftlkit.curves.accesses import accesses
+from ftlkit.models.uniform import greedy
+from ftlkit.store import Store
+from ftlkit.sweep import plan as plans
+from ftlkit.sweep import run as runs
+from ftlkit.sweep import values
+from ftlkit.sweep.local import Local
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    from ftlkit.curves.accesses import Accesses
+
+KIB = 1024
+SIZES = [KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB]
+
+
+def looked_up(workload: str | Path, **options: Any) -> Accesses:  # noqa: ANN401 - options of a comparison
+    """The look-ups of a workload."""
+    return accesses(study.build(workload, "dftl", None, options), _native.Control())  # type: ignore[arg-type] # as above
+
+
+def run_ratios(workload: str | Path, sizes: list[int], **options: Any) -> list[float]:  # noqa: ANN401 - as above
+    """Hit ratios of dftl with LRU, from a run at each size."""
+    layers = [f"dftl:cmt_policy=lru:cmt={size}B" for size in sizes]
+    return fk.compare(workload, layers, **options).runs["mapping_hit_ratio"].to_list()
+
+
+def naive(pages: list[int], filled: int, entries: int) -> float:
+    """The hit ratio of an LRU cache, by keeping one."""
+    cached = list(range(max(0, filled - entries), filled))
+    hits = 0
+    for page in pages:
+        if page in cached:
+            hits += 1
+            cached.remove(page)
+        cached.append(page)
+        del cached[:-entries]
+    return hits / len(pages)
+
+
+@pytest.mark.parametrize("filled", [0, 1, 7, 40])
+def test_distances_are_those_of_a_cache_that_is_kept(filled: int) -> None:
+    chance = random.Random(filled)  # noqa: S311 - a test's numbers
+    pages = [min(int(chance.expovariate(0.1)), 39) for _ in range(600)]
+    found = distances.exact(pages, filled)
+    for entries in range(1, 42):
+        assert found.hit_ratio(entries) == pytest.approx(naive(pages, filled, entries), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"requests": 10_000, "addresses": "dense", "precondition": "fill"},
+        {"requests": 10_000, "addresses": "dense", "precondition": "none"},
+        {"requests": 10_000, "addresses": "dense", "settings": ["device.spare=0.05"], "seed": 7},
+        {"requests": 5_000, "capacity": "256MiB", "addresses": "wrap", "loop": "closed", "queue_depth": 4},
+        {"requests": 5_000, "align_offset": "512B", "addresses": "dense"},
+    ],
+)
+def test_the_curve_is_that_of_separate_runs(options: dict[str, Any]) -> None:
+    curve = cache.curve(looked_up("fin1", **options), SIZES)
+    assert curve.hit_ratios == pytest.approx(run_ratios("fin1", SIZES, **options), abs=1e-12)
+
+
+def test_partial_writes_trims_and_flushes_look_up_as_they_do(tmp_path: Path) -> None:
+    chance = random.Random(3)  # noqa: S311 - a test's numbers
+    lines = ["time_ms,op,offset,length"]
+    for at in range(3_000):
+        op = chance.choice(["read", "write", "write", "trim", "flush"])
+        offset, length = 512 * chance.randrange(3_000), 512 * chance.randrange(1, 40)
+        lines.append(f"{at},{op},{offset if op != 'flush' else 0},{length if op != 'flush' else 0}")
+    trace = tmp_path / "mixed.csv"
+    trace.write_text("\n".join(lines) + "\n")
+    options: Any = {"columns": "time:ms, op, offset:B, size:B", "precondition": "none"}
+    sizes = [64, 256, KIB, 2 * KIB]
+    found = looked_up(trace, **options)
+    assert cache.curve(found, sizes).hit_ratios == pytest.approx(run_ratios(trace, sizes, **options), abs=1e-12)
+
+
+def test_a_recorded_trace_has_the_curve_of_its_runs() -> None:
+    folder = conftest.traces()
+    if folder is None:
+        pytest.skip("no real traces here; FTLKIT_TRACES names their folder")
+    options: Any = {"requests": 30_000, "addresses": "dense"}
+    trace, sizes = folder / "cloudPhysicsIO.vscsi", [4 * KIB, 64 * KIB]
+    curve = cache.curve(looked_up(trace, **options), sizes)
+    assert curve.hit_ratios == pytest.approx(run_ratios(trace, sizes, **options), abs=1e-12)
+
+
+def test_a_quarter_of_the_pages_tells_the_curve_within_a_point() -> None:
+    found = looked_up("fin1", requests=100_000, addresses="dense")
+    sizes = [KIB << step for step in range(11)]
+    exact, sampled = cache.curve(found, sizes), cache.curve(found, sizes, 0.25)
+    assert sampled.share == 0.25
+    assert sampled.hit_ratios == pytest.approx(exact.hit_ratios, abs=0.01)
+    assert sampled.hit_ratios != exact.hit_ratios
+
+
+def test_che_meets_independent_draws() -> None:
+    generator = {"span": "4MiB", "requests": 60_000, "write_share": 0.5, "pattern": {"zipf": {"theta": 0.9}}}
+    found = accesses({"workload": {"generator": generator}, "host": {"loop": "closed"}}, _native.Control())
+    curve = cache.curve(found, [512, KIB, 2 * KIB, 4 * KIB])
+    assert curve.che == pytest.approx(curve.hit_ratios, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("utilisation", "pages_per_block", "expected"),
+    [(0.75, 64, 2.1396), (0.8, 128, 2.6449), (0.85, 256, 3.4759), (0.9, 64, 4.8213), (0.93, 256, 7.1240)],
+)
+def test_greedy_meets_the_published_numbers(utilisation: float, pages_per_block: int, expected: float) -> None:
+    assert greedy(utilisation, pages_per_block) == pytest.approx(expected, abs=5e-5)
+
+
+def test_spare_under_uniform_writes_is_near_its_model(tmp_path: Path) -> None:
+    """Above it, by the blocks that a die keeps free."""
+    generator = {"span": "128MiB", "requests": 100_000, "write_share": 1.0, "pattern": "uniform"}
+    asked = {
+        "workload": {"generator": generator},
+        "device": {"preset": "slc-small", "blocks_per_plane": 256},
+        "run": {"precondition": "steady"},
+        "host": {"loop": "closed"},
+        "ftl": [{"name": "page"}],
+    }
+    made = plans.with_more(plans.from_study(asked), [values.parse("device.spare=0.15,0.25")], None)
+    found = spare.measured(runs.run(made, Store(tmp_path / "s", create=True), Local()))
+    assert [each.spare for each in found] == ["0.15", "0.25"]
+    for each in found:
+        assert each.model < each.write_amplification.mean < 1.1 * each.model
+
+
+def test_the_page_of_a_curve_holds_it(call: Callable[..., Result], tmp_path: Path) -> None:
+    result = call("curve", "cache", "fin1", "--requests", 2_000, "--addresses", "dense", "--report", "c.html")
+    assert result.exit_code == 0, result.output
+    html = (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert "Che" in html
+    rows = json.loads(html.partition('id="spec-curve">')[2].partition("</script>")[0])["datasets"]
+    assert {row["line"] for data in rows.values() for row in data} == {"one pass, every page", "Che's approximation"}
+    result = call("curve", "spare", "fin1", "--requests", 500, "--addresses", "dense", "--spares", "0.1,0.2")
+    assert result.exit_code == 0, result.output
+    assert "uniform, greedy" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cache", "fin1", "--sample", "0"], ["--sample 0", "above 0"]),
+        (["cache", "fin1", "--sizes", "1MiB..16KiB:x2"], ["empty"]),
+        (["cache", "fin1", "--sizes", "large"], ["large is no size", "16KiB..4MiB:x2"]),
+        (["cache", "fin1", "--precondition", "steady"], ["steady", "ftlkit sweep"]),
+        (["cache", "none.csv"], ["none.csv"]),
+        (["spare", "fin1", "--spares", "2,3", "--requests", "100"], ["spare", "2"]),
+        (["spare", "fin1", "--ftl", "pag"], ["pag", "page"]),
+    ],
+)
+def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Callable[..., Result]) -> None:
+    result = call("curve", *arguments)
+    assert result.exit_code == 2, result.output
+    for word in words:
+        assert word in " ".join(result.stderr.split())
+
+
+def test_a_trace_of_several_devices_is_refused(call: Callable[..., Result], tmp_path: Path) -> None:
+    lines = [f"{128_166_372_000_000_000 + at},host,{at % 2},Write,{at * 4096},4096,500" for at in range(100)]
+    (tmp_path / "two.csv").write_text("\n".join(lines) + "\n")
+    result = call("curve", "cache", "two.csv")
+    assert result.exit_code == 2
+    assert "host_0" in result.stderr
