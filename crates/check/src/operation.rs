@@ -125,6 +125,7 @@ fn letter(event: FileEvent) -> char {
         FileEvent::Created => 'c',
         FileEvent::Renamed => 'n',
         FileEvent::Deleted => 'd',
+        FileEvent::Rated => 'h',
     }
 }
 
@@ -144,7 +145,7 @@ impl FromStr for Operation {
         let advice = || {
             format!(
                 "operation {text}: write it as w3+2, r3+2 or t3+2 (first page + pages), f for flush, i for idle time, e5 (erase block), \
-                 or c3+2, n3+2 or d3+2 for a file that was created, renamed or deleted"
+                 or c3+2, n3+2, d3+2 or h3+2 for a file that was created, renamed or deleted, or the temperature of its type"
             )
         };
         let extent = |text: &str| text.parse::<Extent>().map_err(|()| advice());
@@ -181,6 +182,7 @@ mod tests {
             (Operation::Tell(FileEvent::Created, extent), "c3+2"),
             (Operation::Tell(FileEvent::Renamed, extent), "n3+2"),
             (Operation::Tell(FileEvent::Deleted, extent), "d3+2"),
+            (Operation::Tell(FileEvent::Rated, extent), "h3+2"),
         ] {
             assert_eq!(operation.to_string(), text);
             assert_eq!(text.parse(), Ok(operation));

@@ -7,7 +7,9 @@ use check::campaign::Campaign;
 use check::failing_flash::{self, Rates};
 use check::geometries::largest_capacity;
 use check::variants::{Subject, values};
-use check::{Case, CheckedFtl, Effort, Ordeal, Pattern, create, endure, explore, power_cuts, run_case, run_with};
+use check::{
+    Case, CheckedFtl, Effort, Explored, Ordeal, Pattern, create, endure, explore, power_cuts, run_case, run_with,
+};
 use flash::Pbn;
 use ftl::registry::WEAR_POLICIES;
 use ftl::wear::policy::{BlockFacts, Use, WearPolicy, WearScheme};
@@ -92,6 +94,24 @@ fn every_policy_survives_failing_flash_and_power_cuts() {
             let ordeal = Ordeal { plan: rates.plan(i), ..Ordeal::default() };
             endure(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
         }
+    }
+}
+
+/// The power is cut at every program and erase, in four ways, where the host hints at random and blocks are chosen by that.
+#[test]
+fn saw_survives_every_power_cut_where_hints_are_drawn_at_random() {
+    let effort = Effort { first: 1, during_recovery: 200, after_recovery: 400 };
+    let (step, requests) = if std::env::var_os("FTLKIT_LONG").is_some() { (1, 200) } else { (1, 60) };
+    for mapping in ["page", "dftl", "fast"] {
+        let stack = Stack::of(mapping).and(Part::of("saw"));
+        let mut explored = Explored::default();
+        for (case, _) in power_cuts::cases(&stack, SEED).into_iter().step_by(step) {
+            let case = Case { requests, hints: true, ..case };
+            explored += explore(&case, effort).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+        println!("{stack}: {} cut points, tears {:?}", explored.cut_points, explored.tears);
+        let every = explored.tears.iter().all(|&tears| tears >= explored.cut_points / 2);
+        assert!(every && explored.cut_points > 300, "{stack}: {explored:?}");
     }
 }
 

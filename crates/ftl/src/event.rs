@@ -13,9 +13,11 @@ pub enum FileEvent {
     Renamed,
     /// It is gone.
     Deleted,
+    /// Its type has the temperature that comes with it from now on, wherever data of the type lie.
+    Rated,
 }
 
 impl FileEvent {
     /// All.
-    pub const ALL: [Self; 3] = [Self::Created, Self::Renamed, Self::Deleted];
+    pub const ALL: [Self; 4] = [Self::Created, Self::Renamed, Self::Deleted, Self::Rated];
 }

@@ -46,6 +46,18 @@ pub enum Content<D> {
     Copy(Page<D>),
 }
 
+impl<D> Content<D> {
+    /// What is kept of the host's hint with it, 0 for nothing.
+    #[inline]
+    pub fn kept(&self) -> u8 {
+        match self {
+            Self::New(_) => 0,
+            Self::Hinted(_, kept) => *kept,
+            Self::Copy(page) => page.hint,
+        }
+    }
+}
+
 impl<D: Default> Content<D> {
     /// No data, of a certain version.
     pub fn empty(logical: u32, version: u64) -> Self {

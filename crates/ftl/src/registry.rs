@@ -290,6 +290,7 @@ wear_policies![
     wear::dual_pool::DualPool,
     wear::rejuvenator::Rejuvenator,
     wear::owl::Owl,
+    wear::saw::Saw,
 ];
 
 buffers![buffer::lru::Lru, buffer::fifo::Fifo, buffer::fab::Fab, buffer::bplru::Bplru,];

@@ -49,14 +49,13 @@ use crate::parts::blocks::owner::Blocks;
 use crate::parts::recovery::block_recovery::{Claims, Twin, finished};
 use crate::parts::recovery::scan::Scanned;
 use crate::parts::recovery::trims::Trims;
-use crate::wear::policy::{Ask, Purpose};
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Consultation, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError,
-    Label, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Consultation, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Hint, Label,
+    Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// Neighbouring pages of a logical block: the first one's offset, and what they are to hold.
-type Run<'a, D> = (u32, &'a [<D as flash::Flash>::Data]);
+type Run<'a, D> = (u32, Hint, &'a [<D as flash::Flash>::Data]);
 
 /// Pure block-level mapping.
 pub struct Block {
@@ -119,16 +118,18 @@ impl<D: Device> Ftl<D> for Block {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.blocks.spares().admit()?;
         media.together(request.block_runs(self.data.geometry()), |media, run| {
-            let (lbn, run) = (run.lbn, (run.first, &data[run.position..][..run.pages as usize]));
+            let (lbn, run) = (run.lbn, (run.first, request.hint, &data[run.position..][..run.pages as usize]));
             match self.data.block(lbn) {
                 None => {
                     let pbn = self.data.begin(&mut self.blocks, lbn, request.hint)?;
                     self.append(media, (pbn, lbn), run)
                 }
-                Some(pbn) if (run.0..).zip(run.1).all(|(offset, _)| self.data.fits_in_place(media, pbn, offset)) => {
+                Some(pbn) if (run.0..).zip(run.2).all(|(offset, _)| self.data.fits_in_place(media, pbn, offset)) => {
                     self.append(media, (pbn, lbn), run)
                 }
-                Some(old) => media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, run, Cause::Merge)),
+                Some(old) => {
+                    media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, Some(run), Cause::Merge))
+                }
             }
         })
     }
@@ -159,7 +160,7 @@ impl<D: Device> Ftl<D> for Block {
             for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
                 // Only a block without the trimmed pages makes recovery forget them.
                 if let Some(old) = self.data.block(run.lbn) {
-                    media.because(Cause::Merge, |media| self.rewrite(media, old, run.lbn, (0, &[]), Cause::Merge))?;
+                    media.because(Cause::Merge, |media| self.rewrite(media, old, run.lbn, None, Cause::Merge))?;
                 }
             }
             self.trims.settled(first, extent);
@@ -173,7 +174,7 @@ impl<D: Device> Ftl<D> for Block {
         }
         let lbn = self.data.owner_of(pbn).unwrap_or_else(|| unreachable!("I3: {pbn} is in use, so it is mapped"));
         media.note(Note::Evacuation);
-        media.because(Cause::WearLeveling, |media| self.rewrite(media, pbn, lbn, (0, &[]), Cause::WearLeveling))?;
+        media.because(Cause::WearLeveling, |media| self.rewrite(media, pbn, lbn, None, Cause::WearLeveling))?;
         Ok(self.blocks.fate_of(pbn))
     }
 
@@ -218,7 +219,8 @@ impl Block {
         for (twin, page) in twins.iter().zip(pages) {
             let (Some(page), Some(home)) = (page, self.data.block(lbn)) else { continue };
             let offset = self.data.geometry().split_logical(twin.lpn).1;
-            FtlError::unless_read_only(self.rewrite(media, home, lbn, (offset, &[page.data]), Cause::Merge))?;
+            let page = Some((offset, Hint::NONE, &[page.data][..]));
+            FtlError::unless_read_only(self.rewrite(media, home, lbn, page, Cause::Merge))?;
         }
         others.into_iter().try_for_each(|pbn| self.retire(media, pbn))
     }
@@ -227,11 +229,11 @@ impl Block {
         &mut self,
         media: &mut Media<D>,
         (mut home, lbn): (Pbn, Lbn),
-        (first, data): Run<'_, D>,
+        (first, hint, data): Run<'_, D>,
     ) -> Result<(), FtlError> {
         for (offset, datum) in (first..).zip(data) {
             let lpn = self.data.geometry().logical_page(lbn, offset);
-            let content = Content::New(datum.clone());
+            let content = self.blocks.content(hint, datum.clone());
             let (at, label) = ((home, offset), data_label(lpn, lbn));
             let block = self.data.program(media, &mut self.blocks, at, label, &content, &current_at(lbn))?;
             if block != home {
@@ -244,37 +246,36 @@ impl Block {
         Ok(())
     }
 
-    /// Copies what is current in a block into a free one, with these new pages from an offset on, and gives the old one back. Copies
+    /// Copies what is current in a block into a free one, with these new pages, if any, and gives the old one back. Copies
     /// stand under the cause `copying`.
     fn rewrite<D: Device>(
         &mut self,
         media: &mut Media<D>,
         old: Pbn,
         lbn: Lbn,
-        (first, data): Run<'_, D>,
+        run: Option<Run<'_, D>>,
         copying: Cause,
     ) -> Result<(), FtlError> {
         media.note(Note::FullMerge);
-        let mut new = self.blocks.take_or_stop(Ask::of(Purpose::Merge, lbn), "rewriting a block")?;
-        let mut written = Vec::new();
+        let (first, hint, data) = run.unwrap_or((0, Hint::NONE, &[]));
+        let (mut new, mut written) = (None, Vec::new());
         for (offset, lpn) in self.data.pages_of(lbn) {
             let datum = offset.checked_sub(first).and_then(|i| data.get(i as usize));
             let (cause, (role, content)) = match (datum, self.data.newest(lpn)) {
-                (Some(datum), _) => (Cause::Host, (Role::Data, Content::New(datum.clone()))),
+                (Some(datum), _) => (Cause::Host, (Role::Data, self.blocks.content(hint, datum.clone()))),
                 (None, Some(from)) => (copying, media.lift(from, Role::Data)?),
                 (None, None) => continue,
             };
+            let block = self.blocks.merge_into(new, lbn, &content, "rewriting a block")?;
             let label = Label::of(lpn.get(), role, lbn);
             let filled = |data: &DataBlocks, offset| data.page_at(lbn, offset);
-            new = media
-                .because(cause, |media| {
-                    self.data.program(media, &mut self.blocks, (new, offset), label, &content, &filled)
-                })
-                .inspect_err(|error| {
-                    if matches!(error, FtlError::ReadOnly { .. }) {
-                        self.data.give_up_unreplaced(media, &mut self.blocks);
-                    }
-                })?;
+            let put = media.because(cause, |media| {
+                self.data.program(media, &mut self.blocks, (block, offset), label, &content, &filled)
+            });
+            if matches!(put, Err(FtlError::ReadOnly { .. })) {
+                self.data.give_up_unreplaced(media, &mut self.blocks);
+            }
+            new = Some(put?);
             written.push(lpn);
         }
         // Only now, so that a rewrite that fails half way changes nothing.
@@ -282,7 +283,7 @@ impl Block {
             self.data.set_current(lpn, true);
             self.trims.overwritten(lpn);
         }
-        self.data.remap(lbn, Some(new));
+        self.data.remap(lbn, new);
         self.retire(media, old)
     }
 }

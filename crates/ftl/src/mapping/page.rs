@@ -141,14 +141,14 @@ impl StreamPolicy for Streams {
 
     #[inline]
     fn written(&mut self, request: &Request, _lpn: Lpn) -> Stream {
-        usize::from(self.kept(request))
+        self.kept(request).map_or(HOST, usize::from)
     }
 
     #[inline]
-    fn kept(&self, request: &Request) -> u8 {
+    fn kept(&self, request: &Request) -> Option<u8> {
         match self {
-            Self::Separate => 0,
-            Self::Hinted(streams) => request.hint.stream().min(*streams as u8 - 1),
+            Self::Separate | Self::Hinted(1) => None,
+            Self::Hinted(streams) => Some(request.hint.stream().min(*streams as u8 - 1)),
         }
     }
 
@@ -157,8 +157,11 @@ impl StreamPolicy for Streams {
     }
 
     #[inline]
-    fn said(&self, kept: u8) -> Hint {
-        Hint::of_stream(kept)
+    fn said(&self, kept: u8) -> Option<Hint> {
+        match self {
+            Self::Separate | Self::Hinted(1) => None,
+            Self::Hinted(_) => Some(Hint::of_stream(kept)),
+        }
     }
 
     #[inline]

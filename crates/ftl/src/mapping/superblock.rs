@@ -143,7 +143,7 @@ impl<D: Device> Ftl<D> for Superblock {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             self.look_up(media, lpn)?;
-            let page = (Label::new(lpn.get(), Role::Data), &Content::New(data[i].clone()));
+            let page = (Label::new(lpn.get(), Role::Data), &self.blocks.content(request.hint, data[i].clone()));
             let to = self.place(media, request.hint, page)?;
             self.table.set(lpn, Some(to)).into_iter().for_each(|old| self.superblocks.release(old));
         }

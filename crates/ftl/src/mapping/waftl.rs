@@ -84,8 +84,8 @@ use crate::parts::pages::page_mapped::PageMapped;
 use crate::parts::recovery::summary::Summaries;
 use crate::wear::policy::Purpose;
 use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Layout,
-    Media, Nanos, Op, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Layout, Media,
+    Nanos, Op, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// The page-mapped data and their map.
@@ -196,10 +196,9 @@ impl<D: Device> Ftl<D> for Waftl {
         self.pages.blocks.spares().admit()?;
         media.together(request.lpns(), |media, (i, lpn)| {
             self.make_room(media)?;
-            self.pages.append_to_zone(media, (lpn, request.hint), &Content::New(data[i].clone()), true)?;
-            if let Some(said) = self.pages.trims.overwritten(lpn) {
-                self.pages.space.release(said);
-            }
+            let content = self.pages.blocks.content(request.hint, data[i].clone());
+            self.pages.append_to_zone(media, (lpn, request.hint), &content, true)?;
+            self.pages.trims.overwritten(lpn).into_iter().for_each(|said| self.pages.space.release(said));
             Ok::<_, FtlError>(())
         })?;
         self.accessed(request);

@@ -16,7 +16,7 @@
 //! Chang 2007b (SWL-Procedure and SWL-BETUpdate); Wang 2013 3.2.1. Departures: one block is emptied for each request that writes,
 //! where the original goes on until wear is even; and a set in which nothing can be emptied, since all its blocks are free or bad, is
 //! flagged, where the original erases free blocks again. Which free block is taken the original leaves to the layer below; here
-//! `free_blocks` says it.
+//! `free_blocks` says it; with `temperature` it is BET-S of Wang 2013 7.5, see saw.
 //!
 //! ## State
 //! RAM: a bit for each set, and four numbers; the erase counts of all blocks, 4 B each, if free blocks are taken in their order. Under a page map,
@@ -39,8 +39,9 @@ use flash::Pbn;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::wear::policy::{BlockFacts, FREE_BLOCKS, Order, Use, WearPolicy, WearScheme};
-use crate::{Entry, Evacuated, Kind, Layout, Parameter, Values};
+use crate::wear::policy::{Ask, BlockFacts, Order, Use, WearPolicy, WearScheme};
+use crate::wear::temperatures::{DEGREES, FREE_BLOCKS, FreeBlocks};
+use crate::{Entry, Evacuated, FileEvent, Kind, Layout, Parameter, Request, Values};
 
 const K: Parameter = Parameter {
     name: "k",
@@ -61,7 +62,7 @@ const THRESHOLD: Parameter = Parameter {
 /// Levelling by the block erasing table.
 pub struct Bet {
     blocks: u32,
-    order: Order,
+    free: FreeBlocks,
     k: u32,
     threshold: u64,
     /// The block erasing table: whether a block of each set has been erased in this interval.
@@ -82,7 +83,7 @@ impl WearScheme for Bet {
         name: "bet",
         family: "wear",
         source: "Chang 2007b",
-        parameters: &[K, THRESHOLD, FREE_BLOCKS],
+        parameters: &[K, THRESHOLD, FREE_BLOCKS, DEGREES],
         header: include_str!("bet.rs"),
     };
 
@@ -93,7 +94,7 @@ impl WearScheme for Bet {
         rng.long_jump();
         Self {
             blocks,
-            order: Order::from_values(values),
+            free: FreeBlocks::from_values(values),
             k,
             threshold: values.integer(THRESHOLD.name),
             flags: vec![false; blocks.div_ceil(1 << k) as usize],
@@ -138,7 +139,23 @@ impl Bet {
 
 impl WearPolicy for Bet {
     fn order(&self) -> Order {
-        self.order
+        self.free.order()
+    }
+
+    fn place(&mut self, ask: Ask, free: usize) -> usize {
+        self.free.place(ask, free)
+    }
+
+    fn keeps_file_types(&self) -> bool {
+        self.free.uses_temperatures()
+    }
+
+    fn wrote(&mut self, request: &Request) {
+        self.free.heard(request.hint);
+    }
+
+    fn told(&mut self, _event: FileEvent, of: &Request) {
+        self.free.heard(of.hint);
     }
 
     fn erased(&mut self, pbn: Pbn, _erases: u32) {
@@ -180,11 +197,8 @@ impl WearPolicy for Bet {
     }
 
     fn tables(&self) -> Vec<(&'static str, u64)> {
-        let mut tables = vec![("block erasing table", self.flags.len().div_ceil(8) as u64 + 16)];
-        if self.order == Order::LeastWorn {
-            tables.push(("erase counts", 4 * u64::from(self.blocks)));
-        }
-        tables
+        let table = ("block erasing table", self.flags.len().div_ceil(8) as u64 + 16);
+        std::iter::once(table).chain(self.free.tables(self.blocks)).collect()
     }
 }
 

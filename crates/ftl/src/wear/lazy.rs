@@ -20,7 +20,7 @@
 //! data structures beyond those of the mapping and that the threshold is tuned while running to balance evenness and overhead. The
 //! model of the overhead, `slope`, `session` and the limits of a step, half and double, are ours. So is the order of free blocks, first freed first as
 //! without levelling: the abstracts do not tell it. owl and the default of bet take the least worn first, which levels for itself (`dynamic`), and
-//! so does lazy with `free_blocks = least_worn`.
+//! so does lazy with `free_blocks = least_worn`. With `temperature` it is lazy-S of Wang 2013 7.5, see saw.
 //!
 //! ## State
 //! RAM: Δ and a few counters; worn blocks that wait for their turn, 4 B each and at most the spare blocks; the erase counts, 4 B a block.
@@ -41,8 +41,9 @@ use std::collections::VecDeque;
 
 use flash::{Lbn, Pbn};
 
-use crate::wear::policy::{self, Ask, BlockFacts, Order, Purpose, Use, WearPolicy, WearScheme, keeps_logical_blocks};
-use crate::{Entry, Evacuated, Kind, Layout, Parameter, Values};
+use crate::wear::policy::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy, WearScheme, keeps_logical_blocks};
+use crate::wear::temperatures::{self, DEGREES, FreeBlocks};
+use crate::{Entry, Evacuated, FileEvent, Kind, Layout, Parameter, Request, Values};
 
 const DELTA: Parameter = Parameter {
     name: "delta",
@@ -77,12 +78,12 @@ const SESSION: Parameter = Parameter {
 };
 
 /// Without levelling a block waits for its turn, so that is what the source is taken to mean.
-const FREE_BLOCKS: Parameter = Parameter { default: "first_freed", ..policy::FREE_BLOCKS };
+const FREE_BLOCKS: Parameter = Parameter { default: "first_freed", ..temperatures::FREE_BLOCKS };
 
 /// Lazy wear levelling.
 #[derive(Clone, Debug)]
 pub struct Lazy {
-    order: Order,
+    free: FreeBlocks,
     threshold: Threshold,
     /// Erases of all blocks, once they have been counted.
     total: Option<u64>,
@@ -101,7 +102,7 @@ impl WearScheme for Lazy {
         name: "lazy",
         family: "wear",
         source: "Wang 2013 3.2.1; Chang 2011",
-        parameters: &[DELTA, TUNE, SLOPE, SESSION, FREE_BLOCKS],
+        parameters: &[DELTA, TUNE, SLOPE, SESSION, FREE_BLOCKS, DEGREES],
         header: include_str!("lazy.rs"),
     };
 
@@ -111,7 +112,7 @@ impl WearScheme for Lazy {
 
     fn new(layout: &Layout, values: &Values) -> Self {
         Self {
-            order: Order::from_values(values),
+            free: FreeBlocks::from_values(values),
             threshold: Threshold::new(values),
             total: None,
             is_data: vec![false; layout.geometry.blocks() as usize],
@@ -142,12 +143,28 @@ impl Lazy {
 
 impl WearPolicy for Lazy {
     fn order(&self) -> Order {
-        self.order
+        self.free.order()
+    }
+
+    fn place(&mut self, ask: Ask, free: usize) -> usize {
+        self.free.place(ask, free)
+    }
+
+    fn keeps_file_types(&self) -> bool {
+        self.free.uses_temperatures()
+    }
+
+    fn wrote(&mut self, request: &Request) {
+        self.free.heard(request.hint);
+    }
+
+    fn told(&mut self, _event: FileEvent, of: &Request) {
+        self.free.heard(of.hint);
     }
 
     fn wants(&mut self, ask: Ask) -> Option<Pbn> {
         let (lbn, worn) = self.moving?;
-        (ask == Ask::of(Purpose::Merge, lbn)).then_some(worn)
+        (ask.purpose == Purpose::Merge && ask.lbn == Some(lbn)).then_some(worn)
     }
 
     fn used(&mut self, pbn: Pbn, ask: Ask) {
@@ -191,7 +208,9 @@ impl WearPolicy for Lazy {
     }
 
     fn tables(&self) -> Vec<(&'static str, u64)> {
-        vec![("worn blocks", 4 * u64::from(self.most_waiting)), ("erase counts", 4 * self.is_data.len() as u64)]
+        let worn = ("worn blocks", 4 * u64::from(self.most_waiting));
+        let erases = ("erase counts", 4 * self.is_data.len() as u64);
+        [worn, erases].into_iter().chain(self.free.temperatures_table()).collect()
     }
 }
 

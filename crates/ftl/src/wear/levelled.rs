@@ -16,16 +16,16 @@ use crate::{
 pub struct Levelled<D: Device> {
     mapping: Box<dyn Ftl<D>>,
     tables: Vec<(&'static str, u64)>,
-    moves_blocks: bool,
+    hears_writes: bool,
 }
 
 impl<D: Device> Levelled<D> {
     /// Has the policy of a mapping's blocks level their wear.
     pub fn new(mut mapping: Box<dyn Ftl<D>>) -> Self {
         let policy = mapping.owner().map(|blocks| blocks.policy().0);
-        let (tables, moves_blocks) =
-            policy.map_or_else(Default::default, |policy| (policy.tables(), policy.moves_blocks()));
-        Self { mapping, tables, moves_blocks }
+        let (tables, hears_writes) =
+            policy.map_or_else(Default::default, |policy| (policy.tables(), policy.hears_writes()));
+        Self { mapping, tables, hears_writes }
     }
 
     /// Tells the policy what was written, and empties the block that it names, if it names one.
@@ -55,7 +55,7 @@ impl<D: Device> Ftl<D> for Levelled<D> {
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.mapping.write(media, request, data)?;
-        if self.moves_blocks { self.level(media, request) } else { Ok(()) }
+        if self.hears_writes { self.level(media, request) } else { Ok(()) }
     }
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {

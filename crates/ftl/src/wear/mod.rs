@@ -11,4 +11,6 @@ pub mod owl;
 pub mod pace;
 pub mod policy;
 pub mod rejuvenator;
+pub mod saw;
 pub mod static_levelling;
+pub mod temperatures;

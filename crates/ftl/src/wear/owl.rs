@@ -15,7 +15,7 @@
 //!
 //! ## Source
 //! Wang 2013 chapter 4 (OWL): figure 4.1 and algorithm 1, 4.4 for the table, 4.5 and figure 4.2 for scan and transfer. `scan = off` is
-//! its OWL-nc.
+//! its OWL-nc, and `allocation = temperature` its O-SAW of 7.5, see saw.
 //!
 //! What chapter 4 leaves open is settled so. A request counts once for each logical block that it touches, and after it has been written. The
 //! rank is the place in the ghost list, counted from 0; a logical block without a record has rank 0. k counts all
@@ -44,10 +44,11 @@ mod tests;
 
 use flash::{Geometry, Lbn, Pbn};
 
-use crate::wear::owl::access_table::{AccessTable, RECORD_BYTES};
+use crate::wear::owl::access_table::AccessTable;
 use crate::wear::owl::scan::{Begin, Scan};
 use crate::wear::policy::{Ask, BlockFacts, Order, Purpose, WearPolicy, WearScheme, keeps_logical_blocks};
-use crate::{Entry, Evacuated, Kind, Layout, Parameter, Request, Values};
+use crate::wear::temperatures::{DEGREES, FreeBlocks};
+use crate::{Entry, Evacuated, FileEvent, Hint, Kind, Layout, Parameter, Request, Values};
 
 const BAT: Parameter = Parameter {
     name: "bat",
@@ -89,12 +90,27 @@ const GAMMA: Parameter = Parameter {
     source: "Wang 2013 4.6.1",
 };
 
+const ALLOCATION: Parameter = Parameter {
+    name: "allocation",
+    kind: Kind::Choice { of: &["table", "temperature"] },
+    default: "table",
+    meaning: "What says how old a block a merge gets: the block access table, or the temperature that the host hints at, as saw does; that is \
+              O-SAW.",
+    source: "Wang 2013 ch. 4; temperature: 7.5",
+};
+
+/// What knows how old a block suits which data.
+#[derive(Clone, Debug)]
+enum Ages {
+    Table(AccessTable),
+    Temperatures(FreeBlocks),
+}
+
 /// Observational wear levelling.
 #[derive(Clone, Debug)]
 pub struct Owl {
     geometry: Geometry,
-    table: AccessTable,
-    table_bytes: u64,
+    ages: Ages,
     pool: Option<Scan>,
     pool_bytes: u64,
     /// λ, and the write requests since the last round.
@@ -109,7 +125,7 @@ impl WearScheme for Owl {
         name: "owl",
         family: "wear",
         source: "Wang 2013 ch. 4",
-        parameters: &[BAT, SCAN, LAMBDA, DELTA, GAMMA],
+        parameters: &[BAT, SCAN, LAMBDA, DELTA, GAMMA, ALLOCATION, DEGREES],
         header: include_str!("owl.rs"),
     };
 
@@ -118,7 +134,10 @@ impl WearScheme for Owl {
     }
 
     fn new(layout: &Layout, values: &Values) -> Self {
-        let records = values.integer("bat");
+        let ages = match values.word(ALLOCATION.name) {
+            "temperature" => Ages::Temperatures(FreeBlocks::by_temperature(values)),
+            _ => Ages::Table(AccessTable::new(values.integer("bat") as u32)),
+        };
         let begin = match values.word("scan") {
             "off" => None,
             "head" => Some(Begin::Head),
@@ -127,13 +146,42 @@ impl WearScheme for Owl {
         let scan = |begin| Scan::new(layout.logical_blocks(), begin, values.ratio("delta"), values.integer("gamma"));
         Self {
             geometry: layout.geometry,
-            table: AccessTable::new(records as u32),
-            table_bytes: records * RECORD_BYTES,
+            ages,
             pool: begin.map(scan),
             pool_bytes: 8 * u64::from(layout.logical_blocks()),
             interval: values.integer("lambda"),
             written: 0,
             moving: None,
+        }
+    }
+}
+
+impl Ages {
+    fn place(&self, ask: Ask, free: usize) -> usize {
+        match (self, ask) {
+            (Self::Table(table), Ask { purpose: Purpose::Merge, lbn: Some(lbn), .. }) => table.place(lbn, free),
+            (Self::Table(_), _) => 0,
+            (Self::Temperatures(blocks), _) => blocks.place(ask, free),
+        }
+    }
+
+    fn wrote(&mut self, request: &Request, geometry: &Geometry) {
+        match self {
+            Self::Table(table) => request.block_runs(geometry).for_each(|run| table.wrote(run.lbn)),
+            Self::Temperatures(_) => self.heard(request.hint),
+        }
+    }
+
+    fn heard(&mut self, said: Hint) {
+        if let Self::Temperatures(blocks) = self {
+            blocks.heard(said);
+        }
+    }
+
+    fn table(&self) -> (&'static str, u64) {
+        match self {
+            Self::Table(table) => ("block access table", table.bytes()),
+            Self::Temperatures(_) => FreeBlocks::TEMPERATURES,
         }
     }
 }
@@ -146,9 +194,12 @@ impl WearPolicy for Owl {
     fn place(&mut self, ask: Ask, free: usize) -> usize {
         match ask {
             Ask { purpose: Purpose::Merge, lbn, .. } if lbn.is_some() && lbn == self.moving => free - 1,
-            Ask { purpose: Purpose::Merge, lbn: Some(lbn), .. } => self.table.place(lbn, free),
-            _ => 0,
+            _ => self.ages.place(ask, free),
         }
+    }
+
+    fn keeps_file_types(&self) -> bool {
+        matches!(self.ages, Ages::Temperatures(_))
     }
 
     fn used(&mut self, _pbn: Pbn, ask: Ask) {
@@ -165,9 +216,11 @@ impl WearPolicy for Owl {
 
     fn wrote(&mut self, request: &Request) {
         self.written += 1;
-        for run in request.block_runs(&self.geometry) {
-            self.table.wrote(run.lbn);
-        }
+        self.ages.wrote(request, &self.geometry);
+    }
+
+    fn told(&mut self, _event: FileEvent, of: &Request) {
+        self.ages.heard(of.hint);
     }
 
     fn next_move(&mut self, blocks: &dyn BlockFacts) -> Option<Pbn> {
@@ -188,6 +241,6 @@ impl WearPolicy for Owl {
     fn tables(&self) -> Vec<(&'static str, u64)> {
         let pool = self.pool.is_some().then_some(("valid block pool", self.pool_bytes));
         let erases = 4 * u64::from(self.geometry.blocks());
-        [("block access table", self.table_bytes), ("erase counts", erases)].into_iter().chain(pool).collect()
+        [self.ages.table(), ("erase counts", erases)].into_iter().chain(pool).collect()
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 
 use flash::{Lbn, Pbn};
 
-use crate::{Entry, Evacuated, FileEvent, Hint, Kind, Layout, Parameter, Request, Values};
+use crate::{Entry, Evacuated, FileEvent, Hint, Layout, Request, Values};
 
 /// In which order the free blocks stand from which a policy chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,23 +21,6 @@ pub enum Order {
     FirstFreed,
     /// The one erased least often first; among equals, first freed first. A block of any die is one of the whole device.
     LeastWorn,
-}
-
-/// The order of the free blocks, where a policy's source leaves it open.
-pub const FREE_BLOCKS: Parameter = Parameter {
-    name: "free_blocks",
-    kind: Kind::Choice { of: &["least_worn", "first_freed"] },
-    default: "least_worn",
-    meaning: "Which free block is taken next: the least worn, as dynamic does, or the one freed first, which needs no erase counts and leaves \
-              it to chance how often a block is one that is rewritten.",
-    source: "ftlkit",
-};
-
-impl Order {
-    /// What [`FREE_BLOCKS`] asks for.
-    pub fn from_values(values: &Values) -> Self {
-        if values.word(FREE_BLOCKS.name) == "least_worn" { Self::LeastWorn } else { Self::FirstFreed }
-    }
 }
 
 /// What a block is taken for.
@@ -68,8 +51,8 @@ pub struct Ask {
     pub purpose: Purpose,
     /// The logical block whose pages it will hold, where it holds those of one alone.
     pub lbn: Option<Lbn>,
-    /// What the host says, or said, of the page that the block is opened for. Of a page that is moved it is what the mapping keeps in
-    /// tags, and of a block that is put together from older pages nothing: [`WearPolicy::wrote`] tells of those when they come.
+    /// What the host says, or said, of the page that the block is opened for. Of a page that is moved it is what its tag keeps, and of a
+    /// block that is put together from older pages what the tag of the first of them keeps; over waftl nothing.
     pub hint: Hint,
 }
 
@@ -154,7 +137,7 @@ pub trait Homes {
 pub trait WearPolicy: fmt::Debug + Send {
     /// Whether it looks at hints. Only then a write buffer keeps apart what the host says different things of.
     fn heeds_hints(&self) -> bool {
-        false
+        self.keeps_file_types()
     }
 
     /// In which order it wants free blocks to stand. Always the same.
@@ -183,13 +166,24 @@ pub trait WearPolicy: fmt::Debug + Send {
         false
     }
 
-    /// The host has written; for a policy that [moves blocks](Self::moves_blocks).
+    /// Whether the tags of pages that the host writes shall keep its number of their file type. Always the same. A mapping that
+    /// keeps something else of a hint goes before.
+    fn keeps_file_types(&self) -> bool {
+        false
+    }
+
+    /// Whether it is told what the host writes. Always the same.
+    fn hears_writes(&self) -> bool {
+        self.moves_blocks()
+    }
+
+    /// The host has written; for a policy that [hears writes](Self::hears_writes).
     fn wrote(&mut self, _request: &Request) {}
 
     /// The host has told what became of a file whose data lie in these pages.
     fn told(&mut self, _event: FileEvent, _of: &Request) {}
 
-    /// A block that shall be emptied now. Asked after each host write, for one block at most.
+    /// A block that shall be emptied now. Asked after each host write that it hears of, for one block at most.
     fn next_move(&mut self, _blocks: &dyn BlockFacts) -> Option<Pbn> {
         None
     }

@@ -14,7 +14,7 @@ use flash::{Geometry, Lbn, Pbn};
 
 use crate::parts::blocks::pool::FreePool;
 use crate::wear::policy::{Ask, BlockFacts, Homes, Purpose, Use, WearPolicy};
-use crate::{BrokenInvariant, Consultation, Device, Evacuated, FtlError, Later, Layout, Media, Spares};
+use crate::{BrokenInvariant, Consultation, Content, Device, Evacuated, FtlError, Hint, Later, Layout, Media, Spares};
 
 /// All blocks of a device.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Blocks {
     /// The highest erase count of a block seen on each channel.
     most_erases: Vec<u32>,
     policy: Box<dyn WearPolicy>,
+    /// Whether tags keep file types for the policy.
+    keeps_file_types: bool,
     /// Whether content that is moved stays on its die.
     stays_on_die: bool,
     spares: Spares,
@@ -52,6 +54,7 @@ impl Blocks {
             uses,
             erases: vec![0; geometry.blocks() as usize],
             most_erases: vec![0; geometry.channels() as usize],
+            keeps_file_types: policy.keeps_file_types(),
             policy,
             stays_on_die: false,
             spares,
@@ -65,6 +68,24 @@ impl Blocks {
     #[must_use]
     pub fn staying_on_die(self) -> Self {
         Self { stays_on_die: true, ..self }
+    }
+
+    /// What of a page's hint its tag keeps for the wear policy, 0 for nothing.
+    #[inline]
+    pub fn kept(&self, said: Hint) -> u8 {
+        if self.keeps_file_types { said.file_type() } else { 0 }
+    }
+
+    /// What the host said of a page, as far as its tag [keeps](Self::kept) it.
+    #[inline]
+    pub fn said(&self, kept: u8) -> Hint {
+        if self.keeps_file_types { Hint::new(0, 0, kept) } else { Hint::NONE }
+    }
+
+    /// What to program for data of the host, which says this of them.
+    #[inline]
+    pub fn content<D>(&self, said: Hint, data: D) -> Content<D> {
+        Content::Hinted(data, self.kept(said))
     }
 
     /// For recovery: no block is free until it is given back, and each is as worn as the flash says.
@@ -111,6 +132,19 @@ impl Blocks {
     /// Takes a free block of any die, or says why there is none.
     pub fn take_or_stop(&mut self, ask: Ask, wanted: &'static str) -> Result<Pbn, FtlError> {
         self.take(ask).ok_or_else(|| self.out_of_space(wanted))
+    }
+
+    /// The block in which a logical block is put together: the one that was begun, or a free one, of which the first page that it gets says
+    /// how old it should be.
+    pub fn merge_into<D>(
+        &mut self,
+        begun: Option<Pbn>,
+        lbn: Lbn,
+        first: &Content<D>,
+        wanted: &'static str,
+    ) -> Result<Pbn, FtlError> {
+        let ask = Ask::of(Purpose::Merge, lbn).hinted(self.said(first.kept()));
+        begun.map_or_else(|| self.take_or_stop(ask, wanted), Ok)
     }
 
     /// There is no free block for something: because too many blocks have failed, and then the device is read-only from now on, whatever

@@ -238,7 +238,8 @@ impl Superblocks {
         (label, content): (Label, &Content<D::Data>),
     ) -> Result<Option<Ppn>, FtlError> {
         if self.room(superblock, stream).is_none() {
-            self.open(blocks, superblock, stream, Hint::NONE)?;
+            let said = blocks.said(content.kept());
+            self.open(blocks, superblock, stream, said)?;
         }
         let Some((pbn, next)) = self.room(superblock, stream) else { return Ok(None) };
         let ppn = self.geometry.page(pbn, next);

@@ -260,8 +260,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
     ) -> Result<(), FtlError> {
         let slot = self.lookup(media, lpn, self.background)?;
-        let label = Label::new(lpn.get(), Role::Data);
-        let to = self.append_on(media, (stream, said), (label, 0), data, next_die)?;
+        let page = (Label::new(lpn.get(), Role::Data), self.blocks.kept(said));
+        let to = self.append_on(media, (stream, said), page, data, next_die)?;
         self.remap(media, lpn, slot, Some(to));
         Ok(())
     }

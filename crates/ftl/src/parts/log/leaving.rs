@@ -6,7 +6,7 @@ use crate::parts::log::machine::LogBuffer;
 use crate::parts::log::merge;
 use crate::parts::log::policy::{LogPage, LogPolicy, LogScheme, Merged, Place};
 use crate::parts::log::space::{LogBlock, Slot};
-use crate::{Device, FtlError, Hint, Media, Note};
+use crate::{Device, FtlError, Media, Note};
 
 impl<S: LogScheme> LogBuffer<S> {
     pub(super) fn evict<D: Device>(&mut self, media: &mut Media<D>, victim: Slot) -> Result<(), FtlError> {
@@ -48,14 +48,14 @@ impl<S: LogScheme> LogBuffer<S> {
             }
             let Some(from) = self.log.newest(lpn) else { continue };
             let (lbn, offset) = self.data.geometry().split_logical(lpn);
-            let page = LogPage { lpn, lbn, offset, moved: true, hint: Hint::NONE };
+            let (role, content) = media.lift(from, Role::RandomLog)?;
+            let page = LogPage { lpn, lbn, offset, moved: true, hint: self.blocks.said(content.kept()) };
             let slot = loop {
                 match self.policy.place(&mut self.log, page) {
                     Place::In(slot) => break slot,
                     Place::New(group) => self.open(group, page.hint)?,
                 }
             };
-            let (role, content) = media.lift(from, Role::RandomLog)?;
             self.append(media, slot, page, (role, &content))?;
             media.note(Note::MovedLogPage);
         }

@@ -181,12 +181,13 @@ impl<S: LogScheme> LogBuffer<S> {
         data: D::Data,
     ) -> Result<(), FtlError> {
         let (lbn, offset) = self.data.geometry().split_logical(lpn);
+        let content = self.blocks.content(hint, data);
         if let Some(home) = self.home(media, (lbn, hint), offset)? {
-            self.write_home(media, home, (lpn, lbn, offset), data)?;
+            self.write_home(media, home, (lpn, lbn, offset), &content)?;
         } else {
             let page = LogPage { lpn, lbn, offset, moved: false, hint };
             let slot = self.slot_for(media, page)?;
-            self.append(media, slot, page, (Role::RandomLog, &Content::New(data)))?;
+            self.append(media, slot, page, (Role::RandomLog, &content))?;
         }
         self.trims.overwritten(lpn);
         Ok(())
@@ -212,14 +213,14 @@ impl<S: LogScheme> LogBuffer<S> {
         media: &mut Media<D>,
         home: Pbn,
         (lpn, lbn, offset): (Lpn, Lbn, u32),
-        data: D::Data,
+        content: &Content<D::Data>,
     ) -> Result<(), FtlError> {
         let log = &self.log;
         let current = |data: &DataBlocks, offset| {
             data.page_at(lbn, offset).filter(|&lpn| data.is_current(lpn) && log.newest(lpn).is_none())
         };
         let (at, label) = ((home, offset), data_label(lpn, lbn));
-        let block = self.data.program(media, &mut self.blocks, at, label, &Content::New(data), &current)?;
+        let block = self.data.program(media, &mut self.blocks, at, label, content, &current)?;
         if block != home {
             self.data.remap(lbn, Some(block));
         }

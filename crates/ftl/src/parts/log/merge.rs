@@ -15,7 +15,7 @@ use crate::parts::blocks::data_blocks::DataBlocks;
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::log::space::LogSpace;
 use crate::wear::policy::{Ask, Homes, Purpose};
-use crate::{Device, FtlError, Label, Media, Note};
+use crate::{Content, Device, FtlError, Label, Media, Note};
 
 /// Where the newest copy of a page lies: a log page wins over the data block.
 pub fn newest(data: &DataBlocks, log: &LogSpace, lpn: Lpn) -> Option<Ppn> {
@@ -59,11 +59,9 @@ pub fn full<D: Device>(
     let mut copied = Vec::new();
     for (offset, lpn) in data.pages_of(lbn) {
         let Some(from) = newest(data, log, lpn) else { continue };
-        let block = match to {
-            Some(block) => block,
-            None => blocks.take_or_stop(Ask::of(Purpose::Merge, lbn), "a full merge")?,
-        };
-        to = Some(copy_page(media, blocks, data, (lpn, lbn), from, (block, offset), &[])?);
+        let page = media.lift(from, Role::Data)?;
+        let block = blocks.merge_into(to, lbn, &page.1, "a full merge")?;
+        to = Some(put_page(media, blocks, data, (lpn, lbn), page, (block, offset), &[])?);
         copied.push(lpn);
     }
     settle(data, log, &copied);
@@ -86,7 +84,8 @@ pub fn in_place<D: Device>(
             let here = log.newest(lpn) == Some(data.geometry().page(block, offset));
             if here { moved.push(lpn) } else { superseded.push(lpn) }
         } else if let Some(from) = newest(data, log, lpn) {
-            to = copy_page(media, blocks, data, (lpn, lbn), from, (to, offset), &superseded)?;
+            let page = media.lift(from, Role::Data)?;
+            to = put_page(media, blocks, data, (lpn, lbn), page, (to, offset), &superseded)?;
             moved.push(lpn);
         }
     }
@@ -99,19 +98,18 @@ pub fn in_place<D: Device>(
     replace(media, blocks, data, lbn, Some(to))
 }
 
-/// Copies a page to its place in a block that is being filled, and returns the block: another one, if this one failed. A page
-/// that cannot be read becomes a lost one. Whatever lies in the block was put there because it is the newest, but for the
+/// Puts a page that was lifted in its place in a block that is being filled, and returns the block: another one, if this one failed.
+/// Whatever lies in the block was put there because it is the newest, but for the
 /// superseded pages.
-fn copy_page<D: Device>(
+fn put_page<D: Device>(
     media: &mut Media<D>,
     blocks: &mut Blocks,
     data: &mut DataBlocks,
     (lpn, lbn): (Lpn, Lbn),
-    from: Ppn,
+    (role, content): (Role, Content<D::Data>),
     (to, offset): (Pbn, u32),
     superseded: &[Lpn],
 ) -> Result<Pbn, FtlError> {
-    let (role, content) = media.lift(from, Role::Data)?;
     let label = Label::of(lpn.get(), role, lbn);
     data.program(media, blocks, (to, offset), label, &content, &|data, offset| {
         data.page_at(lbn, offset).filter(|lpn| !superseded.contains(lpn))

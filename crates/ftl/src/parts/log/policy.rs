@@ -47,7 +47,7 @@ pub struct LogPage {
     pub offset: u32,
     /// Whether it comes from a block that leaves, and not from the host.
     pub moved: bool,
-    /// What the host says of it; nothing of a page that is moved, since tags of the log keep no hint.
+    /// What the host says of it, or of a page that is moved what its tag keeps for the wear policy.
     pub hint: Hint,
 }
 

@@ -75,8 +75,8 @@ pub trait PageMapped {
 
     /// What the host said of a page, as far as its tag keeps it.
     #[inline]
-    fn said(&self, _kept: u8) -> Hint {
-        Hint::NONE
+    fn said(&mut self, kept: u8) -> Hint {
+        self.blocks().said(kept)
     }
 
     /// The most programs that moving a page takes: one, and those of the map on flash.

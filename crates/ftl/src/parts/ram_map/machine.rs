@@ -81,7 +81,8 @@ impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             let stream = self.policy.written(request, lpn);
-            let page = (Label::new(lpn.get(), Role::Data), self.policy.kept(request));
+            let kept = self.policy.kept(request).unwrap_or_else(|| self.blocks.kept(request.hint));
+            let page = (Label::new(lpn.get(), Role::Data), kept);
             let to = (stream, request.hint);
             let to = self.append_on(media, to, page, &data[i], |scheme, media| scheme.next_die(media, stream))?;
             self.remap(lpn, Some(to));
@@ -227,8 +228,8 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
     }
 
     #[inline]
-    fn said(&self, kept: u8) -> Hint {
-        self.policy.said(kept)
+    fn said(&mut self, kept: u8) -> Hint {
+        self.policy.said(kept).unwrap_or_else(|| self.blocks.said(kept))
     }
 
     #[inline]

@@ -31,10 +31,11 @@ pub trait StreamPolicy {
     /// The stream of a page that the host writes with a request.
     fn written(&mut self, request: &Request, lpn: Lpn) -> Stream;
 
-    /// What is kept of a request's hint in the tags of its pages, from 1 on; 0 for nothing. Every copy keeps it.
+    /// What is kept of a request's hint in the tags of its pages, from 1 on, or 0 for nothing; every copy keeps it. None leaves it to the
+    /// wear policy what tags keep.
     #[inline]
-    fn kept(&self, _request: &Request) -> u8 {
-        0
+    fn kept(&self, _request: &Request) -> Option<u8> {
+        None
     }
 
     /// Whether anything that it decides depends on hints.
@@ -42,10 +43,10 @@ pub trait StreamPolicy {
         false
     }
 
-    /// What the host said of a page, as far as [`kept`](Self::kept) kept it.
+    /// What the host said of a page, as far as [`kept`](Self::kept) kept it; none if it never keeps anything.
     #[inline]
-    fn said(&self, _kept: u8) -> Hint {
-        Hint::NONE
+    fn said(&self, _kept: u8) -> Option<Hint> {
+        None
     }
 
     /// The stream of what a collection moves out of a block of this stream. What is moved to level wear has a stream beside these.

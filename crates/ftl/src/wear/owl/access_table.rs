@@ -11,7 +11,7 @@ use flash::Lbn;
 use crate::parts::memory::chains::Chains;
 
 /// Bytes of a record: its entry in the hash table, its frequency, its link in the ghost list (Wang 2013 4.4).
-pub const RECORD_BYTES: u64 = 12;
+const RECORD_BYTES: u64 = 12;
 
 #[derive(Clone, Copy, Debug)]
 struct Record {
@@ -35,6 +35,11 @@ impl AccessTable {
     pub fn new(size: u32) -> Self {
         let links = || Chains::new(size as usize, 1);
         Self { size, places: BTreeMap::new(), records: Vec::new(), main: links(), ghost: links() }
+    }
+
+    /// Bytes of RAM that it takes.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.size) * RECORD_BYTES
     }
 
     /// A logical block is written once.
