@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate of the workspace with the crates of the workspace that it may depend on.
-const ROOMS: [(&str, &[&str]); 9] = [
+const ROOMS: [(&str, &[&str]); 10] = [
     ("crates/flash", &[]),
     ("crates/ftl", &["flash"]),
     ("crates/trace", &[]),
     ("crates/analyzer", &[]),
+    ("crates/files", &["analyzer", "trace"]),
     ("crates/check", &["flash", "ftl"]),
     ("crates/sim", &["check", "flash", "ftl", "trace"]),
     ("crates/live", &["flash", "ftl", "sim", "trace"]),

@@ -27,24 +27,24 @@ pub(crate) fn mix(value: u64) -> u64 {
 
 /// One stream of random numbers: xoshiro256++, whose output is fixed by its authors' definition, not by a library's version.
 #[derive(Clone, Debug)]
-pub(crate) struct Stream(Xoshiro256PlusPlus);
+pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
     /// The stream called `name` under the master seed.
-    pub(crate) fn named(master: u64, name: &str) -> Self {
+    pub fn named(master: u64, name: &str) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(derive(master, name)))
     }
 
     /// 64 random bits.
     #[inline]
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// A number below `limit` (which is at least 1), by the high half of a 128-bit product. The bias against any one number
     /// is at most `limit`/2⁶⁴, which for an address space of 2⁴⁰ units no run could ever see.
     #[inline]
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.below_with_rest(limit).0
     }
 
@@ -58,13 +58,13 @@ impl Stream {
 
     /// A number in (0, 1], in steps of 2⁻⁵³; never 0, so its logarithm is finite.
     #[inline]
-    pub(crate) fn unit_interval(&mut self) -> f64 {
+    pub fn unit_interval(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
     /// An exponential variate of mean 1. `libm`'s logarithm is the same on every platform; the standard library's is not.
     #[inline]
-    pub(crate) fn exponential(&mut self) -> f64 {
+    pub fn exponential(&mut self) -> f64 {
         -libm::log(self.unit_interval())
     }
 }

@@ -1,0 +1,167 @@
+//! Whole workloads: what they ask for is held against what lies on the volume.
+
+use std::collections::BTreeMap;
+
+use trace::{Op, Record};
+
+use super::*;
+use crate::disk::PAGE_BYTES;
+
+const ALL: [Personality; 4] =
+    [Personality::Postmark, Personality::Fileserver, Personality::Varmail, Personality::Webserver];
+
+fn small(personality: Personality) -> FileSpec {
+    let mean_bytes = FileSpec::of(personality).mean_bytes.min(24 << 10);
+    FileSpec {
+        operations: 600,
+        files: 300,
+        mean_bytes,
+        volume_bytes: 32 << 20,
+        dirty_bytes: 256 << 10,
+        analyzer: analyzer::Parameters { interval: 200, ..analyzer::Parameters::default() },
+        ..FileSpec::of(personality)
+    }
+}
+
+fn run(spec: &FileSpec) -> (FileWorkload, Vec<Record>) {
+    let mut workload = FileWorkload::new(spec, 1).expect("a description that fits");
+    let records: Result<Vec<_>, _> = workload.by_ref().collect();
+    (workload, records.expect("room for all files"))
+}
+
+/// Pages that hold data of files when all is done, as the drive knows it: written with a hint last, and not trimmed since.
+fn pages_with_data(records: &[Record]) -> usize {
+    let mut pages = BTreeMap::new();
+    for record in records {
+        let all = record.offset / PAGE_BYTES..record.end() / PAGE_BYTES;
+        match record.op {
+            Op::Write => pages.extend(all.map(|page| (page, record.hint.file_type > 0))),
+            Op::Trim => pages.retain(|page, _| !all.contains(page)),
+            Op::Read | Op::Flush => {}
+        }
+    }
+    pages.into_values().filter(|&is_data| is_data).count()
+}
+
+#[test]
+fn what_the_drive_holds_in_the_end_are_the_files_that_there_are() {
+    for personality in ALL {
+        for names in [Names::Letters, Names::Mix] {
+            let (workload, records) = run(&FileSpec { names, ..small(personality) });
+            let clusters: u64 = workload.files().map(|(_, bytes)| u64::from(bytes).div_ceil(PAGE_BYTES)).sum();
+            assert_eq!(pages_with_data(&records) as u64, clusters, "{personality:?} {names:?}");
+            let root = workload.volume().file_system().root_dir();
+            for (path, bytes) in workload.files() {
+                let (folder, name) = path.rsplit_once('/').expect("files lie in folders");
+                let listed = root.open_dir(folder).expect("a folder").iter().map(|entry| entry.expect("readable"));
+                let found = listed.into_iter().find(|entry| entry.file_name() == name).map(|entry| entry.len());
+                assert_eq!(found, Some(u64::from(bytes)), "{personality:?} {path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn requests_are_whole_pages_of_the_volume_in_order_of_time_and_the_same_every_time() {
+    for personality in ALL {
+        let spec = small(personality);
+        let (_, records) = run(&spec);
+        for record in &records {
+            let is_whole = record.offset % PAGE_BYTES == 0 && u64::from(record.length) % PAGE_BYTES == 0;
+            assert!(is_whole && record.end() <= spec.volume_bytes, "{record:?}");
+            assert_eq!(record.length == 0, record.op == Op::Flush, "{record:?}");
+        }
+        assert!(records.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));
+        assert_eq!(records.last().map(|last| last.op), Some(Op::Flush));
+        assert_eq!(run(&spec).1, records, "{personality:?}");
+        let other: Vec<_> = FileWorkload::new(&spec, 2).expect("fits").map(|record| record.expect("room")).collect();
+        assert_ne!(other, records, "{personality:?} with another seed");
+    }
+}
+
+#[test]
+fn personalities_do_what_their_benchmarks_do() {
+    let count = |records: &[Record], op: Op| records.iter().filter(|record| record.op == op).count();
+    // Two of varmail's five steps make a file safe; the others never do, and each ends with one.
+    for (personality, flushes) in ALL.into_iter().zip([1, 1, 2 * 600 + 1, 1]) {
+        assert_eq!(count(&run(&small(personality)).1, Op::Flush), flushes, "{personality:?}");
+    }
+    let (_, records) = run(&small(Personality::Webserver));
+    assert!(count(&records, Op::Read) > 9 * 600, "ten files are read for each line of the log");
+    let (_, records) = run(&FileSpec { trims: false, ..small(Personality::Fileserver) });
+    assert_eq!(count(&records, Op::Trim), 0);
+    let (_, records) = run(&small(Personality::Fileserver));
+    assert!(count(&records, Op::Trim) > 550, "each round deletes a file");
+}
+
+#[test]
+fn types_that_are_rewritten_more_are_hotter_and_said_so_with_their_data() {
+    let spec = FileSpec { operations: 6_000, names: Names::Mix, ..small(Personality::Postmark) };
+    let (workload, records) = run(&spec);
+    let last = workload.intervals().last().expect("many intervals");
+    let frequency = |name: &str| {
+        let of = last.types.iter().find(|found| found.file_type.to_string() == name);
+        of.unwrap_or_else(|| panic!("{name} was seen")).f_next
+    };
+    for (hot, cold) in [(".log", ".txt"), (".db", ".txt"), (".txt", ".jpg"), (".txt", ".so")] {
+        assert!(frequency(hot) > 2.0 * frequency(cold), "{hot} {} {cold} {}", frequency(hot), frequency(cold));
+    }
+    let writes = records.iter().filter(|record| record.op == Op::Write);
+    for hint in writes.map(|record| record.hint) {
+        assert_eq!(hint.temperature > 0, hint.file_type > 0, "{hint:?}");
+        assert_eq!(hint.stream > 0, hint.file_type > 0, "{hint:?}");
+        assert!(hint.temperature <= 11 && hint.stream <= 3, "{hint:?}");
+    }
+}
+
+/// Claim S3 of Wang 2013 7.5.2 and 7.5.3 in small: where all types are used alike, what is predicted is close to what comes.
+#[test]
+fn after_the_start_f_predicts_phi() {
+    let mut spec = FileSpec { operations: 20_000, files: 1_000, ..small(Personality::Postmark) };
+    spec.analyzer.interval = 2_000;
+    let (workload, _) = run(&spec);
+    let ended = &workload.intervals()[4..];
+    let active = ended.iter().flat_map(|interval| &interval.types).filter(|found| found.active > 15 && found.phi > 0.0);
+    let ratios: Vec<f64> = active.map(|found| found.f / found.phi).collect();
+    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+    println!("{} intervals, {} ratios, mean {mean}", ended.len(), ratios.len());
+    assert!(ratios.len() > 100 && (0.9..1.15).contains(&mean), "{mean} over {}", ratios.len());
+}
+
+#[test]
+fn a_volume_that_becomes_full_is_an_error_that_says_what_to_do() {
+    let spec = FileSpec { volume_bytes: 17 << 20, files: 645, operations: 20_000, ..small(Personality::Fileserver) };
+    let error = FileWorkload::new(&spec, 1).expect("nearly fits").find_map(Result::err).expect("full").to_string();
+    assert!(error.contains("17825792 bytes is full") && error.contains("larger volume_bytes"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_carried_out_is_named_with_its_limit() {
+    let of = || small(Personality::Postmark);
+    for (spec, words) in [
+        (FileSpec { operations: 0, ..of() }, "operations = 0: must be at least 1"),
+        (FileSpec { files: 1, ..of() }, "files = 1: must be at least 2"),
+        (FileSpec { dirty_bytes: 1, ..of() }, "dirty_bytes = 1: must be at least 4096"),
+        (FileSpec { volume_bytes: 1 << 20, ..of() }, "volume_bytes = 1048576: must be from 17 MiB"),
+        (FileSpec { volume_bytes: 256 << 20, ..of() }, "not from 255 to 260 MiB"),
+        (FileSpec { files: 50_000, ..of() }, "50000 files of 5250 bytes take 409600000 bytes"),
+        (FileSpec { streams: 16, ..of() }, "streams = 16: must be at most 15"),
+        (FileSpec { operations_per_second: 0.0, ..of() }, "operations_per_second = 0: must be above 0"),
+        (FileSpec { analyzer: analyzer::Parameters { alpha: 2.0, ..Default::default() }, ..of() }, "alpha = 2"),
+    ] {
+        let error = FileWorkload::new(&spec, 1).err().expect(words).to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    for personality in ALL {
+        FileSpec::of(personality).check().expect("the defaults fit");
+    }
+}
+
+#[test]
+fn volumes_on_both_sides_of_the_gap_are_formatted() {
+    for megabytes in [17, 254, 260, 600] {
+        let spec = FileSpec { volume_bytes: megabytes << 20, operations: 20, ..small(Personality::Varmail) };
+        let (workload, records) = run(&spec);
+        assert!(records.len() > 50 && workload.files().count() > 200, "{megabytes} MiB");
+    }
+}
