@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use trace::{Hint, Op, Record};
 
-use crate::disk::PAGE_BYTES;
+use crate::page::PAGE_BYTES;
 
 /// Pages of a request, at most: Linux' usual limit of 512 KiB.
 const MOST_PAGES: u64 = 128;

@@ -7,9 +7,7 @@ use std::rc::Rc;
 use trace::Hint;
 
 use crate::cache::{Cache, Owner};
-
-/// Bytes of a page of the cache, of a sector and of a cluster: nothing of the volume lies across pages.
-pub(crate) const PAGE_BYTES: u64 = 4096;
+use crate::page::PAGE_BYTES;
 
 /// Where things lie on a FAT volume, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

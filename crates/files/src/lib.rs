@@ -16,6 +16,7 @@
 
 mod cache;
 mod disk;
+mod page;
 mod personality;
 mod population;
 mod spec;

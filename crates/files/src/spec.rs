@@ -4,7 +4,7 @@ use analyzer::{ParameterError, Parameters};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::disk::PAGE_BYTES;
+use crate::page::PAGE_BYTES;
 
 /// Below this a volume would need a kind of allocation table of which an entry is no whole number of bytes.
 const LEAST_VOLUME_BYTES: u64 = 17 << 20;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trace::{Op, Record};
 
 use super::*;
-use crate::disk::PAGE_BYTES;
+use crate::page::PAGE_BYTES;
 
 const ALL: [Personality; 4] =
     [Personality::Postmark, Personality::Fileserver, Personality::Varmail, Personality::Webserver];

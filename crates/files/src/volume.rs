@@ -8,7 +8,8 @@ use thiserror::Error;
 use trace::Hint;
 
 use crate::cache::Cache;
-use crate::disk::{Disk, Doing, PAGE_BYTES};
+use crate::disk::{Disk, Doing};
+use crate::page::PAGE_BYTES;
 use crate::population::FileEntry;
 use crate::spec::FileSpec;
 
