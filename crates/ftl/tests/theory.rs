@@ -30,6 +30,10 @@ impl Bench {
     }
 
     fn fresh(scheme: &str, settings: &[(&str, &str)], blocks: u32, pages_per_block: u32, pages: u32) -> Self {
+        Self::of(&Stack::with(scheme, settings.iter().copied()), blocks, pages_per_block, pages)
+    }
+
+    fn of(stack: &Stack, blocks: u32, pages_per_block: u32, pages: u32) -> Self {
         let shape = Shape {
             channels: 1,
             dies_per_channel: 1,
@@ -40,7 +44,7 @@ impl Bench {
         };
         let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
         let layout = Layout::of(&chip, pages, 7);
-        let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("a valid scheme");
+        let ftl = registry::create(stack, &layout).expect("a valid scheme");
         let media = Media::new(Timed { chip, timing: Untimed });
         Self { media, ftl, pages, rng: Xoshiro256PlusPlus::seed_from_u64(11) }
     }
@@ -542,4 +546,40 @@ fn changed_share(zipf: &Zipf, cached: f64, write_share: f64) -> f64 {
         changed += q * (1.0 - hit) * (1.0 - clean);
     }
     changed / evictions
+}
+
+// Writes that find their page waiting in a write buffer of single pages, under independent references: LRU by Che's approximation, FIFO by
+// its own form. Each that does not has another page programmed for it.
+#[test]
+fn hit_ratios_of_write_buffers_meet_che_and_the_fixed_point_of_fifo() {
+    let tables = [
+        ("lru", 0.8, [(1, 0.2319), (5, 0.3911), (10, 0.4871)]),
+        ("lru", 0.99, [(1, 0.5662), (5, 0.7034), (10, 0.7663)]),
+        ("fifo", 0.8, [(1, 0.2073), (5, 0.3563), (10, 0.4482)]),
+        ("fifo", 0.99, [(1, 0.5310), (5, 0.6701), (10, 0.7348)]),
+    ];
+    for (buffer, theta, rows) in tables {
+        let zipf = Zipf::new(theta);
+        for (percent, theory) in rows {
+            let ram = u64::from(Zipf::ENTRIES / 100 * percent) * 4096;
+            let stack = format!("page+{buffer}:ram={ram}").parse().expect("a spelling");
+            let mut bench = Bench::of(&stack, 9216, 256, Zipf::ENTRIES);
+            let run = |bench: &mut Bench, count: u32| {
+                for _ in 0..count {
+                    let request = zipf.draw(bench);
+                    bench.ftl.write(&mut bench.media, &request, &[()]).expect("a legal write");
+                }
+            };
+            run(&mut bench, 500_000);
+            let before = *bench.media.tally();
+            let count = 500_000 * long();
+            run(&mut bench, count);
+            let tally = bench.media.tally().since(&before);
+            let hit = tally.note(Note::BufferHit) as f64 / f64::from(count);
+            println!("{buffer} zipf {theta}, room for {percent} %: hit ratio {hit:.4}, theory {theory:.4}");
+            assert!((hit - theory).abs() < 0.003, "{buffer} zipf {theta}, {percent} %: {hit:.4} against {theory:.4}");
+            assert_eq!(tally.note(Note::BufferMiss), u64::from(count) - tally.note(Note::BufferHit));
+            assert_eq!(tally.count(Cause::Host, Op::Program), tally.note(Note::BufferMiss));
+        }
+    }
 }

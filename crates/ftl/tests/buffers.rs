@@ -1,0 +1,473 @@
+//! Write buffers by hand and against list models: which pages leave together, what is written with them, and what that spares a log.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Pbn, Shape};
+use ftl::buffer::bplru::Bplru;
+use ftl::buffer::fab::Fab;
+use ftl::buffer::fifo::Fifo;
+use ftl::buffer::lru::Lru;
+use ftl::buffer::policy::BufferScheme;
+use ftl::buffer::room::Room;
+use ftl::buffer::write_back::WriteBack;
+use ftl::{
+    BrokenInvariant, Cause, Evacuated, Footprint, Ftl, FtlError, Layout, Media, Note, Op, Request, Settings, Stack,
+    Timed, Untimed, Values, registry,
+};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+type Device = Timed<Chip<Full<u32>>, Untimed>;
+
+const PER_BLOCK: u32 = 4;
+/// The last logical block has two pages.
+const PAGES: u32 = 46;
+
+fn device() -> (Media<Device>, Layout) {
+    let shape = Shape {
+        channels: 1,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 24,
+        pages_per_block: PER_BLOCK,
+        page_size_bytes: 512,
+    };
+    let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let layout = Layout::of(&chip, PAGES, 1);
+    (Media::new(Timed { chip, timing: Untimed }), layout)
+}
+
+/// Requests that reach the mapping: the first page, and how many.
+type Log = Arc<Mutex<Vec<(u32, u32)>>>;
+
+/// A mapping that tells which requests to write reach it.
+struct Tapped {
+    mapping: Box<dyn Ftl<Device>>,
+    log: Log,
+}
+
+impl Ftl<Device> for Tapped {
+    fn read(&mut self, media: &mut Media<Device>, request: &Request, out: &mut [u32]) -> Result<(), FtlError> {
+        self.mapping.read(media, request, out)
+    }
+
+    fn write(&mut self, media: &mut Media<Device>, request: &Request, data: &[u32]) -> Result<(), FtlError> {
+        self.log.lock().expect("one thread").push((request.lpn.get(), request.pages));
+        self.mapping.write(media, request, data)
+    }
+
+    fn trim(&mut self, media: &mut Media<Device>, request: &Request) -> Result<(), FtlError> {
+        self.mapping.trim(media, request)
+    }
+
+    fn flush(&mut self, media: &mut Media<Device>) -> Result<(), FtlError> {
+        self.mapping.flush(media)
+    }
+
+    fn evacuate(&mut self, media: &mut Media<Device>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.mapping.evacuate(media, pbn)
+    }
+
+    fn check(&self, media: &Media<Device>) -> Result<(), BrokenInvariant> {
+        self.mapping.check(media)
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.mapping.footprint()
+    }
+}
+
+/// A buffer with room for so many pages in front of `page`.
+struct Bench {
+    media: Media<Device>,
+    ftl: WriteBack<Device>,
+    log: Log,
+}
+
+impl Bench {
+    fn new<B: BufferScheme>(pages: u32, settings: &[(&str, &str)]) -> Self {
+        let (media, layout) = device();
+        let mapping = registry::create::<Device>(&Stack::of("page"), &layout).expect("a mapping");
+        let settings: Settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let values = Values::check(B::ENTRY.name, B::ENTRY.parameters, &settings).expect("settings");
+        let (room, log) = (Room::of(pages), Log::default());
+        let tapped = Box::new(Tapped { mapping, log: Arc::clone(&log) });
+        Self { media, ftl: WriteBack::new(tapped, Box::new(B::new(&layout, room, &values)), room, &layout), log }
+    }
+
+    /// Writes pages, and returns the requests that reached the mapping meanwhile.
+    fn write(&mut self, first: u32, data: &[u32]) -> Vec<(u32, u32)> {
+        let request = Request::new(Lpn::new(first), data.len() as u32);
+        self.ftl.write(&mut self.media, &request, data).expect("written");
+        self.passed()
+    }
+
+    fn passed(&mut self) -> Vec<(u32, u32)> {
+        self.ftl.check(&self.media).expect("invariants");
+        std::mem::take(&mut *self.log.lock().expect("one thread"))
+    }
+
+    fn read(&mut self, lpn: u32) -> u32 {
+        let mut out = [u32::MAX];
+        self.ftl.read(&mut self.media, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+        out[0]
+    }
+
+    fn trim(&mut self, first: u32, pages: u32) {
+        self.ftl.trim(&mut self.media, &Request::new(Lpn::new(first), pages)).expect("trimmed");
+    }
+
+    fn flush(&mut self) -> Vec<(u32, u32)> {
+        self.ftl.flush(&mut self.media).expect("flushed");
+        self.passed()
+    }
+
+    fn padded(&self) -> (u64, u64) {
+        [Op::Read, Op::Program].map(|op| self.media.tally().count(Cause::Padding, op)).into()
+    }
+}
+
+/// What a buffer is said to do, as slowly and plainly as can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Lru,
+    Fifo,
+    Fab,
+    Bplru,
+}
+
+struct Model {
+    kind: Kind,
+    room: usize,
+    /// Uses of pages that wait, the last one last: by fifo only their coming, by bplru only writes.
+    uses: Vec<u32>,
+    waiting: BTreeSet<u32>,
+    /// Pages with data on flash.
+    on_flash: BTreeSet<u32>,
+    /// Offsets written to a logical block since it last came or lost a page, in order.
+    written: BTreeMap<u32, Vec<u32>>,
+    /// Logical blocks that were swept since their last other use, the last one last.
+    swept: Vec<u32>,
+}
+
+impl Model {
+    fn new(kind: Kind, room: usize) -> Self {
+        Self {
+            kind,
+            room,
+            uses: Vec::new(),
+            waiting: BTreeSet::new(),
+            on_flash: BTreeSet::new(),
+            written: BTreeMap::new(),
+            swept: Vec::new(),
+        }
+    }
+
+    fn pages_of(lbn: u32) -> std::ops::Range<u32> {
+        lbn * PER_BLOCK..((lbn + 1) * PER_BLOCK).min(PAGES)
+    }
+
+    /// The pages that leave for want of room.
+    fn leaving(&self) -> BTreeSet<u32> {
+        let last_use = |lpn: u32| self.uses.iter().rposition(|&used| used == lpn).expect("it came");
+        let block_use = |lbn: u32| self.uses.iter().rposition(|&used| used / PER_BLOCK == lbn).expect("it came");
+        let blocks: BTreeSet<u32> = self.waiting.iter().map(|lpn| lpn / PER_BLOCK).collect();
+        let of_block = |lbn: u32| self.waiting.iter().copied().filter(move |lpn| lpn / PER_BLOCK == lbn);
+        let lbn = match self.kind {
+            Kind::Lru => return self.waiting.iter().copied().min_by_key(|&lpn| last_use(lpn)).into_iter().collect(),
+            Kind::Fifo => {
+                let came = |lpn: u32| self.uses.iter().position(|&used| used == lpn).expect("it came");
+                return self.waiting.iter().copied().min_by_key(|&lpn| came(lpn)).into_iter().collect();
+            }
+            Kind::Fab => {
+                blocks.into_iter().max_by_key(|&lbn| (of_block(lbn).count(), std::cmp::Reverse(block_use(lbn))))
+            }
+            Kind::Bplru => self.swept.last().copied().or_else(|| blocks.into_iter().min_by_key(|&lbn| block_use(lbn))),
+        };
+        of_block(lbn.expect("pages wait")).collect()
+    }
+
+    /// Neighbours, of which at least one waits.
+    fn requests(&self, leaving: &BTreeSet<u32>, pads: bool) -> Vec<(u32, u32)> {
+        let mut all = leaving.clone();
+        if pads {
+            let lbn = leaving.first().expect("some") / PER_BLOCK;
+            all.extend(Self::pages_of(lbn).filter(|lpn| self.on_flash.contains(lpn)));
+        }
+        let mut runs: Vec<Vec<u32>> = Vec::new();
+        for lpn in all {
+            match runs.last_mut().filter(|run| run.last() == Some(&(lpn.wrapping_sub(1)))) {
+                Some(run) => run.push(lpn),
+                None => runs.push(vec![lpn]),
+            }
+        }
+        runs.retain(|run| run.iter().any(|lpn| leaving.contains(lpn)));
+        runs.iter().map(|run| (run[0], run.len() as u32)).collect()
+    }
+
+    fn forget(&mut self, lpn: u32) {
+        if self.waiting.remove(&lpn) {
+            self.uses.retain(|&used| used != lpn || self.kind == Kind::Fab || self.kind == Kind::Bplru);
+            let lbn = lpn / PER_BLOCK;
+            self.written.remove(&lbn);
+            // What lost a page was not swept any more, but stands where it stood.
+            if !self.waiting.iter().any(|lpn| lpn / PER_BLOCK == lbn) {
+                self.uses.retain(|&used| used / PER_BLOCK != lbn || matches!(self.kind, Kind::Lru | Kind::Fifo));
+                self.swept.retain(|&swept| swept != lbn);
+            }
+        }
+    }
+
+    /// A page is written; returns the requests that make room for it.
+    fn write(&mut self, lpn: u32) -> Vec<(u32, u32)> {
+        let mut requests = Vec::new();
+        let is_new = !self.waiting.contains(&lpn);
+        if is_new && self.waiting.len() == self.room {
+            let leaving = self.leaving();
+            requests = self.requests(&leaving, self.kind == Kind::Bplru);
+            for lpn in leaving {
+                self.forget(lpn);
+                self.on_flash.insert(lpn);
+            }
+        }
+        self.waiting.insert(lpn);
+        if is_new || self.kind != Kind::Fifo {
+            self.uses.push(lpn);
+        }
+        let (lbn, offset) = (lpn / PER_BLOCK, lpn % PER_BLOCK);
+        let size = Self::pages_of(lbn).count();
+        let written = self.written.entry(lbn).or_default();
+        written.push(offset);
+        self.swept.retain(|&swept| swept != lbn);
+        if written.len() >= size && written[written.len() - size..].iter().copied().eq(0..size as u32) {
+            self.swept.push(lbn);
+        }
+        requests
+    }
+
+    fn read(&mut self, lpn: u32) {
+        if self.waiting.contains(&lpn) && matches!(self.kind, Kind::Lru | Kind::Fab) {
+            self.uses.push(lpn);
+        }
+    }
+
+    fn trim(&mut self, lpn: u32) {
+        self.forget(lpn);
+        self.on_flash.remove(&lpn);
+    }
+
+    fn flush(&mut self) -> Vec<(u32, u32)> {
+        let all = self.waiting.clone();
+        let requests = self.requests(&all, false);
+        for lpn in all {
+            self.forget(lpn);
+            self.on_flash.insert(lpn);
+        }
+        requests
+    }
+}
+
+fn follow<B: BufferScheme>(kind: Kind) {
+    for (seed, room) in [1, 2, 5, 9, 46].into_iter().enumerate() {
+        let (mut bench, mut model) = (Bench::new::<B>(room, &[]), Model::new(kind, room as usize));
+        let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed as u64);
+        let mut below = |limit: u32| ((dice.next_u64() >> 32) * u64::from(limit) >> 32) as u32;
+        let (mut content, mut next, mut evictions) = (BTreeMap::new(), 0, 0);
+        for step in 1..4_000 {
+            // Half of the writes stay in a few blocks, some go over a whole block.
+            let first = if below(2) == 0 { below(PAGES) } else { below(9) };
+            let first = if below(4) == 0 { first / PER_BLOCK * PER_BLOCK } else { first };
+            match below(20) {
+                0 => assert_eq!(bench.flush(), model.flush(), "{kind:?} {room} step {step}: a flush"),
+                1 => {
+                    let pages = (1 + below(3)).min(PAGES - first);
+                    bench.trim(first, pages);
+                    for lpn in first..first + pages {
+                        model.trim(lpn);
+                        content.remove(&lpn);
+                    }
+                }
+                2..6 => {
+                    assert_eq!(
+                        bench.read(first),
+                        content.get(&first).copied().unwrap_or(0),
+                        "{kind:?} {room} step {step}"
+                    );
+                    model.read(first);
+                }
+                _ => {
+                    let pages = (1 + below(PER_BLOCK)).min(PAGES - first);
+                    let data: Vec<u32> = (1..=pages).map(|i| next + i).collect();
+                    next += pages;
+                    let expected: Vec<_> = (first..first + pages).flat_map(|lpn| model.write(lpn)).collect();
+                    evictions += expected.len();
+                    assert_eq!(
+                        bench.write(first, &data),
+                        expected,
+                        "{kind:?} {room} step {step}: write {first}+{pages}"
+                    );
+                    content.extend((first..).zip(data));
+                }
+            }
+            assert_eq!(bench.ftl.buffered().pages as usize, model.waiting.len(), "{kind:?} {room} step {step}");
+        }
+        assert!(evictions > 300 || room == PAGES, "{kind:?} {room}: {evictions} evictions");
+    }
+}
+
+#[test]
+fn lru_follows_its_list_model() {
+    follow::<Lru>(Kind::Lru);
+}
+
+#[test]
+fn fifo_follows_its_list_model() {
+    follow::<Fifo>(Kind::Fifo);
+}
+
+#[test]
+fn fab_follows_its_list_model() {
+    follow::<Fab>(Kind::Fab);
+}
+
+#[test]
+fn bplru_follows_its_list_model() {
+    follow::<Bplru>(Kind::Bplru);
+}
+
+/// Block 0 has all of its pages on flash, block 1 its first three, block 2 the last.
+fn half_full(settings: &[(&str, &str)]) -> Bench {
+    let mut bench = Bench::new::<Bplru>(3, settings);
+    for (first, data) in [(0, &[1, 2, 3, 4][..]), (4, &[5, 6, 7]), (11, &[8])] {
+        bench.write(first, data);
+    }
+    bench.flush();
+    bench
+}
+
+#[test]
+fn a_block_is_padded_with_what_it_has_and_what_nobody_wrote_stays_unwritten() {
+    let mut bench = half_full(&[]);
+    let before = bench.padded();
+    assert_eq!(bench.write(2, &[20]), []);
+    assert_eq!((bench.write(5, &[21]), bench.write(9, &[22])), (vec![], vec![]));
+    assert_eq!(bench.write(40, &[23]), [(0, 4)], "block 0 was not written for longest");
+    assert_eq!(bench.padded(), (before.0 + 3, before.1 + 3));
+    assert_eq!(bench.write(41, &[24]), [(4, 3)], "page 7 has no data");
+    assert_eq!(bench.padded(), (before.0 + 5, before.1 + 5));
+    assert_eq!(bench.write(42, &[25]), [(9, 1)], "page 10 has no data, and 11 is no neighbour");
+    assert_eq!(bench.padded(), (before.0 + 6, before.1 + 5));
+    let content: Vec<u32> = (0..12).map(|lpn| bench.read(lpn)).collect();
+    assert_eq!(content, [1, 2, 20, 4, 5, 21, 7, 0, 0, 22, 0, 8]);
+    let reads = bench.media.tally().count(Cause::Host, Op::Read);
+    assert_eq!((bench.read(7), bench.read(10)), (0, 0));
+    assert_eq!(bench.media.tally().count(Cause::Host, Op::Read), reads, "pages without data are not on flash");
+}
+
+#[test]
+fn trimmed_pages_do_not_come_back_by_padding() {
+    let mut bench = half_full(&[]);
+    bench.trim(1, 1);
+    bench.write(3, &[30]);
+    for (lpn, data) in [(40, 31), (41, 32), (44, 33)] {
+        bench.write(lpn, &[data]);
+    }
+    assert_eq!((0..4).map(|lpn| bench.read(lpn)).collect::<Vec<_>>(), [1, 0, 3, 30]);
+}
+
+#[test]
+fn a_flush_and_a_buffer_without_padding_write_what_waits_and_nothing_else() {
+    let mut bench = half_full(&[]);
+    let before = bench.padded();
+    bench.write(2, &[20]);
+    assert_eq!((bench.flush(), bench.padded()), (vec![(2, 1)], before));
+    let mut without = half_full(&[("padding", "false")]);
+    for lpn in [2, 5, 9] {
+        without.write(lpn, &[lpn]);
+    }
+    assert_eq!(without.write(40, &[40]), [(2, 1)]);
+    assert_eq!(without.padded(), (0, 0));
+}
+
+#[test]
+fn a_block_written_in_one_sweep_leaves_before_older_ones() {
+    for (compensation, leaves) in [("true", (4, 4)), ("false", (0, 1))] {
+        let mut bench = Bench::new::<Bplru>(6, &[("compensation", compensation)]);
+        bench.write(0, &[1]);
+        bench.write(4, &[2, 3, 4, 5]);
+        bench.write(9, &[6]);
+        assert_eq!(bench.write(13, &[7]), [leaves], "compensation {compensation}");
+    }
+}
+
+/// Merges (switch, partial, full) over `fast` with these parts behind it: pages of a logical block are rewritten in random order.
+fn merges(buffer: &str) -> [u64; 3] {
+    let shape = Shape {
+        channels: 1,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 80,
+        pages_per_block: 16,
+        page_size_bytes: 512,
+    };
+    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let layout = Layout::of(&chip, 64 * 16, 1);
+    let mut media = Media::new(Timed { chip, timing: Untimed });
+    let stack: Stack = format!("fast:log_space=10%{buffer}").parse().expect("a spelling");
+    let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
+    for lpn in 0..layout.logical_pages {
+        ftl.write(&mut media, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
+    }
+    ftl.flush(&mut media).expect("flushed");
+    let before = *media.tally();
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
+    for _ in 0..4_000 {
+        let drawn = dice.next_u64();
+        // Eight writes to a block, and then another.
+        let lpn = (drawn % 64 * 16) as u32;
+        for i in 0..8 {
+            let page = lpn + (drawn >> (8 + 4 * i)) as u32 % 16;
+            ftl.write(&mut media, &Request::new(Lpn::new(page), 1), &[page]).expect("written");
+        }
+    }
+    ftl.check(&media).expect("invariants");
+    let done = media.tally().since(&before);
+    [Note::SwitchMerge, Note::PartialMerge, Note::FullMerge].map(|note| done.note(note))
+}
+
+#[test]
+fn padding_turns_the_full_merges_of_a_log_into_switch_merges() {
+    let ram = |name: &str, more: &str| merges(&format!("+{name}:ram={}{more}", 64 * 512));
+    let (bare, lru, fab) = (merges(""), ram("lru", ""), ram("fab", ""));
+    let (bplru, without) = (ram("bplru", ""), ram("bplru", ":padding=false"));
+    println!(
+        "merges (switch, partial, full): {bare:?}; lru {lru:?}, fab {fab:?}, bplru {bplru:?}, not padded {without:?}"
+    );
+    assert_eq!(bplru[1..], [0, 0], "whole blocks need no other merge");
+    assert!(bplru[0] > 1_000 && bare[2] > 1_000, "{bplru:?} {bare:?}");
+    assert!(without[2] > 1_000, "{without:?}");
+    assert!(fab[2] < lru[2], "blocks leave together: {fab:?} against {lru:?}");
+}
+
+#[test]
+fn room_for_no_page_is_refused_and_more_than_the_device_has_is_not_used() {
+    let shape = Shape {
+        channels: 1,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 24,
+        pages_per_block: 4,
+        page_size_bytes: 4096,
+    };
+    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let layout = Layout::of(&chip, PAGES, 1);
+    let create = |stack: &str| registry::create::<Device>(&stack.parse().expect("a spelling"), &layout);
+    let refused = create("page+bplru:ram=4095").err().expect("refused").to_string();
+    assert!(refused.contains("bplru.ram = 4095") && refused.contains("give at least 4096"), "{refused}");
+    for (stack, pages) in [("page+fab:ram=4096", 1), ("fast+lru:ram=36KiB", 9), ("page+fifo:ram=1TiB", PAGES)] {
+        assert_eq!(create(stack).expect("accepted").buffered().capacity_pages, pages, "{stack}");
+    }
+    let refused = create("bdb+lru").err().expect("refused").to_string();
+    assert!(refused.contains("bdb+lru") && refused.contains("has a write buffer of its own"), "{refused}");
+}
