@@ -39,6 +39,13 @@ def schemes() -> list[str]:
     return [scheme["name"] for scheme in fk.schemes()]
 
 
+def buffered() -> list[str]:
+    """A stack with each write buffer in front, over different mappings; small, so that much leaves it."""
+    over = ("page+dynamic", "dftl", "block", "fast")
+    names = [part["name"] for part in fk.parts() if part["kind"] == "buffer"]
+    return [f"{mapping}+{name}:ram=256KiB" for mapping, name in zip(over, names, strict=True)]
+
+
 def families() -> list[str]:
     """One scheme of each family, the first that the registry lists."""
     firsts: dict[str, str] = {}

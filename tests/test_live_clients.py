@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from disk import LONG, Disk, needs, run, schemes
+from disk import LONG, Disk, buffered, needs, run, schemes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +90,7 @@ def test_the_name_of_the_export_is_a_hint_that_the_recorded_trace_keeps(tmp_path
     assert all(row[1:] in {(0, 0, 0), (1, 7, 0)} for row in hints.rows())
 
 
-@pytest.mark.parametrize("ftl", schemes())
+@pytest.mark.parametrize("ftl", [*schemes(), *buffered()])
 def test_fio_finds_what_it_wrote(ftl: str, tmp_path: Path) -> None:
     needs("fio")
     job = ["--ioengine=nbd", "--rw=randwrite", "--bs=4k", "--iodepth=16", "--verify=crc32c", "--verify_fatal=1"]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from disk import LONG, Disk, families, needs, run, schemes
+from disk import LONG, Disk, buffered, families, needs, run, schemes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +154,7 @@ def test_a_file_system_keeps_archives_repositories_and_databases(ftl: str, tmp_p
         run("e2fsck", "-fn", mounts.loop)
 
 
-@pytest.mark.parametrize("ftl", schemes() if LONG else families())
+@pytest.mark.parametrize("ftl", [*(schemes() if LONG else families()), *(buffered() if LONG else buffered()[-1:])])
 def test_what_was_synced_is_there_after_the_server_was_killed(ftl: str, tmp_path: Path) -> None:
     needs_mounting()
     dice = random.Random(11)  # noqa: S311 - the same moments in every run

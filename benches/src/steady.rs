@@ -88,6 +88,16 @@ pub const CASES: &[Case] = &[
     log_buffer("a-sast, 4 GiB, 3 % log, zipf 0.99", "name = \"a-sast\""),
     log_buffer("waftl, 4 GiB, 3 % zone, zipf 0.99", "name = \"waftl\"\nzone = \"3%\""),
     log_buffer("adapt, 4 GiB, 3 % log, zipf 0.99", "name = \"adapt\""),
+    log_buffer("fast+bplru 8 MiB, 4 GiB, 3 % log, zipf 0.99", "name = \"fast+bplru\""),
+    log_buffer("fast+fab 8 MiB, 4 GiB, 3 % log, zipf 0.99", "name = \"fast+fab\""),
+    Case {
+        name: "page+lru 64 MiB, 32 GiB, zipf 0.99",
+        ftl: "name = \"page+lru:ram=64MiB\"",
+        pattern: ZIPF,
+        blocks_per_plane: 1024,
+        requests: 6_000_000,
+        precondition: "steady",
+    },
     Case {
         name: "block, 4 GiB, uniform",
         ftl: "name = \"block\"",

@@ -106,7 +106,7 @@ def _written(results: Outcome, run: Run) -> float:
 
 
 def _moved(run: Run, op: str) -> int:
-    """Operations of a kind that collecting and merging asked for."""
+    """Operations of a kind that collecting, merging and padding asked for."""
     return sum(each["count"] for each in run["operations"] if each["cause"] in COPYING and each["op"] == op)
 
 

@@ -18,7 +18,7 @@ CACHE_MATTERS = 0.1
 """From this share of the flash time on, what the map takes is weighed against RAM."""
 
 
-COPYING = ("collection", "merge", "relocation")
+COPYING = ("collection", "merge", "relocation", "padding")
 """Causes whose programs are copies. Translation pages that change because data moved are written anew."""
 
 
@@ -55,7 +55,7 @@ def _pages(run: Run, cause: str, counts: dict[str, int]) -> str:
     """The pages that a cause reads or programs, whichever are more."""
     read, programmed, written = counts.get("read", 0), counts.get("program", 0), run["host_pages_written"]
     if written and programmed and 2 * programmed >= read:
-        verb = "copied" if cause in (*COPYING, "padding") else "programmed"
+        verb = "copied" if cause in COPYING else "programmed"
         return f"{units.digits(programmed / written)} pages {verb} for each page that the host writes"
     served = run["requests"]["read"] + run["requests"]["write"]
     return f"{units.digits(read / served)} pages read for each request" if read and served else ""

@@ -12,10 +12,14 @@ use crate::drive::{Drive, DriveOptions, Piece};
 /// Logical pages of the device.
 pub(super) const PAGES: u64 = 128;
 
-/// Every scheme, and again with summaries where it can write them: those are bytes of its own.
+/// Stacks with a write buffer of a few pages in front.
+const BUFFERED: [&str; 3] = ["fast+bplru:ram=4KiB", "page+dynamic+fab:ram=8KiB", "dftl+lru:ram=4KiB"];
+
+/// Every scheme, and again with summaries where it can write them: those are bytes of its own; and stacks with a write buffer.
 pub(super) fn cases() -> Vec<Stack> {
     let mut cases: Vec<_> = registry::ENTRIES.iter().map(|entry| Stack::of(entry.name)).collect();
     cases.extend(registry::ENTRIES.iter().filter(|entry| can_summarise(entry)).map(with_summaries));
+    cases.extend(BUFFERED.map(|stack| stack.parse().expect("a spelling")));
     cases
 }
 

@@ -31,8 +31,12 @@ pub(crate) fn create(folder: &Path, ftl: &str) -> PathBuf {
 pub(crate) fn create_on(folder: &Path, ftl: &str, device: &DeviceText) -> PathBuf {
     let path = folder.join(format!("{ftl}.img"));
     let device = sim::Device::resolve(device, 1).expect("a device");
-    Image::create(&path, &device, &Stack::of(ftl)).expect("an image");
+    Image::create(&path, &device, &stack(ftl)).expect("an image");
     path
+}
+
+fn stack(text: &str) -> Stack {
+    text.parse().expect("a spelling")
 }
 
 /// How tests serve an image.
@@ -90,9 +94,12 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Names of all schemes.
+/// Stacks with a write buffer in front.
+pub(crate) const BUFFERED: [&str; 3] = ["fast+bplru:ram=256KiB", "page+dynamic+fab:ram=64KiB", "dftl+lru:ram=128KiB"];
+
+/// Names of all schemes, and stacks with a write buffer in front.
 pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
-    registry::ENTRIES.iter().map(|entry| entry.name)
+    registry::ENTRIES.iter().map(|entry| entry.name).chain(BUFFERED)
 }
 
 /// The flags of a write that lasts once it is answered: FUA where the scheme has a write buffer.
@@ -107,7 +114,7 @@ pub(crate) fn lasting(scheme: &str) -> u16 {
     };
     let chip: Chip<Full<u64>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout::of(&chip, 512, 1);
-    let ftl = registry::create::<Timed<Chip<Full<u64>>, Untimed>>(&Stack::of(scheme), &layout).expect("a scheme");
+    let ftl = registry::create::<Timed<Chip<Full<u64>>, Untimed>>(&stack(scheme), &layout).expect("a scheme");
     if ftl.buffered().capacity_pages > 0 { FUA } else { 0 }
 }
 
