@@ -1,7 +1,8 @@
 //! Every scheme as a disk: what was written is read, whatever the alignment, across restarts and power cuts.
 
 use crate::common::{
-    BLOCK_STATUS, Client, Dice, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, options, schemes, serve,
+    BLOCK_STATUS, BUFFERED, Client, Dice, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, options, schemes,
+    serve,
 };
 use live::{ControlRequest, FailureName, FaultRequest, Server, TearName, call};
 
@@ -122,8 +123,14 @@ fn writes_that_were_acknowledged_survive_every_kind_of_cut() {
 /// What waits in the write buffer is lost with the power; FUA and flush reach it.
 #[test]
 fn a_write_buffer_is_written_down_by_fua_and_flush_and_by_nothing_else() {
+    for stack in std::iter::once("bdb").chain(BUFFERED) {
+        write_down_by_fua_and_flush(stack);
+    }
+}
+
+fn write_down_by_fua_and_flush(stack: &str) {
     let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "bdb");
+    let image = create(folder.path(), stack);
     let server = serve(&image);
     let cut = || {
         let cut = FaultRequest::Cut { tear: None, after: 0, stay_off: false };
