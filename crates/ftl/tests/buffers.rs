@@ -272,7 +272,7 @@ fn follow<B: BufferScheme>(kind: Kind) {
     for (seed, room) in [1, 2, 5, 9, 46].into_iter().enumerate() {
         let (mut bench, mut model) = (Bench::new::<B>(room, &[]), Model::new(kind, room as usize));
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed as u64);
-        let mut below = |limit: u32| ((dice.next_u64() >> 32) * u64::from(limit) >> 32) as u32;
+        let mut below = |limit: u32| (((dice.next_u64() >> 32) * u64::from(limit)) >> 32) as u32;
         let (mut content, mut next, mut evictions) = (BTreeMap::new(), 0, 0);
         for step in 1..4_000 {
             // Half of the writes stay in a few blocks, some go over a whole block.

@@ -71,6 +71,20 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
     }
 }
 
+/// What waits in a write buffer is written down by hint, so that neighbours of different streams stay apart.
+#[test]
+fn streams_stay_apart_behind_a_write_buffer() {
+    for buffer in ["lru:ram=4KiB", "fab:ram=16KiB"] {
+        let (mut media, layout) = device();
+        let stack: Stack = format!("{}+{buffer}", stack()).parse().expect("a spelling");
+        let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
+        write(&mut *ftl, &mut media, 4_000);
+        ftl.flush(&mut media).expect("flushed");
+        let blocks = streams_of_blocks(&media);
+        assert!(blocks.len() > 20 && blocks.values().all(|streams| streams.len() == 1), "{buffer}: {blocks:?}");
+    }
+}
+
 #[test]
 fn summaries_which_list_no_hints_are_refused_with_the_reason() {
     let stack: Stack = "page:streams=hints:checkpoint=summaries".parse().expect("a spelling");
