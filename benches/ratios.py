@@ -18,6 +18,11 @@ from pathlib import Path
 ROUNDS = 3
 COMPARE = "compare fin1 --precondition steady --ftl " + ",".join(f"page:gc_threshold={free}" for free in range(1, 9))
 """Eight runs that take about as long as each other: with few unequal ones, one core ends up waiting for the longest."""
+SWEEP = (
+    "sweep fin1 --ftl page --vary device.spare=0.1..0.298:+0.002 --seeds 2 --requests 100000 --addresses dense "
+    "--precondition fill"
+)
+"""Two hundred points of a quarter of a second."""
 BIG = (
     "compare fin1 --ftl page --device slc-small --capacity 1TiB --requests 1000 --precondition fill "
     "--set device.channels=8 --set device.dies_per_channel=4 --set device.pages_per_block=256"
@@ -52,6 +57,25 @@ def cores() -> None:
     print(f"compare on two cores: median {statistics.median(ratios):.2f} times one core (promised: 1.8)")
 
 
+def sweep() -> None:
+    """How much faster two hundred points are on two worker processes."""
+    if (os.cpu_count() or 1) < 2:
+        print("sweep on two cores: this machine has one")
+        return
+    ratios = []
+    for _ in range(ROUNDS):
+        taken = []
+        for workers in (1, 2):
+            with tempfile.TemporaryDirectory() as folder:
+                more = ["--threads", str(workers), "--store", f"{folder}/store"]
+                started = time.perf_counter()
+                subprocess.run(command(SWEEP, *more), check=True, stdout=subprocess.DEVNULL)
+                taken.append(time.perf_counter() - started)
+        ratios.append(taken[0] / taken[1])
+        print(f"sweep in one worker {taken[0]:.1f} s, in two {taken[1]:.1f} s: {ratios[-1]:.2f} times as fast")
+    print(f"sweep on two cores: median {statistics.median(ratios):.2f} times one core (promised: 1.8)")
+
+
 def memory() -> None:
     """Peak memory of the page scheme on 1 TiB, with all of Python."""
     with tempfile.TemporaryDirectory() as folder:
@@ -69,3 +93,4 @@ def memory() -> None:
 if __name__ == "__main__":
     memory()
     cores()
+    sweep()

@@ -171,3 +171,9 @@ def measured(row: Json) -> Json:
 def varied(row: Mapping[str, Any]) -> dict[str, str]:
     """The values of a row's varied keys."""
     return {each["key"]: each["value"] for each in row["varied"] or []}
+
+
+def named(row: Mapping[str, Any]) -> str:
+    """What a point is called in messages."""
+    settings = [f"{key}={value}" for key, value in varied(row).items()]
+    return ", ".join([row["device"], row["workload"], row["label"], *settings, f"seed {row['seed']}"])

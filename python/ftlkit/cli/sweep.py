@@ -14,7 +14,7 @@ from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
 from ftlkit.engine import Interrupted
 from ftlkit.outputs import check_writable, write
 from ftlkit.progress import watcher
-from ftlkit.store import DEFAULT, Store
+from ftlkit.store import DEFAULT, Store, named
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
 from ftlkit.sweep import values
@@ -173,7 +173,7 @@ def _show(done: Sweep, store: Path, console: Console) -> None:
         ]
         console.print(Sheet(("on", "FTL"), [each.short or each.heading for each in metrics], rows).fitted(console))
     for row in done.failed:
-        console.print(f"failed ({row['state']}): {_point(row)}: {row['error']}", highlight=False, markup=False)
+        console.print(f"failed ({row['state']}): {named(row)}: {row['error']}", highlight=False, markup=False)
     missing = f", {done.points - len(done.rows)} not finished" if done.cancelled else ""
     failed = f", {len(done.failed)} failed" if done.failed else ""
     say(f"{done.points} points: {done.reused} were in {store}{failed}{missing}")
@@ -185,8 +185,3 @@ def _report(done: Sweep, path: Path | None) -> None:
 
         write(path, page(done).encode(), done.plan.traces())
         say(f"wrote {path}")
-
-
-def _point(row: dict[str, Any]) -> str:
-    settings = [f"{each['key']}={each['value']}" for each in row["varied"]]
-    return ", ".join([row["device"], row["workload"], row["label"], *settings, f"seed {row['seed']}"])

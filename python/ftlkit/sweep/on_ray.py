@@ -31,7 +31,7 @@ _PATIENCE_S = 5.0
 
 
 class OnRay:
-    """Runs points on a cluster: that of an address, or the one that Ray finds, or else a new one on this machine."""
+    """Runs points on a cluster: that of an address, or of `RAY_ADDRESS`, or else a new one on this machine."""
 
     least_readers = 1
     """Other machines have no trace of ours, so each is laid out to travel."""
@@ -48,12 +48,11 @@ class OnRay:
         # Ray reports each worker that it replaces; who runs a sweep hears of it if that does not help.
         quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
         try:
-            self._ray.init(**({"address": address} if address else {}), **quiet)
+            # Without an address Ray would look for a cluster that was started here, and wait long for one that is gone.
+            self._ray.init(address=address or os.environ.get("RAY_ADDRESS") or "local", **quiet)
         except (ConnectionError, RuntimeError, ValueError, ImportError, OSError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise _unreachable(
-                address or os.environ.get("RAY_ADDRESS") or "a cluster on this machine", reason
-            ) from None
+            raise _unreachable(address or os.environ.get("RAY_ADDRESS") or "a new cluster here", reason) from None
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
         """Answers as they come; closing the generator cancels what is under way and leaves the cluster."""

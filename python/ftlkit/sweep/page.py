@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ftlkit._native import __version__
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import drawing_script, own_script, style, template
-from ftlkit.store import varied
+from ftlkit.store import named
 from ftlkit.sweep.charts import panels
 from ftlkit.sweep.summary import groups, shown, text
 
@@ -40,7 +40,7 @@ def page(done: Sweep) -> str:
         metrics=metrics,
         rows=rows,
         figures=panels(found, longest.key if longest is not None and longest.size > 1 else ""),
-        failed=[{"name": _name(row), "state": row["state"], "error": row["error"]} for row in done.failed],
+        failed=[{"name": named(row), "state": row["state"], "error": row["error"]} for row in done.failed],
         axes={axis.key: ", ".join(axis.values()) for axis in done.plan.axes},
         study=study_toml(done.plan.study),
         css=style(),
@@ -51,8 +51,3 @@ def page(done: Sweep) -> str:
 
 def _cell(found: Estimate | None, metric: Metric) -> Json:
     return {"text": text(metric, found), "sort": "" if found is None else repr(found.mean)}
-
-
-def _name(row: Json) -> str:
-    settings = [f"{key}={value}" for key, value in varied(row).items()]
-    return ", ".join([row["device"], row["workload"], row["label"], *settings, f"seed {row['seed']}"])

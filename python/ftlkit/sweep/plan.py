@@ -54,12 +54,6 @@ class Point:
     """The values of the varied keys that it takes."""
     seed: int
 
-    @property
-    def name(self) -> str:
-        """What it is called in messages."""
-        settings = [f"{key}={value}" for key, value in self.varied.items()]
-        return ", ".join([self.device, self.workload, self.ftl, *settings, f"seed {self.seed}"])
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -129,6 +123,8 @@ class Plan:
         owner, key = study.placed(axis.key)
         if owner in study.SECTIONS:
             return
+        if key in ("name", "label"):
+            raise UserError(f"--vary {axis.key}: {key} is what a layer is called. Give several layers (--ftl) instead.")
         layers = [entry for entry in self.study["ftl"] if study.is_of(owner, entry)]
         if not layers:
             names = ", ".join(dict.fromkeys(name for entry in self.study["ftl"] for name in study.parts(entry["name"])))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from itertools import count, takewhile
 from typing import TYPE_CHECKING
 
@@ -43,9 +45,11 @@ class Range:
     is_factor: bool
     unit: str
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """How many numbers there are; may be more than any list has."""
         if not self.is_factor:
-            return int((self.last - self.first) // self.step) + 1
+            return (Fraction(self.last) - Fraction(self.first)) // Fraction(self.step) + 1
         number = int(((self.last / self.first).ln() / self.step.ln()).to_integral_value("ROUND_FLOOR"))
         # The logarithm of a power may lie just below it.
         return number + 1 + (self.first * self.step ** (number + 1) <= self.last)
@@ -68,14 +72,14 @@ class Axis:
     @property
     def size(self) -> int:
         """How many values there are."""
-        return sum(1 if isinstance(part, str) else len(part) for part in self.parts)
+        return sum(1 if isinstance(part, str) else part.size for part in self.parts)
 
     def values(self) -> list[str]:
         """All of them, as text; one that is there twice is an error."""
         found = [value for part in self.parts for value in ([part] if isinstance(part, str) else part)]
-        for value in found:
-            if found.count(value) > 1:
-                raise UserError(f"--vary {self.key}: the value {value} is there twice. Give each value once.")
+        twice = next((value for value, number in Counter(found).items() if number > 1), None)
+        if twice is not None:
+            raise UserError(f"--vary {self.key}: the value {twice} is there twice. Give each value once.")
         return found
 
 
