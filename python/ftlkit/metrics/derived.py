@@ -152,7 +152,7 @@ def sequential_share(run: Run) -> float:
 
 
 def prediction_hit_ratio(run: Run) -> float:
-    """Of the pages that adapt moved on and that were written or came around since, those written; 0 without any."""
+    """Of the pages that adapt moved on, and that were written, came around or were merged, those written; 0 without."""
     hits, misses = (run["gauges"].get(f"prediction_{each}", 0.0) for each in ("hits", "misses"))
     return hits / max(hits + misses, 1.0)
 

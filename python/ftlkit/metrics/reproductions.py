@@ -106,7 +106,7 @@ ROWS = (
     _of_reproductions(
         "prediction_hit_ratio",
         "of the pages that adapt moved on because of a recent request, those that the host wrote before they came "
-        "around again; 0 without any",
+        "around again or were merged; 0 without any",
         "share",
         "gauges",
         derived.prediction_hit_ratio,

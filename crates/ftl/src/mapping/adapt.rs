@@ -33,13 +33,17 @@
 //! - A page is in the table if a recorded request wrote it (Wang 2013 5.3). Its newest copy is then as young as that request. So a table that remembers
 //!   fewer requests than the log goes round in finds hardly any page of the block that leaves: `docs/log-buffers.md` has the counts, for this
 //!   and for `hat_covers = logical_blocks`, by which a request speaks for all pages of its logical blocks.
+//! - Its order on a coming write request (Wang 2013 5.3) is not said. A request is recorded when it has been served: recorded at once, it would have the older copies
+//!   of its own pages moved, which it replaces then.
+//! - When the random area loses a block, its first block leaves, whatever τ says (Wang 2013 5.2 names the head; algorithm 3 is asked where the area is full).
+//! - Requests that prepare the device count for intervals like others.
 //! - Pages move in a row, without one being written by the host, only as many as a block has:
 //!   the table can cover more pages than the log holds, and then moving would never make room.
 //! - No block changes places with the end while a page of the log says what was trimmed: such a page must not leave before older blocks.
 //! - τ is a share of a block's pages, and reached when a block has so many (algorithm 3; Wang 2013 5.4 says "exceeds").
 //!
 //! ## State
-//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; `hat` bytes of records of 6 B; newest pages, 1 B × log blocks. Flash: as fast.
+//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; `hat` bytes of records of 6 B; newest pages, 1 B × log blocks (2 B from 256 pages a block on). Flash: as fast.
 //!
 //! ## Read
 //! 1. The log page that holds the newest copy, else the page in the data block if it is current.
@@ -54,7 +58,7 @@
 //! ## Reclaim
 //! 1. `Adaptive::victim`: when the random area is full, its first block leaves; if that has τ newest pages and the second has not, the second leaves
 //!    and the first goes to the end.
-//! 2. `Adaptive::moves`: its newest pages that a recent request wrote are copied to the end; for the others the logical block is merged.
+//! 2. `Adaptive::moves`, page by page: a newest page that a recent request wrote is copied to the end; for another the logical block is merged, with its later pages.
 //! 3. Sequential area: the least recently written block, or a full one of the same logical block, is switched, completed or fully merged.
 //! 4. `SequentialArea::cheapest`: an area that lost its share gives up a block that can be switched, else one that can be completed; the random area its first.
 //!
@@ -70,7 +74,8 @@
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
-//! A newest page of a leaving block costs one copy if it is in the table, else b copies and an erase for its logical block. A sequential block costs one
+//! A newest page of a leaving block costs one copy if it is in the table and no page before it had its logical block merged, which takes it along; else b copies
+//! and an erase for its logical block. A sequential block costs one
 //! erase, and as many copies as it lacks pages, if it is in place; otherwise b copies and two erases.
 
 mod adaptive;
@@ -120,7 +125,7 @@ impl LogScheme for Adapt {
             integer(
                 "sequential_blocks",
                 "1",
-                "Blocks of the sequential area at the beginning, with partition = fixed for good; 0 sends no page there; one block at least stays random, so log_blocks, if given, must be more.",
+                "Blocks of the sequential area at the beginning, with partition = fixed for good; 0 sends no page there if fixed, and is 1 if online; one block at least stays random, so log_blocks, if given, must be more.",
                 "ftlkit (fast's one block)",
             ),
             ratio(
@@ -144,7 +149,7 @@ impl LogScheme for Adapt {
                 "threshold_low",
                 1 << 30,
                 "4KiB",
-                "Larger requests go to the sequential area; 0 sends all there. Used first.",
+                "Larger requests go to the sequential area; 0 sends all there. Used first, on a device that has just been formatted: requests that prepare it count.",
             ),
             bytes("threshold_high", 1 << 30, "64KiB", "The threshold that takes turns with threshold_low."),
             choice(
@@ -191,10 +196,11 @@ impl LogScheme for Adapt {
         require_random_block(values)?;
         let uses = |word: &str| u32::from(values.word("transfer") == word);
         let log_pages = u64::from(log_blocks) * u64::from(layout.geometry.pages_per_block());
+        let count_bytes = if layout.geometry.pages_per_block() < 256 { 1 } else { 2 };
         let tables = vec![
             ("HAT", values.integer("hat") * u64::from(uses("predicted"))),
             ("second chances", log_pages.div_ceil(8) * u64::from(uses("second_chance"))),
-            ("newest pages of log blocks", u64::from(log_blocks) * u64::from(values.switch("aggregate"))),
+            ("newest pages of log blocks", count_bytes * u64::from(log_blocks) * u64::from(values.switch("aggregate"))),
         ];
         let tables = tables.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
         Ok(LogNeeds { log_blocks, ahead: 1 - uses("never"), tables })
@@ -209,7 +215,7 @@ impl LogScheme for Adapt {
             "second_chance" => Transfer::SecondChance,
             _ => Transfer::Never,
         };
-        let tau = (f64::from(pages_per_block) * values.ratio("tau")).ceil() as u32;
+        let tau = (f64::from(pages_per_block) * values.ratio("tau") - ROUNDING).ceil() as u32;
         let tau_pages = values.switch("aggregate").then_some(tau.max(1));
         let partition = (values.word("partition") == "online").then(|| Partition::new(rules));
         let adaptive = Adaptive::new(partition, transfer, tau_pages, [logical_pages, pages_per_block]);
@@ -217,11 +223,14 @@ impl LogScheme for Adapt {
     }
 }
 
+/// How far a share of whole blocks or pages may be off by the arithmetic of floating point: 0.55 × 100 is a little more than 55.
+const ROUNDING: f64 = 1e-6;
+
 /// One block of each area.
 const LEAST: u32 = 2;
 
 fn rules(layout: &Layout, values: &Values, log_blocks: u32) -> Rules {
-    let share = (f64::from(log_blocks) * values.ratio("sequential_share")) as u32;
+    let share = (f64::from(log_blocks) * values.ratio("sequential_share") + ROUNDING) as u32;
     let pages = |name| (values.integer(name) / u64::from(layout.geometry.page_size_bytes())) as u32;
     Rules {
         interval: values.integer("interval"),

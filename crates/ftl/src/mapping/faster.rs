@@ -115,7 +115,7 @@ impl Sharing for SecondChance {
         if page.moved {
             self.chances.moved(page.lpn);
         } else {
-            self.chances.written(page.lpn);
+            self.chances.renewed(page.lpn);
         }
     }
 }

@@ -32,11 +32,15 @@ pub struct Adaptive {
     /// τ in pages; none if no block is moved whole.
     pub tau_pages: Option<u32>,
     pages_per_block: u32,
+    /// The request being served, which has yet to be recorded.
+    served: Option<Request>,
     /// Pages moved since the host wrote one to the log.
     moved_in_a_row: u32,
-    /// Pages that were moved and not written since.
+    /// Pages of the log that were moved and not written since.
     chances: Chances,
+    /// Of these, how many the host wrote while they were in the log.
     hits: u64,
+    /// And how many it did not, before their block left or they were merged.
     misses: u64,
     aggregated_moves: u64,
 }
@@ -50,6 +54,7 @@ impl Adaptive {
             transfer,
             tau_pages,
             pages_per_block,
+            served: None,
             moved_in_a_row: 0,
             chances: Chances::new(logical_pages),
             hits: 0,
@@ -64,8 +69,11 @@ impl Sharing for Adaptive {
 
     #[inline]
     fn request(&mut self, request: &Request, sequential: &mut SequentialArea) {
-        if let Transfer::Predicted(history) = &mut self.transfer {
-            history.wrote(request);
+        // A request that were recorded at once would have its own pages moved, only to replace the copies.
+        if let Transfer::Predicted(history) = &mut self.transfer
+            && let Some(served) = self.served.replace(*request)
+        {
+            history.wrote(&served);
         }
         if let Some(partition) = &mut self.partition {
             partition.request(sequential);
@@ -86,7 +94,7 @@ impl Sharing for Adaptive {
     }
 
     fn moves(&mut self, area: Area, lpn: Lpn) -> bool {
-        let had = self.chances.had(lpn);
+        let had = self.chances.renewed(lpn);
         self.misses += u64::from(had);
         match &self.transfer {
             // The table may cover more than the log has pages, and then moves alone would never make room.
@@ -96,6 +104,22 @@ impl Sharing for Adaptive {
             Transfer::SecondChance => !had,
             Transfer::Never => false,
         }
+    }
+
+    fn goes_page_by_page(&self) -> bool {
+        matches!(self.transfer, Transfer::Predicted(_))
+    }
+
+    #[inline]
+    fn comes(&mut self, log: &LogSpace, page: LogPage) {
+        // A copy that was trimmed, or replaced in place, is in the log no more.
+        if !page.moved && log.newest(page.lpn).is_none() {
+            self.chances.renewed(page.lpn);
+        }
+    }
+
+    fn settled(&mut self, lpn: Lpn) {
+        self.misses += u64::from(self.chances.renewed(lpn));
     }
 
     fn allocated(&mut self) {
@@ -111,7 +135,7 @@ impl Sharing for Adaptive {
             self.chances.moved(page.lpn);
         } else {
             self.moved_in_a_row = 0;
-            self.hits += u64::from(self.chances.written(page.lpn));
+            self.hits += u64::from(self.chances.renewed(page.lpn));
         }
     }
 

@@ -58,6 +58,18 @@ pub trait Sharing {
         false
     }
 
+    /// Whether that is asked of one page after the other while others are merged, as [`LogPolicy::goes_page_by_page`] says.
+    fn goes_page_by_page(&self) -> bool {
+        false
+    }
+
+    /// A page comes to the log. Asked again when a block had to leave first.
+    #[inline]
+    fn comes(&mut self, _log: &LogSpace, _page: LogPage) {}
+
+    /// The logical block of a page was merged, and the log has no newest copy of the page now.
+    fn settled(&mut self, _lpn: Lpn) {}
+
     /// A shared block was opened.
     fn opened(&mut self, _log: &LogSpace, _slot: Slot) {}
 
@@ -157,6 +169,7 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
     }
 
     fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place {
+        self.sharing.comes(log, page);
         let sequential = self.sequential.place(log, page);
         let youngest = self.queue.back().copied();
         sequential.unwrap_or_else(|| self.sharing.place(log, youngest, page).map_or(Place::New(self.shared), Place::In))
@@ -208,6 +221,14 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
 
     fn moves(&mut self, log: &LogSpace, victim: Slot, lpn: Lpn) -> bool {
         self.sharing.moves(self.area_of(log, victim), lpn)
+    }
+
+    fn goes_page_by_page(&self) -> bool {
+        self.sharing.goes_page_by_page()
+    }
+
+    fn settled(&mut self, lpn: Lpn) {
+        self.sharing.settled(lpn);
     }
 
     fn recovered_group(&self, _lbn: Option<Lbn>) -> u32 {

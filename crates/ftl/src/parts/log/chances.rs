@@ -27,9 +27,9 @@ impl Chances {
         self.had[word] |= bit;
     }
 
-    /// A page was written: it has its chance anew. Tells whether it had been moved.
+    /// A page was written, or left the log: it has its chance anew. Tells whether it had been moved.
     #[inline]
-    pub fn written(&mut self, lpn: Lpn) -> bool {
+    pub fn renewed(&mut self, lpn: Lpn) -> bool {
         let (word, bit) = Self::of(lpn);
         let had = self.had[word] & bit != 0;
         self.had[word] &= !bit;
@@ -49,11 +49,11 @@ mod tests {
     fn a_page_has_one_chance_until_it_is_written() {
         let mut chances = Chances::new(70);
         for lpn in [0, 63, 64, 69].map(Lpn::new) {
-            assert!(!chances.had(lpn) && !chances.written(lpn));
+            assert!(!chances.had(lpn) && !chances.renewed(lpn));
             chances.moved(lpn);
             assert!(chances.had(lpn));
         }
-        assert!(chances.written(Lpn::new(64)) && !chances.had(Lpn::new(64)));
-        assert!(chances.had(Lpn::new(63)) && !chances.written(Lpn::new(65)));
+        assert!(chances.renewed(Lpn::new(64)) && !chances.had(Lpn::new(64)));
+        assert!(chances.had(Lpn::new(63)) && !chances.renewed(Lpn::new(65)));
     }
 }

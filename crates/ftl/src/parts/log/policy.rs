@@ -122,6 +122,15 @@ pub trait LogPolicy {
         false
     }
 
+    /// Whether the newest pages of a victim are moved or merged one after the other, so that a merge takes along later ones that would have
+    /// moved; else those that move go first.
+    fn goes_page_by_page(&self) -> bool {
+        false
+    }
+
+    /// The logical block of a page was merged, and the log has no newest copy of the page now.
+    fn settled(&mut self, _lpn: Lpn) {}
+
     /// The group of a log block that recovery found, with pages of this logical block, if any can be told.
     fn recovered_group(&self, lbn: Option<Lbn>) -> u32;
 
