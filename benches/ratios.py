@@ -19,10 +19,10 @@ ROUNDS = 3
 COMPARE = "compare fin1 --precondition steady --ftl " + ",".join(f"page:gc_threshold={free}" for free in range(1, 9))
 """Eight runs that take about as long as each other: with few unequal ones, one core ends up waiting for the longest."""
 SWEEP = (
-    "sweep fin1 --ftl page --vary device.spare=0.1..0.298:+0.002 --seeds 2 --requests 100000 --addresses dense "
+    "sweep fin1 --ftl page --vary device.spare=0.1..0.298:+0.002 --seeds 2 --requests 200000 --addresses dense "
     "--precondition fill"
 )
-"""Two hundred points of a quarter of a second."""
+"""Two hundred points; what one process does for each of them beside, checking and storing, is little against them."""
 BIG = (
     "compare fin1 --ftl page --device slc-small --capacity 1TiB --requests 1000 --precondition fill "
     "--set device.channels=8 --set device.dies_per_channel=4 --set device.pages_per_block=256"

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from typer.testing import CliRunner
 
 import browser
 import ftlkit as fk
 import sample
 from ftlkit import reproduce
+from ftlkit.cli import app
 from ftlkit.store import Store
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from browser import Browser
 
-PAGES = ("report", "timeline", "reproduction", "sweep")
+PAGES = ("report", "timeline", "reproduction", "sweep", "curve")
 NASTY = "</title></script><script>window.broken = true</script><b>\"'&"
 
 
@@ -43,7 +45,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The four kinds of pages, of small real runs; and a report whose every name tries to break out."""
+    """All kinds of pages, of small real runs; and a report whose every name tries to break out."""
     folder = tmp_path_factory.mktemp("pages")
     made = {name: folder / f"{name}.html" for name in (*PAGES, "nasty")}
     found = fk.compare(
@@ -54,6 +56,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (folder / "tiny.toml").write_text(STUDY, encoding="utf-8")
     reproduce.reproduce(reproduce.load(folder / "tiny.toml")).page(made["reproduction"])
     made["sweep"].write_text(sweep_page(folder), encoding="utf-8")
+    curve = ["curve", "cache", "fin1", "--requests", "2000", "--addresses", "dense", "--report", str(made["curve"])]
+    assert CliRunner().invoke(app, curve).exit_code == 0
     document = sample.document()
     document["study"]["name"] = document["workload"]["name"] = document["device"]["preset"] = NASTY
     document["workload"]["facts"] = [NASTY]
@@ -106,7 +110,7 @@ def test_a_table_wider_than_a_phone_is_moved_to_its_end_and_shows_that_it_goes_o
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("name", ["report", "timeline", "sweep"])
+@pytest.mark.parametrize("name", ["report", "timeline", "sweep", "curve"])
 def test_every_chart_is_drawn_alive_inside_its_place(
     name: str, width: int, chromium: Browser, pages: dict[str, Path]
 ) -> None:
@@ -119,7 +123,7 @@ def test_every_chart_is_drawn_alive_inside_its_place(
         "    svg.querySelectorAll('.role-mark path').length];"
         "})"
     )
-    assert len(drawn) >= (3 if name == "sweep" else 4)
+    assert len(drawn) >= {"sweep": 3, "curve": 1}.get(name, 4)
     for alive, wide, beyond, marks in drawn:
         assert alive
         assert wide > 200

@@ -35,7 +35,8 @@ class Local:
     def __init__(self, workers: int | None = None) -> None:
         if workers is not None and workers < 1:
             raise UserError(f"--threads {workers}: must be 1 or more.")
-        self._workers = workers or os.cpu_count() or 1
+        self.checks = workers or os.cpu_count() or 1
+        """As many as points are run."""
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
         """Answers as they come; closing the generator kills the workers."""
@@ -43,7 +44,7 @@ class Local:
         for job in jobs:
             waiting.put(job)
         answers: Queue[Answer | BaseException] = Queue()
-        slots = [_Slot(waiting, answers) for _ in range(min(self._workers, len(jobs)))]
+        slots = [_Slot(waiting, answers) for _ in range(min(self.checks, len(jobs)))]
         for slot in slots:
             slot.start()
         try:

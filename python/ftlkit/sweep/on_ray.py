@@ -37,6 +37,7 @@ class OnRay:
     """Other machines have no trace of ours, so each is laid out to travel."""
 
     def __init__(self, address: str | None = None) -> None:
+        self.checks = os.cpu_count() or 1
         try:
             self._ray: Any = importlib.import_module("ray")
         except ImportError:

@@ -38,8 +38,8 @@ class Prepared:
     """Why it cannot be run."""
 
 
-def prepare(plan: Plan, traces: Traces, control: Control) -> list[Prepared]:
-    """All points of a plan, checked, in their order."""
+def prepare(plan: Plan, traces: Traces, at_once: int, control: Control) -> list[Prepared]:
+    """All points of a plan, checked, so many `at_once`, in their order."""
     points = plan.points()
     for point in points:
         study.refuse_unreadable(point.study)
@@ -50,7 +50,7 @@ def prepare(plan: Plan, traces: Traces, control: Control) -> list[Prepared]:
         [points[place] for place in found] for _, found in groupby(order, key=lambda place: _shared(points[place]))
     ]
     places = [place for _, found in groupby(order, key=lambda place: _shared(points[place])) for place in found]
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         checked = [
             each
             for found in pool.map(lambda group: _checked_together(group, traces, control), groups)

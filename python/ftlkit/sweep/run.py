@@ -56,7 +56,7 @@ def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watche
     """
     with TemporaryDirectory(prefix="ftlkit-") as folder:
         traces = Traces(Path(folder))
-        prepared = watched(lambda control: prepare(plan, traces, control), watch())
+        prepared = watched(lambda control: prepare(plan, traces, executor.checks, control), watch())
         there = {row["key"]: row for row in store.rows({each.key for each in prepared} & store.keys())}
         rows = {name: row for name, row in there.items() if row["state"] != LOST}
         reused = sum(each.key in rows for each in prepared)

@@ -54,6 +54,8 @@ class Answer:
 class Executor(Protocol):
     """Runs jobs somewhere, several at once."""
 
+    checks: int
+    """How many studies are checked at once before, on this machine."""
     least_readers: int
     """By how many points a trace must be read to be laid out before."""
 
