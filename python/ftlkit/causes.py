@@ -20,7 +20,7 @@ _COLOURS = (
     "#4c6fd1",
     "#0e9a78",
     "#c2453a",
-    "#8a6d4f",
+    "#cf5f9b",
     "#7a6b2f",
 )
 """The colour of each cause, by its number."""
