@@ -13,6 +13,7 @@ import pytest
 
 import conftest
 import ftlkit as fk
+from ftlkit import _native
 from ftlkit import store as stores
 from ftlkit.store import Store
 from ftlkit.sweep import plan as plans
@@ -35,6 +36,7 @@ STUDY: dict[str, Any] = {
     "ftl": [{"name": "page"}, {"name": "dftl"}],
 }
 POINTS = "fin1 --ftl page,dftl --vary dftl.cmt=16KiB,64KiB --requests 1000 --addresses dense --seeds 2"
+EACH = [(spare, seed) for spare in (0.1, 0.2, 0.3) for seed in (1, 2)]
 LONG = "fin1 --ftl page --vary device.spare=0.1..0.2:+0.005 --seeds 2 --requests 60000 --addresses dense"
 ONE = "[workload]\npreset = 'fin1'\n[[ftl]]\nname = 'page'\n"
 
@@ -161,6 +163,34 @@ def test_a_trace_that_is_laid_out_once_gives_the_same_points(tmp_path: Path) -> 
     for key in ("format", "requests", "bytes", "span_bytes", "duration_ns"):
         assert document["workload"][key] == alone["workload"][key]
     assert document["study"]["workload"] == alone["study"]["workload"]
+
+
+def test_a_trace_is_parsed_no_more_often_for_more_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once to find out how it is read and once to lay it out; all else reads what was laid out."""
+    trace = conftest.write_msr(tmp_path / "t.csv", 300)
+    asked: list[Any] = []
+    check = _native.check_study
+
+    def remembering(text: str, control: _native.Control) -> str:
+        asked.append(json.loads(text))
+        return check(text, control)
+
+    monkeypatch.setattr("ftlkit._native.check_study", remembering)
+    made = plans.with_more(plans.from_options([trace], "page", None, {}), [values.parse("device.spare=0.1,0.2,0.3")], 2)
+    done = runs.run(made, Store(tmp_path / "s", create=True), Local())
+    assert [each["workload"]["trace"] == str(trace) for each in asked].count(True) == 1
+    assert len(asked) == 7
+    alone = [fk.run(workload=trace, ftl="page", device={"spare": spare}, seed=seed) for spare, seed in EACH]
+    assert hashes(done) == [found.document["runs"][0]["event_hash"] for found in alone]
+
+
+def test_a_point_that_a_laid_out_trace_does_not_fit_names_the_trace(tmp_path: Path) -> None:
+    trace = conftest.write_msr(tmp_path / "t.csv", 300)
+    made = plans.from_options([trace], "page", None, {})
+    made = plans.with_more(made, [values.parse("device.capacity=64MiB,512KiB,auto")], None)
+    done = runs.run(made, Store(tmp_path / "s", create=True), Local())
+    assert [row["state"] for row in done.rows] == ["done", "refused", "done"]
+    assert "parquet" not in done.failed[0]["error"]
 
 
 def test_a_point_that_fails_is_a_result_with_its_error(tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """Points before they are run: each study is checked and filled in by the engine, which gives the point its key.
 
 Points that differ in their translation layer alone are checked together, so that a workload is looked over once for all
-of them. A point that is refused is a result with its error; a key that nobody takes, or a sweep of which nothing can be
-run, is the user's mistake and ends it.
+of them. A trace is parsed only to find out how it is read and to lay it out; all other checks read what was laid out.
+
+A point that is refused is a result with its error; a key that nobody takes, or a sweep of which nothing can be run, is
+the user's mistake and ends it.
 """
 
 from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING
 from ftlkit import _native, study
 from ftlkit._native import UserError
 from ftlkit.sweep import key
+from ftlkit.sweep.traces import over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from ftlkit.document import Json
     from ftlkit.sweep.plan import Plan, Point
     from ftlkit.sweep.traces import Traces
+    from ftlkit.sweep.work import Executor
 
 
 @dataclass(frozen=True)
@@ -38,25 +43,21 @@ class Prepared:
     """Why it cannot be run."""
 
 
-def prepare(plan: Plan, traces: Traces, at_once: int, control: Control) -> list[Prepared]:
-    """All points of a plan, checked, so many `at_once`, in their order."""
+def prepare(plan: Plan, traces: Traces, executor: Executor, control: Control) -> list[Prepared]:
+    """All points of a plan, checked, in their order; traces that are read again and again are laid out for it."""
     points = plan.points()
     for point in points:
         study.refuse_unreadable(point.study)
         traces.digest(point.study["workload"])
+    shared = [_shared(point) for point in points]
     # Neighbours in order of these texts share all but their translation layers.
-    order = sorted(range(len(points)), key=lambda place: _shared(points[place]))
-    groups = [
-        [points[place] for place in found] for _, found in groupby(order, key=lambda place: _shared(points[place]))
-    ]
-    places = [place for _, found in groupby(order, key=lambda place: _shared(points[place])) for place in found]
-    with ThreadPoolExecutor(at_once) as pool:
-        checked = [
-            each
-            for found in pool.map(lambda group: _checked_together(group, traces, control), groups)
-            for each in found
-        ]
-    found = [each for _, each in sorted(zip(places, checked, strict=True), key=lambda pair: pair[0])]
+    order = sorted(range(len(points)), key=lambda place: shared[place])
+    groups = [[points[place] for place in found] for _, found in groupby(order, key=lambda place: shared[place])]
+    checker = _Checker(traces, control)
+    checker.lay_out(points, executor.least_readers)
+    with ThreadPoolExecutor(executor.checks) as pool:
+        checked = [each for found in pool.map(checker.together, groups) for each in found]
+    found = [each for _, each in sorted(zip(order, checked, strict=True), key=lambda pair: pair[0])]
     _refuse(plan, found)
     return found
 
@@ -65,30 +66,72 @@ def _shared(point: Point) -> str:
     return json.dumps({name: value for name, value in point.study.items() if name != "ftl"}, sort_keys=True)
 
 
-def _checked_together(group: Sequence[Point], traces: Traces, control: Control) -> list[Prepared]:
-    layers = [point.study["ftl"][0] | {"label": str(place)} for place, point in enumerate(group)]
-    try:
-        resolved = _check(group[0].study | {"ftl": layers}, control)
-    except UserError as error:
-        if len(group) == 1:
-            asked = group[0].study
-            name = key.text_digest(json.dumps([key.engine(), asked], sort_keys=True))
-            return [Prepared(group[0], name, asked, str(error))]
-        return [each for point in group for each in _checked_together([point], traces, control)]
-    return [
-        _prepared(point, resolved | {"ftl": [layer]}, traces)
-        for point, layer in zip(group, resolved["ftl"], strict=True)
-    ]
+class _Checker:
+    """Has the engine check studies, over traces that are laid out where it can."""
+
+    def __init__(self, traces: Traces, control: Control) -> None:
+        self._traces = traces
+        self._control = control
+        self._workloads: dict[str, Json] = {}
+        """The filled-in table of each workload with a trace that could be read, by its text."""
+
+    def lay_out(self, points: Sequence[Point], least: int) -> None:
+        """Lay out each trace that so many of the points read.
+
+        How it is read, with all defaults, a check tells of the trace as it was given; of one point, if that can be run.
+        """
+        tables: dict[str, list[Point]] = {}
+        for point in points:
+            if "trace" in point.study["workload"]:
+                tables.setdefault(_text(point.study["workload"]), []).append(point)
+        for text, readers in tables.items():
+            for point in (readers[0], readers[-1]):
+                with suppress(UserError):
+                    self._workloads[text] = self._check(point.study)["workload"]
+                    break
+        read = [self._workloads[text] for text, readers in tables.items() if text in self._workloads for _ in readers]
+        self._traces.lay_out(read, least, self._control)
+
+    def together(self, group: Sequence[Point]) -> list[Prepared]:
+        """Check points that share all but their translation layers; alone, if they are refused together."""
+        layers = [point.study["ftl"][0] | {"label": str(place)} for place, point in enumerate(group)]
+        try:
+            resolved = self._resolved(group[0].study | {"ftl": layers})
+        except UserError as error:
+            if len(group) == 1:
+                asked = group[0].study
+                name = key.text_digest(json.dumps([key.engine(), asked], sort_keys=True))
+                return [Prepared(group[0], name, asked, str(error))]
+            return [each for point in group for each in self.together([point])]
+        return [
+            self._prepared(point, resolved | {"ftl": [layer | {"label": point.ftl}]})
+            for point, layer in zip(group, resolved["ftl"], strict=True)
+        ]
+
+    def _prepared(self, point: Point, resolved: Json) -> Prepared:
+        name = key.key(resolved, self._traces.digest(point.study["workload"]), key.engine())
+        return Prepared(point, name, resolved)
+
+    def _resolved(self, document: Json) -> Json:
+        """A study with every key filled in; its workload says how the trace as it was given is read."""
+        asked = document["workload"]
+        workload = self._workloads.get(_text(asked))
+        laid_out = None if workload is None else self._traces.laid_out(workload)
+        if workload is None or laid_out is None:
+            return self._check(document)
+        try:
+            resolved = self._check(document | {"workload": over(asked, str(laid_out.path))})
+        except UserError as error:
+            raise UserError(str(error).replace(str(laid_out.path), asked["trace"])) from None
+        return resolved | {"workload": workload}
+
+    def _check(self, document: Json) -> Json:
+        found: Json = json.loads(_native.check_study(json.dumps(document), self._control))
+        return found
 
 
-def _prepared(point: Point, resolved: Json, traces: Traces) -> Prepared:
-    resolved["ftl"] = [resolved["ftl"][0] | {"label": point.ftl}]
-    return Prepared(point, key.key(resolved, traces.digest(point.study["workload"]), key.engine()), resolved)
-
-
-def _check(document: Json, control: Control) -> Json:
-    found: Json = json.loads(_native.check_study(json.dumps(document), control))
-    return found
+def _text(workload: Json) -> str:
+    return json.dumps(workload, sort_keys=True)
 
 
 def _refuse(plan: Plan, found: list[Prepared]) -> None:

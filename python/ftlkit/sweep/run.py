@@ -56,7 +56,7 @@ def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watche
     """
     with TemporaryDirectory(prefix="ftlkit-") as folder:
         traces = Traces(Path(folder))
-        prepared = watched(lambda control: prepare(plan, traces, executor.checks, control), watch())
+        prepared = watched(lambda control: prepare(plan, traces, executor, control), watch())
         there = {row["key"]: row for row in store.rows({each.key for each in prepared} & store.keys())}
         rows = {name: row for name, row in there.items() if row["state"] != LOST}
         reused = sum(each.key in rows for each in prepared)
@@ -65,8 +65,6 @@ def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watche
         for each in missing:
             if each.refusal:
                 rows[each.key] = _kept(store, each, Answer(0, REFUSED, each.refusal))
-        tables = [each.study["workload"] for each in runnable]
-        watched(lambda control: traces.lay_out(tables, executor.least_readers, control), watch())
         try:
             _run_missing(runnable, rows, store, executor, traces, watch())
         except KeyboardInterrupt:

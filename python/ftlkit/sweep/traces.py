@@ -8,6 +8,7 @@ that of the trace as it was given.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,8 +58,9 @@ class Traces:
         """Lay out the traces that are read by so many of the workloads, or more."""
         tables = [each for each in workloads if "trace" in each]
         names = [_name(self.digest(each), each) for each in tables]
+        readers = Counter(names)
         for name, table in zip(names, tables, strict=True):
-            if name in self._laid_out or names.count(name) < least:
+            if name in self._laid_out or readers[name] < least:
                 continue
             path = self._folder / f"{name}.parquet"
             options = json.dumps({key: table[key] for key in _READING if key in table})
