@@ -335,6 +335,8 @@ def _state(process: int) -> list[str]:
         (["--seeds", "1000000000"], ["points", "fewer seeds"]),
         (["--threads", "0"], ["--threads"]),
         (["--store", "full"], ["full", "not empty"]),
+        (["--store", "full/other"], ["full/other is no folder"]),
+        (["--store", "/proc/store"], ["cannot make a store at /proc/store"]),
         (["--set", "device.spare=10%"], ["percentages are not read"]),
     ],
 )

@@ -88,13 +88,18 @@ class Store:
     def _make(self) -> None:
         # Another process may be making the same store.
         own = {self._points.name, self._begun.name, _MARK}
-        if self.path.exists() and (not self.path.is_dir() or {path.name for path in self.path.iterdir()} - own):
+        if self.path.exists() and not self.path.is_dir():
+            raise UserError(f"{self.path} is no folder, so it cannot be a store of results. Give a new folder.")
+        if self.path.exists() and {path.name for path in self.path.iterdir()} - own:
             raise UserError(
                 f"{self.path} is no store of results and is not empty: points would lie among other files. "
                 "Give a new folder, or an empty one."
             )
-        self._points.mkdir(parents=True, exist_ok=True)
-        self._begun.mkdir(exist_ok=True)
+        try:
+            self._points.mkdir(parents=True, exist_ok=True)
+            self._begun.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot make a store at {self.path}: {error.strerror}. Give another folder.") from None
         self._write(json.dumps(_FORMAT).encode(), self.path / _MARK)
 
     def keys(self) -> set[str]:
