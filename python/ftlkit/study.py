@@ -6,9 +6,11 @@ name the key and the limit. Thus a key spelled wrong is refused there with the s
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     FtlChoice = str | Mapping[str, object]
     WorkloadChoice = str | Path | Mapping[str, object]
     DeviceChoice = str | Mapping[str, object]
+
+
+tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+"""By name, since type checkers look for the one of the oldest Python, which later ones do not install."""
 
 
 class ReadingOptions(TypedDict, total=False):

@@ -5,22 +5,17 @@ Keys are checked here, the values of the study in it by the simulator.
 
 from __future__ import annotations
 
-import importlib
-import sys
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlkit._native import UserError
 from ftlkit.reproduce.claims import Claim
+from ftlkit.study import tomllib
 from ftlkit.sweep.expand import combinations
 
 if TYPE_CHECKING:
     from ftlkit.document import Json
-
-
-tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-"""By name, since type checkers look for the one of the oldest Python, which later ones do not install."""
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,7 @@ DFTL is run once and not once a value.
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,9 +33,6 @@ KEYS = ("devices", "workloads", "seeds", "vary")
 
 UNNAMED = {"device": "default device", "workload": "generated"}
 """What tables without a label, a preset and a trace are called."""
-
-tomllib: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-"""By name, since type checkers look for the one of the oldest Python, which later ones do not install."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +161,8 @@ def from_study(document: Json, path: Path | None = None) -> Plan:
 def load(path: Path) -> Plan:
     """The plan of a TOML file: a study, and a table `[sweep]` beside it."""
     try:
-        document = tomllib.loads(study.text(path, "study"))
-    except tomllib.TOMLDecodeError as error:
+        document = study.tomllib.loads(study.text(path, "study"))
+    except study.tomllib.TOMLDecodeError as error:
         raise UserError(f"{path}: {error}.") from None
     if "sweeps" in document:
         raise UserError(
