@@ -70,12 +70,18 @@ pub struct Explored {
 
 /// Tries every cut of a case, whatever cuts it names itself; the first that breaks a promise is the failure.
 pub fn explore(case: &Case, effort: Effort) -> Result<Explored, Failure> {
-    run(case, Choice::All(effort)).map(|(explored, _)| explored)
+    explore_within(case, effort, u64::MAX)
+}
+
+/// The same, with cuts passed over where those before have taken more than their share of so many flash operations: a hundredth of it for a
+/// hundredth of the requests. What comes of a cut is lived through to the end, so that somewhat more may be done.
+pub fn explore_within(case: &Case, effort: Effort, operations: u64) -> Result<Explored, Failure> {
+    run(case, Choice::All(effort), operations).map(|(explored, _)| explored)
 }
 
 /// Stages the cuts that a case names, and no others; returns what the workload around them amounts to.
 pub(crate) fn replay(case: &Case, cuts: &[Cut]) -> Result<Outcome, Failure> {
-    run(case, Choice::These(cuts)).map(|(_, outcome)| outcome)
+    run(case, Choice::These(cuts), u64::MAX).map(|(_, outcome)| outcome)
 }
 
 /// Host requests after a recovery, and after a second one.
@@ -93,10 +99,10 @@ struct Trail {
     cuts: RefCell<Vec<Cut>>,
 }
 
-fn run(case: &Case, choice: Choice<'_>) -> Result<(Explored, Outcome), Failure> {
+fn run(case: &Case, choice: Choice<'_>, operations: u64) -> Result<(Explored, Outcome), Failure> {
     case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
     let trail = Trail { place: Cell::new(Place::Format), cuts: RefCell::default() };
-    let whole = AssertUnwindSafe(|| Explorer::new(case, choice, &trail)?.explore());
+    let whole = AssertUnwindSafe(|| Explorer::new(case, choice, &trail)?.explore(operations));
     let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
         let case = Case { mishaps: Mishaps::PowerCuts(trail.cuts.take()), ..case.clone() };
@@ -110,6 +116,8 @@ struct Explorer<'a> {
     choice: Choice<'a>,
     trail: &'a Trail,
     explored: Explored,
+    /// Flash operations beyond which no cut is tried for the time being.
+    allowed: u64,
     /// Whether the cuts to be replayed have been reached.
     reached: bool,
 }
@@ -118,10 +126,10 @@ impl<'a> Explorer<'a> {
     fn new(case: &'a Case, choice: Choice<'a>, trail: &'a Trail) -> Result<Self, Fault> {
         let chip = case.device.chip(ENDURANCE).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        Ok(Self { case, layout, choice, trail, explored: Explored::default(), reached: false })
+        Ok(Self { case, layout, choice, trail, explored: Explored::default(), allowed: u64::MAX, reached: false })
     }
 
-    fn explore(mut self) -> Result<(Explored, Outcome), Fault> {
+    fn explore(mut self, operations: u64) -> Result<(Explored, Outcome), Fault> {
         let case = self.case;
         let first = self.effort(0).first;
         let tape = Tape::new(self.sieve(), first);
@@ -135,6 +143,7 @@ impl<'a> Explorer<'a> {
         for (number, operation) in (0..).zip(case.operations()) {
             let place = Place::Request(number, operation);
             self.trail.place.set(place);
+            self.allowed = (operations / u64::from(case.requests.max(1))).saturating_mul(u64::from(number) + 1);
             session.begin(operation)?;
             for (at, step) in tape.take() {
                 self.cut_at(at, &step, session.allowed(), first)?;
@@ -170,6 +179,9 @@ impl<'a> Explorer<'a> {
 
     /// Cuts the power at an operation in the ways that are to be tried.
     fn cut_at(&mut self, operation: u32, step: &Step, allowed: &Allowed, one_in: u32) -> Result<(), Fault> {
+        if self.explored.flash_operations >= self.allowed {
+            return Ok(());
+        }
         let cuts: Vec<_> = self.sieve().at(operation, one_in).collect();
         cuts.into_iter().try_for_each(|cut| self.after(cut, step.cut(cut.tear), allowed))
     }

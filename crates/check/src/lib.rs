@@ -45,7 +45,7 @@ mod workload;
 pub use case::{Case, Prefill, REPLAY};
 pub use cut::Cut;
 pub use device::{CheckedDevice, DeviceSpec};
-pub use explorer::{Effort, Explored, explore};
+pub use explorer::{Effort, Explored, explore, explore_within};
 pub use failure::{Failure, Fault, Place, Promise};
 pub use faults::endure;
 pub use host::CheckedFtl;

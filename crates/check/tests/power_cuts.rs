@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use check::canary::{self, Bug};
-use check::{Case, Effort, Explored, Failure, Mishaps, Promise, explore, power_cuts, run_case, shrink};
+use check::{Case, Effort, Explored, Failure, Mishaps, Promise, explore, explore_within, power_cuts, run_case, shrink};
 use common::subjects;
 use ftl::Stack;
 
@@ -144,6 +144,23 @@ fn a_failure_shrinks_to_a_few_requests_and_keeps_its_cut() {
     assert!(small.case.requests <= 4 && !small.case.mishaps.cuts().is_empty(), "{small}");
     assert_eq!(small.promise(), first.promise());
     assert_eq!(run_case(&small.case), Err(small.clone()));
+}
+
+/// Torture gives the cuts of a trial so many flash operations; what they cannot pay for is passed over, all over the workload.
+#[test]
+fn cuts_beyond_what_may_be_spent_are_passed_over() {
+    let (case, _) = canary_cases("none").remove(0);
+    let effort = Effort { first: 1, during_recovery: 0, after_recovery: 0 };
+    let all = explore(&case, effort).expect("healthy");
+    let some = explore_within(&case, effort, all.flash_operations / 4).expect("healthy");
+    assert_eq!((some.requests, some.cut_points), (all.requests, all.cut_points));
+    assert!(
+        (all.single_cuts / 8..all.single_cuts / 2).contains(&some.single_cuts),
+        "{} of {}",
+        some.single_cuts,
+        all.single_cuts
+    );
+    assert!(some.flash_operations < all.flash_operations / 2);
 }
 
 /// Cuts that a run never meets are no success.

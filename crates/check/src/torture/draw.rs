@@ -13,7 +13,7 @@ use super::coverage::{Answers, Coverage, Question};
 use super::{Grounds, Kind, Tried};
 use crate::case::Case;
 use crate::dice::Dice;
-use crate::explorer::explore;
+use crate::explorer::explore_within;
 use crate::failure::Failure;
 use crate::faults::endure;
 use crate::ordeal::Ordeal;
@@ -22,6 +22,10 @@ use crate::variants::seed_name;
 
 /// Runs of a case on failing flash: enough to make the drawing cheap beside them, few enough for many different cases.
 const ORDEALS: u32 = 8;
+
+/// Flash operations that the power cuts of a trial may take: some ten seconds. One of a scheme that programs a whole block for each page would else take
+/// an hour.
+const CUTS_OPERATIONS: u64 = 20_000_000;
 
 /// A trial that was drawn.
 #[derive(Clone, Debug)]
@@ -57,7 +61,9 @@ impl Drawn {
         let case = self.case.clone();
         match self.kind {
             Kind::Conformance => run_case(&case).map(|outcome| Tried::of_case(&case, &outcome)),
-            Kind::PowerCuts => explore(&case, self.plan.effort).map(|explored| Tried::of_cuts(&explored)),
+            Kind::PowerCuts => {
+                explore_within(&case, self.plan.effort, CUTS_OPERATIONS).map(|explored| Tried::of_cuts(&explored))
+            }
             Kind::FailingFlash => self.failing_flash(&case),
             Kind::Combined => self.combined(&case),
         }
