@@ -159,6 +159,29 @@ def test_traces_are_generated_converted_and_described(msr: Path, tmp_path: Path)
     assert (total["writes"], total["sequential_percent"] > 99) == (1_000, True)
 
 
+def test_file_workloads_are_traces_with_hints(tmp_path: Path) -> None:
+    small = {"personality": "postmark", "files": 200, "volume_bytes": "32MiB", "names": "mix", "interval": 100}
+    done = fk.generate_files(small, tmp_path / "f.parquet", operations=2_000)
+    frame = pl.read_parquet(tmp_path / "f.parquet")
+    assert (len(frame), done["operations"], len(done["intervals"]) > 10) == (done["requests"], 2_000, True)
+    assert frame.filter(pl.col("temperature") > 1).height > 100
+    assert frame.filter(pl.col("op") == 2).height > 100
+    assert any(each["file_type"] == ".log" and each["phi"] > 0 for each in done["intervals"][-1]["types"])
+    again = fk.generate_files(small, tmp_path / "again.parquet", operations=2_000)
+    assert pl.read_parquet(tmp_path / "again.parquet").equals(frame)
+    assert again == done
+    for wrong, words in (
+        ({"personality": "postmarc"}, "postmarc"),
+        (small | {"alpha": 2}, "alpha = 2"),
+        (small | {"file": 3}, "file"),
+    ):
+        with pytest.raises(fk.UserError, match=words):
+            fk.generate_files(wrong, tmp_path / "wrong.parquet")
+    plain = fk.run(workload=tmp_path / "f.parquet", ftl="fast+dynamic", precondition="none")
+    hinted = fk.run(workload=tmp_path / "f.parquet", ftl="fast+saw", precondition="none")
+    assert plain.runs["event_hash"][0] != hinted.runs["event_hash"][0]
+
+
 def test_a_generated_trace_is_what_a_study_generates(tmp_path: Path) -> None:
     preset = next(each for each in fk.workloads() if each["name"] == "fin1")
     fk.trace_generate(preset["generator"] | {"requests": 500}, tmp_path / "g.parquet", seed=3)

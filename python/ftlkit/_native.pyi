@@ -75,6 +75,9 @@ def trace_convert(source: str, target: str, options_json: str, control: Control)
 def trace_generate(spec_json: str, master_seed: int, target: str, control: Control) -> str:
     """Write a generated workload (JSON: a `generator` table) as Parquet; return what was done (JSON)."""
 
+def generate_files(spec_json: str, master_seed: int, target: str, control: Control) -> str:
+    """Write a workload of files (JSON: personality and keys) as Parquet; return what was done and found (JSON)."""
+
 @final
 class Server:
     """A server of a flash image, in threads of its own from its making until it is stopped."""

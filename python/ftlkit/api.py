@@ -176,6 +176,31 @@ def trace_generate(
     return done
 
 
+def generate_files(
+    spec: str | Mapping[str, object],
+    target: str | Path,
+    *,
+    operations: int | None = None,
+    seed: int = 1,
+    watcher: Watcher | None = None,
+) -> Json:
+    """Write what programs ask of a file system as a Parquet trace: reads, writes with hints, trims and flushes.
+
+    `spec` is a personality, `postmark`, `fileserver`, `varmail` or `webserver`, or a table with `personality` and what
+    differs from its defaults (docs/workloads.md lists the keys); `operations` is how many transactions or rounds there
+    are. Returns `requests`, `operations`, and `intervals`, each with `types`: the counts of a type of file, `phi`, `f`,
+    `s` (None where it is infinite, for a type that is new) and `degree`.
+    """
+    _check_suffix(target, ".parquet")
+    table = {"personality": spec} if isinstance(spec, str) else dict(spec)
+    text = json.dumps(table if operations is None else table | {"operations": operations})
+    with replacing(Path(target), []) as whole:
+        done: Json = json.loads(
+            watched(lambda control: _native.generate_files(text, seed, str(whole), control), watcher or Silent())
+        )
+    return done
+
+
 def _check_suffix(target: str | Path, *suffixes: str) -> None:
     if Path(target).suffix.lower() not in suffixes:
         raise UserError(f"cannot tell what to write: {target} must end in {' or '.join(suffixes)}.")

@@ -1,11 +1,13 @@
 //! The end of an interval: from counts to degrees (equations 7.4 to 7.11).
 
+use serde::Serialize;
+
 use crate::Parameters;
 use crate::tally::Tally;
 use crate::types::{FileType, TypeId};
 
 /// What was found of one type at the end of an interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TypeReport {
     /// Which type.
     pub file_type: FileType,
@@ -36,7 +38,7 @@ pub struct TypeReport {
 }
 
 /// The end of an interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// n: which interval ended, from 0.
     pub n: u64,

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 /// How many types there may be: numbers of one byte, without 0, which says nothing.
 pub const MOST_TYPES: usize = 255;
 
@@ -42,6 +44,13 @@ impl fmt::Display for FileType {
             Self::Extension(extension) => write!(f, ".{extension}"),
             Self::Others => f.write_str("other extensions"),
         }
+    }
+}
+
+/// As its text.
+impl Serialize for FileType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

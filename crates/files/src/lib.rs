@@ -20,11 +20,13 @@ mod page;
 mod personality;
 mod population;
 mod spec;
+mod text;
 mod types;
 mod volume;
 mod workload;
 
 pub use spec::{FileSpec, Names, Personality, SpecError};
+pub use text::FileText;
 pub use volume::VolumeError;
 pub use workload::{FileWorkload, StartError};
 

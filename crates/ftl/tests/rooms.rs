@@ -14,7 +14,7 @@ const ROOMS: [(&str, &[&str]); 10] = [
     ("crates/check", &["flash", "ftl"]),
     ("crates/sim", &["check", "flash", "ftl", "trace"]),
     ("crates/live", &["flash", "ftl", "sim", "trace"]),
-    ("crates/py", &["check", "ftl", "live", "sim", "trace"]),
+    ("crates/py", &["check", "files", "ftl", "live", "sim", "trace"]),
     ("benches", &["flash", "ftl", "sim", "trace"]),
 ];
 

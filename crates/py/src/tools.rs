@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::iter::from_fn;
 use std::path::Path;
 
+use files::{FileText, FileWorkload};
 use pyo3::prelude::*;
 use serde::Serialize;
 use sim::study::WorkloadText;
@@ -94,6 +95,37 @@ fn trace_generate(
     Ok(py.detach(write)?)
 }
 
+/// Writes a workload of files (JSON: a personality and what differs from its defaults) as Parquet; returns how many requests and operations there
+/// are, and what the analyzer found in each interval (JSON).
+#[pyfunction]
+fn generate_files(
+    py: Python<'_>,
+    spec_json: &str,
+    master_seed: u64,
+    target: &str,
+    control: &Control,
+) -> PyResult<String> {
+    let reading = control.reading();
+    let user = |error: &dyn std::fmt::Display| Failure::User(error.to_string());
+    let write = || -> Result<String, Failure> {
+        let text: FileText = parse("the file workload", spec_json)?;
+        let spec = text.spec().map_err(|error| user(&error))?;
+        reading.start();
+        let mut workload = FileWorkload::new(&spec, workload_seed(master_seed)).map_err(|error| user(&error))?;
+        let records = from_fn(|| {
+            let record = workload.next()?.map_err(|error| TraceError::Option(error.to_string()));
+            Some(record.and_then(|record| if reading.go_on() { Ok(record) } else { Err(stopped()) }))
+        });
+        let requests = trace::write_parquet(records, Path::new(target))?;
+        json(&serde_json::json!({
+            "requests": requests,
+            "operations": workload.done(),
+            "intervals": workload.intervals(),
+        }))
+    };
+    Ok(py.detach(write)?)
+}
+
 fn open(workload: &WorkloadText, master_seed: u64) -> Result<Trace, Failure> {
     let (name, spec) = match (&workload.trace, &workload.preset, &workload.generator) {
         (Some(path), None, None) => return Ok(trace::open(Path::new(path), &options(workload))?),
@@ -168,5 +200,6 @@ fn stopped() -> TraceError {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_generate, module)?)
+    module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
+    module.add_function(wrap_pyfunction!(generate_files, module)?)
 }

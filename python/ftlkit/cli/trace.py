@@ -1,4 +1,4 @@
-"""`ftlkit trace info | convert | generate`: what a trace is like, and traces of our own format."""
+"""`ftlkit trace info | convert | generate | files`: what a trace is like, and traces of our own format."""
 
 from __future__ import annotations
 
@@ -103,6 +103,28 @@ def generate(
     """Write a generated workload as a trace."""
     done = api.trace_generate(spec, out, requests=requests, seed=seed, watcher=watcher(ERR))
     say(f"wrote {out}: {units.count(done['requests'])} requests")
+
+
+@app.command(cls=Command)
+def files(
+    personality: Annotated[
+        str, typer.Argument(metavar="PERSONALITY", help="postmark, fileserver, varmail or webserver.")
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT.parquet", help="Where to write.")],
+    operations: Annotated[
+        int | None, typer.Option(metavar="N", help="Transactions of postmark, rounds of the others.")
+    ] = None,
+    names: Annotated[
+        str | None, typer.Option(metavar="letters|mix", help="Extensions a to z, used alike; or those of a machine.")
+    ] = None,
+    seed: options.Seed = None,
+) -> None:
+    """Write what programs ask of a file system as a trace, with the temperature of its file's type on each write."""
+    spec = {"personality": personality} | ({} if names is None else {"names": names})
+    chosen = 1 if seed is None else seed
+    done = api.generate_files(spec, out, operations=operations, seed=chosen, watcher=watcher(ERR))
+    counts = f"{units.count(done['requests'])} requests of {units.count(done['operations'])} operations"
+    say(f"wrote {out}: {counts}, {units.count(len(done['intervals']))} intervals of the analyzer")
 
 
 def _counted(done: Json) -> Iterator[str]:
