@@ -31,8 +31,8 @@ pub use parameter::{Kind, Parameter, Values, bytes};
 pub use ram::{AccessDelays, RamPage, RamPages};
 pub use registry::{Entry, PartKind};
 pub use scheme::{
-    Buffered, Consultation, Evacuated, Footprint, Foresight, Ftl, Gauge, Later, Layout, Request, Scheme, Spares,
-    Structure,
+    Asked, Buffered, Consultation, Evacuated, Footprint, Foresight, Foretold, Ftl, Gauge, Later, Layout, Request,
+    Scheme, Spares, Structure,
 };
 pub use stack::{Part, Settings, Stack};
 pub use tally::{Note, Tally};

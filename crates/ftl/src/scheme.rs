@@ -88,6 +88,14 @@ pub trait Ftl<D: Device>: Send {
     /// looks ahead says so three times for each request, each time when it is nearer.
     fn foresee(&self, _request: &Request, _foresight: Foresight) {}
 
+    /// Whether it decides by what the host will ask, which no real device knows. A shell that does not know it either must refuse it.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// Tells a scheme that looks ahead all that it will be asked from now on, call by call.
+    fn foretell(&mut self, _asked: &[Foretold]) {}
+
     /// Tells what became of a file whose data lie in these pages, with what the host says of it from now on. Costs nothing and changes no
     /// content: a scheme may remember it, for where it places pages later.
     fn told(&mut self, _event: FileEvent, _of: &Request) {}
@@ -169,6 +177,28 @@ pub enum Later {
     ReadOnly,
     /// There is no free block to move anything to, since blocks have failed: ask again after the next write that is served.
     NoRoom,
+}
+
+/// What a host asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// To read pages.
+    Read,
+    /// To write pages.
+    Write,
+    /// To forget pages.
+    Trim,
+}
+
+/// A call that will come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foretold {
+    /// What is asked.
+    pub asked: Asked,
+    /// First logical page.
+    pub lpn: Lpn,
+    /// Logical pages, at least 1.
+    pub pages: u32,
 }
 
 /// How far ahead a request is foreseen.

@@ -2,7 +2,10 @@
 //! table 6.1.
 
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
-use ftl::{Cause, Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+use ftl::{
+    Asked, Cause, Foretold, Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timed, Timing, registry,
+};
+use proptest::prelude::*;
 
 /// Translation pages of 128 entries: seven for 800 logical pages.
 const SHAPE: Shape = Shape {
@@ -185,4 +188,57 @@ fn ram_for_less_than_two_pages_is_refused_with_the_least() {
     let refused = registry::create::<Device>(&Stack::with("treeftl", [("ram", "4KiB")]), &layout).err();
     let refused = refused.map_or_else(|| unreachable!("4 KiB hold one page"), |refused| refused.to_string());
     assert!(refused.contains("treeftl.ram = 4096") && refused.contains("at least 8192"), "{refused}");
+}
+
+/// Calls on few pages of several groups, so that RAM for a handful of pages is always short.
+fn calls() -> impl Strategy<Value = Vec<Foretold>> {
+    let asked = prop_oneof![4 => Just(Asked::Write), 2 => Just(Asked::Read), 1 => Just(Asked::Trim)];
+    let pages = prop_oneof![6 => 1..4_u32, 1 => 8..11_u32];
+    let call = (asked, 0..5_u32, 0..12_u32, pages);
+    let of = |(asked, group, page, pages)| Foretold { asked, lpn: Lpn::new(group * 128 + page * 5 % 60 + 64), pages };
+    prop::collection::vec(call.prop_map(of), 1..250)
+}
+
+impl Bench {
+    /// Makes all calls; returns the hits of translation pages and of data pages that are written.
+    fn hits(mut self, calls: &[Foretold]) -> u64 {
+        self.ftl.foretell(calls);
+        for &Foretold { asked, lpn, pages } in calls {
+            let request = Request::new(lpn, pages);
+            match asked {
+                Asked::Write => drop(self.write(lpn.get(), pages)),
+                Asked::Read => {
+                    self.ftl.read(&mut self.media, &request, &mut vec![0; pages as usize]).expect("read");
+                }
+                Asked::Trim => self.ftl.trim(&mut self.media, &request).expect("trimmed"),
+            }
+        }
+        self.note(Note::MappingHit) + self.note(Note::BufferHit)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn no_order_has_more_hits_than_that_which_knows_what_comes(calls in calls(), pages in 2..12_u32) {
+        let ram = (512 * pages).to_string();
+        let hits = |victims: &str| Bench::new(&[("ram", &ram), ("victims", victims)]).hits(&calls);
+        let best = hits("opt");
+        for victims in ["group", "latte", "page"] {
+            prop_assert!(hits(victims) <= best, "{victims}: {} hits, opt has {best}", hits(victims));
+        }
+    }
+}
+
+#[test]
+fn what_comes_is_used_and_makes_a_difference() {
+    // Three pages in turn where there is room for two: the page used longest ago is always the one needed next.
+    let calls: Vec<_> = (0..300).map(|i| Foretold { asked: Asked::Write, lpn: Lpn::new(i % 3), pages: 1 }).collect();
+    let hits = |victims| Bench::new(&[("ram", "1536B"), ("victims", victims)]).hits(&calls);
+    assert_eq!((hits("page"), hits("group")), (299, 299), "only the translation page is ever hit");
+    // Two misses bring pages; from then on every second write hits.
+    assert_eq!(hits("opt"), 299 + 149);
+    let bench = Bench::new(&[("victims", "opt")]);
+    assert!(bench.ftl.looks_ahead() && !Bench::new(&[]).ftl.looks_ahead());
 }

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use check::{Oracle, Stamp};
 use flash::Lpn;
-use ftl::{Cause, Device, Foresight, Ftl, Hint, Media, Nanos, Request};
+use ftl::{Cause, Device, Foresight, Foretold, Ftl, Hint, Media, Nanos, Request};
 use trace::Op;
 
 use crate::error::Fault;
@@ -99,6 +99,11 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
     /// Starts the clock anew with idle resources.
     pub(crate) fn restart(&mut self) {
         self.media.restart();
+    }
+
+    /// Tells the translation layer all calls to come.
+    pub(crate) fn foretell(&mut self, asked: &[Foretold]) {
+        self.server.ftl.foretell(asked);
     }
 
     /// Announces a request to come.

@@ -18,6 +18,7 @@ mod device;
 mod early;
 mod error;
 mod experiment;
+mod foretelling;
 mod gaps;
 mod held;
 mod host;

@@ -28,6 +28,7 @@ use crate::device::Simulated;
 use crate::early::Halt;
 use crate::error::{Fault, Stage};
 use crate::experiment::{Experiment, Plan};
+use crate::foretelling::all_calls;
 use crate::held::HeldPages;
 use crate::host::{Host, Nobody, Pace, Witness};
 use crate::load::Load;
@@ -126,6 +127,9 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     /// Serves the whole workload, or what the device lives to serve. Tells how things stood when measuring began, too.
     fn measure(&mut self, reporter: &Reporter) -> Result<(Sampler, Option<EndOfLife>, Before), Halt> {
         let Experiment { workload, survey, samples, queue_depth, skip, .. } = self.experiment;
+        if self.host.ftl().looks_ahead() {
+            self.host.foretell(&all_calls(workload.open(self.experiment.pager())?)?);
+        }
         let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
         let mut pace = queue_depth.map_or_else(Pace::open, |depth| Pace::closed(depth as usize));
         let mut before = self.before();

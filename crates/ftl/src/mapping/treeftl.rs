@@ -37,7 +37,8 @@
 //! 3. Requests for more than `bypass_above` of a block are programmed at once.
 //!
 //! What leaves for that, by `victims`: of the group used longest ago the data page used longest ago (`group`); the one of the lowest offset, the last
-//! used one last (`latte`); the page used longest ago of all (`page`, Tree-PL of 6.5.3). A translation page leaves when it has no data pages.
+//! used one last (`latte`); the page used longest ago of all (`page`, Tree-PL of 6.5.3); the one that is used again last (`opt`: Belady's, for simulated runs alone,
+//! `treeftl/opt.rs`). A translation page leaves when it has no data pages.
 //! A flush writes all that is newer, then trims as dftl does. A trim takes the page out of RAM and out of the map.
 //!
 //! ## Reclaim
@@ -68,18 +69,20 @@ use crate::parts::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::parts::demand::table::TranslationTable;
 use crate::parts::joint::held_pages::HeldPages;
 use crate::parts::joint::policy::{self, For, InRam, JointPolicy, Leaving};
-use crate::{AccessDelays, ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
+use crate::{AccessDelays, ConfigError, Entry, Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
 
+mod opt;
 mod victims;
+use opt::Opt;
 use victims::Order;
 
 const VICTIMS: Parameter = Parameter {
     name: "victims",
-    kind: Kind::Choice { of: &["group", "latte", "page"] },
+    kind: Kind::Choice { of: &["group", "latte", "page", "opt"] },
     default: "group",
     meaning: "Which page leaves RAM: of the group used longest ago its page used longest ago, or its page of the lowest offset but the last used one; \
-              or the page used longest ago of all.",
-    source: "Wang 2013 6.3.2 (group), 6.3.1 (latte), 6.5.3 (page)",
+              or the page used longest ago of all; or the one used again last, which only a simulation knows.",
+    source: "Wang 2013 6.3.2 (group), 6.3.1 (latte), 6.5.3 (page), 6.5.1 (opt)",
 };
 
 /// The demand-paged map below.
@@ -127,6 +130,7 @@ impl DemandScheme for Map {
 /// The tree.
 pub struct Tree {
     order: Box<dyn Order>,
+    looks_ahead: bool,
     room_pages: usize,
     page_bytes: u64,
 }
@@ -145,21 +149,43 @@ impl JointPolicy for Tree {
         // With more there would be room left when everything is in RAM.
         let needed = u64::from(layout.logical_pages) + u64::from(groups);
         let room_pages = (values.integer(policy::RAM.name) / page_bytes).min(needed) as usize;
-        Self { order: victims::from_values(values, room_pages, groups, per_page), room_pages, page_bytes }
+        let looks_ahead = values.word(VICTIMS.name) == "opt";
+        let order = if looks_ahead {
+            Box::new(Opt::new(room_pages, groups, per_page, policy::most_at_once(layout, values)))
+        } else {
+            victims::from_values(values, room_pages, groups, per_page)
+        };
+        Self { order, looks_ahead, room_pages, page_bytes }
     }
 
     fn most_pages(&self) -> u32 {
         self.room_pages as u32 - 1
     }
 
+    fn looks_ahead(&self) -> bool {
+        self.looks_ahead
+    }
+
+    fn foretell(&mut self, asked: &[Foretold]) {
+        self.order.foretell(asked);
+    }
+
+    fn begins(&mut self, request: &Request) {
+        self.order.begins(request);
+    }
+
     fn leaving(&mut self, ram: &mut InRam<'_, PageCache>, why: For) -> Option<Leaving> {
         let is_there = matches!(why, For::Entry(lpn) if ram.cache.find(lpn).is_some());
         let has_room = ram.cache.pages() + ram.held.pages() < self.room_pages;
-        if is_there || has_room { None } else { self.order.next(ram.held) }
+        if is_there || has_room {
+            return None;
+        }
+        let in_use = if let For::Data(lpn) = why { Some(ram.cache.page_of(lpn)) } else { None };
+        self.order.next(ram.held, in_use)
     }
 
     fn looked_up(&mut self, ram: &mut InRam<'_, PageCache>, lpn: Lpn) {
-        self.order.looked_up(ram.cache.page_of(lpn));
+        self.order.looked_up(ram.cache.page_of(lpn), lpn);
     }
 
     fn came(&mut self, ram: &mut InRam<'_, PageCache>, place: u32) {

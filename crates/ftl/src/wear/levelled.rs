@@ -8,8 +8,8 @@ use flash::Pbn;
 
 use crate::parts::blocks::owner::Blocks;
 use crate::{
-    BrokenInvariant, Buffered, Consultation, Device, Evacuated, FileEvent, Footprint, Foresight, Ftl, FtlError, Gauge,
-    Later, Media, Nanos, Request, Spares,
+    BrokenInvariant, Buffered, Consultation, Device, Evacuated, FileEvent, Footprint, Foresight, Foretold, Ftl,
+    FtlError, Gauge, Later, Media, Nanos, Request, Spares,
 };
 
 /// A mapping with a wear policy.
@@ -111,6 +111,14 @@ impl<D: Device> Ftl<D> for Levelled<D> {
 
     fn buffered(&self) -> Buffered {
         self.mapping.buffered()
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.mapping.looks_ahead()
+    }
+
+    fn foretell(&mut self, asked: &[Foretold]) {
+        self.mapping.foretell(asked);
     }
 
     fn kept_clean(&self) -> u32 {

@@ -31,7 +31,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use flash::{Chip, Geometry, Lean};
-use ftl::{Stack, Timed, Untimed, registry};
+use ftl::{ConfigError, Stack, Timed, Untimed, registry};
 
 use blocks::{Block, Condition};
 use file::ImageFile;
@@ -69,7 +69,13 @@ impl Image {
     pub fn create(path: &Path, device: &sim::Device, stack: &Stack) -> Result<Description, LiveError> {
         let description = Description::new(device, stack)?;
         let geometry = description.checked_geometry()?;
-        registry::create::<Timed<Chip<Lean>, Untimed>>(stack, &device.layout())?;
+        let ftl = registry::create::<Timed<Chip<Lean>, Untimed>>(stack, &device.layout())?;
+        if ftl.looks_ahead() {
+            return Err(ConfigError(format!(
+                "{stack}: chooses what leaves RAM by what the host will ask, which only a simulated run knows; choose another value of victims"
+            ))
+            .into());
+        }
         // What a disk holds is its owner's affair.
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|error| {

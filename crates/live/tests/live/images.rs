@@ -236,3 +236,14 @@ fn an_image_is_never_overwritten_and_a_device_that_does_not_fit_leaves_none() {
     assert!(Image::create(&path, &device, &Stack::of("page")).is_err());
     assert!(!path.exists());
 }
+
+#[test]
+fn a_scheme_that_must_know_what_comes_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let device = sim::Device::resolve(&small_device(), 1).expect("a device");
+    let path = folder.path().join("opt.img");
+    let refused = Image::create(&path, &device, &Stack::with("treeftl", [("victims", "opt")])).expect_err("refused");
+    assert!(refused.to_string().contains("only a simulated run knows"), "{refused}");
+    assert!(!path.exists());
+    Image::create(&path, &device, &Stack::of("treeftl")).expect("accepted");
+}

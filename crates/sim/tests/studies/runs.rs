@@ -360,3 +360,20 @@ fn every_device_preset_runs_every_scheme() {
         assert!(results.runs.iter().all(|run| run.response_ns.write.mean.expect("writes") > 0.0));
     }
 }
+
+#[test]
+fn who_looks_ahead_is_told_each_call_that_will_come() {
+    let orders = ["group", "latte", "page", "opt"].map(|victims| {
+        format!("    [[ftl]]\n    name = \"treeftl\"\n    ram = \"256KiB\"\n    victims = \"{victims}\"\n    label = \"{victims}\"\n")
+    });
+    let before = MIXED.split("[[ftl]]").next().expect("a part before").replace("samples = 50", "verify = true");
+    let results = results(&(before + &orders.concat()));
+    let hits = |run: &sim::RunResult| run.notes["mapping_hits"] + run.notes["buffer_hits"];
+    let lookups = |run: &sim::RunResult| run.notes["mapping_hits"] + run.notes["mapping_misses"];
+    let [others @ .., opt] = results.runs.as_slice() else { unreachable!("four runs") };
+    assert!(others.iter().all(|run| lookups(run) == lookups(opt)), "all serve the same calls");
+    for other in others {
+        // Read-modify-writes, requests around RAM and trims are foretold, too, or the best order would be none.
+        assert!(hits(other) < hits(opt), "{}: {} hits, opt has {}", other.label, hits(other), hits(opt));
+    }
+}

@@ -7,15 +7,21 @@ use std::fmt;
 
 use flash::Lpn;
 
-use crate::Values;
 use crate::parts::joint::held_pages::HeldPages;
 use crate::parts::joint::policy::{Evict, Leaving};
 use crate::parts::memory::chains::Chains;
+use crate::{Foretold, Request, Values};
 
 /// An order in which pages leave.
 pub(super) trait Order: fmt::Debug + Send {
-    /// A group's translation page was used; it comes if it was not there.
-    fn looked_up(&mut self, group: u32);
+    /// Told of all that the host will ask.
+    fn foretell(&mut self, _asked: &[Foretold]) {}
+
+    /// A request begins.
+    fn begins(&mut self, _request: &Request) {}
+
+    /// A group's translation page was used for a page; it comes if it was not there.
+    fn looked_up(&mut self, group: u32, lpn: Lpn);
 
     /// A data page came to a place.
     fn came(&mut self, group: u32, place: u32, lpn: Lpn);
@@ -29,11 +35,11 @@ pub(super) trait Order: fmt::Debug + Send {
     /// A translation page leaves, which has no data pages.
     fn let_go(&mut self, group: u32);
 
-    /// What leaves next, if there is anything. It is not what was used last, unless there is nothing else.
-    fn next(&mut self, held: &HeldPages) -> Option<Leaving>;
+    /// What leaves next, if there is anything; not the translation page of the group in use, which by use is the last anyway.
+    fn next(&mut self, held: &HeldPages, in_use: Option<u32>) -> Option<Leaving>;
 }
 
-/// The order that `victims` asks for, in RAM with room for so many pages, over so many groups of so many logical pages each.
+/// The order that `victims` asks for, if it looks back, in RAM with room for so many pages, over so many groups of so many logical pages each.
 pub(super) fn from_values(values: &Values, room_pages: usize, groups: u32, group_pages: u32) -> Box<dyn Order> {
     match values.word("victims") {
         "latte" => Box::new(Latte::new(groups, group_pages)),
@@ -42,10 +48,12 @@ pub(super) fn from_values(values: &Values, room_pages: usize, groups: u32, group
     }
 }
 
-/// What an order takes in RAM with room for so many pages, over so many groups: links of 4 B; with `latte` 4 B for the time and 2 B for the offset.
+/// What an order takes in RAM with room for so many pages, over so many groups: links of 4 B; with `latte` 4 B for the time and 2 B for the offset. No
+/// controller can have `opt`.
 pub(super) fn bytes(values: &Values, room_pages: u64, groups: u64) -> u64 {
     let groups = groups.min(room_pages);
     match values.word("victims") {
+        "opt" => 0,
         "latte" => 6 * groups,
         "page" => 8 * room_pages,
         _ => 8 * room_pages + 8 * groups,
@@ -101,7 +109,7 @@ impl ByGroup {
 }
 
 impl Order for ByGroup {
-    fn looked_up(&mut self, group: u32) {
+    fn looked_up(&mut self, group: u32, _lpn: Lpn) {
         self.groups.looked_up(group);
     }
 
@@ -123,7 +131,7 @@ impl Order for ByGroup {
         self.groups.let_go(group);
     }
 
-    fn next(&mut self, held: &HeldPages) -> Option<Leaving> {
+    fn next(&mut self, held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
         self.groups.next(|group| self.pages.front(group).map(|place| held.at(place).lpn))
     }
 }
@@ -150,7 +158,7 @@ impl Latte {
 }
 
 impl Order for Latte {
-    fn looked_up(&mut self, group: u32) {
+    fn looked_up(&mut self, group: u32, _lpn: Lpn) {
         self.groups.looked_up(group);
     }
 
@@ -173,7 +181,7 @@ impl Order for Latte {
         self.groups.let_go(group);
     }
 
-    fn next(&mut self, _held: &HeldPages) -> Option<Leaving> {
+    fn next(&mut self, _held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
         self.groups.next(|group| {
             let first = group * self.group_pages;
             let mut pages = self.pages.range(Lpn::new(first)..Lpn::new(first + self.group_pages)).copied();
@@ -199,7 +207,7 @@ impl ByPage {
 }
 
 impl Order for ByPage {
-    fn looked_up(&mut self, group: u32) {
+    fn looked_up(&mut self, group: u32, _lpn: Lpn) {
         if self.pages.chain_of(group).is_none() {
             self.pages.push_back(0, group);
             self.count += 1;
@@ -229,7 +237,7 @@ impl Order for ByPage {
         self.count -= 1;
     }
 
-    fn next(&mut self, held: &HeldPages) -> Option<Leaving> {
+    fn next(&mut self, held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
         let node = self.pages.front(0)?;
         let what =
             node.checked_sub(self.groups).map_or(Evict::Translation(node), |place| Evict::Data(held.at(place).lpn));

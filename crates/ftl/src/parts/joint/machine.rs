@@ -15,11 +15,11 @@ use crate::parts::blocks::owner::Blocks;
 use crate::parts::demand::machine::DemandPaged;
 use crate::parts::demand::policy::DemandScheme;
 use crate::parts::joint::held_pages::{Held, HeldPages};
-use crate::parts::joint::policy::{CacheOf, Evict, For, InRam, JointPolicy, Leaving};
+use crate::parts::joint::policy::{self, CacheOf, Evict, For, InRam, JointPolicy, Leaving};
 use crate::parts::pages::page_mapped::{HOST, PageMapped};
 use crate::{
-    BrokenInvariant, Buffered, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError,
-    Gauge, Layout, Media, Nanos, Note, RecoverError, Request, Scheme, Spares, Values,
+    BrokenInvariant, Buffered, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Foretold, Ftl,
+    FtlError, Gauge, Layout, Media, Nanos, Note, RecoverError, Request, Scheme, Spares, Values,
 };
 
 /// A scheme with data and map in one RAM: the shared machine with a policy.
@@ -39,14 +39,13 @@ pub struct Joint<P: JointPolicy> {
 
 impl<P: JointPolicy> Joint<P> {
     fn around(paged: DemandPaged<P::Map>, layout: &Layout, values: &Values) -> Self {
-        let share = values.ratio("bypass_above");
         Self {
             paged,
             policy: P::new(layout, values),
             held: HeldPages::none(layout.logical_pages),
             page_delay: Nanos(values.integer("ram_page_delay")),
             selection_delay: Nanos(values.integer("selection_delay")),
-            most_at_once: (share * f64::from(layout.geometry.pages_per_block())) as u32,
+            most_at_once: policy::most_at_once(layout, values),
             loads: values.switch("load_before_write"),
             page_bytes: layout.geometry.page_size_bytes().into(),
             owed: Nanos::ZERO,
@@ -283,6 +282,7 @@ impl<P: JointPolicy, D: Device> Ftl<D> for Joint<P> {
     }
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        self.policy.begins(request);
         self.serve(media, |joint, media| {
             media.together(request.lpns(), |media, (_, lpn)| {
                 joint.with_entry(media, lpn, |paged, media| paged.trim_page(media, lpn))?;
@@ -298,6 +298,14 @@ impl<P: JointPolicy, D: Device> Ftl<D> for Joint<P> {
             joint.paged.tidy_after_write(media)?;
             joint.paged.flush(media)
         })
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.policy.looks_ahead()
+    }
+
+    fn foretell(&mut self, asked: &[Foretold]) {
+        self.policy.foretell(asked);
     }
 
     fn foresee(&self, request: &Request, foresight: Foresight) {

@@ -8,7 +8,7 @@ use flash::Lpn;
 
 use crate::parts::demand::policy::DemandScheme;
 use crate::parts::joint::held_pages::HeldPages;
-use crate::{Gauge, Kind, Layout, Parameter, Request, Values};
+use crate::{Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
 
 /// The RAM that data and map share.
 pub const RAM: Parameter = Parameter {
@@ -51,6 +51,11 @@ pub const PARAMETERS: [Parameter; 5] = [
         source: "Wang 2013 6.2.2 and fig. 6.2 (true)",
     },
 ];
+
+/// Pages of the largest request that uses RAM.
+pub fn most_at_once(layout: &Layout, values: &Values) -> u32 {
+    (values.ratio("bypass_above") * f64::from(layout.geometry.pages_per_block())) as u32
+}
 
 /// What leaves RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +112,14 @@ pub trait JointPolicy: Send + Sized {
 
     /// The most data pages that may be held at once.
     fn most_pages(&self) -> u32;
+
+    /// Whether it decides by what the host will ask.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// Told of all that the host will ask.
+    fn foretell(&mut self, _asked: &[Foretold]) {}
 
     /// A request begins.
     fn begins(&mut self, _request: &Request) {}

@@ -109,7 +109,7 @@ impl Pair {
 
     fn make_room(&mut self) {
         while self.model.is_full() {
-            let next = self.order.next(&self.held).expect("RAM is full");
+            let next = self.order.next(&self.held, None).expect("RAM is full");
             assert_eq!(next.what, self.model.next(self.victims), "{} at {}", self.victims, self.model.now);
             let searched = self.model.groups.len() as u64;
             assert!(next.among >= 1 && next.among <= searched + self.model.pages.len() as u64);
@@ -123,7 +123,7 @@ impl Pair {
         if self.model.groups.iter().all(|&(other, _)| other != group) {
             self.make_room();
         }
-        self.order.looked_up(group);
+        self.order.looked_up(group, lpn);
         self.model.use_group(group);
         if let Some(place) = self.held.find(lpn) {
             self.order.used(group, place, lpn);
@@ -169,7 +169,7 @@ fn the_group_of_figure_6_3_leaves_by_offset_and_its_last_used_page_last() {
     pair.access(Lpn::new(20), true);
     let mut left = Vec::new();
     for _ in 0..4 {
-        let what = pair.order.next(&pair.held).expect("RAM is not empty").what;
+        let what = pair.order.next(&pair.held, None).expect("RAM is not empty").what;
         pair.leave(what);
         left.push(what);
     }
