@@ -56,6 +56,10 @@ TITLES = {
         "H. Jo, J.-U. Kang, S.-Y. Park, J.-S. Kim and J. Lee, FAB: flash-aware buffer management policy for "
         "portable media players, IEEE Transactions on Consumer Electronics 52, 2006"
     ),
+    "Huang 2012": (
+        "P.-C. Huang, Y.-H. Chang and T.-W. Kuo, Joint management of RAM and flash memory with access pattern "
+        "considerations, DAC 2012"
+    ),
     "Jung 2010": (
         "D. Jung, J.-U. Kang, H. Jo, J.-S. Kim and J. Lee, Superblock FTL: a superblock-based flash translation "
         "layer with a hybrid address translation scheme, ACM Transactions on Embedded Computing Systems 9, 2010"
@@ -97,6 +101,10 @@ TITLES = {
     "Rosenblum 1992": (
         "M. Rosenblum and J. K. Ousterhout, The design and implementation of a log-structured file "
         "system, ACM Transactions on Computer Systems 10, 1992"
+    ),
+    "Shim 2010": (
+        "H. Shim, B.-K. Seo, J.-S. Kim and S. Maeng, An adaptive partitioning scheme for DRAM-based cache in solid "
+        "state drives, MSST 2010"
     ),
     "Van Houdt 2013": (
         "B. Van Houdt, A mean field model for a class of garbage collection algorithms in flash-based "

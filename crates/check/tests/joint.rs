@@ -9,12 +9,21 @@ use ftl::Stack;
 
 const SEED: u64 = 20_264;
 
-const STACKS: [&str; 5] = [
+const STACKS: [&str; 14] = [
     "treeftl:ram=1KiB",
     "treeftl:ram=4KiB:bypass_above=1",
     "treeftl:ram=2KiB:victims=latte:load_before_write=false",
     "treeftl:ram=2KiB:victims=page:write_misses=background",
+    "treeftl:ram=2KiB:victims=opt",
     "treeftl:ram=2KiB+static:threshold=2",
+    "aps:ram=1KiB:interval=3:step=0.2",
+    "aps:ram=2KiB:interval=2:step=0.5:load_before_write=false",
+    "aps:ram=4KiB:interval=5:step=0.1:bypass_above=1:write_misses=background",
+    "aps:ram=2KiB:interval=1+static:threshold=2",
+    "jtl:ram=1KiB",
+    "jtl:ram=4KiB:bypass_above=1",
+    "jtl:ram=8KiB:bypass_above=0.9:load_before_write=false:write_misses=background",
+    "jtl:ram=2KiB+static:threshold=2",
 ];
 
 fn stacks() -> impl Iterator<Item = Stack> {

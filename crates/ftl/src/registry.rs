@@ -10,6 +10,7 @@ use crate::buffer::policy::BufferKind;
 use crate::buffer::write_back::WriteBack;
 use crate::mapping::a_sast::AdaptiveSast;
 use crate::mapping::adapt::Adapt;
+use crate::mapping::aps::Aps;
 use crate::mapping::bast::Bast;
 use crate::mapping::bdb::Bdb;
 use crate::mapping::block::Block;
@@ -17,6 +18,7 @@ use crate::mapping::cdftl::Cdftl;
 use crate::mapping::dftl::Dftl;
 use crate::mapping::fast::Fast;
 use crate::mapping::faster::Faster;
+use crate::mapping::jtl::Jtl;
 use crate::mapping::kast::Kast;
 use crate::mapping::last::Last;
 use crate::mapping::page::Page;
@@ -278,6 +280,8 @@ schemes![
     Bdb,
     Waftl,
     Joint<Tree>,
+    Joint<Aps>,
+    Joint<Jtl>,
 ];
 
 #[rustfmt::skip]

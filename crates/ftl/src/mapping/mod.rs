@@ -2,6 +2,7 @@
 
 pub mod a_sast;
 pub mod adapt;
+pub mod aps;
 pub mod bast;
 pub mod bdb;
 pub mod block;
@@ -9,6 +10,7 @@ pub mod cdftl;
 pub mod dftl;
 pub mod fast;
 pub mod faster;
+pub mod jtl;
 pub mod kast;
 pub mod last;
 pub mod page;

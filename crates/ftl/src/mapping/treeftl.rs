@@ -68,7 +68,7 @@ use crate::parts::demand::page_cache::PageCache;
 use crate::parts::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::parts::demand::table::TranslationTable;
 use crate::parts::joint::held_pages::HeldPages;
-use crate::parts::joint::policy::{self, For, InRam, JointPolicy, Leaving};
+use crate::parts::joint::policy::{self, Evict, For, InRam, JointPolicy, Leaving};
 use crate::{AccessDelays, ConfigError, Entry, Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
 
 mod opt;
@@ -175,7 +175,7 @@ impl JointPolicy for Tree {
     }
 
     fn leaving(&mut self, ram: &mut InRam<'_, PageCache>, why: For) -> Option<Leaving> {
-        let is_there = matches!(why, For::Entry(lpn) if ram.cache.find(lpn).is_some());
+        let is_there = matches!(why, For::Entry(lpn) | For::WriteDown(lpn) if ram.cache.find(lpn).is_some());
         let has_room = ram.cache.pages() + ram.held.pages() < self.room_pages;
         if is_there || has_room {
             return None;
@@ -203,9 +203,11 @@ impl JointPolicy for Tree {
         self.order.left(ram.cache.page_of(lpn), place, lpn);
     }
 
-    fn let_go(&mut self, cache: &mut PageCache, page: u32) {
-        cache.let_go(page);
-        self.order.let_go(page);
+    fn let_go(&mut self, cache: &mut PageCache, what: Evict) {
+        if let Evict::Translation(page) = what {
+            cache.let_go(page);
+            self.order.let_go(page);
+        }
     }
 
     fn fault(&self, cache: &PageCache, held: &HeldPages) -> Option<String> {

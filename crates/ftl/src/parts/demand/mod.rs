@@ -3,6 +3,7 @@
 mod changing;
 pub mod collection;
 pub mod copy_choice;
+pub mod entry_cache;
 mod foreseeing;
 pub mod guests;
 pub mod machine;

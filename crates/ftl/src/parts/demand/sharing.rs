@@ -55,6 +55,15 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
+    /// The same for the translation page of a cached entry, if that entry is newer.
+    pub fn write_back_entry<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+        if self.cache.is_newer(lpn) {
+            return self.write_back(media, self.table.page_of(lpn));
+        }
+        media.note(Note::CleanEviction);
+        Ok(())
+    }
+
     /// Where a logical page lies, when nothing can be brought into RAM any more: an entry that is not there is fetched each time.
     pub fn find_without_keeping<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         if let Some(slot) = self.cache.find(lpn) {

@@ -13,7 +13,7 @@ use flash::{Lpn, Pbn, Ppn};
 
 use crate::parts::blocks::owner::Blocks;
 use crate::parts::demand::machine::DemandPaged;
-use crate::parts::demand::policy::DemandScheme;
+use crate::parts::demand::policy::{DemandScheme, MapCache};
 use crate::parts::joint::held_pages::{Held, HeldPages};
 use crate::parts::joint::policy::{self, CacheOf, Evict, For, InRam, JointPolicy, Leaving};
 use crate::parts::pages::page_mapped::{HOST, PageMapped};
@@ -91,18 +91,24 @@ impl<P: JointPolicy> Joint<P> {
                 self.write_down(media, lpn)?;
                 self.drop_page(media, lpn);
                 media.note(Note::BufferEviction);
+                return Ok(());
             }
-            Evict::Translation(page) => {
-                self.paged.write_back(media, page)?;
-                self.policy.let_go(self.paged.cache_mut(), page);
-            }
+            Evict::Translation(page) => self.paged.write_back(media, page)?,
+            Evict::Entry(lpn) => self.paged.write_back_entry(media, lpn)?,
         }
+        self.policy.let_go(self.paged.cache_mut(), what);
         Ok(())
     }
 
     /// Writes a page that is held, if it is newer than flash.
     fn write_down<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
         let Some(place) = self.held.find(lpn).filter(|&place| self.held.at(place).is_newer) else { return Ok(()) };
+        if self.paged.cache().find(lpn).is_none() {
+            self.make_room(media, For::WriteDown(lpn))?;
+            self.paged.find(media, lpn)?;
+            let (policy, mut ram) = self.in_ram();
+            policy.looked_up(&mut ram, lpn);
+        }
         let Held { page, hint, .. } = *self.held.at(place);
         let data = media.ram().get(page).clone();
         self.owed += self.page_delay;
@@ -189,9 +195,11 @@ impl<P: JointPolicy> Joint<P> {
         }
         let goes_around = self.goes_around(request);
         media.note(if goes_around { Note::BypassedPage } else { Note::BufferReadMiss });
+        self.policy.read_missed(lpn);
         let Some(at) = self.locate(media, lpn)? else { return Ok(D::Data::default()) };
         let data = media.read(at)?.data;
-        if P::HOLDS_READS && !goes_around {
+        // On a read-only device the entry may not be where that of a held page has to be.
+        if P::HOLDS_READS && !goes_around && self.paged.blocks().spares().admit().is_ok() {
             FtlError::unless_read_only(self.hold(media, (request, lpn), data.clone(), false))?;
         }
         Ok(data)
@@ -216,14 +224,12 @@ impl<P: JointPolicy> Joint<P> {
         }
         media.note(Note::BufferMiss);
         if P::FINDS_DATA_BY_ENTRY || self.loads {
-            let at = self.locate(media, lpn)?.filter(|_| self.loads);
-            if let Some(at) = at {
+            let at = self.with_entry(media, lpn, |paged, media| paged.find(media, lpn))?;
+            if let Some(at) = at.filter(|_| self.loads) {
                 // What it holds is written over, so that it need not be readable.
                 media.because(Cause::Loading, |media| media.read_to_move(at))?;
             }
         }
-        // That may have found a block failing that was the last spare.
-        self.paged.blocks().spares().admit()?;
         self.hold(media, (request, lpn), data.clone(), true)
     }
 

@@ -64,6 +64,8 @@ pub enum Evict {
     Data(Lpn),
     /// A translation page; one with newer entries is written first.
     Translation(u32),
+    /// An entry of the map; if it is newer than flash, its translation page is written first.
+    Entry(Lpn),
 }
 
 /// What leaves next.
@@ -88,6 +90,8 @@ pub struct InRam<'a, C> {
 pub enum For {
     /// The map's entry of a page is to be used.
     Entry(Lpn),
+    /// A data page that is held is to be written, and the map's entry of it brought into RAM for that, without its leaving for it.
+    WriteDown(Lpn),
     /// A data page is to be held that is not; its entry has been used just before, under a policy for which that
     /// [counts](JointPolicy::FINDS_DATA_BY_ENTRY).
     Data(Lpn),
@@ -127,6 +131,9 @@ pub trait JointPolicy: Send + Sized {
     /// What has to leave RAM; nothing if there is room. Asked again until that is so.
     fn leaving(&mut self, ram: &mut InRam<'_, CacheOf<Self>>, why: For) -> Option<Leaving>;
 
+    /// A page that is read is not in RAM.
+    fn read_missed(&mut self, _lpn: Lpn) {}
+
     /// The entry of a page was used; it is in RAM now, unless the device is read-only.
     fn looked_up(&mut self, ram: &mut InRam<'_, CacheOf<Self>>, lpn: Lpn);
 
@@ -139,8 +146,8 @@ pub trait JointPolicy: Send + Sized {
     /// The data page at a place is about to leave.
     fn leaves(&mut self, ram: &mut InRam<'_, CacheOf<Self>>, place: u32);
 
-    /// A translation page that was to leave can leave: flash says the same.
-    fn let_go(&mut self, cache: &mut CacheOf<Self>, page: u32);
+    /// What of the map was to leave can leave: flash says the same.
+    fn let_go(&mut self, cache: &mut CacheOf<Self>, what: Evict);
 
     /// What is wrong with what it keeps, if anything is.
     fn fault(&self, cache: &CacheOf<Self>, held: &HeldPages) -> Option<String>;

@@ -42,6 +42,7 @@ impl Model {
         match what {
             Evict::Data(lpn) => self.pages.retain(|&(other, _)| other != lpn),
             Evict::Translation(group) => self.groups.retain(|&(other, _)| other != group),
+            Evict::Entry(lpn) => unreachable!("a tree has no entry of {lpn} alone"),
         }
     }
 
@@ -103,6 +104,7 @@ impl Pair {
                 self.held.remove(lpn);
             }
             Evict::Translation(group) => self.order.let_go(group),
+            Evict::Entry(lpn) => unreachable!("a tree has no entry of {lpn} alone"),
         }
         self.model.remove(what);
     }
