@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+import conftest
 import ftlkit as fk
 from ftlkit import comparison, noise, units
 from ftlkit import store as stores
@@ -108,6 +109,82 @@ def test_two_stores_are_compared_point_by_point(filled: Path, tmp_path: Path) ->
     pairs = comparison.compare(comparison.select(str(filled), filled), comparison.select(str(other.path), filled))
     assert [(pair.place, pair.names) for pair in pairs] == [("slc-small, fin1, page, device.spare 0.1", "")]
     assert {change.verdict for change in pairs[0].changes} <= {BETTER, WORSE, SAME, UNSEEN}
+    assert pairs[0].apart == "run.precondition (fill and steady)"
+
+
+SMALL = ("--requests", 500, "--addresses", "dense")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (["--set", "device.spare=0.1"], ["--set", "device.spare=0.4"], ["device.spare (0.1 and 0.4)"]),
+        ([], ["--requests", "700"], ["workload.requests (500 and 700)"]),
+        (["--queue-depth", "2", "--loop", "closed"], [], ["host.queue_depth (2 and none)"]),
+    ],
+)
+def test_a_pair_that_differs_in_what_nobody_fixed_is_refused(
+    first: list[str], second: list[str], words: list[str], call: Callable[..., Result]
+) -> None:
+    assert call("sweep", "fin1", "--ftl", "page", *SMALL, *first).exit_code == 0
+    assert call("sweep", "fin1", "--ftl", "dftl", *SMALL, *second).exit_code == 0
+    result = call("results", "compare", "page", "dftl")
+    assert result.exit_code == 2
+    for word in [*words, "do not fix", "stores of their own"]:
+        assert word in result.stderr
+
+
+def test_what_differs_may_be_fixed_on_each_side(call: Callable[..., Result]) -> None:
+    for ftl, spare in (("page", 0.1), ("dftl", 0.4)):
+        call("sweep", "fin1", "--ftl", ftl, *SMALL, "--set", f"device.spare={spare}")
+    result = call("results", "compare", "page,device.spare=0.1", "dftl,device.spare=0.4")
+    assert result.exit_code == 0, result.output
+    assert "page, device.spare 0.1 → dftl, device.spare 0.4" in result.stdout
+
+
+def test_seeds_of_different_requests_are_not_mixed(call: Callable[..., Result]) -> None:
+    for seed, requests in ((1, 500), (2, 600)):
+        call("sweep", "fin1", "--ftl", "page,dftl", "--addresses", "dense", "--requests", requests, "--seed", seed)
+    result = call("results", "compare", "page", "dftl")
+    assert result.exit_code == 2
+    assert "seeds of each other, and differ in workload.requests (500 and 600)" in result.stderr
+
+
+def test_traces_of_one_name_are_told_apart(call: Callable[..., Result], tmp_path: Path) -> None:
+    for folder, lines, ftl in (("a", 200, "page"), ("b", 201, "dftl")):
+        (tmp_path / folder).mkdir()
+        trace = conftest.write_msr(tmp_path / folder / "t.csv", lines)
+        assert call("sweep", trace, "--ftl", ftl, "--requests", 200).exit_code == 0
+    result = call("results", "compare", "page", "dftl")
+    assert result.exit_code == 2
+    assert "the bytes of workload.trace" in result.stderr
+
+
+def test_two_engines_are_not_set_against_each_other_unasked(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s", create=True)
+    runs.run(plans.from_study(STUDY), store, Local())
+    row = next(row for row in store.rows() if row["label"] == "dftl")
+    store.add(row | {"engine": "9.9.9+feed"})
+    sides = comparison.select("page", store.path), comparison.select("dftl", store.path)
+    with pytest.raises(fk.UserError, match=r"two engines, .*9\.9\.9\+feed"):
+        comparison.compare(*sides)
+
+
+def test_a_point_is_found_by_what_it_is_whoever_ran_it(call: Callable[..., Result]) -> None:
+    """The first sweep calls it `dftl:cmt=16KiB`, the second finds it in the store and varies `dftl.cmt`."""
+    call("sweep", "fin1", "--ftl", "dftl:cmt=16KiB", *SMALL)
+    assert "1 were in" in call("sweep", "fin1", "--ftl", "dftl", "--vary", "dftl.cmt=16KiB,64KiB", *SMALL).stderr
+    for before in ("dftl.cmt=16KiB", "dftl.cmt=16384B", "dftl:cmt=16KiB"):
+        result = call("results", "compare", before, "dftl.cmt=64KiB")
+        assert result.exit_code == 0, result.output
+        assert "64KiB" in result.stdout
+
+
+def test_what_was_paired_and_left_out_is_said(filled: Path, call: Callable[..., Result]) -> None:
+    result = call("results", "compare", "page,seed=1", "dftl", "--store", filled)
+    assert (
+        "2 pairs, paired by 1 seed each; left out, since the other side has not their like: 4 of dftl" in result.stderr
+    )
 
 
 def test_points_that_differ_unseen_are_not_mixed(tmp_path: Path, call: Callable[..., Result]) -> None:
@@ -201,6 +278,17 @@ def test_bad_stores_are_answered(
     assert result.exit_code == 2, result.output
     for word in words:
         assert word in " ".join(result.stderr.split())
+
+
+def test_seeds_that_are_not_shared_are_named(filled: Path) -> None:
+    sides = comparison.select("seed=1", filled), comparison.select("seed=2", filled)
+    with pytest.raises(fk.UserError, match=r"paired by seed, and seed=1 and seed=2 have none in common \(1 and 2\)"):
+        comparison.compare(*sides)
+
+
+def test_a_key_that_is_near_is_offered(filled: Path) -> None:
+    with pytest.raises(fk.UserError, match=r"dftl\.cmtt is no key .* Did you mean dftl\.cmt\?"):
+        comparison.select("dftl.cmtt=16KiB", filled)
 
 
 def test_a_name_that_is_near_is_offered(filled: Path) -> None:

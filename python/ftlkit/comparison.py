@@ -1,26 +1,26 @@
 """Two selections of a store's points set against each other: what got better or worse, beyond the noise of seeds.
 
 Points are paired by all that the selections do not fix: device, workload, translation layer, varied keys that both
-have, and the seed, so that what a seed does to both sides falls out. What is told of a pair is the mean of the
+have, and the seed, so that what a seed does to both sides falls out. Points that would be paired, or taken as seeds of
+one another, and differ in what is neither fixed nor varied are refused. What is told of a pair is the mean of the
 logarithms of after ÷ before over the seeds, with Student's interval at 95 %; if that holds no change, no difference is
 seen. One interval in twenty misses the truth, so of many metrics that do not differ some will look as if they did.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ftlkit import units
+from ftlkit import identity, study, units
 from ftlkit._native import UserError
 from ftlkit.metrics import HIGHER, Metric
 from ftlkit.noise import Estimate, estimate
-from ftlkit.store import Store, varied
+from ftlkit.store import Store, named, varied
 from ftlkit.sweep.summary import shown
-from ftlkit.sweep.values import order
+from ftlkit.sweep.values import measure, order, plain
 from ftlkit.words import hint
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 BETTER, WORSE, SAME, UNSEEN, UNKNOWN = "better", "worse", "same", "no difference seen", "one seed"
 """What is said of a change: the last one where noise is not known."""
 
-_PLACE = ("device", "workload", "ftl")
+_NAMES = (*identity.PLACE, "seed", "engine")
+"""What a condition may name beside the keys of a study."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ class Pair:
     names: str
     """What each of them is called."""
     changes: list[Change]
+    before: list[Json]
+    """Its points before, one a seed, in the order of the seeds."""
+    after: list[Json]
+    apart: str = ""
+    """What they differ in, beside what is fixed or paired: of two stores only, else such points are refused."""
 
 
 def select(text: str, store: Path) -> Selection:
@@ -100,15 +106,27 @@ def select(text: str, store: Path) -> Selection:
 
 def _chosen(text: str, conditions: dict[str, str], store: Store) -> Selection:
     rows = sorted(store.rows(), key=in_order)
-    found = [row for row in rows if all(_meets(row, *condition) for condition in conditions.items())]
+    found = [row for row in rows if _meets(row, conditions)]
     if not found:
-        layers = list(dict.fromkeys(row["label"] for row in rows))
-        meant = hint(conditions.get("ftl", ""), layers)
-        raise UserError(f"{text}: no point of {store.path} is so.{meant} Its layers are {', '.join(layers) or 'none'}.")
+        raise UserError(_nothing(text, conditions, store, rows))
     done = [row for row in found if row["state"] == "done"]
     if not done:
         raise UserError(f"{text}: all {len(found)} points failed: {found[0]['error']}")
     return Selection(text, conditions, done)
+
+
+def _nothing(text: str, conditions: dict[str, str], store: Store, rows: list[Json]) -> str:
+    """Why no point meets the conditions."""
+    names = list(dict.fromkeys([*_NAMES, *(key for row in rows for key in (*varied(row), *identity.values(row)))]))
+    for key in conditions:
+        if rows and key not in names and all(_value(row, key) is None for row in rows):
+            return (
+                f"{text}: {key} is no key of the points of {store.path}.{hint(key, names)} Give one of "
+                f"{', '.join(_NAMES)}, or a key of a study such as device.spare."
+            )
+    layers = list(dict.fromkeys(row["label"] for row in rows))
+    meant = hint(conditions.get("ftl", ""), layers)
+    return f"{text}: no point of {store.path} is so.{meant} Its layers are {', '.join(layers) or 'none'}."
 
 
 def in_order(row: Json) -> tuple[object, ...]:
@@ -117,21 +135,34 @@ def in_order(row: Json) -> tuple[object, ...]:
     return row["device"], row["workload"], row["label"], settings, row["seed"]
 
 
-def _meets(row: Json, key: str, value: str) -> bool:
+def _meets(row: Json, conditions: dict[str, str]) -> bool:
+    return all(_meets_one(row, key, value) for key, value in conditions.items())
+
+
+def _meets_one(row: Json, key: str, value: str) -> bool:
     if key == "engine":
         return str(row[key]).startswith(value)
     if key == "ftl":
         return value in (row["label"], row["ftl"])
-    return str(varied(row).get(key, row.get(key))) == value
+    if key in _NAMES:
+        return str(row[key]) == value
+    return identity.is_value(_value(row, key), value) or identity.is_value(varied(row).get(key), value)
+
+
+def _value(row: Json, key: str) -> str | None:
+    return identity.value(row, identity.values(row), key)
 
 
 def compare(before: Selection, after: Selection) -> list[Pair]:
     """All pairs, in the order of the points after."""
+    _check_seeds(before, after)
     fixed = {*before.conditions, *after.conditions}
-    keys = [{key for row in side.rows for key in varied(row)} for side in (before, after)]
-    common = sorted((keys[0] & keys[1]) - fixed)
-    olds = _by(before.rows, fixed, common)
-    news = _by(after.rows, fixed, common)
+    keys = {key for side in (before, after) for row in side.rows for key in varied(row)}
+    keys |= {key for key in fixed if study.placed(key)[0]}
+    sides = [_Side(each.rows, sorted(keys)) for each in (before, after)]
+    common = sorted((sides[0].keys & sides[1].keys) - fixed)
+    free = (fixed | keys) - {*common}
+    olds, news = (side.by(fixed, common) for side in sides)
     found = [
         _pair(place, (was, olds[place][was]), (now, news[place][now]))
         for place in news
@@ -142,53 +173,118 @@ def compare(before: Selection, after: Selection) -> list[Pair]:
     if not found:
         raise UserError(
             f"no point of {before.text} has its like in {after.text}: they must share device, workload, translation "
-            "layer and seed, except for what one of them fixes."
+            "layer, varied keys and seed, except for what one of them fixes."
         )
-    return found
+    # Two stores are of two settings or engines, which is why they are two; what they are is told.
+    are_stores = not before.conditions and not after.conditions
+    for pair in found:
+        _check_seeds_alike(pair)
+        if not are_stores:
+            _check_pair(pair, free)
+    return [replace(pair, apart=_apart(pair, free)) for pair in found] if are_stores else found
+
+
+def _check_seeds(before: Selection, after: Selection) -> None:
+    """Refuse sides without a seed in common, since points are paired by it."""
+    seeds = [sorted({row["seed"] for row in side.rows}) for side in (before, after)]
+    if not set(seeds[0]) & set(seeds[1]):
+        texts = [", ".join(str(seed) for seed in each[:5]) for each in seeds]
+        raise UserError(
+            f"points are paired by seed, and {before.text} and {after.text} have none in common ({texts[0]} and "
+            f"{texts[1]}). Choose points by something else than their seeds, or run both sides with the same ones."
+        )
 
 
 _Place = tuple[tuple[str, str], ...]
-_Side = dict[int, "Json"]
+_Seeds = dict[int, "Json"]
 """One variant of one side: its point by seed."""
 
 
-def _by(rows: Iterable[Json], fixed: set[str], common: list[str]) -> dict[_Place, dict[_Place, _Side]]:
-    """Points by what is paired, by what else tells them apart, and by seed."""
-    found: dict[_Place, dict[_Place, _Side]] = {}
-    for row in rows:
-        own = {"device": row["device"], "workload": row["workload"], "ftl": row["label"]} | varied(row)
-        names = [name for name in (*_PLACE, *common) if name not in fixed]
-        place = tuple((name, own[name]) for name in names if name in own)
-        rest = tuple((name, value) for name, value in own.items() if name not in names)
-        side = found.setdefault(place, {}).setdefault(rest, {})
-        if row["seed"] in side:
-            raise UserError(_ambiguous(side[row["seed"]], row))
-        side[row["seed"]] = row
-    return found
+class _Side:
+    """The points of a side with what they have for the keys that are varied or fixed anywhere."""
+
+    def __init__(self, rows: Iterable[Json], keys: list[str]) -> None:
+        self._found: list[tuple[Json, dict[str, str]]] = []
+        for row in rows:
+            there = identity.values(row)
+            own = {key: identity.value(row, there, key) for key in keys}
+            mine = {key: value for key, value in own.items() if value is not None}
+            name = {"device": row["device"], "workload": row["workload"], "ftl": identity.layer_name(row, keys)}
+            self._found.append((row, name | mine))
+        self.keys = {key for _, own in self._found for key in own if key in keys}
+        """Those that one of the points takes."""
+
+    def by(self, fixed: set[str], common: list[str]) -> dict[_Place, dict[_Place, _Seeds]]:
+        """Points by what is paired, by what else tells them apart, and by seed."""
+        found: dict[_Place, dict[_Place, _Seeds]] = {}
+        for row, own in self._found:
+            names = [name for name in (*identity.PLACE, *common) if name not in fixed]
+            place = tuple((name, _same(own[name])) for name in names if name in own)
+            rest = tuple((name, _same(value)) for name, value in own.items() if name not in names)
+            side = found.setdefault(place, {}).setdefault(rest, {})
+            if row["seed"] in side:
+                raise UserError(_ambiguous(side[row["seed"]], row))
+            side[row["seed"]] = row
+        return found
+
+
+def _same(value: str) -> str:
+    """One text for all spellings of a value."""
+    number = measure(value)
+    return value if isinstance(number, str) else plain(value)
 
 
 def _ambiguous(one: Json, other: Json) -> str:
     """Why two points cannot be told apart by what they are called."""
-    name = f"{one['label']} on {one['workload']} and {one['device']}, seed {one['seed']}"
     if one["engine"] != other["engine"]:
-        return f"there are points of two engines of {name}: choose engine={one['engine']} or engine={other['engine']}."
-    flat = [dict(_flat(json.loads(row["study"]))) for row in (one, other)]
-    differ = [key for key in {**flat[0], **flat[1]} if flat[0].get(key) != flat[1].get(key)]
+        return (
+            f"there are points of two engines of {named(one)}: choose engine={one['engine']} or "
+            f"engine={other['engine']}."
+        )
+    differ = identity.differences(one, other, ()) or ["the bytes of workload.trace"]
     return (
-        f"there are several points of {name}, which differ in {', '.join(differ[:4])}, though no sweep varied it. "
-        "Keep sweeps that differ so in stores of their own."
+        f"there are several points of {named(one)}, which differ in {identity.told(one, other, differ)}, though no "
+        "sweep varied it. Say which are meant (KEY=VALUE), or keep sweeps that differ so in stores of their own."
     )
 
 
-def _flat(node: object, before: str = "") -> list[tuple[str, object]]:
-    if isinstance(node, dict):
-        return [pair for key, value in node.items() for pair in _flat(value, f"{before}.{key}" if before else str(key))]
-    if isinstance(node, list):
-        return [pair for value in node for pair in _flat(value, before)]
-    return [(before, node)]
+def _check_seeds_alike(pair: Pair) -> None:
+    """Refuse points that are taken as seeds of each other and differ in more than their seed."""
+    for side in (pair.before, pair.after):
+        for row in side[1:]:
+            _refuse(side[0], row, identity.differences(side[0], row, (), of_seeds=True), "are seeds of each other")
+            if side[0]["engine"] != row["engine"]:
+                raise UserError(_ambiguous(side[0], row))
 
 
-def _pair(place: _Place, before: tuple[_Place, _Side], after: tuple[_Place, _Side]) -> Pair:
+def _check_pair(pair: Pair, free: set[str]) -> None:
+    """Refuse points that are set against each other and differ in what is neither fixed nor paired."""
+    for old, new in zip(pair.before, pair.after, strict=True):
+        _refuse(old, new, identity.differences(old, new, free), "are set against each other")
+        if old["engine"] != new["engine"] and "engine" not in free:
+            raise UserError(
+                f"{named(old)} and {named(new)} are of two engines, {old['engine']} and {new['engine']}. Choose one "
+                "on both sides (engine=…), or one on each."
+            )
+
+
+def _apart(pair: Pair, free: set[str]) -> str:
+    """What the points of a pair differ in, beside what is fixed or paired; empty if in nothing."""
+    old, new = pair.before[0], pair.after[0]
+    found = identity.told(old, new, identity.differences(old, new, free))
+    engines = f"the engine ({old['engine']} and {new['engine']})" if old["engine"] != new["engine"] else ""
+    return ", ".join(each for each in (found, engines) if each)
+
+
+def _refuse(one: Json, other: Json, differ: list[str], what: str) -> None:
+    if differ:
+        raise UserError(
+            f"{named(one)} and {named(other)} {what}, and differ in {identity.told(one, other, differ)}, which the "
+            "sides do not fix. Fix it on each side (KEY=VALUE), or keep sweeps that differ so in stores of their own."
+        )
+
+
+def _pair(place: _Place, before: tuple[_Place, _Seeds], after: tuple[_Place, _Seeds]) -> Pair:
     seeds = sorted(before[1].keys() & after[1].keys())
     olds, news = [before[1][seed] for seed in seeds], [after[1][seed] for seed in seeds]
     changes = []
@@ -197,11 +293,11 @@ def _pair(place: _Place, before: tuple[_Place, _Side], after: tuple[_Place, _Sid
         if metric.better and not any(value is None for pair in values for value in pair):
             changes.append(change(metric, [(float(old), float(new)) for old, new in values]))
     was, now = _named(before[0]), _named(after[0])
-    return Pair(_named(place), f"{was} → {now}" if was != now else was, changes)
+    return Pair(_named(place), f"{was} → {now}" if was != now else was, changes, olds, news)
 
 
 def _named(place: _Place) -> str:
-    return ", ".join(value if key in _PLACE else f"{key} {value}" for key, value in place)
+    return ", ".join(value if key in identity.PLACE else f"{key} {value}" for key, value in place)
 
 
 def change(metric: Metric, values: list[tuple[float, float]]) -> Change:

@@ -42,6 +42,7 @@ _VARIED = pl.List(pl.Struct({"key": _TEXT, "value": _TEXT}))
 PLACE: dict[str, tuple[pl.DataType, str]] = {
     "key": (_TEXT, "what the point is: a digest of the study with every key filled in, the engine and the trace"),
     "engine": (_TEXT, "version of ftlkit and digest of its compiled module"),
+    "trace": (_TEXT, "digest of the bytes of the trace; null for a generated workload"),
     "device": (_TEXT, "what the sweep called the device"),
     "workload": (_TEXT, "what the sweep called the workload"),
     "seed": (pl.Int64(), "the seed of the run"),

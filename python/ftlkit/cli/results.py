@@ -22,7 +22,7 @@ from ftlkit.outputs import check_writable, write
 from ftlkit.store import DEFAULT, PLACE, Store, results, varied
 
 if TYPE_CHECKING:
-    from ftlkit.comparison import Pair
+    from ftlkit.comparison import Pair, Selection
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="List, show, compare and export results of sweeps.")
 
@@ -88,7 +88,8 @@ def compare_(
     store: Folder = DEFAULT,
 ) -> None:
     """Say what got better or worse from one selection of points to another, and what is only noise."""
-    pairs = compare(select(before, store), select(after, store))
+    sides = select(before, store), select(after, store)
+    pairs = compare(*sides)
     metrics = list({change.metric.name: change.metric for pair in pairs for change in pair.changes}.values())
     rows = [Row(pair.place, pair.names, _cells(pair, [metric.name for metric in metrics])) for pair in pairs]
     OUT.print(Sheet(("of", "change"), [metric.heading for metric in metrics], rows).fitted(OUT))
@@ -96,6 +97,24 @@ def compare_(
         verdicts = [change.verdict for pair in pairs for change in pair.changes if change.metric.name == metric.name]
         counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys([BETTER, WORSE, *verdicts]))
         OUT.print(f"{metric.heading}: {counts}", highlight=False, markup=False)
+    for apart in dict.fromkeys(pair.apart for pair in pairs if pair.apart):
+        say(f"The two sides differ in {apart}.")
+    _say_counts(pairs, sides)
+
+
+def _say_counts(pairs: list[Pair], sides: tuple[Selection, Selection]) -> None:
+    """Say how many seeds were paired, and how many points have no like on the other side."""
+    seeds = sorted({len(pair.before) for pair in pairs})
+    each = _several(seeds[0], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
+    used = ({row["key"] for pair in pairs for row in pair.before}, {row["key"] for pair in pairs for row in pair.after})
+    left = [len({row["key"] for row in side.rows} - keys) for side, keys in zip(sides, used, strict=True)]
+    names = [f"{count} of {side.text}" for count, side in zip(left, sides, strict=True) if count]
+    out = f"; left out, since the other side has not their like: {', '.join(names)}" if names else ""
+    say(f"{_several(len(pairs), 'pair')} of points, {each} in each{out}")
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def _cells(pair: Pair, names: list[str]) -> list[str]:

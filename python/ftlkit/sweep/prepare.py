@@ -39,6 +39,8 @@ class Prepared:
     key: str
     study: Json
     """The study with every key filled in; as it was asked where it was refused."""
+    trace: str | None
+    """The digest of its trace, if it has one."""
     refusal: str = ""
     """Why it cannot be run."""
 
@@ -101,7 +103,7 @@ class _Checker:
             if len(group) == 1:
                 asked = group[0].study
                 name = key.text_digest(json.dumps([key.engine(), asked], sort_keys=True))
-                return [Prepared(group[0], name, asked, str(error))]
+                return [Prepared(group[0], name, asked, self._traces.digest(asked["workload"]), str(error))]
             return [each for point in group for each in self.together([point])]
         return [
             self._prepared(point, resolved | {"ftl": [layer | {"label": point.ftl}]})
@@ -109,8 +111,8 @@ class _Checker:
         ]
 
     def _prepared(self, point: Point, resolved: Json) -> Prepared:
-        name = key.key(resolved, self._traces.digest(point.study["workload"]), key.engine())
-        return Prepared(point, name, resolved)
+        trace = self._traces.digest(point.study["workload"])
+        return Prepared(point, key.key(resolved, trace, key.engine()), resolved, trace)
 
     def _resolved(self, document: Json) -> Json:
         """A study with every key filled in; its workload says how the trace as it was given is read."""

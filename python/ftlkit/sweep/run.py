@@ -108,6 +108,7 @@ def _kept(store: Store, each: Prepared, answer: Answer) -> Json:
         **_place(each),
         "key": each.key,
         "engine": key.engine(),
+        "trace": each.trace,
         "state": answer.state,
         "error": None if is_done else answer.text,
         "study": json.dumps(each.study),

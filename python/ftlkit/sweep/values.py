@@ -116,11 +116,28 @@ def axes(table: Json, before: str = "") -> list[Axis]:
 
 def order(value: str) -> tuple[float, str]:
     """Sorts values of a key: numbers by their size, whatever their units, and words behind them."""
+    found = measure(value)
+    return (math.inf if isinstance(found, str) else float(found)), value
+
+
+def measure(value: str) -> Decimal | str:
+    """A value as a number in the smallest unit of its kind, by which 16KiB and 16384B are one; a word as it is."""
     found = re.fullmatch(_NUMBER, value)
     if not found:
-        return math.inf, value
-    scale = next((scale[found[2]] for scale in _SCALES if found[2] in scale), 1)
-    return float(found[1]) * scale, value
+        return value
+    scale = next((scale[found[2]] for scale in _SCALES if found[2] in scale), None)
+    if scale is None and found[2]:
+        return value
+    return Decimal(found[1]) * (scale or 1)
+
+
+def plain(value: str) -> str:
+    """A number in the largest unit of which it is a whole multiple, by which 16384B is 16KiB; a word as it is."""
+    found = re.fullmatch(_NUMBER, value)
+    scale = next((scale for scale in _SCALES if found and found[2] in scale), None)
+    if found and scale:
+        return _text(Decimal(found[1]) * scale[found[2]], next(iter(scale)))
+    return f"{Decimal(found[1]).normalize():f}" if found and not found[2] else value
 
 
 def _written(key: str, item: object) -> str:
