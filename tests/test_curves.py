@@ -105,13 +105,41 @@ def test_a_recorded_trace_has_the_curve_of_its_runs() -> None:
     assert curve.hit_ratios == pytest.approx(run_ratios(trace, sizes, **options), abs=1e-12)
 
 
-def test_a_quarter_of_the_pages_tells_the_curve_within_a_point() -> None:
-    found = looked_up("fin1", requests=100_000, addresses="dense")
+@pytest.mark.parametrize("workload", ["fin1", "fin2", "prxy_0", "hm_0"])
+def test_a_sample_tells_the_curve_within_a_point(workload: str) -> None:
+    """The smallest one that is taken, at every size, however few pages have most accesses."""
+    found = looked_up(workload, requests=60_000, addresses="dense")
+    pages = found.filled or len(set(found.pages))
     sizes = [KIB << step for step in range(11)]
-    exact, sampled = cache.curve(found, sizes), cache.curve(found, sizes, 0.25)
-    assert sampled.share == 0.25
+    exact = cache.curve(found, sizes, 1)
+    assert exact.pages == pages
+    sampled = cache.curve(found, sizes, cache.LEAST_PAGES / pages)
+    assert sampled.pages == pytest.approx(cache.LEAST_PAGES, abs=1)
     assert sampled.hit_ratios == pytest.approx(exact.hit_ratios, abs=0.01)
     assert sampled.hit_ratios != exact.hit_ratios
+
+
+def test_a_sample_by_default_has_as_many_pages_as_tell_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = looked_up("fin1", requests=40_000, addresses="dense")
+    monkeypatch.setattr(cache, "EXACT_UP_TO", 100)
+    assert cache.curve(found, [KIB]).pages == pytest.approx(2 * cache.LEAST_PAGES, abs=1)
+
+
+def test_a_sample_is_drawn_at_even_steps_down_the_list_by_accesses() -> None:
+    pages = [page for page in range(100) for _ in range(1000 // (page + 1))]
+    for share in (0.05, 0.25, 0.5, 0.9):
+        drawn = distances.sample(pages, share)
+        assert len(drawn) == distances.drawn_of(100, share) == round(100 * share)
+    assert distances.sample(pages, 1) == set(range(100))
+    assert distances.sample([1, 2, 2], 0.5, 3) == {1}
+
+
+def test_that_a_curve_is_sampled_is_said(call: Callable[..., Result]) -> None:
+    small = ("fin1", "--requests", 20_000, "--addresses", "dense", "--sizes", "4KiB")
+    result = call("curve", "cache", *small, "--sample", 0.5)
+    assert "a sample of 1" in result.stderr
+    assert "50.0 % of all (SHARDS)" in result.stderr
+    assert "sample of" not in call("curve", "cache", *small).stderr
 
 
 def test_che_meets_independent_draws() -> None:
@@ -163,6 +191,13 @@ def test_the_page_of_a_curve_holds_it(call: Callable[..., Result], tmp_path: Pat
     [
         (["cache", "fin1", "--sample", "0"], ["--sample 0", "above 0"]),
         (["cache", "fin1", "--sizes", "1MiB..16KiB:x2"], ["empty"]),
+        (["cache", "fin1", "--sample", "1e-9", "--requests", "2000", "--addresses", "dense"], ["0 of", "8,192"]),
+        (["cache", "fin1", "--sizes", "1KiB..1TiB:+1B"], ["1,099,511,626,753 sizes", "at most 1,000"]),
+        (["cache", "fin1", "--sizes", "1ms"], ["--sizes: 1ms is no size"]),
+        (["cache", "fin1", "--sizes", "1KiB,1024B"], ["--sizes: the value 1024B is there twice", "as 1KiB"]),
+        (["cache", "fin1", "--sizes", "1KiB..64:x2"], ["--sizes 1KiB..64:x2", "one kind of unit"]),
+        (["spare", "fin1", "--spares", "0.1..0.2"], ["--spares 0.1..0.2", "needs its step"]),
+        (["spare", "fin1", "--spares", "0.1,0.10"], ["--spares: the value 0.10 is there twice"]),
         (["cache", "fin1", "--sizes", "large"], ["large is no size", "16KiB..4MiB:x2"]),
         (["cache", "fin1", "--precondition", "steady"], ["steady", "ftlkit sweep"]),
         (["cache", "none.csv"], ["none.csv"]),

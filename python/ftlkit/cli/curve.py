@@ -44,6 +44,8 @@ Preparation = Annotated[
 ]
 _SMALLEST = 1 << 10
 """Where sizes begin when none are given: fewer than 128 entries are less than any controller has."""
+_MOST_SIZES = 1_000
+"""More points of a curve than a screen has columns."""
 
 
 @app.command("cache", cls=Command)
@@ -87,7 +89,7 @@ def cache(
     )
     if sample is not None and not 0 < sample <= 1:
         raise UserError(f"--sample {sample}: must be above 0 and at most 1.")
-    asked = None if sizes is None else [_bytes(each) for each in values.axis("sizes", sizes).values()]
+    asked = None if sizes is None else _asked(sizes)
     document = study.build(workload, "dftl", device, chosen)
     check_writable([report], [document["workload"].get("trace")])
 
@@ -100,11 +102,20 @@ def cache(
     _show(drawing, report)
 
 
+def _asked(sizes: str) -> list[int]:
+    axis = values.axis("sizes", sizes, "--sizes")
+    if axis.size > _MOST_SIZES:
+        raise UserError(
+            f"--sizes {sizes}: these are {axis.size:,} sizes; at most {_MOST_SIZES:,} are told. Take larger steps."
+        )
+    return [_bytes(each) for each in axis.values()]
+
+
 def _bytes(text: str) -> int:
-    number, _ = values.order(text)
-    if not 64 <= number < 1 << 40:
+    number = values.size(text)
+    if number is None or not 64 <= number < 1 << 40:
         raise UserError(f"--sizes: {text} is no size of a cache; give sizes from 64B to 1TiB, such as 16KiB..4MiB:x2.")
-    return int(number)
+    return number
 
 
 def _sizes(found: Accesses) -> list[int]:
@@ -120,13 +131,18 @@ def _cache_drawing(found: Accesses, curve: Curve) -> Drawing:
 
     metric = COLUMNS["mapping_hit_ratio"]
     names = [units.size(size) for size in curve.sizes]
-    how = "one pass, every page" if curve.share == 1 else f"one pass, {units.share(curve.share)} of the pages (SHARDS)"
+    how, sampled = "one pass, every page", []
+    if curve.share < 1:
+        how = f"one pass, {units.share(curve.share)} of the pages (SHARDS)"
+        size = f"{units.count(curve.pages)} pages, {units.share(curve.share)} of all (SHARDS)"
+        sampled = [f"The curve is from a sample of {size}; --sample 1 looks at every page."]
     lines = {how: curve.hit_ratios, "Che's approximation": curve.che}
     filled = "every page was written once before, in order" if found.filled else "the device was erased before"
     return Drawing(
         f"Hit ratio of the mapping cache on {_name(found.study)}",
         [
             f"{units.count(curve.accesses)} look-ups of {units.count(found.logical_pages)} logical pages; {filled}.",
+            *sampled,
             "The cache is dftl's with cmt_policy=lru, 8 B an entry. Collections look nothing up.",
             "Che's approximation takes look-ups as independent draws, and the first one of a page as any other.",
         ],
@@ -166,7 +182,7 @@ def spare(
     """Write amplification over spare, from a run at each, beside theory for uniform writes."""
     chosen = options.given(requests=requests, addresses=addresses, precondition=precondition, seed=seed)
     made = plans.from_options([workload], ftl, device, chosen)
-    made = plans.with_more(made, [values.axis(spares.KEY, spares_)], seeds)
+    made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
     check_writable([report], made.traces())
     kept = Store(store, create=True)
     done = runs.run(made, kept, executor(workers=threads), lambda: watcher(ERR))

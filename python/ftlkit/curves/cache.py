@@ -11,7 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit.curves.distances import Distances, exact, sampled
+from ftlkit._native import UserError
+from ftlkit.curves.distances import Distances, drawn_of, exact, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,9 @@ ENTRY_BYTES = 8
 
 EXACT_UP_TO = 2_000_000
 """Accesses of which every page is looked at; that takes half a minute."""
+
+LEAST_PAGES = 8_192
+"""A smaller sample is refused: of fin1, fin2, prxy_0 and hm_0 this many are within a point (`tests/test_curves.py`)."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,34 @@ class Curve:
     accesses: int
     share: float
     """Share of the pages that was looked at; 1 is all."""
+    pages: int
+    """How many pages that is."""
 
 
 def curve(found: Accesses, sizes: Sequence[int], share: float | None = None) -> Curve:
-    """The curve at some sizes; `share` of the pages is looked at, by default as many as are soon done."""
-    count = len(found.pages)
-    share = min(1.0, EXACT_UP_TO / count) if share is None else share
+    """The curve at some sizes; `share` of the pages is looked at, by default as many as are soon done.
+
+    A sample of fewer than `LEAST_PAGES` pages is a `UserError`.
+    """
+    count, pages = len(found.pages), found.filled or len(set(found.pages))
+    if share is None:
+        share = min(1.0, max(EXACT_UP_TO / count, 2 * LEAST_PAGES / pages))
+    if share < 1:
+        _check(pages, share)
     distances = sampled(found.pages, share, found.filled) if share < 1 else exact(found.pages, found.filled)
-    return Curve(list(sizes), _ratios(found, sizes, distances), che(found, sizes), count, share)
+    return Curve(list(sizes), _ratios(found, sizes, distances), che(found, sizes), count, share, distances.pages)
+
+
+def _check(pages: int, share: float) -> None:
+    """Refuse a sample that is too small to tell anything."""
+    drawn = drawn_of(pages, share)
+    if drawn < LEAST_PAGES:
+        more = math.ceil(1000 * LEAST_PAGES / pages) / 1000
+        instead = f"--sample {more:g} or more, or leave it out" if more < 1 else "all pages: leave --sample out"
+        raise UserError(
+            f"--sample {share:g}: that is {drawn:,} of {pages:,} pages, and a curve from fewer than {LEAST_PAGES:,} "
+            f"may be off by many points. Take {instead}."
+        )
 
 
 def _ratios(found: Accesses, sizes: Sequence[int], distances: Distances) -> list[float]:

@@ -4,22 +4,24 @@ A cache of C entries that drops the least recently used one answers exactly the 
 pass gives the hit ratio of every size (Mattson 1970). The number of pages since then is kept in a tree of partial sums
 over time (Fenwick 1994), so an access costs the logarithm of their number.
 
-Of long sequences a share of the pages is looked at, chosen by a hash of their number, and distances are scaled
-(SHARDS, Waldspurger 2015). How many accesses the sample holds too many or too few, because a page that is asked for
-often is in it or not, is put right at distance 0 (their SHARDS-adj).
+Of long sequences a share of the pages is looked at, and distances are scaled (SHARDS, Waldspurger 2015). How many
+accesses the sample holds too many or too few is put right at distance 0 (their SHARDS-adj). Their sample is drawn by a
+hash of the page's number, and is off by points where a few pages have most accesses and are in it or not. Here pages
+are drawn at even steps down the list of pages by number of accesses, so that each part of the list has its share; the
+hash orders those with equally many.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
+from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_BITS = 24
-"""Of a page's hash, compared with the share of pages looked at."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Distances:
     """Accesses, of which the ones that are not in `found` are the first to their page."""
     at_zero: float = 0.0
     """Accesses at distance 0 that a sample lacks; below 0 those that it has too many."""
+    pages: int = 0
+    """Pages that were looked at."""
 
     def hit_ratio(self, entries: int) -> float:
         """The share of accesses that a cache of so many entries answers, at least one."""
@@ -41,18 +45,32 @@ class Distances:
 
 def exact(pages: Sequence[int], filled: int = 0) -> Distances:
     """Distances of accesses, after each page below `filled` was asked for once, in order."""
-    return Distances(sorted(_distances(pages, list(range(filled)))), len(pages))
+    return Distances(sorted(_distances(pages, list(range(filled)))), len(pages), pages=filled or len(set(pages)))
 
 
 def sampled(pages: Sequence[int], share: float, filled: int = 0) -> Distances:
     """The same from a share of the pages, above 0 and at most 1."""
-    limit = round(share * (1 << _BITS))
-    mine = [page for page in pages if _hash(page) < limit]
-    found = _distances(mine, [page for page in range(filled) if _hash(page) < limit])
+    drawn = sample(pages, share, filled)
+    mine = [page for page in pages if page in drawn]
+    found = _distances(mine, [page for page in range(filled) if page in drawn])
     expected = share * len(pages)
     # However a distance is scaled, there are only so many other pages.
     others = (filled or len(set(pages))) - 1
-    return Distances(sorted(min(round(each / share), others) for each in found), expected, expected - len(mine))
+    scaled = sorted(min(round(each / share), others) for each in found)
+    return Distances(scaled, expected, expected - len(mine), len(drawn))
+
+
+def sample(pages: Sequence[int], share: float, filled: int = 0) -> set[int]:
+    """A share of the pages that are accessed, or were before: one at every 1 ÷ share of the list by accesses."""
+    counts = Counter(pages)
+    every = sorted(range(filled) if filled else counts, key=lambda page: (-counts[page], _hash(page)))
+    step = 1 / Fraction(share)
+    return {every[int((place + Fraction(1, 2)) * step)] for place in range(drawn_of(len(every), share))}
+
+
+def drawn_of(pages: int, share: float) -> int:
+    """How many of so many pages a share of them is, whole steps from the middle of the first one on."""
+    return math.ceil(pages * Fraction(share) - Fraction(1, 2))
 
 
 def _distances(pages: Sequence[int], before: list[int]) -> list[int]:
@@ -96,4 +114,4 @@ def _hash(page: int) -> int:
     mixed = (page + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
     mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
-    return (mixed ^ (mixed >> 31)) >> (64 - _BITS)
+    return mixed ^ (mixed >> 31)

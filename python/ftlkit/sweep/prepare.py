@@ -143,4 +143,4 @@ def _refuse(plan: Plan, found: list[Prepared]) -> None:
     for axis in plan.axes:
         takers = [each for each in found if axis.key in each.point.varied]
         if all(each.refusal for each in takers):
-            raise UserError(f"--vary {axis.key}: no point with it can be run. {takers[0].refusal}")
+            raise UserError(f"{axis.where}: no point with it can be run. {takers[0].refusal}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,6 +30,9 @@ _SCALES: tuple[dict[str, int], ...] = (
 
 _NUMBER = r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)\s*"
 """A number and its unit, if it has one."""
+
+_MOST = Decimal(10**25)
+"""Where ranges end: beyond, decimals of 28 digits would be rounded."""
 
 _FORM = "write FIRST..LAST:xFACTOR or FIRST..LAST:+STEP, for example 16KiB..4MiB:x2 or 1..8:+1"
 
@@ -68,6 +70,8 @@ class Axis:
 
     key: str
     parts: tuple[str | Range, ...]
+    where: str
+    """What it is called in errors: the option, and the key where that does not say it."""
 
     @property
     def size(self) -> int:
@@ -76,10 +80,16 @@ class Axis:
 
     def values(self) -> list[str]:
         """All of them, as text; one that is there twice is an error."""
+        for part in self.parts:
+            if isinstance(part, Range) and part.last >= _MOST:
+                raise UserError(f"{self.where}: a range ends below {_MOST:,}, in the smallest unit. End it earlier.")
         found = [value for part in self.parts for value in ([part] if isinstance(part, str) else part)]
-        twice = next((value for value, number in Counter(found).items() if number > 1), None)
-        if twice is not None:
-            raise UserError(f"--vary {self.key}: the value {twice} is there twice. Give each value once.")
+        spelled: dict[Decimal | str, str] = {}
+        for value in found:
+            other = spelled.setdefault(measure(value), value)
+            if other is not value:
+                like = "" if other == value else f", as {other} and as {value}"
+                raise UserError(f"{self.where}: the value {value} is there twice{like}. Give each value once.")
         return found
 
 
@@ -94,13 +104,14 @@ def parse(text: str) -> Axis:
     return axis(key.strip(), values)
 
 
-def axis(key: str, given: object) -> Axis:
-    """The values of a key: text as after `--vary`, one value, or a list of values."""
+def axis(key: str, given: object, option: str = "") -> Axis:
+    """The values of a key: text as after `--vary`, one value, or a list; `option` is one that gives them itself."""
+    where = option or f"--vary {key}"
     items = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else [given]
-    parts = tuple(_part(key, _written(key, item)) for item in items)
+    parts = tuple(_part(where, _written(where, item)) for item in items)
     if not parts:
-        raise UserError(f"--vary {key}: there is no value. Give at least one.")
-    return Axis(key, parts)
+        raise UserError(f"{where}: there is no value. Give at least one.")
+    return Axis(key, parts, where)
 
 
 def axes(table: Json, before: str = "") -> list[Axis]:
@@ -131,6 +142,15 @@ def measure(value: str) -> Decimal | str:
     return Decimal(found[1]) * (scale or 1)
 
 
+def size(value: str) -> int | None:
+    """A whole number of bytes, with a unit of sizes or none; None of anything else."""
+    found = re.fullmatch(_NUMBER, value)
+    if not found or (found[2] and found[2] not in _SCALES[0]):
+        return None
+    number = Decimal(found[1]) * _SCALES[0].get(found[2], 1)
+    return int(number) if number == number.to_integral_value() else None
+
+
 def plain(value: str) -> str:
     """A number in the largest unit of which it is a whole multiple, by which 16384B is 16KiB; a word as it is."""
     found = re.fullmatch(_NUMBER, value)
@@ -140,23 +160,23 @@ def plain(value: str) -> str:
     return f"{Decimal(found[1]).normalize():f}" if found and not found[2] else value
 
 
-def _written(key: str, item: object) -> str:
+def _written(where: str, item: object) -> str:
     if isinstance(item, bool):
         return str(item).lower()
     if isinstance(item, (str, int, float)):
         return str(item).strip()
-    raise UserError(f"--vary {key}: {item!r} is no value. Give texts, numbers, true or false.")
+    raise UserError(f"{where}: {item!r} is no value. Give texts, numbers, true or false.")
 
 
-def _part(key: str, text: str) -> str | Range:
+def _part(where: str, text: str) -> str | Range:
     if not text:
-        raise UserError(f"--vary {key}: a value is empty. Give a value, or leave out the comma beside it.")
+        raise UserError(f"{where}: a value is empty. Give a value, or leave out the comma beside it.")
     first, dots, rest = text.partition("..")
-    return _range(key, text, first, rest) if dots else text
+    return _range(where, text, first, rest) if dots else text
 
 
-def _range(key: str, text: str, first: str, rest: str) -> Range:
-    where = f"--vary {key}={text}"
+def _range(option: str, text: str, first: str, rest: str) -> Range:
+    where = f"{option}={text}" if " " in option else f"{option} {text}"
     last, _, by = rest.partition(":")
     if not re.fullmatch(r"[x+].+", by.strip()):
         raise UserError(f"{where}: a range needs its step; {_FORM}.")
