@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -277,6 +280,113 @@ def test_bad_stores_are_answered(
     assert result.exit_code == 2, result.output
     for word in words:
         assert word in " ".join(result.stderr.split())
+
+
+def same(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """What is the same of points whenever they are run."""
+    return [(row["key"], row["state"], json.loads(row["document"])["runs"][0]["event_hash"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({"key": None}, "it has no key"),
+        ({"seed": None}, "it has no seed"),
+        ({"state": None}, "it has no state"),
+        ({"state": "fine"}, "its state is fine"),
+        ({"document": None}, "has no results"),
+        ({"write_amplification": math.nan}, "its write_amplification is no number"),
+        ({"document": "{"}, "cannot be read"),
+        ({"study": "{}"}, "cannot be read"),
+    ],
+)
+def test_a_damaged_point_is_named_and_run_again(
+    changed: dict[str, object], word: str, call: Callable[..., Result], tmp_path: Path
+) -> None:
+    sweep = ("sweep", "fin1", "--ftl", "page", *SMALL)
+    assert call(*sweep).exit_code == 0
+    store = Store(tmp_path / stores.DEFAULT)
+    row = store.rows()[0]
+    frame = pl.DataFrame([row | changed], schema=stores.SCHEMA)
+    frame.write_parquet(store.path / "points" / f"{row['key']}.parquet")
+    asked = ("show", row["key"]) if "document" in changed else ("compare", "page", "page")
+    result = call("results", *asked)
+    assert result.exit_code == 2, result.output
+    assert word in result.stderr
+    assert "Remove it" in result.stderr
+    if "study" not in changed:
+        again = call(*sweep)
+        assert f"were damaged: {row['key']}" in again.stderr
+        assert same(store.rows()) == same([row])
+
+
+def test_a_torn_point_does_not_stop_the_sweep_that_needs_it(call: Callable[..., Result], tmp_path: Path) -> None:
+    sweep = ("sweep", "fin1", "--ftl", "page,dftl", *SMALL)
+    call(*sweep)
+    store = Store(tmp_path / stores.DEFAULT)
+    rows = store.rows()
+    torn = store.path / "points" / f"{rows[0]['key']}.parquet"
+    torn.write_bytes(torn.read_bytes()[:-100])
+    result = call(*sweep)
+    assert result.exit_code == 0, result.output
+    assert f"run again, since their files in ftlkit-results were damaged: {rows[0]['key']}" in result.stderr
+    assert "2 points: 1 were in" in result.stderr
+    assert same(store.rows()) == same(rows)
+
+
+@pytest.mark.parametrize("lost", ["begun", "points"])
+def test_a_store_without_one_of_its_folders_is_used(lost: str, call: Callable[..., Result], tmp_path: Path) -> None:
+    store = Store(tmp_path / stores.DEFAULT, create=True)
+    (store.path / lost).rmdir()
+    assert call("results", "list").exit_code == 0
+    result = call("sweep", "fin1", "--ftl", "page", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert len(store.rows()) == 1
+
+
+def test_what_killed_writers_began_is_removed_and_no_folder(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s", create=True)
+    (store.path / "begun" / "folder").mkdir()
+    for path in (store.path / "begun" / "old", store.path / "begun" / "new"):
+        path.touch()
+    for name in ("old", "folder"):
+        os.utime(store.path / "begun" / name, (0, 0))
+    store.tidy()
+    assert sorted(path.name for path in (store.path / "begun").iterdir()) == ["folder", "new"]
+
+
+def test_no_output_overwrites_what_was_read(call: Callable[..., Result], tmp_path: Path, msr: Path) -> None:
+    """The study, a trace that is varied, and the files of a store."""
+    (tmp_path / "st.toml").write_text(
+        "[workload]\npreset = 'fin1'\nrequests = 500\naddresses = 'dense'\n[[ftl]]\nname = 'page'\n"
+    )
+    other = conftest.write_msr(tmp_path / "v2.csv", 150)
+    assert call("sweep", "st.toml").exit_code == 0
+    point = next((tmp_path / stores.DEFAULT / "points").iterdir())
+    vary = ("--vary", f"workload.trace={msr},{other}")
+    attempts = {
+        tmp_path / "st.toml": ("sweep", "st.toml", "--report", "st.toml"),
+        other: ("sweep", msr, "--ftl", "page", *vary, "--report", "v2.csv"),
+        point: ("results", "export", point),
+        tmp_path / stores.DEFAULT / "ftlkit-store.json": (
+            "sweep",
+            "st.toml",
+            "--report",
+            "ftlkit-results/ftlkit-store.json",
+        ),
+    }
+    more = [("results", "show", point.stem, "--report", point), ("curve", "spare", "fin1", "--report", point)]
+    before = {path: path.read_bytes() for path in attempts}
+    for arguments in (*attempts.values(), *more):
+        result = call(*arguments)
+        assert result.exit_code == 2, result.output
+        assert "an output would overwrite it" in result.stderr
+    assert before == {path: path.read_bytes() for path in attempts}
+    beside = point.with_name("new.csv")
+    assert call("results", "export", beside).exit_code == 2
+    result = call("sweep", "st.toml", "--store", "fresh", "--report", "fresh")
+    assert result.exit_code == 2
+    assert not (tmp_path / "fresh").exists()
 
 
 def test_seeds_that_are_not_shared_are_named(filled: Path) -> None:

@@ -15,12 +15,14 @@ import conftest
 import ftlkit as fk
 from ftlkit import _native
 from ftlkit import store as stores
+from ftlkit.states import LOST
 from ftlkit.store import Store
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
 from ftlkit.sweep import values
 from ftlkit.sweep.local import Local
-from ftlkit.sweep.work import LOST, TRIES, Job
+from ftlkit.sweep.scratch import scratch
+from ftlkit.sweep.work import TRIES, Job
 
 if TYPE_CHECKING:
     import subprocess
@@ -287,6 +289,41 @@ def test_the_workers_of_a_killed_sweep_end(start: Callable[..., subprocess.Popen
     while any(_state(worker)[:1] not in ([], ["Z"]) for worker in workers):
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+def test_what_killed_sweeps_laid_out_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("killed", "early", "new"):
+        folder = tmp_path / f"ftlkit-sweep-{name}"
+        folder.mkdir()
+        if name != "early":
+            (folder / "lock").touch()
+        if name != "new":
+            os.utime(folder, (0, 0))
+    (tmp_path / "ftlkit-else").mkdir()
+    os.utime(tmp_path / "ftlkit-else", (0, 0))
+    with scratch() as mine:
+        os.utime(mine, (0, 0))
+        with scratch() as other:
+            left = {path.name for path in tmp_path.iterdir()}
+    assert left == {mine.name, other.name, "ftlkit-sweep-new", "ftlkit-else"}
+    assert {path.name for path in tmp_path.iterdir()} == {"ftlkit-sweep-new", "ftlkit-else"}
+
+
+def test_a_refused_point_is_called_as_it_was_asked(tmp_path: Path) -> None:
+    done = runs.run(
+        plan(vary={"device.spare": [0.1, 1.5], "dftl.cmt": "1B,16KiB"}), Store(tmp_path / "s", create=True), Local()
+    )
+    assert {row["device"] for row in done.rows} == {"slc-small"}
+    refused = [row["error"] for row in done.failed if row["label"] == "dftl" and "1B" in str(row["varied"])]
+    assert refused
+    assert not any('"0"' in error or '"1"' in error for error in refused)
+
+
+def test_errors_and_help_are_printed_as_they_are(call: Callable[..., Result]) -> None:
+    result = call("sweep", "fin1", "--ftl", "page", "--vary", "run.skip=1..1e9:+1:+1")
+    assert ":+1:+1" in result.stderr
+    assert "pip install 'ftlkit[ray]'" in " ".join(call("sweep", "--help").stdout.replace("│", " ").split())
 
 
 def test_ctrl_c_keeps_what_is_finished(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:

@@ -49,9 +49,9 @@ def check_writable(paths: Iterable[Path | None], inputs: Iterable[str | Path | N
 
 
 def check_one(path: Path, inputs: Iterable[Path]) -> None:
-    """Refuse one path that could not or must not be written."""
+    """Refuse one path that could not or must not be written; of an input that is a folder, all files in it are read."""
     for each in inputs:
-        if _is_same(path, each):
+        if _is_same(path, each) or (each.is_dir() and _place(path).is_relative_to(_place(each))):
             other = "" if str(each) == str(path) else f" ({each})"
             raise UserError(f"{path} is read here{other}: an output would overwrite it. Choose another path.")
     reason = _obstacle(path)

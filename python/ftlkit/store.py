@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import tempfile
 import time
@@ -22,16 +23,17 @@ from ftlkit._native import UserError
 from ftlkit.metrics import COLUMNS
 from ftlkit.outputs import mode
 from ftlkit.results import Results
+from ftlkit.states import DONE, STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ftlkit.document import Document, Json
+    from ftlkit.document import Json
 
 DEFAULT = Path("ftlkit-results")
 """Where sweeps keep their points if nothing else is said."""
 
-_MARK = "ftlkit-store.json"
+_MARK, _POINTS, _BEGUN = "ftlkit-store.json", "points", "begun"
 _FORMAT = {"ftlkit_store": 1}
 _STALE_S = 3600.0
 """A file that was begun so long ago is one of a writer that was killed: writing one takes a moment."""
@@ -52,6 +54,9 @@ PLACE: dict[str, tuple[pl.DataType, str]] = {
 }
 """Columns of a point before those of its run, with their meanings."""
 
+_NEEDED = ("key", "engine", "device", "workload", "seed", "label", "state", "study")
+"""Columns that are null in no point."""
+
 _LAST: dict[str, pl.DataType] = {"study": _TEXT, "document": _TEXT}
 """The study as it was asked, and the whole results, as JSON."""
 
@@ -63,13 +68,19 @@ SCHEMA: dict[str, pl.DataType] = {
 """All columns of a point's file."""
 
 
+def files(path: Path) -> list[Path]:
+    """What a store at a path consists of, or will: nothing else may be written there."""
+    parts = [path / name for name in (_MARK, _POINTS, _BEGUN)]
+    return parts if path.exists() else [path, *parts]
+
+
 class Store:
     """A folder of points."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         """Open a store; with `create` make it if nothing is there. A folder that is no store is an error."""
         self.path = path
-        self._points, self._begun = path / "points", path / "begun"
+        self._points, self._begun = path / _POINTS, path / _BEGUN
         try:
             if create and not (path / _MARK).exists():
                 self._make()
@@ -85,6 +96,8 @@ class Store:
             raise UserError(
                 f"{path} is a store of another ftlkit ({mark}); this one reads {_FORMAT}. Give another one."
             )
+        if create:
+            self._make_folders()
 
     def _make(self) -> None:
         # Another process may be making the same store.
@@ -96,12 +109,21 @@ class Store:
                 f"{self.path} is no store of results and is not empty: points would lie among other files. "
                 "Give a new folder, or an empty one."
             )
+        self._make_folders()
+        self._write(json.dumps(_FORMAT).encode(), self.path / _MARK)
+
+    def _make_folders(self) -> None:
+        """Make those that are missing: an empty one is lost where a store is copied or kept in Git."""
         try:
             self._points.mkdir(parents=True, exist_ok=True)
             self._begun.mkdir(exist_ok=True)
         except OSError as error:
             raise UserError(f"cannot make a store at {self.path}: {error.strerror}. Give another folder.") from None
-        self._write(json.dumps(_FORMAT).encode(), self.path / _MARK)
+
+    @property
+    def files(self) -> list[Path]:
+        """What it consists of, which no other output may overwrite."""
+        return files(self.path)
 
     def keys(self) -> set[str]:
         """The keys of all points."""
@@ -134,7 +156,7 @@ class Store:
         for path in self._begun.iterdir():
             # Another process may tidy, too.
             with suppress(FileNotFoundError):
-                if time.time() - path.stat().st_mtime > _STALE_S:
+                if path.is_file() and time.time() - path.stat().st_mtime > _STALE_S:
                     path.unlink()
 
     def rows(self, keys: Iterable[str] | None = None) -> list[Json]:
@@ -146,24 +168,66 @@ class Store:
         names = sorted(self.keys()) if keys is None else list(keys)
         return pl.concat([pl.DataFrame(schema=SCHEMA), *(self._read(name) for name in names)], how="diagonal")
 
+    def sound(self, keys: Iterable[str]) -> tuple[list[Json], list[str]]:
+        """Points of some keys as rows, and the keys of those whose files are damaged."""
+        found = {key: self._sound(key) for key in keys}
+        return [row for row in found.values() if row is not None], [key for key, row in found.items() if row is None]
+
+    def _sound(self, key: str) -> Json | None:
+        try:
+            row = dict.fromkeys(SCHEMA) | self._read(key).to_dicts()[0]
+            if row["state"] == DONE:
+                results(row)
+        except UserError:
+            return None
+        return row
+
     def _read(self, key: str) -> pl.DataFrame:
         path = self._points / f"{key}.parquet"
         try:
             frame = pl.read_parquet(path)
-            return frame.select([name for name in SCHEMA if name in frame.columns]).cast(
+            frame = frame.select([name for name in SCHEMA if name in frame.columns]).cast(
                 {name: kind for name, kind in SCHEMA.items() if name in frame.columns}
             )
+            reason = _fault(frame)
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = str(error).splitlines()[0]
-            raise UserError(
-                f"{path} is no point of a store: {reason}. Remove it; the sweep will run it again."
-            ) from None
+        if reason:
+            raise UserError(f"{path} is no point of a store: {reason}. Remove it; the sweep will run it again.")
+        return frame
+
+
+def _fault(frame: pl.DataFrame) -> str:
+    """What is wrong with a point's columns; nothing where they are as they were written."""
+    if frame.height != 1:
+        return f"it has {frame.height} rows, and a point has one"
+    row = frame.row(0, named=True)
+    missing = next((name for name in _NEEDED if row.get(name) is None), None)
+    if missing:
+        return f"it has no {missing}"
+    if row["state"] not in STATES:
+        return f"its state is {row['state']}, which is none of {', '.join(STATES)}"
+    if row["state"] == DONE and row.get("document") is None:
+        return f"it is {DONE} and has no results (document)"
+    if row["state"] != DONE and row.get("error") is None:
+        return f"it is {row['state']} and has no error"
+    broken = next((name for name, value in row.items() if isinstance(value, float) and math.isnan(value)), None)
+    return f"its {broken} is no number" if broken else ""
 
 
 def results(row: Mapping[str, Any]) -> Results:
-    """The whole results of a point that has some."""
-    document: Document = json.loads(row["document"])
-    return Results(document)
+    """The whole results of a point that has some; a `UserError` if they cannot be read."""
+    try:
+        document: Any = json.loads(row["document"])
+        if document["runs"][0]["label"] is not None:
+            return Results(document)
+        reason = "its run has no label"
+    except (TypeError, ValueError, KeyError, IndexError) as error:
+        reason = f"{type(error).__name__}: {error}"
+    raise UserError(
+        f"the results of point {row['key']} cannot be read ({reason}): its file is damaged. Remove it; the sweep will "
+        "run it again."
+    )
 
 
 def measured(row: Json) -> Json:

@@ -20,7 +20,7 @@ from ftlkit.engine import watched
 from ftlkit.metrics import COLUMNS
 from ftlkit.outputs import check_writable, write
 from ftlkit.progress import watcher
-from ftlkit.store import DEFAULT, Store
+from ftlkit.store import DEFAULT, Store, files
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
 from ftlkit.sweep import values
@@ -183,7 +183,7 @@ def spare(
     chosen = options.given(requests=requests, addresses=addresses, precondition=precondition, seed=seed)
     made = plans.from_options([workload], ftl, device, chosen)
     made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
-    check_writable([report], made.traces())
+    check_writable([report], [*made.traces(), *files(store)])
     kept = Store(store, create=True)
     done = runs.run(made, kept, executor(workers=threads), lambda: watcher(ERR))
     for row in done.failed:

@@ -67,7 +67,7 @@ def show(
     chosen = [_key(there, each) for each in keys]
     if report is not None and len(chosen) > 1:
         raise UserError(f"--report: a report is of one point, and {len(chosen)} were given. Give one key.")
-    check_writable([report])
+    check_writable([report], there.files)
     for row in there.rows(chosen):
         if row["document"] is None:
             OUT.print(f"{row['key']}: {row['state']}: {row['error']}", highlight=False, markup=False)
@@ -130,8 +130,9 @@ def export(
     """Save one row a point, with a column for each varied key."""
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UserError(f"{out}: the name must end in .csv or .parquet.")
-    check_writable([out])
-    write(out, _written(Store(store).frame(), out.suffix.lower()))
+    there = Store(store)
+    check_writable([out], there.files)
+    write(out, _written(there.frame(), out.suffix.lower()), there.files)
     say(f"wrote {out}")
 
 

@@ -19,8 +19,9 @@ from ftlkit.outputs import STANDARD_OUTPUT
 if TYPE_CHECKING:
     from pathlib import Path
 
-OUT = Console()
-ERR = Console(stderr=True)
+# Labels, paths and values are text: none is markup, and `:+1` is no picture of a thumb.
+OUT = Console(markup=False, emoji=False)
+ERR = Console(stderr=True, markup=False, emoji=False)
 
 FOUND = 1
 USER_ERROR = 2

@@ -14,7 +14,7 @@ from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
 from ftlkit.engine import Interrupted
 from ftlkit.outputs import check_writable, write
 from ftlkit.progress import watcher
-from ftlkit.store import DEFAULT, Store, named
+from ftlkit.store import DEFAULT, Store, files, named
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
 from ftlkit.sweep import values
@@ -22,6 +22,8 @@ from ftlkit.sweep.executors import LOCAL, executor
 from ftlkit.sweep.summary import groups, shown, text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from ftlkit.sweep.plan import Plan
@@ -51,7 +53,7 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="local|ray|ray://HOST:PORT",
-        help="Where points run: on this machine's cores, or on a Ray cluster (pip install ftlkit[[ray]).",
+        help="Where points run: on this machine's cores, or on a Ray cluster (pip install 'ftlkit\\[ray]').",
         rich_help_panel=_SWEEP,
     ),
 ]
@@ -125,10 +127,12 @@ def sweep(
         verify=verify,
         title=title,
     )
+    file = next((Path(name) for name in workloads if name.endswith(".toml")), None)
     plan = _plan(workloads, ftl, device, chosen)
     plan = plans.with_more(plan, [values.parse(each) for each in vary or []], seeds)
     plan.check()
-    check_writable([report], plan.traces())
+    inputs = [file, *plan.traces(), *files(store)]
+    check_writable([report], inputs)
     where = executor(on, threads)
     kept = Store(store, create=True)
     kept.tidy()
@@ -138,10 +142,10 @@ def sweep(
         if stop.finished is None or not stop.finished.rows:
             raise
         _show(stop.finished, store, OUT)
-        _report(stop.finished, report)
+        _report(stop.finished, report, inputs)
         raise typer.Exit(INTERRUPTED) from None
     _show(done, store, OUT)
-    _report(done, report)
+    _report(done, report, inputs)
 
 
 def _plan(workloads: list[str], ftl: str | None, device: str | None, chosen: Any) -> Plan:  # noqa: ANN401 - the options that were given
@@ -174,14 +178,17 @@ def _show(done: Sweep, store: Path, console: Console) -> None:
         console.print(Sheet(("on", "FTL"), [each.short or each.heading for each in metrics], rows).fitted(console))
     for row in done.failed:
         console.print(f"failed ({row['state']}): {named(row)}: {row['error']}", highlight=False, markup=False)
+    if done.damaged:
+        many = f"{done.damaged[0]} and {len(done.damaged) - 1} more" if len(done.damaged) > 1 else done.damaged[0]
+        say(f"run again, since their files in {store} were damaged: {many}")
     missing = f", {done.points - len(done.rows)} not finished" if done.cancelled else ""
     failed = f", {len(done.failed)} failed" if done.failed else ""
     say(f"{done.points} points: {done.reused} were in {store}{failed}{missing}")
 
 
-def _report(done: Sweep, path: Path | None) -> None:
+def _report(done: Sweep, path: Path | None, inputs: Sequence[str | Path | None]) -> None:
     if path is not None:
         from ftlkit.sweep.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
-        write(path, page(done).encode(), done.plan.traces())
+        write(path, page(done).encode(), inputs)
         say(f"wrote {path}")

@@ -18,7 +18,8 @@ from queue import Empty, Queue, SimpleQueue
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.sweep.work import LOST, TRIES, Answer
+from ftlkit.states import LOST
+from ftlkit.sweep.work import TRIES, Answer
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
+from ftlkit.states import LOST
 from ftlkit.sweep.key import engine
-from ftlkit.sweep.work import LOST, TRIES, Answer, perform
+from ftlkit.sweep.work import TRIES, Answer, perform
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -98,8 +98,9 @@ class Plan:
         return [point for device, workload, entry in found for point in self._points(device, workload, entry)]
 
     def traces(self) -> list[str]:
-        """The trace files that it reads."""
-        return [table["trace"] for _, table in self.workloads if "trace" in table]
+        """The trace files that it reads, also those that a varied key names."""
+        named = [table["trace"] for _, table in self.workloads if "trace" in table]
+        return named + [value for axis in self.axes if axis.key == "workload.trace" for value in axis.values()]
 
     def _points(self, device: tuple[str, Json], workload: tuple[str, Json], entry: Json) -> Iterator[Point]:
         shared = {key: value for key, value in self.study.items() if key != "ftl"}

@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
 from ftlkit.sweep import key
+from ftlkit.sweep.plan import UNNAMED
 from ftlkit.sweep.traces import over
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Prepared:
     point: Point
     key: str
     study: Json
-    """The study with every key filled in; as it was asked where it was refused."""
+    """The study with every key filled in; as it was asked, with the device's preset, where it was refused."""
     trace: str | None
     """The digest of its trace, if it has one."""
     refusal: str = ""
@@ -61,7 +62,18 @@ def prepare(plan: Plan, traces: Traces, executor: Executor, control: Control) ->
         checked = [each for found in pool.map(checker.together, groups) for each in found]
     found = [each for _, each in sorted(zip(order, checked, strict=True), key=lambda pair: pair[0])]
     _refuse(plan, found)
-    return found
+    return _with_presets(found)
+
+
+def _with_presets(found: list[Prepared]) -> list[Prepared]:
+    """The points, of which refused ones on the default device name its preset as the others do."""
+    presets = {each.point.device: each.study["device"]["preset"] for each in found if "preset" in each.study["device"]}
+    return [
+        replace(each, study=each.study | {"device": {"preset": presets[each.point.device]} | each.study["device"]})
+        if each.refusal and each.point.device == UNNAMED["device"] and each.point.device in presets
+        else each
+        for each in found
+    ]
 
 
 def _shared(point: Point) -> str:
@@ -96,7 +108,9 @@ class _Checker:
 
     def together(self, group: Sequence[Point]) -> list[Prepared]:
         """Check points that share all but their translation layers; alone, if they are refused together."""
-        layers = [point.study["ftl"][0] | {"label": str(place)} for place, point in enumerate(group)]
+        # Numbers tell layers of one name apart; of one alone an error says the name.
+        names = [str(place) for place in range(len(group))] if len(group) > 1 else [group[0].ftl]
+        layers = [point.study["ftl"][0] | {"label": name} for name, point in zip(names, group, strict=True)]
         try:
             resolved = self._resolved(group[0].study | {"ftl": layers})
         except UserError as error:

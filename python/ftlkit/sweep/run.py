@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from ftlkit import store as stores
 from ftlkit.engine import Interrupted, watched
 from ftlkit.progress import Silent, State, Watcher
+from ftlkit.states import DONE, LOST, REFUSED
 from ftlkit.sweep import key
 from ftlkit.sweep.plan import UNNAMED
 from ftlkit.sweep.prepare import Prepared, prepare
+from ftlkit.sweep.scratch import scratch
 from ftlkit.sweep.traces import Traces, as_given
-from ftlkit.sweep.work import DONE, LOST, REFUSED, Answer, Executor, Job
+from ftlkit.sweep.work import Answer, Executor, Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +37,8 @@ class Sweep:
     """How many there are altogether."""
     reused: int
     """How many were in the store."""
+    damaged: list[str]
+    """Keys of points whose files in the store could not be read, and that were run again."""
 
     @property
     def cancelled(self) -> bool:
@@ -54,11 +56,11 @@ def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watche
 
     Ctrl-C ends it with `Interrupted`, whose `finished` is the sweep with the points that are finished; they are stored.
     """
-    with TemporaryDirectory(prefix="ftlkit-") as folder:
-        traces = Traces(Path(folder))
+    with scratch() as folder:
+        traces = Traces(folder)
         prepared = watched(lambda control: prepare(plan, traces, executor, control), watch())
-        there = {row["key"]: row for row in store.rows({each.key for each in prepared} & store.keys())}
-        rows = {name: row for name, row in there.items() if row["state"] != LOST}
+        there, damaged = store.sound(sorted({each.key for each in prepared} & store.keys()))
+        rows = {row["key"]: row for row in there if row["state"] != LOST}
         reused = sum(each.key in rows for each in prepared)
         missing = list({each.key: each for each in prepared if each.key not in rows}.values())
         runnable = [each for each in missing if not each.refusal]
@@ -69,15 +71,15 @@ def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watche
             _run_missing(runnable, rows, store, executor, traces, watch())
         except KeyboardInterrupt:
             # It may have come between storing a point and taking note of it.
-            rows |= {row["key"]: row for row in store.rows({each.key for each in missing} & store.keys())}
-            raise Interrupted(_sweep(plan, prepared, rows, reused)) from None
-    return _sweep(plan, prepared, rows, reused)
+            rows |= {row["key"]: row for row in store.sound({each.key for each in missing} & store.keys())[0]}
+            raise Interrupted(_sweep(plan, prepared, rows, reused, damaged)) from None
+    return _sweep(plan, prepared, rows, reused, damaged)
 
 
-def _sweep(plan: Plan, prepared: list[Prepared], rows: dict[str, Json], reused: int) -> Sweep:
+def _sweep(plan: Plan, prepared: list[Prepared], rows: dict[str, Json], reused: int, damaged: list[str]) -> Sweep:
     """The finished points, each called as in this sweep: a store may have it from another."""
     found = [rows[each.key] | _place(each) for each in prepared if each.key in rows]
-    return Sweep(plan, found, len(prepared), reused)
+    return Sweep(plan, found, len(prepared), reused, damaged)
 
 
 def _run_missing(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ftlkit import _native
 from ftlkit._native import Control, FtlBug, UserError
+from ftlkit.states import BUG, DONE, REFUSED
 from ftlkit.sweep.traces import over
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
     from ftlkit.document import Json
     from ftlkit.sweep.traces import LaidOut
-
-DONE, REFUSED, BUG, LOST = "done", "refused", "bug", "lost"
-"""What became of a point: it has results; its study was refused; a translation layer broke a rule; its worker died."""
 
 TRIES = 3
 """How often a point is begun whose worker dies. One that takes too much memory would take the next worker, too."""
