@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from browser import Browser
 
-PAGES = ("report", "timeline", "reproduction", "sweep", "curve")
+PAGES = ("report", "timeline", "reproduction", "sweep", "curve", "spare")
 NASTY = "</title></script><script>window.broken = true</script><b>\"'&"
 
 
@@ -58,6 +58,21 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made["sweep"].write_text(sweep_page(folder), encoding="utf-8")
     curve = ["curve", "cache", "fin1", "--requests", "2000", "--addresses", "dense", "--report", str(made["curve"])]
     assert CliRunner().invoke(app, curve).exit_code == 0
+    spare = [
+        "curve",
+        "spare",
+        "fin1",
+        "--requests",
+        "500",
+        "--addresses",
+        "dense",
+        "--spares",
+        "0.1,0.2",
+        "--seeds",
+        "2",
+    ]
+    more = ["--ftl", "page,dftl", "--store", str(folder / "spares"), "--report", str(made["spare"])]
+    assert CliRunner().invoke(app, [*spare, *more]).exit_code == 0
     document = sample.document()
     document["study"]["name"] = document["workload"]["name"] = document["device"]["preset"] = NASTY
     document["workload"]["facts"] = [NASTY]
@@ -109,8 +124,15 @@ def test_a_table_wider_than_a_phone_is_moved_to_its_end_and_shows_that_it_goes_o
         assert not goes_on or "gradient" in background
 
 
+@pytest.mark.parametrize("name", ["curve", "spare"])
+def test_the_numbers_of_a_curve_fit_a_phone(name: str, chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages[name], width=400)
+    region = "document.querySelector('#numbers .scroll')"
+    assert chromium.run(f"return {region}.scrollWidth - {region}.clientWidth") == 0
+
+
 @pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("name", ["report", "timeline", "sweep", "curve"])
+@pytest.mark.parametrize("name", ["report", "timeline", "sweep", "curve", "spare"])
 def test_every_chart_is_drawn_alive_inside_its_place(
     name: str, width: int, chromium: Browser, pages: dict[str, Path]
 ) -> None:
@@ -123,7 +145,7 @@ def test_every_chart_is_drawn_alive_inside_its_place(
         "    svg.querySelectorAll('.role-mark path').length];"
         "})"
     )
-    assert len(drawn) >= {"sweep": 3, "curve": 1}.get(name, 4)
+    assert len(drawn) >= {"sweep": 3, "curve": 1, "spare": 1}.get(name, 4)
     for alive, wide, beyond, marks in drawn:
         assert alive
         assert wide > 200

@@ -14,6 +14,7 @@ from ftlkit import _native, study
 from ftlkit.curves import cache, distances, spare
 from ftlkit.curves.accesses import accesses
 from ftlkit.models.uniform import greedy
+from ftlkit.noise import estimate
 from ftlkit.store import Store
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
@@ -172,6 +173,23 @@ def test_spare_under_uniform_writes_is_near_its_model(tmp_path: Path) -> None:
     assert [each.spare for each in found] == ["0.15", "0.25"]
     for each in found:
         assert each.model < each.write_amplification.mean < 1.1 * each.model
+
+
+def test_spare_reads_traces_with_the_options_that_errors_name(call: Callable[..., Result], tmp_path: Path) -> None:
+    lines = ["time_ms,op,offset,length", *(f"{at},write,{at % 50 * 4096},4096" for at in range(200))]
+    (tmp_path / "mixed.csv").write_text("\n".join(lines) + "\n")
+    curve = ("curve", "spare", "mixed.csv", "--spares", "0.1,0.2", "--precondition", "none")
+    result = call(*curve, "--columns", "time:ms, op, offset:B, size:B", "--set", "page.victim=fifo")
+    assert result.exit_code == 0, result.output
+    assert "0.2" in result.stdout
+
+
+def test_no_band_goes_below_zero() -> None:
+    from ftlkit.sweep.charts import band  # noqa: PLC0415 - the drawing libraries take a second to load
+
+    found = estimate([1.0, 9.0])
+    assert found.low < 0
+    assert band(found) == {"low": 0.0, "high": found.high}
 
 
 def test_the_page_of_a_curve_holds_it(call: Callable[..., Result], tmp_path: Path) -> None:

@@ -389,9 +389,8 @@ def test_bad_input_is_answered(
     assert result.exit_code == 2, result.output
     for word in words:
         assert word in " ".join(result.stderr.split())
-    assert not (tmp_path / stores.DEFAULT / "points").exists() or not list(
-        (tmp_path / stores.DEFAULT / "points").iterdir()
-    )
+    assert not (tmp_path / stores.DEFAULT).exists()
+    assert list((tmp_path / "full").iterdir()) == [tmp_path / "full" / "other"]
 
 
 @pytest.mark.parametrize(

@@ -77,10 +77,21 @@ def files(path: Path) -> list[Path]:
 class Store:
     """A folder of points."""
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
-        """Open a store; with `create` make it if nothing is there. A folder that is no store is an error."""
+    def __init__(self, path: Path, *, create: bool = False, lazily: bool = False) -> None:
+        """Open a store; with `create` make it if nothing is there. A folder that is no store is an error.
+
+        With `lazily` as well, a new one is made with its first point: until then it is only checked that it can be.
+        """
         self.path = path
         self._points, self._begun = path / _POINTS, path / _BEGUN
+        self._is_made = not (create and lazily) or (path / _MARK).exists()
+        if self._is_made:
+            self._open(create=create)
+        else:
+            self._check_place()
+
+    def _open(self, *, create: bool) -> None:
+        path = self.path
         try:
             if create and not (path / _MARK).exists():
                 self._make()
@@ -99,7 +110,8 @@ class Store:
         if create:
             self._make_folders()
 
-    def _make(self) -> None:
+    def _check_place(self) -> None:
+        """Refuse a place where no store can be made."""
         # Another process may be making the same store.
         own = {self._points.name, self._begun.name, _MARK}
         if self.path.exists() and not self.path.is_dir():
@@ -109,6 +121,17 @@ class Store:
                 f"{self.path} is no store of results and is not empty: points would lie among other files. "
                 "Give a new folder, or an empty one."
             )
+        above = next(path for path in (self.path, *self.path.absolute().parents) if path.exists())
+        if above == self.path:
+            return
+        try:
+            # A trial also sees read-only file systems, which permission bits do not tell.
+            Path(tempfile.mkdtemp(prefix=".ftlkit-", dir=above)).rmdir()
+        except OSError as error:
+            raise UserError(f"cannot make a store at {self.path}: {error.strerror}. Give another folder.") from None
+
+    def _make(self) -> None:
+        self._check_place()
         self._make_folders()
         self._write(json.dumps(_FORMAT).encode(), self.path / _MARK)
 
@@ -131,6 +154,9 @@ class Store:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Write a point; one of the same key is replaced."""
+        if not self._is_made:
+            self._open(create=True)
+            self._is_made = True
         frame = pl.DataFrame([{name: row.get(name) for name in SCHEMA}], schema=SCHEMA)
         out = io.BytesIO()
         frame.write_parquet(out)
@@ -153,7 +179,7 @@ class Store:
 
     def tidy(self) -> None:
         """Remove what killed writers had begun."""
-        for path in self._begun.iterdir():
+        for path in self._begun.iterdir() if self._is_made else ():
             # Another process may tidy, too.
             with suppress(FileNotFoundError):
                 if path.is_file() and time.time() - path.stat().st_mtime > _STALE_S:

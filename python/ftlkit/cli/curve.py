@@ -173,18 +173,49 @@ def spare(
     store: StoreFolder = DEFAULT,
     report: options.Report = None,
     device: options.Device = None,
+    capacity: options.Capacity = None,
+    setting: options.Setting = None,
     requests: options.Requests = None,
+    format_: options.Format = None,
+    columns: options.Columns = None,
+    time_unit: options.TimeUnit = None,
+    trace_device: options.TraceDevice = None,
+    time_backwards: options.TimeBackwards = None,
+    skip_bad: options.SkipBad = False,
+    blkparse_action: options.BlkparseAction = None,
+    align_offset: options.AlignOffset = None,
     addresses: options.Addresses = None,
+    speedup: options.Speedup = None,
+    loop: options.Loop = None,
+    queue_depth: options.QueueDepth = None,
     precondition: options.Precondition = "steady",
     seed: options.Seed = None,
     threads: options.Threads = None,
 ) -> None:
     """Write amplification over spare, from a run at each, beside theory for uniform writes."""
-    chosen = options.given(requests=requests, addresses=addresses, precondition=precondition, seed=seed)
+    chosen = options.given(
+        capacity=capacity,
+        settings=setting,
+        requests=requests,
+        format=format_,
+        columns=columns,
+        time_unit=time_unit,
+        trace_device=trace_device,
+        time_backwards=time_backwards,
+        skip_bad=skip_bad,
+        blkparse_action=blkparse_action,
+        align_offset=align_offset,
+        addresses=addresses,
+        speedup=speedup,
+        loop=loop,
+        queue_depth=queue_depth,
+        precondition=precondition,
+        seed=seed,
+    )
     made = plans.from_options([workload], ftl, device, chosen)
     made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
     check_writable([report], [*made.traces(), *files(store)])
-    kept = Store(store, create=True)
+    kept = Store(store, create=True, lazily=True)
     done = runs.run(made, kept, executor(workers=threads), lambda: watcher(ERR))
     for row in done.failed:
         say(f"left out, since it failed: {row['label']} with {row['varied'][0]['value']}: {row['error']}")
@@ -193,6 +224,7 @@ def spare(
 
 def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> Drawing:
     from ftlkit.curves.page import Drawing  # noqa: PLC0415 - as above
+    from ftlkit.sweep.charts import band  # noqa: PLC0415 - as above
 
     metric = COLUMNS["write_amplification"]
     model = "uniform writes, greedy (Van Houdt 2013)"
@@ -201,8 +233,7 @@ def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> 
             "line": each.layer,
             "x": each.spare,
             "mean": each.write_amplification.mean,
-            "low": each.write_amplification.low,
-            "high": each.write_amplification.high,
+            **band(each.write_amplification),
         }
         for each in found
     ]

@@ -134,7 +134,7 @@ def sweep(
     inputs = [file, *plan.traces(), *files(store)]
     check_writable([report], inputs)
     where = executor(on, threads)
-    kept = Store(store, create=True)
+    kept = Store(store, create=True, lazily=True)
     kept.tidy()
     try:
         done = runs.run(plan, kept, where, lambda: watcher(ERR))

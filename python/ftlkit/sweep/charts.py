@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ftlkit.document import Json
     from ftlkit.metrics import Metric
+    from ftlkit.noise import Estimate
     from ftlkit.sweep.summary import Group
 
 DRAWN = ("response_mean_ns", "response_p99_ns", "write_amplification", "erases", "mapping_hit_ratio")
@@ -80,11 +81,15 @@ def _rows(groups: Sequence[Group], key: str, metric: str) -> list[Json]:
                     "line": _line(group, key),
                     "x": group.varied.get(key) if key else group.name,
                     "mean": found.mean,
-                    "low": found.low,
-                    "high": found.high,
+                    **band(found),
                 }
             )
     return rows
+
+
+def band(found: Estimate) -> dict[str, float]:
+    """The ends of an interval as they are drawn: no metric is below 0, however wide the interval of few seeds is."""
+    return {"low": max(0.0, found.low), "high": found.high}
 
 
 def _line(group: Group, key: str) -> str:
