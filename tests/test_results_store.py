@@ -163,6 +163,16 @@ def test_traces_of_one_name_are_told_apart(call: Callable[..., Result], tmp_path
     assert "the bytes of workload.trace" in result.stderr
 
 
+def test_traces_that_were_varied_are_chosen_by_their_paths(call: Callable[..., Result], tmp_path: Path) -> None:
+    paths = [conftest.write_msr(tmp_path / f"{lines}.csv", lines) for lines in (200, 210)]
+    vary = ("--vary", f"workload.trace={paths[0]},{paths[1]}")
+    assert call("sweep", paths[0], "--ftl", "page,dftl", *vary).exit_code == 0
+    result = call("results", "compare", *(f"workload.trace={path}" for path in paths))
+    assert result.exit_code == 0, result.output
+    assert "2 pairs of points" in result.stderr
+    assert call("results", "compare", "page", "dftl").exit_code == 0
+
+
 def test_two_engines_are_not_set_against_each_other_unasked(tmp_path: Path) -> None:
     store = Store(tmp_path / "s", create=True)
     runs.run(plans.from_study(STUDY), store, Local())

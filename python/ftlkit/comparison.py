@@ -93,7 +93,7 @@ def select(text: str, store: Path) -> Selection:
     A condition is KEY=VALUE with `device`, `workload`, `ftl`, `seed`, `engine` or a varied key, or the name of a
     translation layer alone.
     """
-    if Path(text).is_dir() or "/" in text:
+    if Path(text).is_dir() or ("/" in text and "=" not in text):
         return _chosen(text, {}, Store(Path(text)))
     conditions: dict[str, str] = {}
     for part in text.split(","):
