@@ -314,12 +314,16 @@ pub fn resolve(stack: &Stack) -> Result<Resolved, ConfigError> {
         let (kind, entry) = further(stack, &part.name)?;
         let before = parts[parts.len() - 1].kind;
         if kind <= before {
+            let (kind, before) = (kind.name(), before.name());
+            let why = if kind == before {
+                format!("a second {kind}")
+            } else {
+                format!("a {kind}, which comes before a {before}")
+            };
             return Err(ConfigError(format!(
-                "{}: {} is a {}, which comes before a {} and at most once; write MAPPING+WEAR_POLICY+BUFFER, or leave parts out",
+                "{}: {} is {why}; write MAPPING+WEAR_POLICY+BUFFER, each once, or leave parts out",
                 stack.names(),
                 part.name,
-                kind.name(),
-                before.name()
             )));
         }
         let mapping = parts[0].entry;

@@ -180,6 +180,14 @@ fn the_footprint_is_the_budget_and_what_is_said_beside_it() {
     }
 }
 
+/// Every page, and every translation page.
+#[test]
+fn ram_beyond_the_device_is_not_counted() {
+    let all = (512 * (LOGICAL_PAGES + 7)).to_string();
+    let [all, more] = [&all, "1TiB"].map(|ram| Bench::new(&[("ram", ram)]).ftl.footprint().ram_bytes());
+    assert_eq!(all, more);
+}
+
 #[test]
 fn ram_for_less_than_two_pages_is_refused_with_the_least() {
     let large = Shape { page_size_bytes: 4096, ..SHAPE };

@@ -114,17 +114,25 @@ impl DemandScheme for Map {
             )));
         }
         let cache = PageCache::new(layout.logical_pages, TranslationTable::entries_per_page(layout, values));
-        let (pages, groups) = (ram / page_bytes, layout.logical_pages.div_ceil(cache.entries_per_page()));
+        let groups = layout.logical_pages.div_ceil(cache.entries_per_page());
+        let pages = room_pages(layout, ram, groups);
+        let used = if pages < ram / page_bytes { pages * page_bytes } else { ram };
         let lists = victims::bytes(values, pages, groups.into());
         Ok((
             cache,
             vec![
-                ("data and translation pages in RAM", ram),
+                ("data and translation pages in RAM", used),
                 ("order of eviction", lists),
                 ("replaced pages", 4 * pages),
             ],
         ))
     }
+}
+
+/// Pages for which there is room in so much RAM. What exceeds the device and its map is not used.
+fn room_pages(layout: &Layout, ram: u64, groups: u32) -> u64 {
+    let needed = u64::from(layout.logical_pages) + u64::from(groups);
+    (ram / u64::from(layout.geometry.page_size_bytes())).min(needed)
 }
 
 /// The tree.
@@ -146,9 +154,7 @@ impl JointPolicy for Tree {
         let page_bytes = u64::from(layout.geometry.page_size_bytes());
         let per_page = TranslationTable::entries_per_page(layout, values);
         let groups = layout.logical_pages.div_ceil(per_page);
-        // With more there would be room left when everything is in RAM.
-        let needed = u64::from(layout.logical_pages) + u64::from(groups);
-        let room_pages = (values.integer(policy::RAM.name) / page_bytes).min(needed) as usize;
+        let room_pages = room_pages(layout, values.integer(policy::RAM.name), groups) as usize;
         let looks_ahead = values.word(VICTIMS.name) == "opt";
         let order = if looks_ahead {
             Box::new(Opt::new(room_pages, groups, per_page, policy::most_at_once(layout, values)))

@@ -87,7 +87,7 @@ fn parts_that_do_not_go_together_are_refused_by_name() {
         ("page:cmt=1", "page.cmt"),
         ("page+owll:bat=1", "owll is neither a wear policy nor a buffer"),
         ("page+fast", "fast is a mapping"),
-        ("page+none+none", "at most once"),
+        ("page+none+none", "none is a second wear policy"),
         ("page+none:x=1", "none has no parameter x"),
     ] {
         let error = resolve(&text.parse().expect("a spelling")).expect_err(text).to_string();

@@ -3,7 +3,7 @@
 //! It is a demand-paged map with pages held in front of it. The host's writes end in RAM; a page that is newer than flash is written when it has to
 //! leave, or by a flush, after which it stays. What leaves for whom is the policy's (`policy.rs`).
 //!
-//! Requests for more than a share of a block go around RAM: what they read is read from flash, unless a newer version is held, and what they
+//! Requests for more than a share of a block go around RAM: what they read and is not held is read from flash, and what they
 //! write is programmed at once; a version that was held is dropped then, not before.
 //!
 //! On a device that has become read-only nothing newer than flash can leave RAM. What is held can be read until the power goes, and entries of the map
