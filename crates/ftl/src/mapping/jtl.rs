@@ -1,4 +1,4 @@
-//! # jtl: one RAM for data pages and map entries, in levels of which each is twice as large as the one above
+//! # jtl: one RAM for data pages and map entries, in levels that double in size
 //!
 //! ## Idea
 //! To keep a list in the order of use costs something at each access. Levels approximate it: level *n* has 2^*n* entries, the newest is alone in level 0, and what comes
