@@ -61,7 +61,9 @@ fn idle_time_changes_nothing_and_ends_when_it_is_over() {
                 let settings = [("gc_idle", gc_idle), ("checkpoint", checkpoint)];
                 stack.mapping.settings.extend(settings.map(|(key, value)| (key.to_owned(), value.to_owned())));
                 let idled = offered(&stack);
-                assert!(idled.used > 100, "{stack}: {idled:?}");
+                // Behind a write buffer fewer pages are programmed, and there is less to collect.
+                let least = if stack.is_bare() { 100 } else { 10 };
+                assert!(idled.used > least, "{stack}: {idled:?}");
             }
         }
     }
