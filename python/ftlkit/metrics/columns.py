@@ -397,9 +397,9 @@ _MAPPING = (
     ),
     Metric(
         "buffer_hit_ratio",
-        "share of pages written of which a version was in RAM: in a write buffer one that waited, so that one of the two is "
-        "never programmed; in treeftl, aps and jtl a clean one, too, and pages of requests that go around RAM do not "
-        "count; null without either",
+        "share of pages written of which a version was in RAM: in a write buffer one that waited, so that one of the "
+        "two is never programmed; in treeftl, aps and jtl a clean one, too, and pages of requests that go around RAM "
+        "do not count; null without either",
         "share",
         _REAL,
         "buffer_hit_ratio",
