@@ -31,7 +31,7 @@
 //! - Where δ asks for a block more than the sequential area may have, nothing changes (algorithm 2 does not look at φ then).
 //! - The size at the beginning is not said: one block, as in fast.
 //! - A page is in the table if a recorded request wrote it (Wang 2013 5.3). Its newest copy is then as young as that request. So a table that remembers
-//!   fewer requests than the log goes round in finds hardly any page of the block that leaves: `docs/log-buffers.md` has the counts, for this
+//!   fewer requests than the log goes round in finds no page of the block that leaves: `docs/log-buffers.md` has the counts, for this
 //!   and for `hat_covers = logical_blocks`, by which a request speaks for all pages of its logical blocks.
 //! - Its order on a coming write request (Wang 2013 5.3) is not said. A request is recorded when it has been served: recorded at once, it would have the older copies
 //!   of its own pages moved, which it replaces then.
