@@ -232,7 +232,7 @@ def test_what_a_write_buffer_finds_and_what_collections_move(study: Path) -> Non
         ("rftl.baseline", "rftl.base", "rftl.baseline, rftl.rftl"),
         ("P_GC = 0.5", "P_GC = 2.0", "P_GC = 2.0: must be from 0 to 1"),
         ("P_GC = 0.5", "P = 0.5", "unexpected keyword"),
-        ("model = {", "ftl = { name = 'dftl' }, model = {", "one of ftl, model and statistics"),
+        ("model = {", "ftl = { name = 'dftl' }, model = {", "one of ftl, model, statistics = true and file_type"),
         ('metric = "lookup_us", of', 'metric = "iops", of', "there are lookup_us"),
         ('variant = ["dftl", "rftl"]', 'variant = "model"', "has no runs"),
         ("classes = true", "classes = false", "run.classes"),
@@ -381,7 +381,7 @@ def test_a_workload_sets_keys_of_its_own_and_is_described(study: Path) -> None:
     with pytest.raises(fk.UserError, match="it is measured, but the sweep n has only models or statistics"):
         reproduce.load(study)
     study.write_text(without_runs.replace("statistics = true", "statistics = false"), encoding="utf-8")
-    with pytest.raises(fk.UserError, match="the variant requests must have one of ftl, model and statistics = true"):
+    with pytest.raises(fk.UserError, match="the variant requests must have one of ftl, model, statistics"):
         reproduce.load(study)
 
 

@@ -204,7 +204,7 @@ def _series(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
     rows = [
         {"x": request, "y": value, "variant": point.variant}
         for point in points
-        for request, value in zip(point.run["series"]["request"], _column(plan, point), strict=True)
+        for request, value in zip(_series_of(point)["request"], _column(plan, point), strict=True)
     ]
     return (
         alt.Chart(alt.InlineData(values=rows))
@@ -217,15 +217,20 @@ def _series(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
     )
 
 
+def _series_of(point: Point) -> Any:  # noqa: ANN401 - a document's table
+    """What was measured over time: of a run, or by the analyzer of files."""
+    return point.series or point.run["series"]
+
+
 def _column(plan: FigurePlan, point: Point) -> Sequence[float]:
-    series: Any = point.run["series"]
+    series: Any = _series_of(point)
     group, _, name = plan.metric.partition(".")
-    table = series["gauges"] if group == "gauges" else series
+    table = series.get("gauges", {}) if group == "gauges" else series
     column: Sequence[float] | None = table.get(name if group == "gauges" else plan.metric)
     if not column or plan.metric == "gauges":
         own = [
             *(key for key in series if key not in ("request", "gauges")),
-            *(f"gauges.{key}" for key in series["gauges"]),
+            *(f"gauges.{key}" for key in series.get("gauges", {})),
         ]
         raise UserError(f"figure {plan.id}: {point.variant} has no series {plan.metric}; there are {', '.join(own)}.")
     return column

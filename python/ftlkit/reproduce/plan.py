@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Variant:
-    """One line of a figure: a translation layer, a model or statistics, and which of the varied keys it takes."""
+    """One line of a figure: a translation layer or one of the others below, and which of the varied keys it takes."""
 
     label: str
     takes: list[str]
@@ -30,6 +30,8 @@ class Variant:
     """A `function` of `ftlkit.models` and its arguments, instead of a translation layer."""
     statistics: bool = False
     """The statistics of the workload's requests, instead of a translation layer that serves them."""
+    file_type: str = ""
+    """What the analyzer of a file workload found of a type of file, such as `.c`, instead of a translation layer."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,10 @@ def load(path: Path) -> Plan:
 def _variants(path: Path, sweep: Json) -> list[Variant]:
     variants = [_made(Variant, {"takes": []} | each, path) for each in sweep.get("variants", [])]
     for variant in variants:
-        if [bool(variant.ftl), bool(variant.model), variant.statistics].count(True) != 1:
-            raise UserError(f"{path}: the variant {variant.label} must have one of ftl, model and statistics = true.")
+        if [bool(variant.ftl), bool(variant.model), variant.statistics, bool(variant.file_type)].count(True) != 1:
+            raise UserError(
+                f"{path}: the variant {variant.label} must have one of ftl, model, statistics = true and file_type."
+            )
     return variants
 
 
@@ -173,7 +177,16 @@ def _check_references(plan: Plan, path: Path) -> None:
     for name, sweep in named:
         if sweep not in known:
             raise UserError(f"{path}: {name} names the sweep {sweep}; the sweeps are {', '.join(known)}.")
-    without_runs = [sweep.id for sweep in plan.sweeps if not any(variant.ftl for variant in sweep.variants)]
+    for sweep in plan.sweeps:
+        alone = [variant.label for variant in sweep.variants if variant.file_type]
+        if alone and not all("files" in workload for workload in sweep.workloads):
+            raise UserError(
+                f"{path}: the variant {alone[0]} has a file_type, so each workload of the sweep {sweep.id} needs "
+                'files, a table such as { personality = "postmark" }.'
+            )
+    without_runs = [
+        sweep.id for sweep in plan.sweeps if not any(variant.ftl or variant.file_type for variant in sweep.variants)
+    ]
     for claim in plan.claims:
         if claim.kind == "measured" and claim.measure["sweep"] in without_runs:
             raise claim.wrong(

@@ -24,9 +24,11 @@ class Point:
     results: Run | None
     """None for a model's, and for statistics."""
     model: dict[str, float] = field(default_factory=dict)
-    """What a model or the statistics of a workload gave, by metric."""
+    """What a model, the statistics of a workload or the analyzer of its files gave, by metric."""
     seed: int = 0
     """How far the study's seed it is run with is above the one in the file."""
+    series: dict[str, list[float]] = field(default_factory=dict)
+    """What the analyzer found in each interval: columns beside `request`."""
 
     @property
     def run(self) -> Run:

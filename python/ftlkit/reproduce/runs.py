@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit import api, models
+from ftlkit.reproduce.files import Recordings, later_half
 from ftlkit.reproduce.points import Point, statistics
 from ftlkit.sweep.expand import of_study, placed, taken
 
@@ -26,16 +28,29 @@ def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | N
 
     With the seeds after the first only what a claim asks for is run.
     """
-    points = []
+    with tempfile.TemporaryDirectory(prefix="ftlkit-") as folder:
+        return _run_sweeps(plan, threads, watch, Recordings(Path(folder), watch))
+
+
+def _run_sweeps(
+    plan: Plan, threads: int | None, watch: Callable[[], Watcher] | None, recordings: Recordings
+) -> list[Point]:
+    points: list[Point] = []
     seeds = range(max((claim.seeds for claim in plan.claims), default=1))
     for seed, sweep in itertools.product(seeds, plan.sweeps):
         for workload in sweep.workloads:
             if _absent(workload):
                 continue
             asked = [each for each in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(each, plan.claims)]
-            points += _evaluated(sweep, asked) + _described(plan, sweep, workload, asked)
+            points += _evaluated(sweep, asked)
             for _, group in itertools.groupby(asked, lambda each: of_study(each.keys)):
-                points += _run(plan, sweep, workload, list(group), threads, watch)
+                alike = list(group)
+                study, files = _study(plan, workload, alike[0])
+                if files:
+                    points += _analysed(sweep, alike, recordings, files, study["seed"])
+                    study["workload"]["trace"] = str(recordings.trace(files, study["seed"]))
+                points += _described(sweep, alike, study)
+                points += _run(sweep, alike, study, threads, watch)
     return points
 
 
@@ -91,47 +106,53 @@ def _evaluated(sweep: Sweep, asked: Sequence[Point]) -> list[Point]:
 
 
 def _run(
-    plan: Plan,
-    sweep: Sweep,
-    workload: Json,
-    asked: Sequence[Point],
-    threads: int | None,
-    watch: Callable[[], Watcher] | None,
+    sweep: Sweep, asked: Sequence[Point], study: Json, threads: int | None, watch: Callable[[], Watcher] | None
 ) -> list[Point]:
     """The runs of a sweep's translation layers at points that agree in what they ask of the study."""
     layers = {variant.label: variant for variant in sweep.variants if variant.ftl}
     by_label = {_run_label(point): point for point in asked if point.variant in layers}
     if not by_label:
         return []
-    study = _study(plan, workload, asked[0])
-    study["ftl"] = [
+    ftl = [
         layers[point.variant].ftl
         | {key: str(value) for key, value in taken(layers[point.variant].takes, point.keys).items()}
         | {"label": label}
         for label, point in by_label.items()
     ]
-    runs = api.run_study(study, threads=threads, watcher=watch() if watch else None).document["runs"]
-    return [replace(by_label[run["label"]], results=run) for run in runs]
+    done = api.run_study(study | {"ftl": ftl}, threads=threads, watcher=watch() if watch else None)
+    return [replace(by_label[run["label"]], results=run) for run in done.document["runs"]]
 
 
-def _described(plan: Plan, sweep: Sweep, workload: Json, asked: Sequence[Point]) -> list[Point]:
+def _described(sweep: Sweep, asked: Sequence[Point], study: Json) -> list[Point]:
     """What the workload's requests are, for a sweep's variants that ask for it: shares by size."""
     wanted = [variant.label for variant in sweep.variants if variant.statistics]
+    return [
+        replace(point, model=statistics(api.trace_info(study["workload"], seed=study["seed"])))
+        for point in asked
+        if point.variant in wanted
+    ]
+
+
+def _analysed(sweep: Sweep, asked: Sequence[Point], recordings: Recordings, files: Json, seed: int) -> list[Point]:
+    """What the analyzer of a file workload found of the types that a sweep's variants ask for."""
+    types = {variant.label: variant.file_type for variant in sweep.variants if variant.file_type}
     found = []
-    for point in (each for each in asked if each.variant in wanted):
-        study = _study(plan, workload, point)
-        found.append(replace(point, model=statistics(api.trace_info(study["workload"], seed=study["seed"]))))
+    for point in (each for each in asked if each.variant in types):
+        series = recordings.series(files, seed, types[point.variant])
+        found.append(replace(point, model=later_half(series), series=series))
     return found
 
 
-def _study(plan: Plan, workload: Json, point: Point) -> Json:
-    """The study of a point, still without translation layers."""
+def _study(plan: Plan, workload: Json, point: Point) -> tuple[Json, Json]:
+    """The study of a point, still without translation layers, and its file workload, if it is one."""
     study = placed(plan.study, point.keys, point.seed)
-    own = {key: value for key, value in workload.items() if key not in ("label", "keys")}
+    shared = study.pop("files", {})
+    own = {key: value for key, value in workload.items() if key not in ("label", "keys", "files")}
     study["workload"] = study.get("workload", {}) | own
     if "trace" in workload:
         study["workload"]["trace"] = str(traces(workload))
-    return study
+    varied = {key.partition(".")[2]: value for key, value in point.keys.items() if key.startswith("files.")}
+    return study, (shared | workload["files"] | varied if "files" in workload else {})
 
 
 def _run_label(point: Point) -> str:

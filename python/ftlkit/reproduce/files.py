@@ -1,0 +1,89 @@
+"""File workloads of a reproduction: each is recorded once, and all translation layers serve that trace."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from ftlkit import api
+from ftlkit._native import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ftlkit.document import Json
+    from ftlkit.progress import Watcher
+
+
+class Recordings:
+    """Traces of file workloads in a folder, with what the analyzer of file types found on the way."""
+
+    def __init__(self, folder: Path, watch: Callable[[], Watcher] | None = None) -> None:
+        """Nothing is recorded yet. The folder must exist, and its files must outlive the runs."""
+        self._folder = folder
+        self._watch = watch
+        self._done: dict[str, tuple[Path, list[Json]]] = {}
+
+    def trace(self, files: Json, seed: int) -> Path:
+        """The trace of a file workload: of a table as `ftlkit.generate_files` takes, with `scale` perhaps.
+
+        `scale` multiplies `operations`, so that one number makes all workloads of a study shorter.
+        """
+        return self._recorded(files, seed)[0]
+
+    def series(self, files: Json, seed: int, file_type: str) -> dict[str, list[float]]:
+        """What was found of a type of file, such as `.c`, interval by interval, from the first in which φ is above 0.
+
+        `request` counts the writes that programs have asked for until the interval's end; `f_over_phi` is the
+        predicted update frequency over the one that came, 1 where the prediction was right; `increase` is |s|, the
+        share by which the active files grew or shrank.
+        """
+        spec, intervals = _spec(files), self._recorded(files, seed)[1]
+        found: dict[str, list[float]] = {"request": [], "f_over_phi": [], "increase": []}
+        for interval in intervals:
+            (mine,) = [each for each in interval["types"] if each["file_type"] == file_type] or [None]
+            if mine and mine["phi"] > 0:
+                found["request"].append((interval["n"] + 1) * spec.get("interval", 10_000))
+                found["f_over_phi"].append(mine["f"] / mine["phi"])
+                found["increase"].append(abs(mine["s"]))
+        if len(found["request"]) < 2:
+            raise UserError(
+                f"the file workload {spec} has {len(intervals)} intervals, and in fewer than two of them files of the "
+                f"type {file_type} were rewritten: give more operations, a shorter interval, or another file_type."
+            )
+        return found
+
+    def _recorded(self, files: Json, seed: int) -> tuple[Path, list[Json]]:
+        spec = _spec(files)
+        key = json.dumps([spec, seed], sort_keys=True)
+        if key not in self._done:
+            path = self._folder / f"{len(self._done)}.parquet"
+            done = api.generate_files(spec, path, seed=seed, watcher=self._watch() if self._watch else None)
+            self._done[key] = path, done["intervals"]
+        return self._done[key]
+
+
+def _spec(files: Json) -> Json:
+    """The table of a file workload with the study's scale worked in."""
+    spec = {key: value for key, value in files.items() if key != "scale"}
+    if "scale" in files:
+        scale = files["scale"]
+        if not isinstance(scale, (int, float)) or scale <= 0:
+            raise UserError(f"files.scale = {scale}: must be a number above 0; leave it out for all operations.")
+        if "operations" not in spec:
+            raise UserError("files.scale multiplies operations: say files.operations, too.")
+        spec["operations"] = max(round(spec["operations"] * scale), 1)
+    return spec
+
+
+def later_half(series: dict[str, list[float]]) -> dict[str, float]:
+    """Metrics of a type of file: those of the later half of its intervals, when the files are known."""
+    half = len(series["request"]) // 2
+    ratios, increases = series["f_over_phi"][half:], series["increase"][half:]
+    return {
+        "f_over_phi_mean": sum(ratios) / len(ratios),
+        "f_over_phi_off": max(abs(ratio - 1) for ratio in ratios),
+        "increase_mean": sum(increases) / len(increases),
+        "increase_max": max(increases),
+    }
