@@ -22,6 +22,7 @@ from ftlkit.sweep import run as runs
 from ftlkit.sweep import values
 from ftlkit.sweep.local import Local
 from ftlkit.sweep.scratch import scratch
+from ftlkit.sweep.traces import Traces
 from ftlkit.sweep.work import TRIES, Job
 
 if TYPE_CHECKING:
@@ -184,6 +185,48 @@ def test_a_trace_is_parsed_no_more_often_for_more_points(tmp_path: Path, monkeyp
     assert len(asked) == 7
     alone = [fk.run(workload=trace, ftl="page", device={"spare": spare}, seed=seed) for spare, seed in EACH]
     assert hashes(done) == [found.document["runs"][0]["event_hash"] for found in alone]
+
+
+def test_several_plans_over_a_trace_lay_it_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = conftest.write_msr(tmp_path / "t.csv", 300)
+    read: list[str] = []
+    convert, check = _native.trace_convert, _native.check_study
+
+    def converting(source: str, target: str, options: str, control: _native.Control) -> str:
+        read.append("laid out")
+        return convert(source, target, options, control)
+
+    def checking(text: str, control: _native.Control) -> str:
+        if json.loads(text)["workload"]["trace"] == str(trace):
+            read.append("looked over")
+        return check(text, control)
+
+    monkeypatch.setattr("ftlkit._native.trace_convert", converting)
+    monkeypatch.setattr("ftlkit._native.check_study", checking)
+    traces, store = Traces(tmp_path), Store(tmp_path / "s", create=True)
+    for layers in ("page,dftl", "fast,bast", "page,rftl"):
+        assert not runs.run_some(plans.from_options([trace], layers, None, {}), store, Local(), traces).failed
+    assert sorted(read) == ["laid out", "looked over"]
+
+
+def test_a_plan_among_several_may_be_refused_as_a_whole(tmp_path: Path) -> None:
+    made = plan(vary={"device.spare": ["1.5"]})
+    store = Store(tmp_path / "s", create=True)
+    done = runs.run_some(made, store, Local(), Traces(tmp_path))
+    assert [row["state"] for row in done.rows] == ["refused", "refused"]
+    with pytest.raises(fk.UserError, match="spare"):
+        runs.run(made, store, Local())
+
+
+def test_points_that_are_not_finished_in_time_are_given_up(tmp_path: Path) -> None:
+    executor = Local(1)
+    executor.until_s = time.monotonic()
+    long = {"workload": {"preset": "fin1", "requests": 10_000_000, "addresses": "dense"}, "ftl": [{"name": "page"}]}
+    assert list(executor.run([Job(0, long, None)])) == []
+    done = runs.run(plan(), Store(tmp_path / "s", create=True), executor)
+    assert (len(done.rows), done.cancelled) == (0, True)
+    executor.until_s = None
+    assert len(runs.run(plan(), Store(tmp_path / "s"), executor).rows) == 2
 
 
 def test_a_point_that_a_laid_out_trace_does_not_fit_names_the_trace(tmp_path: Path) -> None:

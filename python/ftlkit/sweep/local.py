@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from queue import Empty, Queue, SimpleQueue
 from typing import TYPE_CHECKING
@@ -38,9 +39,11 @@ class Local:
             raise UserError(f"--threads {workers}: must be 1 or more.")
         self.checks = workers or os.cpu_count() or 1
         """As many as points are run."""
+        self.until_s: float | None = None
+        """When points that are not finished are given up, on `time.monotonic`'s clock; None: never."""
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
-        """Answers as they come; closing the generator kills the workers."""
+        """Answers as they come, until the time is over; closing the generator kills the workers."""
         waiting: SimpleQueue[Job] = SimpleQueue()
         for job in jobs:
             waiting.put(job)
@@ -50,13 +53,19 @@ class Local:
             slot.start()
         try:
             for _ in jobs:
-                answer = answers.get()
+                try:
+                    answer = answers.get(timeout=self._left_s())
+                except Empty:
+                    return
                 if isinstance(answer, BaseException):
                     raise answer
                 yield answer
         finally:
             for slot in slots:
                 slot.stop()
+
+    def _left_s(self) -> float | None:
+        return None if self.until_s is None else max(0.0, self.until_s - time.monotonic())
 
 
 class _Slot(threading.Thread):

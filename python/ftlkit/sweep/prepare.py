@@ -61,7 +61,6 @@ def prepare(plan: Plan, traces: Traces, executor: Executor, control: Control) ->
     with ThreadPoolExecutor(executor.checks) as pool:
         checked = [each for found in pool.map(checker.together, groups) for each in found]
     found = [each for _, each in sorted(zip(order, checked, strict=True), key=lambda pair: pair[0])]
-    _refuse(plan, found)
     return _with_presets(found)
 
 
@@ -86,8 +85,7 @@ class _Checker:
     def __init__(self, traces: Traces, control: Control) -> None:
         self._traces = traces
         self._control = control
-        self._workloads: dict[str, Json] = {}
-        """The filled-in table of each workload with a trace that could be read, by its text."""
+        self._workloads = traces.resolved
 
     def lay_out(self, points: Sequence[Point], least: int) -> None:
         """Lay out each trace that so many of the points read.
@@ -99,7 +97,7 @@ class _Checker:
             if "trace" in point.study["workload"]:
                 tables.setdefault(_text(point.study["workload"]), []).append(point)
         for text, readers in tables.items():
-            for point in (readers[0], readers[-1]):
+            for point in (readers[0], readers[-1]) if text not in self._workloads else ():
                 with suppress(UserError):
                     self._workloads[text] = self._check(point.study)["workload"]
                     break
@@ -150,7 +148,7 @@ def _text(workload: Json) -> str:
     return json.dumps(workload, sort_keys=True)
 
 
-def _refuse(plan: Plan, found: list[Prepared]) -> None:
+def refuse_hopeless(plan: Plan, found: list[Prepared]) -> None:
     """Raise what all points say, or all that take one of the keys."""
     if all(each.refusal for each in found):
         raise UserError(found[0].refusal)

@@ -13,7 +13,7 @@ from ftlkit.progress import Silent, State, Watcher
 from ftlkit.states import DONE, LOST, REFUSED
 from ftlkit.sweep import key
 from ftlkit.sweep.plan import UNNAMED
-from ftlkit.sweep.prepare import Prepared, prepare
+from ftlkit.sweep.prepare import Prepared, prepare, refuse_hopeless
 from ftlkit.sweep.scratch import scratch
 from ftlkit.sweep.traces import Traces, as_given
 from ftlkit.sweep.work import Answer, Executor, Job
@@ -59,20 +59,43 @@ def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watche
     with scratch() as folder:
         traces = Traces(folder)
         prepared = watched(lambda control: prepare(plan, traces, executor, control), watch())
-        there, damaged = store.sound(sorted({each.key for each in prepared} & store.keys()))
-        rows = {row["key"]: row for row in there if row["state"] != LOST}
-        reused = sum(each.key in rows for each in prepared)
-        missing = list({each.key: each for each in prepared if each.key not in rows}.values())
-        runnable = [each for each in missing if not each.refusal]
-        for each in missing:
-            if each.refusal:
-                rows[each.key] = _kept(store, each, Answer(0, REFUSED, each.refusal))
-        try:
-            _run_missing(runnable, rows, store, executor, traces, watch())
-        except KeyboardInterrupt:
-            # It may have come between storing a point and taking note of it.
-            rows |= {row["key"]: row for row in store.sound({each.key for each in missing} & store.keys())[0]}
-            raise Interrupted(_sweep(plan, prepared, rows, reused, damaged)) from None
+        refuse_hopeless(plan, prepared)
+        return _run(plan, prepared, store, executor, traces, watch)
+
+
+def run_some(
+    plan: Plan, store: Store, executor: Executor, traces: Traces, watch: Callable[[], Watcher] = Silent
+) -> Sweep:
+    """Run a plan that is one of several over the same traces, which are laid out once for all of them.
+
+    As `run`, but a plan of which every point is refused is no error.
+    """
+    prepared = watched(lambda control: prepare(plan, traces, executor, control), watch())
+    return _run(plan, prepared, store, executor, traces, watch)
+
+
+def _run(
+    plan: Plan,
+    prepared: list[Prepared],
+    store: Store,
+    executor: Executor,
+    traces: Traces,
+    watch: Callable[[], Watcher],
+) -> Sweep:
+    there, damaged = store.sound(sorted({each.key for each in prepared} & store.keys()))
+    rows = {row["key"]: row for row in there if row["state"] != LOST}
+    reused = sum(each.key in rows for each in prepared)
+    missing = list({each.key: each for each in prepared if each.key not in rows}.values())
+    runnable = [each for each in missing if not each.refusal]
+    for each in missing:
+        if each.refusal:
+            rows[each.key] = _kept(store, each, Answer(0, REFUSED, each.refusal))
+    try:
+        _run_missing(runnable, rows, store, executor, traces, watch())
+    except KeyboardInterrupt:
+        # It may have come between storing a point and taking note of it.
+        rows |= {row["key"]: row for row in store.sound({each.key for each in missing} & store.keys())[0]}
+        raise Interrupted(_sweep(plan, prepared, rows, reused, damaged)) from None
     return _sweep(plan, prepared, rows, reused, damaged)
 
 

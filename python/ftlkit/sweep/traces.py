@@ -44,6 +44,8 @@ class Traces:
         self._folder = folder
         self._digests: dict[str, str] = {}
         self._laid_out: dict[str, LaidOut] = {}
+        self.resolved: dict[str, Json] = {}
+        """The filled-in table of each workload with a trace that could be read, by its text."""
 
     def digest(self, workload: Json) -> str | None:
         """The digest of a workload's trace; None for a generated one."""
