@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from browser import Browser
 
-PAGES = ("report", "timeline", "reproduction", "sweep", "curve", "spare")
+PAGES = ("report", "timeline", "reproduction", "sweep", "curve", "spare", "advice")
 NASTY = "</title></script><script>window.broken = true</script><b>\"'&"
 
 
@@ -73,6 +73,20 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ]
     more = ["--ftl", "page,dftl", "--store", str(folder / "spares"), "--report", str(made["spare"])]
     assert CliRunner().invoke(app, [*spare, *more]).exit_code == 0
+    advice = [
+        "advise",
+        "fin1",
+        "--ftl",
+        "page,dftl,rftl",
+        "--requests",
+        "600",
+        "--addresses",
+        "dense",
+        "--trials",
+        "12",
+    ]
+    more = ["--ram", "64KiB", "--store", str(folder / "advice"), "--report", str(made["advice"])]
+    assert CliRunner().invoke(app, [*advice, *more]).exit_code == 0
     document = sample.document()
     document["study"]["name"] = document["workload"]["name"] = document["device"]["preset"] = NASTY
     document["workload"]["facts"] = [NASTY]

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ftlkit._native import __version__
-from ftlkit.cli import catalogue, compare, curve, live, reproduce, results, sweep, torture, trace
+from ftlkit.cli import advise, catalogue, compare, curve, live, reproduce, results, sweep, torture, trace
 from ftlkit.cli.shell import OUT, Command, Shell
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("run", cls=Command)(compare.run)
 app.command("compare", cls=Command)(compare.compare)
 app.command("report", cls=Command)(compare.report)
 app.command("sweep", cls=Command)(sweep.sweep)
+app.command("advise", cls=Command)(advise.advise)
 app.add_typer(results.app, name="results")
 app.add_typer(curve.app, name="curve")
 app.command("reproduce", cls=Command)(reproduce.reproduce)

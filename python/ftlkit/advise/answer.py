@@ -1,0 +1,194 @@
+"""The answer: which stack to take, what it costs beside others, what was tried, how sure that is, how to repeat it.
+
+Every sentence tells what was measured, on which part of the workload, or that something was not.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ftlkit import units
+from ftlkit.advise import words
+from ftlkit.advise.asked import FINALISTS, GOALS, REFERENCE, Asked
+from ftlkit.advise.choice import frugal, ranked
+from ftlkit.advise.halving import front, halve
+from ftlkit.advise.sure import cautions, doubts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ftlkit.advise.measure import Measured
+    from ftlkit.advise.search import Found
+
+FRONTS = ("response_mean_ns", "response_p99_ns", "write_amplification", "life_bytes")
+"""What RAM can be set against."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A stack with its figures."""
+
+    measured: Measured
+    is_advised: bool
+    fronts: frozenset[str]
+    """The metrics on whose front of RAM it is, among the stacks that are told."""
+
+    @property
+    def stack(self) -> str:
+        """The stack, as on the command line."""
+        return self.measured.stack
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is answered."""
+
+    asked: Asked
+    found: Found
+    told: list[Told]
+    """The stacks with figures, by ascending RAM."""
+    is_held_out: bool
+    """Whether the figures are of the held-out part; else of the part that was searched."""
+    sentences: list[str]
+    """The advice, the first sentence alone if need be."""
+    doubts: list[str]
+    """How sure it is."""
+    cautions: list[str]
+    command: str
+    """What measures the advised stack and the reference again on the held-out part."""
+
+    @property
+    def advised(self) -> Told:
+        """The stack to take."""
+        return next(each for each in self.told if each.is_advised)
+
+    @property
+    def metrics(self) -> list[str]:
+        """What RAM is set against: the response that was asked for, write amplification, and life, where measured."""
+        wanted = [self.asked.response, "write_amplification", "life_bytes"]
+        return [metric for metric in wanted if any(metric in each.fronts for each in self.told)]
+
+
+def answer(asked: Asked, found: Found) -> Answer | None:
+    """The answer to what was found; None if nothing was measured that could be advised."""
+    figures = _figures(asked, found)
+    candidates = {stack: each for stack, each in figures.items() if _may_be(asked, found, each)}
+    if not candidates:
+        return None
+    is_held_out = bool(found.finalists) and next(iter(candidates)) in found.finalists
+    best = candidates[next(iter(candidates))]
+    fronts = {
+        metric: {point.stack for point in front([each.point([metric]) for each in figures.values()], metric)}
+        for metric in FRONTS
+    }
+    told = [
+        Told(each, each is best, frozenset(metric for metric, stacks in fronts.items() if each.stack in stacks))
+        for each in sorted(figures.values(), key=lambda each: each.mean("ram_bytes") or 0)
+    ]
+    return Answer(
+        asked,
+        found,
+        told,
+        is_held_out,
+        _advice(asked, best, figures.get(REFERENCE), candidates),
+        doubts(asked, found, best, figures, is_held_out=is_held_out),
+        cautions(asked, found, best),
+        command(asked, found, best.stack),
+    )
+
+
+def _figures(asked: Asked, found: Found) -> dict[str, Measured]:
+    """What is told, the best for the goal first: the held-out part's figures, else those of the longest prefix."""
+    finished = {stack: each for stack, each in found.finalists.items() if each.rows}
+    if any(_may_be(asked, found, each) for each in finished.values()):
+        order = [stack for stack in found.asked_for if stack in finished]
+        return {stack: finished[stack] for stack in order}
+    rung = found.last
+    points = [each.point(asked.metrics) for each in found.of(rung)]
+    order = [point.stack for point in ranked(points, asked)[:1]]
+    order += [REFERENCE, *(point.stack for point in halve(points, asked.metrics, FINALISTS).kept)]
+    return {stack: rung.tried[stack] for stack in order if stack in rung.tried and rung.tried[stack].rows}
+
+
+def _may_be(asked: Asked, found: Found, measured: Measured) -> bool:
+    """Whether a stack may be advised: it was searched for, has figures, and takes no more RAM than asked for."""
+    ram = measured.mean("ram_bytes")
+    if ram is None or measured.mean(asked.metric) is None or (asked.ram_bytes is not None and ram > asked.ram_bytes):
+        return False
+    return measured.stack != REFERENCE or REFERENCE in found.candidates
+
+
+def _advice(asked: Asked, best: Measured, reference: Measured | None, others: Mapping[str, Measured]) -> list[str]:
+    metric = asked.metric
+    within = "" if asked.ram_bytes is None else f"With {units.size(asked.ram_bytes)} "
+    take = f"{within}{'take' if within else 'Take'} {best.stack}"
+    ram = units.size(best.mean("ram_bytes"))
+    first = f"{take}: {words.named(metric)} {words.value(metric, words.of(metric, best))} with {ram} of RAM"
+    if reference is not None and best.stack != REFERENCE:
+        compared = words.against(metric, best, reference, REFERENCE)
+        needs = units.size(reference.mean("ram_bytes"))
+        first += f", {compared}, which needs {needs}" if compared else f"; {REFERENCE} needs {needs}"
+    found = [f"{first}."]
+    points = [each.point([metric]) for each in others.values()]
+    less = frugal(points, best.point([metric]), metric)
+    if less is not None:
+        near = others[less.stack]
+        found.append(
+            f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {words.named(metric)} "
+            f"{words.value(metric, words.of(metric, near))}, {words.against(metric, near, best, best.stack)}."
+        )
+    for name in (asked.response, "write_amplification"):
+        if name != metric:
+            found += _also(name, best, reference)
+    return [*found, *_life(metric, best, reference)]
+
+
+def _also(metric: str, best: Measured, reference: Measured | None) -> list[str]:
+    """Another metric of the advised stack."""
+    mine = words.of(metric, best)
+    if mine is None:
+        return (
+            ["The workload writes nothing, so there is no write amplification."] if metric.startswith("write") else []
+        )
+    text = f"Its {words.named(metric)} is {words.value(metric, mine)}"
+    if reference is not None and best.stack != REFERENCE:
+        text += f" ({REFERENCE}: {words.value(metric, words.of(metric, reference))})"
+    return [f"{text}."]
+
+
+def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
+    """What is known of the life, and whether it was measured."""
+    mine = words.of("life_bytes", best)
+    if mine is None:
+        return ["Nothing is said of its life: the run erased too little to forecast one."]
+    is_measured = all(row["is_life_measured"] for row in best.rows)
+    how = "measured: the device wore out" if is_measured else "a forecast from the erases of the run, not measured"
+    text = (
+        "Its life" if metric == "life_bytes" else f"Its life is {words.value('life_bytes', mine)} written by the host"
+    )
+    if reference is not None and best.stack != REFERENCE and metric != "life_bytes":
+        text += f" ({REFERENCE}: {words.value('life_bytes', words.of('life_bytes', reference))})"
+    return [f"{text} is {how}." if metric == "life_bytes" else f"{text}, {how}."]
+
+
+def command(asked: Asked, found: Found, stack: str) -> str:
+    """The command that measures a stack and the reference on the held-out part, as the answer tells them."""
+    stacks = ",".join(dict.fromkeys([stack, REFERENCE]))
+    device = ["--device", asked.device] if asked.device else []
+    typed = ["ftlkit", "sweep", asked.workload, "--ftl", stacks, *device]
+    for name, value in asked.options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if name == "settings":
+            typed += [each for setting in asked.options["settings"] for each in ("--set", setting)]
+        elif value is True:
+            typed.append(flag)
+        elif name != "title":
+            typed += [flag, str(value)]
+    return shlex.join([*typed, "--skip", str(found.searched), "--seeds", str(asked.seeds)])
+
+
+def goal(asked: Asked) -> str:
+    """The goal as a sentence."""
+    return f"Best is what is best for {GOALS[asked.goal].words}."

@@ -1,0 +1,145 @@
+"""What advice was asked for: the workload and the device, what shall be good, how much RAM and time there is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ftlkit import study, units
+from ftlkit._native import UserError
+from ftlkit.study import Options
+from ftlkit.sweep import values
+from ftlkit.words import known
+
+if TYPE_CHECKING:
+    from ftlkit.document import Json
+
+REFERENCE = "page"
+"""What every answer is set against: the whole map in RAM."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What shall be good."""
+
+    metric: str
+    """The column of a run that decides."""
+    words: str
+
+
+GOALS = {
+    "mean": Goal("response_mean_ns", "the mean response time"),
+    "p99": Goal("response_p99_ns", "the 99th percentile of the response time"),
+    "wa": Goal("write_amplification", "the write amplification"),
+    "life": Goal("life_bytes", "the bytes written until the device is read-only"),
+    "ram": Goal("response_mean_ns", "RAM, with a mean response time at most 10 % above the best one found"),
+}
+
+FINALISTS = 40
+"""The most stacks that are measured on the held-out part and told."""
+
+RAM_SLACK = 0.10
+"""With the goal `ram`: by how much the response may be above the best one found."""
+
+TRIALS, SEEDS, BUDGET = 10_000, 3, "5min"
+"""The most trials of any search; and the seeds of the last runs and the time, where nothing else is said."""
+
+MOST_SEEDS = 100
+
+_SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+_OWN = {"run.skip": "the part that is held out", "workload.requests": "--requests", "seed": "--seed"}
+"""Keys of a study that the search sets itself, and by what."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question."""
+
+    workload: str
+    device: str | None = None
+    options: Options = field(default_factory=lambda: Options())  # noqa: PLW0108 - a typed dict is no callable type
+    goal: str = "mean"
+    ram_bytes: int | None = None
+    """The most RAM that the advised stack may take; None: any."""
+    budget_s: float | None = None
+    """The seconds that the search may take; None: any."""
+    trials: int | None = None
+    """How many stacks are tried on the first prefix; None: as many as there is time for."""
+    seeds: int = SEEDS
+    ftl: str | None = None
+    """The stacks that are looked at, by commas; None: all mappings, alone and with what goes in front of them."""
+
+    @property
+    def metric(self) -> str:
+        """The column of a run that decides."""
+        return GOALS[self.goal].metric
+
+    @property
+    def response(self) -> str:
+        """The response time that is told."""
+        return self.metric if self.goal == "p99" else "response_mean_ns"
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics of the fronts by which stacks are sifted."""
+        found = [self.response, "write_amplification"]
+        return [*found, "life_bytes"] if self.goal == "life" else found
+
+    def check(self) -> None:
+        """Refuse what cannot be answered, by a `UserError`."""
+        known(self.goal, GOALS, "goal")
+        if self.trials is not None and not 1 <= self.trials <= TRIALS:
+            raise UserError(f"--trials {self.trials}: must be from 1 to {TRIALS:,}.")
+        if not 1 <= self.seeds <= MOST_SEEDS:
+            raise UserError(f"--seeds {self.seeds}: must be from 1 to {MOST_SEEDS}.")
+        if self.ftl is not None and not self.stacks():
+            raise UserError(
+                "--ftl: no translation layer is named. Give at least one, for example page,dftl, or leave --ftl out "
+                "to have all of them tried."
+            )
+        for setting in self.options.get("settings", ()):
+            place = setting.partition("=")[0].strip()
+            if place in _OWN:
+                raise UserError(f"--set {setting}: the search sets {place} itself ({_OWN[place]}). Leave it out.")
+            if study.placed(place)[0] not in study.SECTIONS:
+                raise UserError(
+                    f"--set {setting}: parameters of translation layers are what is searched. To fix one, name it in "
+                    f"--ftl, such as --ftl dftl:cmt=64KiB; --set takes keys of {', '.join(study.SECTIONS)}."
+                )
+
+    def stacks(self) -> list[str]:
+        """The stacks that `--ftl` names; each must be one that there is."""
+        names = [name.strip() for name in (self.ftl or "").split(",") if name.strip()]
+        if names:
+            study.named(self.ftl or "")
+        return list(dict.fromkeys(names))
+
+    def document(self) -> Json:
+        """The study of the reference over the whole workload, as it was asked."""
+        return study.build(self.workload, REFERENCE, self.device, self.options)
+
+
+def size(option: str, text: str) -> int:
+    """A size in bytes, such as 256KiB; a `UserError` names the option."""
+    found = values.size(text)
+    if found is None or not 1 <= found < 1 << 50:
+        raise UserError(f"{option} {text}: must be a size with a unit, from 1B to 1024TiB, such as 256KiB or 4MiB.")
+    return found
+
+
+def seconds(option: str, text: str) -> float:
+    """A time in seconds, such as 5min; a `UserError` names the option."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
+    if not found or found[2] not in _SECONDS or not 0 < float(found[1]) * _SECONDS[found[2]] <= 30 * 86_400:
+        raise UserError(
+            f"{option} {text}: must be a time with a unit ({', '.join(_SECONDS)}), above 0 and at most 720h, such as "
+            "90s or 5min."
+        )
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def duration(s: float) -> str:
+    """Seconds as people read them."""
+    return units.duration(s * 1e9)

@@ -1,0 +1,138 @@
+"""Charts of an answer: RAM against what it buys, with the front that no stack beats, and all that was tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from ftlkit.advise import words
+from ftlkit.drawing import DURATION, LOG_FROM, SIZE, log_axis, sized
+from ftlkit.metrics import COLUMNS
+from ftlkit.report.figures import page_spec, still
+from ftlkit.report.palette import styles
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from ftlkit.advise.answer import Answer
+    from ftlkit.document import Json
+
+ADVISED, FRONT, BEATEN, LIMIT = KINDS = (
+    "advised",
+    "on the front",
+    "another takes no more RAM and does better",
+    "--ram",
+)
+
+_LABELS = {"ns": DURATION, "B": SIZE}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart of the page."""
+
+    name: str
+    title: str
+    note: str
+    lines: dict[str, Any]
+    """The style of each kind of mark, for the legend."""
+    spec: Json
+    still: Markup
+
+
+def panels(answer: Answer) -> list[Panel]:
+    """A chart of RAM against each metric, then one of all stacks on the first prefix."""
+    found = []
+    for metric in answer.metrics:
+        rows = [
+            _row(each.stack, each.measured.mean("ram_bytes"), words.of(metric, each.measured))
+            | {
+                "kind": ADVISED if each.is_advised else FRONT if metric in each.fronts else BEATEN,
+                "on": metric in each.fronts,
+            }
+            for each in answer.told
+            if each.measured.mean(metric) is not None
+        ]
+        name = words.named(metric)
+        part = "the held-out part" if answer.is_held_out else "the part that was searched"
+        found.append(
+            _panel(answer, metric, f"RAM and {name}", f"Measured on {part}; the line joins what no stack beats.", rows)
+        )
+    rung = answer.found.rungs[0]
+    metric = answer.asked.response
+    rows = [
+        _row(each.stack, each.mean("ram_bytes"), words.of(metric, each)) | {"kind": BEATEN, "on": False}
+        for each in rung.tried.values()
+        if each.mean(metric) is not None
+    ]
+    best = float("inf")
+    for row in sorted(rows, key=lambda each: (each["ram"], each["value"])):
+        if row["value"] < best:
+            best = row["value"]
+            row |= {"kind": FRONT, "on": True}
+    found.append(
+        _panel(
+            answer,
+            metric,
+            "All that was tried",
+            f"Each stack on the first {rung.requests:,} requests.",
+            rows,
+            "all-tried",
+        )
+    )
+    return found
+
+
+def _row(stack: str, ram: float | None, found: Any) -> Json:  # noqa: ANN401 - an estimate
+    return {"stack": stack, "ram": ram, "value": found.mean, "low": max(0.0, found.low), "high": found.high}
+
+
+def _panel(answer: Answer, metric: str, title: str, note: str, rows: list[Json], name: str = "") -> Panel:
+    limit = answer.asked.ram_bytes
+    kinds = [
+        kind for kind in KINDS if any(row["kind"] == kind for row in rows) or (kind == LIMIT and limit is not None)
+    ]
+    every = styles(KINDS)
+    lines = {kind: every[kind] for kind in kinds}
+    spec = page_spec(sized(_chart(metric, rows, lines, limit)))
+    key = name or metric
+    return Panel(key, title, note, lines, spec, still(key, spec))
+
+
+def _chart(metric: str, rows: list[Json], lines: dict[str, Any], limit: int | None) -> Any:  # noqa: ANN401 - layers share no typed base
+    column = COLUMNS[metric]
+    sizes = [row["ram"] for row in rows] + ([limit] if limit is not None else [])
+    x = alt.X("ram:Q", title="RAM", **log_axis(pl.Series(sizes), SIZE, base=2, margin=1.3))
+    y = alt.Y("value:Q", title=words.named(metric), **_axis(metric, rows))
+    scale = alt.Scale(domain=list(lines), range=[style.colour for style in lines.values()])
+    shapes = alt.Scale(domain=list(lines), range=[style.shape for style in lines.values()])
+    colour = alt.Color("kind:N", legend=None, scale=scale)
+    tips: list[Any] = [
+        "stack:N",
+        alt.Tooltip("ram:Q", title="RAM (bytes)", format=",.0f"),
+        alt.Tooltip("value:Q", title=f"{column.name}", format=",.4~g"),
+    ]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, tooltip=tips)
+    front = alt.Chart(alt.InlineData(values=[row for row in rows if row["on"]])).encode(x=x, y=y)
+    marks = [
+        front.mark_line(interpolate="step-after", strokeWidth=2, color=styles(KINDS)[FRONT].colour),
+        base.mark_rule().encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour),
+        base.mark_point(filled=True, size=80, opacity=1).encode(
+            y=y, color=colour, shape=alt.Shape("kind:N", legend=None, scale=shapes)
+        ),
+    ]
+    if limit is not None:
+        rule = alt.Chart(alt.InlineData(values=[{"ram": limit, "kind": LIMIT}]))
+        marks.append(rule.mark_rule(strokeDash=[4, 4], strokeWidth=2).encode(x=x, color=colour))
+    return alt.layer(*marks)
+
+
+def _axis(metric: str, rows: list[Json]) -> dict[str, Any]:
+    labels = _LABELS.get(COLUMNS[metric].unit, "format(datum.value, '~s')")
+    found = [row[end] for row in rows for end in ("low", "value", "high")]
+    if min(found) > 0 and max(found) > LOG_FROM * min(found):
+        return log_axis(pl.Series(found), labels, margin=1.2)
+    return {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5, labelExpr=labels)}

@@ -1,0 +1,130 @@
+"""Successive halving: which of the stacks that were tried on a prefix are tried on a longer one.
+
+A stack is better the less RAM it takes and the lower its costs are: response time, write amplification, and the inverse
+of its life. On a front are those that no other beats in RAM and in one of the costs. How far a stack is from a front is
+its cost over the least one that takes no more RAM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SHARE = 3
+"""Of so many stacks one goes on."""
+MARGIN = 1.25
+"""A stack that is farther than this from all fronts goes on in no case: a longer prefix seldom mends so much."""
+LITTLE = 1.01
+"""A stack on a front whose place another fills with less than this loss does not go on."""
+LEAST = 6
+"""As many go on where there are so many within the margin: fewer make no front."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A stack with what it takes and costs."""
+
+    stack: str
+    ram: float
+    costs: dict[str, float]
+    """By metric, lower is better; a metric that was not measured is missing."""
+
+
+def front(points: Sequence[Point], metric: str) -> list[Point]:
+    """Those that no other beats in RAM and a cost, by ascending RAM; of equals the first."""
+    found: list[Point] = []
+    for point in sorted(
+        (each for each in points if metric in each.costs),
+        key=lambda each: (each.ram, each.costs[metric], len(each.stack)),
+    ):
+        if not found or point.costs[metric] < found[-1].costs[metric]:
+            found.append(point)
+    return found
+
+
+def distance(point: Point, points: Sequence[Point], metric: str) -> float:
+    """How many times the cost is the least one that takes no more RAM; 1 on the front, infinite if not measured."""
+    if metric not in point.costs:
+        return float("inf")
+    least = min(each.costs[metric] for each in points if metric in each.costs and each.ram <= point.ram)
+    return ratio(point.costs[metric], least)
+
+
+def ratio(one: float, other: float) -> float:
+    """One cost over another, of which both may be 0: a buffer can absorb all writes."""
+    if other == 0:
+        return 1.0 if one == 0 else float("inf")
+    return one / other
+
+
+@dataclass(frozen=True)
+class Halved:
+    """Who goes on, and why the others do not."""
+
+    kept: list[Point]
+    """Those on fronts first, then by distance."""
+    beaten: dict[str, float]
+    """Stacks that another beats, each with its distance from the nearest front."""
+    crowded: list[str]
+    """Stacks on a front or near it that would have been more than the share; the loss by leaving them out is least."""
+
+
+def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = None) -> Halved:
+    """Choose those that go on: at most one in `SHARE`, or `most`."""
+    if most is None:
+        most = max(LEAST, -(-len(points) // SHARE))
+    fronts = {metric: front(points, metric) for metric in metrics}
+    best = {point.stack: point for each in fronts.values() for point in each}
+    kept = _thinned(fronts, most)
+    near = {
+        point.stack: min(distance(point, points, metric) for metric in metrics)
+        for point in points
+        if point.stack not in best
+    }
+    rest = sorted((each for each in points if each.stack in near), key=lambda each: near[each.stack])
+    going = [each for each in rest if near[each.stack] <= MARGIN][: max(0, most - len(kept))]
+    gone = {each.stack for each in (*kept, *going)}
+    beaten = {stack: far for stack, far in near.items() if stack not in gone}
+    return Halved([*kept, *going], beaten, [stack for stack in best if stack not in gone])
+
+
+@dataclass
+class _Place:
+    """A place on a front that is being thinned."""
+
+    point: Point
+    least: float
+    """The least cost of the points that it stands for: its own, and those of points that were taken out above it."""
+
+
+def _thinned(fronts: dict[str, list[Point]], most: int) -> list[Point]:
+    """The points of all fronts without those that the next smaller one stands for with little loss.
+
+    Those that lose less than `LITTLE` go, and more until there are no more than so many, the least loss first.
+    """
+    left = {metric: [_Place(point, point.costs[metric]) for point in each] for metric, each in fronts.items()}
+    while True:
+        there = {place.point.stack: place.point for each in left.values() for place in each}
+        losses = dict.fromkeys(there, 1.0)
+        for metric, each in left.items():
+            for number, place in enumerate(each):
+                lost = ratio(each[number - 1].point.costs[metric], place.least) if number else float("inf")
+                losses[place.point.stack] = max(losses[place.point.stack], lost)
+        least = min(losses, key=lambda stack: losses[stack], default="")
+        if not there or (len(there) <= most and losses[least] > LITTLE):
+            return list(there.values())
+        left = {metric: _without(each, least) for metric, each in left.items()}
+
+
+def _without(places: list[_Place], stack: str) -> list[_Place]:
+    """A front without a stack, for which the next smaller one stands."""
+    found: list[_Place] = []
+    for place in places:
+        if place.point.stack != stack:
+            found.append(place)
+        elif found:
+            found[-1] = _Place(found[-1].point, min(found[-1].least, place.least))
+    return found

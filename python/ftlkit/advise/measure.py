@@ -1,0 +1,124 @@
+"""Runs of stacks over parts of a workload: prefixes for the search, and the part that is held out of it.
+
+Every run is a point of a sweep, with its key in the store, so that an advice asked for again runs only what is missing.
+A prefix is measured on the device that the whole workload asks for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from ftlkit import study
+from ftlkit.advise.halving import Point
+from ftlkit.engine import Interrupted
+from ftlkit.metrics import COLUMNS, HIGHER
+from ftlkit.states import DONE
+from ftlkit.sweep import plan as plans
+from ftlkit.sweep import run as runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ftlkit.advise.asked import Asked
+    from ftlkit.document import Json
+    from ftlkit.progress import Watcher
+    from ftlkit.store import Store
+    from ftlkit.sweep.local import Local
+    from ftlkit.sweep.traces import Traces
+
+WARM_UP = 2
+"""Of a prefix the first of so many equal parts is served before the measurement begins."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A stack's runs over one part of the workload, one a seed."""
+
+    stack: str
+    rows: list[Json]
+    """With `ftlkit.store.SCHEMA`'s columns, in the order of the seeds; none if it failed."""
+    error: str = ""
+
+    def mean(self, metric: str) -> float | None:
+        """A metric's mean over the seeds; None where a run has none."""
+        found = [row[metric] for row in self.rows]
+        return None if not found or any(each is None for each in found) else fmean(found)
+
+    def point(self, metrics: Sequence[str]) -> Point:
+        """What it takes and costs."""
+        costs = {}
+        for metric in metrics:
+            value = self.mean(metric)
+            if value is not None:
+                costs[metric] = cost(metric, value)
+        return Point(self.stack, float(self.mean("ram_bytes") or 0), costs)
+
+
+def cost(metric: str, value: float) -> float:
+    """A metric as what is to be low: of one that is to be high, the inverse."""
+    if COLUMNS[metric].better != HIGHER:
+        return value
+    return 1 / value if value else float("inf")
+
+
+class Runner:
+    """Runs stacks, wherever their points are kept and run."""
+
+    def __init__(self, asked: Asked, device: Json, store: Store, executor: Local, traces: Traces) -> None:
+        self._asked, self._device = asked, device
+        self._store, self._executor, self._traces = store, executor, traces
+        self.watch: Callable[[], Watcher] | None = None
+        self.reused = 0
+        """How many points were in the store."""
+        self.points = 0
+
+    def prefix(self, stacks: Sequence[str], requests: int) -> dict[str, Measured]:
+        """Runs over the first requests, of which the second half is measured, with one seed.
+
+        What there was no time for is missing.
+        """
+        plan = self._plan(stacks, {"skip": requests // WARM_UP})
+        workloads = [(name, table | {"requests": requests}) for name, table in plan.workloads]
+        # A prefix may span less than the whole; the device stays.
+        return self._run(replace(plan, workloads=workloads, devices=[(plan.devices[0][0], self._device)]))
+
+    def held_out(self, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
+        """Runs over everything, measured after so many requests, with several seeds; only those that are complete."""
+        plan = plans.with_more(self._plan(stacks, {"skip": skip}), [], seeds)
+        found = self._run(plan)
+        return {stack: each for stack, each in found.items() if each.error or len(each.rows) == seeds}
+
+    def _plan(self, stacks: Sequence[str], more: Json) -> plans.Plan:
+        chosen: study.Options = {**self._asked.options, **more}  # type: ignore[typeddict-item] # options that a study has
+        plan = plans.from_options([self._asked.workload], stacks, self._asked.device, chosen)
+        layers = [study.scheme(stack) | {"label": stack} for stack in stacks]
+        return replace(plan, study=plan.study | {"ftl": layers})
+
+    def _run(self, plan: plans.Plan) -> dict[str, Measured]:
+        watch = {} if self.watch is None else {"watch": self.watch}
+        try:
+            done = runs.run_some(plan, self._store, self._executor, self._traces, **watch)
+        except Interrupted as stop:
+            raise Interrupted(None if stop.finished is None else self._measured(stop.finished)) from None
+        return self._measured(done)
+
+    def _measured(self, done: runs.Sweep) -> dict[str, Measured]:
+        self.reused += done.reused
+        self.points += len(done.rows)
+        found: dict[str, Measured] = {}
+        for row in done.rows:
+            there = found.get(row["label"], Measured(row["label"], []))
+            made = (
+                replace(there, rows=[*there.rows, row]) if row["state"] == DONE else replace(there, error=row["error"])
+            )
+            found[row["label"]] = made
+        return found
+
+
+def wall_s(measured: Measured, longer: float) -> float:
+    """About how long a run takes over a part that is so many times as long: what prepares the device stays."""
+    row = measured.rows[0]
+    total, part = float(row["wall_s"] or 0), float(row["measured_wall_s"] or 0)
+    return max(0.0, total - part) + part * longer

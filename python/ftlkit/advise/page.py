@@ -1,0 +1,50 @@
+"""The page of an answer: one self-contained file with the advice, its fronts, what was tried, and how sure it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit._native import __version__
+from ftlkit.advise import sure, tried, words
+from ftlkit.advise.answer import goal
+from ftlkit.advise.charts import panels
+from ftlkit.metrics import COLUMNS
+from ftlkit.report.facts import study_toml
+from ftlkit.report.page import drawing_script, own_script, style, template
+
+if TYPE_CHECKING:
+    from ftlkit.advise.answer import Answer, Told
+    from ftlkit.document import Json
+
+
+def page(answer: Answer) -> str:
+    """The page's HTML."""
+    asked, found = answer.asked, answer.found
+    metrics = ["ram_bytes", *answer.metrics]
+    return template("advice.html.j2").render(
+        title=asked.options.get("title") or f"Which translation layer for {asked.workload}?",
+        version=__version__,
+        answer=answer,
+        goal=goal(asked),
+        headings=[words.named(metric) for metric in metrics],
+        meanings=[COLUMNS[metric].meaning for metric in metrics],
+        rows=[{"told": each, "cells": [_cell(each, metric) for metric in metrics]} for each in answer.told],
+        figures=panels(answer),
+        prefixes=tried.rungs(found),
+        prefix_headings=tried.HEADINGS,
+        fates=tried.fates(asked, found),
+        failures=sure.failures(found),
+        study=study_toml(asked.document()),
+        css=style(),
+        script=own_script(),
+        vega=drawing_script(),
+    )
+
+
+def _cell(told: Told, metric: str) -> Json:
+    found = words.of(metric, told.measured)
+    return {
+        "text": words.value(metric, found),
+        "sort": "" if found is None else repr(found.mean),
+        "is_front": metric in told.fronts,
+    }

@@ -1,0 +1,352 @@
+"""The search: Optuna proposes stacks, prefixes of growing length sift them, and the part held out measures the last.
+
+On the shortest prefix stacks are proposed in batches, so that what is proposed does not depend on how many run at once,
+and Optuna learns from every batch. Each further prefix is three times as long, and those that go on
+(`ftlkit.advise.halving`) are run on it. Of each prefix the first half is served and not measured: caches are empty
+then, and a device that is new does not collect yet. The last prefix is the whole part that is searched: by it the
+finalists are chosen. What they are said to cost is measured on the rest of the workload, which no choice has seen.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import optuna
+
+from ftlkit import units
+from ftlkit._native import UserError
+from ftlkit.advise import halving
+from ftlkit.advise.asked import FINALISTS, REFERENCE, TRIALS, duration
+from ftlkit.advise.choice import ranked
+from ftlkit.advise.measure import Measured, wall_s
+from ftlkit.advise.space import filling, first
+from ftlkit.engine import Interrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ftlkit.advise.asked import Asked
+    from ftlkit.advise.halving import Halved, Point
+    from ftlkit.advise.measure import Runner
+    from ftlkit.advise.space import Space
+    from ftlkit.sweep.local import Local
+
+BATCH = 16
+"""Trials that are proposed together, whatever runs at once, so that the same number gives the same answer."""
+PROPOSALS = 20
+"""After so many proposals a trial that are not new, the search on the first prefix ends."""
+SEARCHED = (2, 3)
+"""The part of the workload that is searched; the rest is held out."""
+LEAST_PREFIX, LEAST_REQUESTS = 5_000, 90
+"""Requests of the shortest prefix of a long workload; and of the shortest workload that is divided at all."""
+MOST_PREFIXES = 5
+_RESERVED = 5
+"""For so many finalists time is reserved while the search goes on."""
+_SHARES = (0.35, 0.7)
+"""The least and the most of the time that the first prefix leaves to the others, whatever they are reckoned to take."""
+
+
+@dataclass
+class Rung:
+    """What was tried on one prefix."""
+
+    requests: int
+    tried: dict[str, Measured] = field(default_factory=dict)
+    over: dict[str, float] = field(default_factory=dict)
+    """Stacks that take more RAM than asked for, with what they take."""
+    halved: Halved | None = None
+    unfinished: list[str] = field(default_factory=list)
+    """Stacks for which there was no time."""
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Stacks that could not be run, each with the error."""
+        return {stack: each.error for stack, each in self.tried.items() if each.error}
+
+
+@dataclass
+class Found:
+    """What a search came to."""
+
+    requests: int
+    """Of the whole workload."""
+    candidates: frozenset[str]
+    """The beginnings of the stacks that may be advised; the reference may be none of them."""
+    unfit: dict[str, str]
+    """Mappings that do not fit the device, each with the reason."""
+    rungs: list[Rung] = field(default_factory=list)
+    asked_for: list[str] = field(default_factory=list)
+    """The stacks that were to be measured on the held-out part, the advised one first."""
+    finalists: dict[str, Measured] = field(default_factory=dict)
+    """What was measured there."""
+    interrupted: bool = False
+    dry: bool = False
+    """Whether the proposals ended since none was new."""
+
+    @property
+    def searched(self) -> int:
+        """Requests of the part that was searched."""
+        return prefixes(self.requests)[-1]
+
+    @property
+    def last(self) -> Rung:
+        """The longest prefix on which a candidate has figures."""
+        return next((rung for rung in reversed(self.rungs) if self.of(rung)), self.rungs[0])
+
+    def of(self, rung: Rung) -> list[Measured]:
+        """The candidates that have figures on a prefix and take no more RAM than asked for."""
+        return [
+            each
+            for stack, each in rung.tried.items()
+            if each.rows and stack not in rung.over and (stack != REFERENCE or REFERENCE in self.candidates)
+        ]
+
+
+def prefixes(requests: int) -> list[int]:
+    """The lengths of the prefixes, ascending; the last is the whole part that is searched."""
+    if requests < LEAST_REQUESTS:
+        raise UserError(
+            f"the workload has {requests:,} requests, too few to search one part of them and measure on another: "
+            f"give one with {LEAST_REQUESTS} or more, or compare layers yourself (ftlkit compare)."
+        )
+    found = [requests * SEARCHED[0] // SEARCHED[1]]
+    while len(found) < MOST_PREFIXES and found[0] // halving.SHARE >= LEAST_PREFIX:
+        found.insert(0, found[0] // halving.SHARE)
+    return found
+
+
+class Search:
+    """One search over a space."""
+
+    def __init__(
+        self, asked: Asked, space: Space, runner: Runner, executor: Local, found: Found, begun_s: float
+    ) -> None:
+        self._asked, self._space, self._runner, self._executor = asked, space, runner, executor
+        self._begun_s = begun_s
+        self._objectives = asked.metrics
+        self._proposer = _optuna(asked, len(self._objectives))
+        self.found = found
+        self.tell: Callable[[str], None] = lambda _: None
+        """Hears how far the search is."""
+
+    def run(self) -> Found:
+        """Search until every part of it is done, the time is over, or Ctrl-C."""
+        found = self.found
+        try:
+            self._propose()
+            for requests in prefixes(found.requests)[1:]:
+                if not self._sift(requests):
+                    break
+            self._finish()
+        except KeyboardInterrupt as stop:
+            # It may come between two runs, too.
+            self._take((stop.finished if isinstance(stop, Interrupted) else None) or {})
+            found.interrupted = True
+        return found
+
+    def _take(self, measured: Mapping[str, Measured]) -> None:
+        """Keep what was finished of a part that was interrupted."""
+        if self.found.asked_for:
+            self.found.finalists |= {
+                stack: each for stack, each in measured.items() if len(each.rows) == self._asked.seeds
+            }
+        elif self.found.rungs:
+            self._note(self.found.rungs[-1], measured)
+
+    def _left_s(self) -> float:
+        if self._asked.budget_s is None:
+            return float("inf")
+        return self._begun_s + self._asked.budget_s - time.monotonic()
+
+    def _until(self, reserved_s: float) -> None:
+        """Let runs go on until so many seconds are left."""
+        left = self._left_s()
+        self._executor.until_s = None if left == float("inf") else time.monotonic() + max(0.0, left - reserved_s)
+
+    def _measure(self, rung: Rung, stacks: Sequence[str], reserved_s: float) -> None:
+        self._until(reserved_s)
+        measured = self._runner.prefix(stacks, rung.requests)
+        self._note(rung, measured)
+        rung.unfinished += [stack for stack in stacks if stack not in measured]
+
+    def _note(self, rung: Rung, measured: Mapping[str, Measured]) -> None:
+        rung.tried |= measured
+        most = self._asked.ram_bytes
+        for stack, each in measured.items():
+            ram = each.mean("ram_bytes")
+            if most is not None and ram is not None and ram > most:
+                rung.over[stack] = ram
+
+    # The first prefix: proposals.
+
+    def _propose(self) -> None:
+        rung = Rung(prefixes(self.found.requests)[0])
+        self.found.rungs.append(rung)
+        self._measure(rung, [REFERENCE], 0.0)
+        self._choose_objectives(rung)
+        beginnings = self._enqueue(first(self._space))
+        most, count = self._asked.trials or TRIALS, 0
+        while count < most and not rung.unfinished and not self.found.dry:
+            batch = self._batch(rung, min(BATCH, most - count))
+            if batch:
+                self._measure(rung, list(batch), self._rest_s(rung))
+            for stack, trial in batch.items():
+                self._learn(trial, rung.tried.get(stack))
+            count += len(batch)
+            self.tell(f"{count} stacks tried on the first {rung.requests:,} requests")
+            if count >= beginnings > 0:
+                self._refuse_little_ram(rung)
+                self._fill(rung)
+                beginnings = 0
+            if self._rest_s(rung) >= self._left_s():
+                break
+        if not self.found.of(rung):
+            self._refuse(rung)
+
+    def _choose_objectives(self, rung: Rung) -> None:
+        """Leave out what the workload does not have: without writes there is no write amplification."""
+        reference = rung.tried.get(REFERENCE)
+        if reference is not None and reference.rows:
+            there = reference.point(self._asked.metrics).costs
+            self._objectives = [each for each in self._asked.metrics if each in there or each == self._asked.metric]
+            self._proposer = _optuna(self._asked, len(self._objectives))
+
+    def _enqueue(self, proposals: Sequence[Mapping[str, str | int]]) -> int:
+        for params in proposals:
+            self._proposer.enqueue_trial(dict(params))
+        return len(proposals)
+
+    def _fill(self, rung: Rung) -> None:
+        """Propose all the RAM that may be taken, now that it is known what mappings take beside their caches."""
+        if self._asked.ram_bytes is not None:
+            there = {stack: each.mean("ram_bytes") for stack, each in rung.tried.items()}
+            self._enqueue(filling(self._space, self._asked.ram_bytes, there.get))
+
+    def _batch(self, rung: Rung, most: int) -> dict[str, Any]:
+        """New stacks, each with the trial that proposed it."""
+        found: dict[str, Any] = {}
+        for _ in range(PROPOSALS * most):
+            trial = self._proposer.ask()
+            stack = self._space.ask(_Trial(trial))
+            if stack in rung.tried or stack in found:
+                self._learn(trial, rung.tried.get(stack))
+                continue
+            found[stack] = trial
+            if len(found) == most:
+                return found
+        self.found.dry = True
+        return found
+
+    def _learn(self, trial: Any, measured: Measured | None) -> None:  # noqa: ANN401 - a trial of Optuna
+        """Tell Optuna what a trial came to; one that failed or was not run is told as failed."""
+        point = None if measured is None or not measured.rows else measured.point(self._objectives)
+        if point is None or len(point.costs) < len(self._objectives):
+            self._proposer.tell(trial, state=optuna.trial.TrialState.FAIL)
+            return
+        if self._asked.ram_bytes is not None:
+            trial.set_constraint("ram", point.ram - self._asked.ram_bytes)
+        self._proposer.tell(trial, [point.ram, *(point.costs[metric] for metric in self._objectives)])
+
+    def _refuse_little_ram(self, rung: Rung) -> None:
+        """Raise a `UserError` if every candidate takes more RAM than asked for."""
+        if rung.over and not self.found.of(rung):
+            stack, least = min(rung.over.items(), key=lambda pair: pair[1])
+            raise UserError(
+                f"--ram {units.typed(units.size(self._asked.ram_bytes))}: no stack that was tried takes so little "
+                f"on this device. The least is {units.typed(units.size(least))} ({units.count(least)} bytes), by "
+                f"{stack}, of {len(rung.tried)} tried. Give at least that."
+            )
+
+    def _refuse(self, rung: Rung) -> None:
+        """Raise why there is nothing to choose from."""
+        self._refuse_little_ram(rung)
+        if rung.unfinished:
+            budget = duration(self._asked.budget_s or 0)
+            took = duration(time.monotonic() - self._begun_s)
+            raise UserError(
+                f"--budget {units.typed(budget)}: too short to try anything. After {units.typed(took)} the workload "
+                f"was looked over, but no stack had been run over its first {rung.requests:,} requests. Give several "
+                "times as much, or fewer requests (--requests)."
+            )
+        raise UserError(next(iter(rung.failed.values()), "no stack could be tried. Name some with --ftl."))
+
+    # The longer prefixes.
+
+    def _points(self, rung: Rung) -> list[Point]:
+        return [each.point(self._asked.metrics) for each in self.found.of(rung)]
+
+    def _sift(self, requests: int) -> bool:
+        """Run those that go on over a longer prefix; whether there was time for all of them."""
+        before = self.found.rungs[-1]
+        before.halved = halving.halve(self._points(before), self._asked.metrics)
+        going = [point.stack for point in before.halved.kept]
+        rung = Rung(requests)
+        self.found.rungs.append(rung)
+        self.tell(f"{len(going)} stacks go on to the first {requests:,} requests")
+        # The reference first: without it there is nothing to compare with.
+        stacks = list(dict.fromkeys([REFERENCE, *going]))
+        self._measure(rung, stacks, self._final_s(before, going))
+        return not rung.unfinished
+
+    def _rest_s(self, rung: Rung) -> float:
+        """About how long the longer prefixes and the held-out part would take from here, within bounds."""
+        points, budget = self._points(rung), self._asked.budget_s
+        if budget is None or not points:
+            return 0.0
+        going = [point.stack for point in halving.halve(points, self._asked.metrics).kept]
+        total, many = 0.0, len(going)
+        for requests in prefixes(self.found.requests)[1:]:
+            total += self._wall_s(rung, going[:many], requests)
+            many = max(halving.LEAST, many // halving.SHARE)
+        least, most = (share * budget for share in _SHARES)
+        return min(max(total + self._final_s(rung, going), least), most)
+
+    def _final_s(self, rung: Rung, going: Sequence[str]) -> float:
+        return self._asked.seeds * self._wall_s(rung, going[:_RESERVED], self.found.requests)
+
+    def _wall_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
+        longer = requests / rung.requests
+        runs = [wall_s(rung.tried[stack], longer) for stack in stacks]
+        # Whatever the number of cores, the longest run has to end.
+        return max(sum(runs) / self._executor.checks, max(runs, default=0.0))
+
+    # The held-out part.
+
+    def _finish(self) -> None:
+        found, rung = self.found, self.found.last
+        points = self._points(rung)
+        best = ranked(points, self._asked)
+        rung.halved = halving.halve(points, self._asked.metrics, FINALISTS)
+        order = [best[0].stack, REFERENCE, *(point.stack for point in rung.halved.kept)] if best else []
+        measured = [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
+        many = len(measured)
+        while many > 2 and self._asked.seeds * self._wall_s(rung, measured[:many], found.requests) > self._left_s():
+            many -= 1
+        found.asked_for = measured[:many]
+        self.tell(f"{many} stacks on the {found.requests - found.searched:,} requests that were held out")
+        self._until(0.0)
+        found.finalists = self._runner.held_out(found.asked_for, found.searched, self._asked.seeds)
+
+
+class _Trial:
+    """A trial of Optuna as what the space asks."""
+
+    def __init__(self, trial: optuna.Trial) -> None:
+        self._trial = trial
+
+    def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
+        """One of some words."""
+        return str(self._trial.suggest_categorical(name, list(choices)))
+
+    def suggest_int(self, name: str, low: int, high: int) -> int:
+        """A whole number."""
+        return self._trial.suggest_int(name, low, high)
+
+
+def _optuna(asked: Asked, metrics: int) -> optuna.Study:
+    """What proposes: TPE over RAM and so many metrics, seeded."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=asked.options.get("seed", 1))
+    return optuna.create_study(directions=["minimize"] * (1 + metrics), sampler=sampler)

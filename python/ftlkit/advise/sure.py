@@ -1,0 +1,141 @@
+"""How sure an answer is, and what to be careful about: all of it measured, or said not to be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit import api
+from ftlkit.advise import words
+from ftlkit.advise.asked import REFERENCE
+from ftlkit.comparison import BETTER, change
+from ftlkit.metrics import COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ftlkit.advise.asked import Asked
+    from ftlkit.advise.measure import Measured
+    from ftlkit.advise.search import Found
+
+
+def doubts(
+    asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured], *, is_held_out: bool
+) -> list[str]:
+    """How sure the answer is."""
+    tried = len({stack for rung in found.rungs for stack in rung.tried})
+    rung = found.last
+    sentences = []
+    if is_held_out:
+        seeds = "one seed" if asked.seeds == 1 else f"{asked.seeds} seeds with their 95 % intervals"
+        sentences.append(
+            f"The stacks were chosen by the second half of the first {rung.requests:,} requests; the figures are of "
+            f"the last {found.requests - found.searched:,}, which the search did not see, with all others served "
+            f"before, with {seeds}."
+        )
+        sentences += _both_parts(asked, found, best, figures)
+        sentences += _better_there(asked, best, figures)
+    else:
+        sentences.append(
+            f"The figures are of the second half of the first {rung.requests:,} requests, by which the stacks were "
+            "chosen, with one seed: nothing was measured on the part that was held out."
+        )
+    noise = (
+        "With one seed the noise is not known."
+        if asked.seeds == 1 or not is_held_out
+        else ("An interval tells the noise of the seeds, and nothing of how another workload would differ.")
+    )
+    dry = " The proposals ended since none was new." if found.dry else ""
+    return [*sentences, noise, f"{tried:,} stacks were tried; others exist, and one may be better.{dry}"]
+
+
+def _both_parts(asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
+    """What the choice was made by, beside what came of it."""
+    searched = found.last.tried
+    if best.stack == REFERENCE or not {best.stack, REFERENCE} <= searched.keys() or REFERENCE not in figures:
+        return []
+    metric = asked.metric
+    then = words.against(metric, searched[best.stack], searched[REFERENCE], REFERENCE)
+    now = words.against(metric, best, figures[REFERENCE], REFERENCE)
+    part = (
+        "the part that was searched" if found.last.requests == found.searched else f"the first {found.last.requests:,}"
+    )
+    return [f"On {part} {best.stack} was {then}; on the held-out part: {now}."] if then and now else []
+
+
+def _better_there(asked: Asked, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
+    """Finalists that were better than the advised one on the held-out part."""
+    if asked.goal == "ram":
+        return []
+    metric = asked.metric
+    found = []
+    for other in figures.values():
+        ram = other.mean("ram_bytes") or 0.0
+        if other is best or other.mean(metric) is None or (asked.ram_bytes is not None and ram > asked.ram_bytes):
+            continue
+        pairs = [(float(was[metric]), float(now[metric])) for was, now in zip(best.rows, other.rows, strict=True)]
+        if change(COLUMNS[metric], pairs).verdict == BETTER:
+            found.append(f"{other.stack} ({words.against(metric, other, best, best.stack)})")
+    if not found:
+        return []
+    return [f"On the held-out part these were better, though not where the choice was made: {', '.join(found)}."]
+
+
+def cautions(asked: Asked, found: Found, best: Measured) -> list[str]:
+    """What to be careful about."""
+    said = [*_unfinished(found), *_of_the_run(best)]
+    lost = lost_in_a_cut(best.stack)
+    if lost:
+        said.append(
+            f"{' and '.join(lost)} of {best.stack} keeps data in RAM that a power cut takes unless the host flushed it."
+        )
+    if asked.goal != "life":
+        said.append("Wear policies were not searched: they are with --goal life, or where --ftl names them.")
+    return said
+
+
+def _unfinished(found: Found) -> list[str]:
+    """What of the search was not done."""
+    said = ["The search was stopped; this is what was found until then."] if found.interrupted else []
+    missing = [stack for stack in found.asked_for if stack not in found.finalists]
+    if missing and not found.interrupted:
+        said.append(f"There was no time to measure on the held-out part: {', '.join(missing)}.")
+    if found.last.requests < found.searched and not found.interrupted:
+        said.append(
+            "There was no time for the whole part that is searched: the choice is by its first "
+            f"{found.last.requests:,} of {found.searched:,} requests."
+        )
+    return said
+
+
+def _of_the_run(best: Measured) -> list[str]:
+    """What the runs of the advised stack say of themselves."""
+    said, rows = [], best.rows
+    if any(row["is_overloaded"] for row in rows):
+        said.append(
+            f"{best.stack} was asked for more than it can do: requests queue up, and its response times depend on how "
+            "long the workload runs."
+        )
+    if all(not row["erases"] for row in rows):
+        said.append(
+            f"No block was erased in the run of {best.stack}: nothing is known of how it does when it has to collect. "
+            "With --precondition steady the device is in use before."
+        )
+    if any(row["end_of_life_request"] is not None for row in rows):
+        said.append(f"The device wore out under {best.stack} in the middle of its run.")
+    return said
+
+
+def lost_in_a_cut(stack: str) -> list[str]:
+    """The parts of a stack that keep data in RAM which a power cut takes, by what the registry says of them."""
+    parts = {part["name"]: part for part in api.parts()}
+    names = [part.partition(":")[0] for part in stack.split("+")]
+    return [name for name in names if any("power cut" in each["meaning"] for each in parts[name]["parameters"])]
+
+
+def failures(found: Found) -> dict[str, list[str]]:
+    """Why stacks could not be run, each reason with the stacks."""
+    reasons: dict[str, list[str]] = {}
+    for rung in found.rungs:
+        for stack, error in rung.failed.items():
+            reasons.setdefault(error.replace(f'ftl "{stack}": ', ""), []).append(stack)
+    return reasons

@@ -1,0 +1,104 @@
+"""What a search tried, as tables: what became of the stacks on each prefix, and of each mapping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ftlkit import units
+from ftlkit.advise import halving
+from ftlkit.advise.asked import REFERENCE
+
+if TYPE_CHECKING:
+    from ftlkit.advise.asked import Asked
+    from ftlkit.advise.search import Found, Rung
+
+HEADINGS = ("requests", "tried", "too much RAM", "failed", "beaten", "crowded out", "no time", "went on")
+
+
+def rungs(found: Found) -> list[list[str]]:
+    """A row for each prefix: how many stacks were tried on it, and what became of them."""
+    return [_rung(found, rung) for rung in found.rungs]
+
+
+def _rung(found: Found, rung: Rung) -> list[str]:
+    halved = rung.halved
+    over = [stack for stack in rung.over if stack != REFERENCE or REFERENCE in found.candidates]
+    numbers = [
+        rung.requests,
+        len(rung.tried),
+        len(over),
+        len(rung.failed),
+        len(halved.beaten) if halved else 0,
+        len(halved.crowded) if halved else 0,
+        len(rung.unfinished),
+        len(halved.kept) if halved else 0,
+    ]
+    return [units.count(each) for each in numbers]
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a mapping."""
+
+    name: str
+    stacks: int
+    """How many stacks of it were tried."""
+    requests: int
+    """The longest prefix that one of them was run on."""
+    reason: str
+    """Why no longer part followed, or that one did."""
+
+
+def fates(asked: Asked, found: Found) -> list[Fate]:
+    """A row for each mapping that may be advised, the ones that do not fit the device last."""
+    told = [_fate(asked, found, name) for name in sorted(found.candidates)]
+    told.sort(key=lambda fate: (-fate.requests, fate.name))
+    return [*told, *(Fate(name, 0, 0, f"does not fit the device: {why}") for name, why in found.unfit.items())]
+
+
+def _fate(asked: Asked, found: Found, name: str) -> Fate:
+    mine = {stack for rung in found.rungs for stack in rung.tried if is_of(stack, name)}
+    reached = [rung for rung in found.rungs if any(stack in rung.tried for stack in mine)]
+    if not reached:
+        waiting = any(is_of(stack, name) for rung in found.rungs for stack in rung.unfinished)
+        return Fate(name, 0, 0, "not tried: there was no time" if waiting else "not tried: the trials ended before")
+    rung = reached[-1]
+    if any(stack in found.finalists for stack in mine):
+        return Fate(name, len(mine), found.requests, "measured on the held-out part")
+    return Fate(
+        name, len(mine), rung.requests, _reason(asked, found, rung, [each for each in mine if each in rung.tried])
+    )
+
+
+def _reason(asked: Asked, found: Found, rung: Rung, stacks: list[str]) -> str:
+    good = [stack for stack in stacks if rung.tried[stack].rows and stack not in rung.over]
+    if not good:
+        return _nothing(rung, stacks)
+    halved = rung.halved
+    if halved is None:
+        return "the search ended here"
+    if any(stack not in (*halved.beaten, *halved.crowded) for stack in good):
+        return "there was no time to go on"
+    if any(stack in halved.crowded for stack in good):
+        return "its neighbours on the front do almost as well"
+    nearest = min(good, key=lambda stack: (halved.beaten[stack], stack))
+    points = [each.point([asked.response]) for each in found.of(rung)]
+    slower = halving.distance(rung.tried[nearest].point([asked.response]), points, asked.response)
+    if slower <= 1:
+        return f"another takes less RAM and does as well ({nearest})"
+    return f"beaten: {nearest} has {units.factor(slower)} the response of another with no more RAM"
+
+
+def _nothing(rung: Rung, stacks: list[str]) -> str:
+    """Why no stack of a mapping can be advised."""
+    over = {stack: rung.over[stack] for stack in stacks if stack in rung.over}
+    if not over:
+        return f"failed: {rung.tried[min(stacks)].error}"
+    stack, ram = min(over.items(), key=lambda pair: pair[1])
+    return f"takes {units.size(ram)} of RAM or more ({stack})"
+
+
+def is_of(stack: str, head: str) -> bool:
+    """Whether a stack begins with a mapping and its settings."""
+    return stack == head or stack.startswith((f"{head}:", f"{head}+"))

@@ -1,0 +1,88 @@
+"""What numbers say, in words: how two stacks compare on what was measured, and never more than that."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ftlkit import units
+from ftlkit.comparison import SAME, UNKNOWN, UNSEEN, Change, change
+from ftlkit.metrics import COLUMNS, Metric
+from ftlkit.noise import Estimate, estimate
+
+if TYPE_CHECKING:
+    from ftlkit.advise.measure import Measured
+
+_MORE_LESS = {
+    "response_mean_ns": ("slower", "faster"),
+    "response_p99_ns": ("slower", "faster"),
+    "write_amplification": ("more", "less"),
+    "life_bytes": ("longer", "shorter"),
+}
+
+_LITTLE = 0.001
+"""A change below this is not told in figures."""
+
+
+def of(metric: str, measured: Measured) -> Estimate | None:
+    """A metric's mean over the seeds, with its interval; None where a run has none."""
+    found = [row[metric] for row in measured.rows]
+    return None if not found or any(each is None for each in found) else estimate([float(each) for each in found])
+
+
+def value(metric: str, found: Estimate | None) -> str:
+    """A mean as people read it, with half of its interval where several seeds tell it."""
+    column: Metric = COLUMNS[metric]
+    if found is None:
+        return column.text(None)
+    if not found.half_width:
+        return column.text(found.mean)
+    return f"{column.text(found.mean)} ± {column.text(found.half_width)}"
+
+
+def named(metric: str) -> str:
+    """A metric's name in a sentence."""
+    return {"life_bytes": "life", "write_amplification": "write amplification"}.get(metric, COLUMNS[metric].heading)
+
+
+def against(metric: str, one: Measured, other: Measured, name: str) -> str:
+    """How one compares with the other, which is called so: `12 % slower than page (11 % to 13 %)`; empty if unknown."""
+    pairs = [(was[metric], now[metric]) for was, now in zip(other.rows, one.rows, strict=True)]
+    if not pairs or any(each is None for pair in pairs for each in pair):
+        return ""
+    found = change(COLUMNS[metric], [(float(was), float(now)) for was, now in pairs])
+    return _told(metric, found, name)
+
+
+def _told(metric: str, found: Change, name: str) -> str:
+    if found.verdict == SAME:
+        return f"the same as {name}"
+    if found.ratio is None:
+        return f"{COLUMNS[metric].text(found.before)} with {name}"
+    if found.verdict == UNSEEN:
+        ends = (_signed(end, metric) for end in (found.ratio.low, found.ratio.high))
+        return f"no difference from {name} beyond the noise of the seeds ({' to '.join(ends)})"
+    told = f"{_percent(found.ratio.mean)} {_MORE_LESS[metric][0 if found.ratio.mean > 0 else 1]} than {name}"
+    low, high = sorted(_percent(end) for end in (found.ratio.low, found.ratio.high))
+    return told if found.verdict == UNKNOWN or low == high else f"{told} ({_between(found.ratio)})"
+
+
+def _between(ratio: Estimate) -> str:
+    """The ends of an interval that leaves out no change, the smaller change first."""
+    ends = sorted((ratio.low, ratio.high), key=abs)
+    return " to ".join(_percent(end) for end in ends)
+
+
+def _percent(logarithm: float) -> str:
+    """A change as a percentage; from tenfold on as a factor, which reads easier."""
+    if abs(logarithm) < _LITTLE:
+        return f"less than {units.share(_LITTLE)}"
+    grown = math.expm1(abs(logarithm))
+    if logarithm > 0:
+        return units.share(grown) if grown < 9 else units.factor(1 + grown)
+    return units.share(-math.expm1(logarithm))
+
+
+def _signed(logarithm: float, metric: str) -> str:
+    more, less = _MORE_LESS[metric]
+    return f"{_percent(logarithm)} {more if logarithm > 0 else less}"

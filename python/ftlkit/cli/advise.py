@@ -1,0 +1,250 @@
+"""`ftlkit advise`: which translation layer, which parameters and how much RAM for a workload."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from ftlkit import units
+from ftlkit._native import UserError
+from ftlkit.advise.asked import BUDGET, GOALS, REFERENCE, SEEDS, Asked, seconds, size
+from ftlkit.cli import options
+from ftlkit.cli.sheet import Row, Sheet
+from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
+from ftlkit.engine import Interrupted
+from ftlkit.metrics import COLUMNS
+from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit.progress import watcher
+from ftlkit.store import DEFAULT, Store, files
+from ftlkit.sweep.local import Local
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from ftlkit.advise.answer import Answer, Told
+
+_SEARCH = "Search"
+
+
+def advise(
+    workload: Annotated[
+        str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
+    ],
+    device: options.Device = None,
+    ram: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="The most RAM that the stack may take: 256KiB.", rich_help_panel=_SEARCH),
+    ] = None,
+    goal: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(GOALS),
+            help="What shall be good: mean or p99 response, write amplification, life; or little RAM.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = "mean",
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help=f"How long to search: 90s, 5min; {BUDGET} without --trials.", rich_help_panel=_SEARCH
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Try so many stacks: the same number gives the same answer.", rich_help_panel=_SEARCH
+        ),
+    ] = None,
+    ftl: Annotated[
+        str | None,
+        typer.Option(
+            "--ftl",
+            metavar="NAMES",
+            help="Search these stacks alone, by commas; what is set, as in dftl:cmt=64KiB, stays so.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(metavar="N", help="Seeds of the runs that are told.", rich_help_panel=_SEARCH)
+    ] = SEEDS,
+    store: Annotated[
+        Path,
+        typer.Option(
+            "--store", metavar="DIR", help="Where results are kept, and found again.", rich_help_panel=_SEARCH
+        ),
+    ] = DEFAULT,
+    report: options.Report = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            metavar="FILE.json",
+            help="Save the whole answer; - is standard output.",
+            rich_help_panel="Outputs",
+        ),
+    ] = None,
+    capacity: options.Capacity = None,
+    setting: options.Setting = None,
+    requests: options.Requests = None,
+    format_: options.Format = None,
+    columns: options.Columns = None,
+    time_unit: options.TimeUnit = None,
+    trace_device: options.TraceDevice = None,
+    time_backwards: options.TimeBackwards = None,
+    skip_bad: options.SkipBad = False,
+    blkparse_action: options.BlkparseAction = None,
+    align_offset: options.AlignOffset = None,
+    addresses: options.Addresses = None,
+    speedup: options.Speedup = None,
+    loop: options.Loop = None,
+    queue_depth: options.QueueDepth = None,
+    precondition: options.Precondition = None,
+    seed: options.Seed = None,
+    threads: options.Threads = None,
+) -> None:
+    """Search translation layers and their parameters for a workload, and say which to take and what it costs."""
+    chosen = options.given(
+        capacity=capacity,
+        settings=setting,
+        requests=requests,
+        format=format_,
+        columns=columns,
+        time_unit=time_unit,
+        trace_device=trace_device,
+        time_backwards=time_backwards,
+        skip_bad=skip_bad,
+        blkparse_action=blkparse_action,
+        align_offset=align_offset,
+        addresses=addresses,
+        speedup=speedup,
+        loop=loop,
+        queue_depth=queue_depth,
+        precondition=precondition,
+        seed=seed,
+    )
+    limit = budget or (None if trials is not None else BUDGET)
+    asked = Asked(
+        workload,
+        device,
+        chosen,
+        goal,
+        None if ram is None else size("--ram", ram),
+        None if limit is None else seconds("--budget", limit),
+        trials,
+        seeds,
+        ftl,
+    )
+    asked.check()
+    inputs = [asked.document()["workload"].get("trace"), *files(store)]
+    if report == STANDARD_OUTPUT:
+        raise UserError("--report -: only --json writes to standard output. Give the name of a file.")
+    check_writable([report, json], inputs)
+    found = _searched(asked, store, threads)
+    show(found, screen(json))
+    if json is not None:
+        from ftlkit.advise.document import document  # noqa: PLC0415 - as for the page
+
+        write(json, json_text.dumps(document(found), ensure_ascii=False, indent=1).encode(), inputs)
+        if json != STANDARD_OUTPUT:
+            say(f"wrote {json}")
+    if report is not None:
+        from ftlkit.advise.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
+
+        write(report, page(found).encode(), inputs)
+        say(f"wrote {report}")
+    if found.found.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _searched(asked: Asked, store: Path, threads: int | None) -> Answer:
+    from ftlkit.advise.answer import answer  # noqa: PLC0415 - Optuna takes a second to load
+    from ftlkit.advise.run import advise as search  # noqa: PLC0415 - as above
+
+    kept = Store(store, create=True, lazily=True)
+    kept.tidy()
+    found = search(asked, kept, Local(threads), lambda: watcher(ERR), say)
+    answered = answer(asked, found)
+    if answered is None:
+        if found.interrupted:
+            raise Interrupted(None)
+        raise UserError("no stack that was tried has what the goal asks for: " + _lacking(asked))
+    return answered
+
+
+def _lacking(asked: Asked) -> str:
+    if asked.goal == "life":
+        return (
+            "no run erased enough to forecast a life. Give a longer workload, --precondition steady, or another goal."
+        )
+    return f"{asked.metric} was measured for none. Give another goal."
+
+
+def show(found: Answer, console: Console) -> None:
+    """Print an answer."""
+
+    def line(text: str) -> None:
+        console.print(units.typed(text), highlight=False, markup=False, soft_wrap=not console.is_terminal)
+
+    metrics = ["ram_bytes", *found.metrics]
+    for sentence in found.sentences:
+        line(sentence)
+    line("")
+    console.print(Sheet(("", "stack"), [_heading(each) for each in metrics], _rows(found, metrics)).fitted(console))
+    line("* the advised stack. In brackets: another takes no more RAM and is as good or better.")
+    if len(_shown(found)) < len(found.told):
+        line(f"{len(found.told) - len(_shown(found))} more on other fronts are in --report and --json.")
+    for title, sentences in (("How sure that is", found.doubts), ("Read with care", found.cautions)):
+        line(f"\n{title}")
+        for sentence in sentences:
+            line(f"- {sentence}")
+    line("\nWhat was tried")
+    _show_tried(found, console)
+    line("\nTo measure it again:")
+    # In one piece, so that it can be copied.
+    console.print(found.command, highlight=False, markup=False, soft_wrap=True)
+
+
+def _heading(metric: str) -> str:
+    column = COLUMNS[metric]
+    return column.short or column.heading or "life (host bytes)"
+
+
+def _shown(found: Answer) -> list[Told]:
+    """The front of what decides, the advised stack and the reference."""
+    metric = found.asked.metric
+    return [each for each in found.told if each.is_advised or metric in each.fronts or each.stack == REFERENCE]
+
+
+def _rows(found: Answer, metrics: Sequence[str]) -> list[Row]:
+    from ftlkit.advise.words import of, value  # noqa: PLC0415 - as above
+
+    rows = []
+    for each in _shown(found):
+        cells = []
+        for metric in metrics:
+            text = value(metric, of(metric, each.measured))
+            cells.append(text if metric == "ram_bytes" or metric in each.fronts else f"({text})")
+        rows.append(Row("", f"{'*' if each.is_advised else ' '} {each.stack}", cells))
+    return rows
+
+
+def _show_tried(found: Answer, console: Console) -> None:
+    from ftlkit.advise import tried  # noqa: PLC0415 - as above
+
+    head, *headings = tried.HEADINGS
+    rows = [Row("", f"first {row[0]}", row[1:]) for row in tried.rungs(found.found)]
+    console.print(Sheet(("", head), headings, rows).fitted(console))
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(overflow="fold")
+    for fate in tried.fates(found.asked, found.found):
+        table.add_row(fate.name, f"{fate.stacks}", units.typed(fate.reason))
+    console.print()
+    console.print(table)

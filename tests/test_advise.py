@@ -1,0 +1,460 @@
+"""Advice: what is searched, what is kept, and that every sentence of the answer is what runs measured."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import shlex
+import signal
+import time
+from dataclasses import dataclass
+from io import StringIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import ftlkit as fk
+from ftlkit import study
+from ftlkit.advise import halving, space
+from ftlkit.advise.answer import answer
+from ftlkit.advise.asked import Asked
+from ftlkit.advise.run import advise
+from ftlkit.advise.search import prefixes
+from ftlkit.cli import app
+from ftlkit.cli.advise import show
+from ftlkit.store import Store
+from ftlkit.sweep import plan as plans
+from ftlkit.sweep import run as runs
+from ftlkit.sweep import values
+from ftlkit.sweep.local import Local
+from ftlkit.sweep.summary import groups
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    from ftlkit.advise.answer import Answer
+
+KIB = 1024
+# A device that does not begin to collect in the middle, so that the searched part and the held-out one are of a kind.
+FIN1: dict[str, Any] = {"requests": 6_000, "settings": ["workload.span=256MiB"]}
+OPTIONS = ["--requests", "6000", "--set", "workload.span=256MiB"]
+SMALL = ["--ftl", "page,dftl,rftl,dftl+lru", "--ram", "100KiB", "--trials", "20", "--seeds", "2", *OPTIONS]
+
+
+def sought(folder: Path, **asked: Any) -> Answer:  # noqa: ANN401 - fields of a question
+    """The answer to a question on fin1."""
+    question = Asked("fin1", **({"options": FIN1} | asked))
+    found = answer(question, advise(question, Store(folder / "store", create=True, lazily=True), Local()))
+    assert found is not None
+    return found
+
+
+@dataclass(frozen=True)
+class Given:
+    """An advice that was asked for on the command line."""
+
+    folder: Path
+    result: Result
+    document: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Given:
+    """One small advice."""
+    folder = tmp_path_factory.mktemp("advice")
+    outputs = ["--store", str(folder / "store"), "--json", str(folder / "a.json"), "--report", str(folder / "a.html")]
+    result = CliRunner().invoke(app, ["advise", "fin1", *SMALL, *outputs], env={"COLUMNS": "120"})
+    assert result.exit_code == 0, result.output
+    return Given(folder, result, json.loads((folder / "a.json").read_text(encoding="utf-8")))
+
+
+# What is searched.
+
+
+def test_sizes_are_on_a_scale_of_eight_steps_a_doubling() -> None:
+    sizes = [space.level(place) for place in range(200)]
+    assert sizes == sorted(sizes)
+    assert {KIB << power for power in range(16)} <= set(sizes)
+    for size in (8, 9, 64 * KIB, 64 * KIB + 1, 100_000):
+        place = space.rank(size)
+        assert space.level(place) <= size < space.level(place + 1)
+        assert space.level(space.rank(size, up=True)) >= size
+        assert space.rank(size, up=True) - place == (space.level(place) < size)
+
+
+class Anything:
+    """Chooses at random."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)  # noqa: S311 - a test's choices
+
+    def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:  # noqa: ARG002 - as a trial has it
+        """Any word."""
+        return self._chance.choice(list(choices))
+
+    def suggest_int(self, name: str, low: int, high: int) -> int:
+        """Any number."""
+        assert low <= high, name
+        return self._chance.randint(low, high)
+
+
+def everything(ceiling: int = 1 << 20) -> space.Space:
+    """The space of all stacks that fit the default device."""
+    fits = space.fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    heads, refused = space.heads([], fits, levelled=True)
+    assert not refused
+    return space.Space(heads, ceiling, space.floors(heads, fits))
+
+
+def test_whatever_is_proposed_is_a_stack_within_the_ranges_of_the_registry() -> None:
+    searched = everything()
+    parts = {part["name"]: {each["name"]: each for each in part["parameters"]} for part in fk.parts()}
+    seen = set()
+    for seed in range(1_500):
+        stack = searched.ask(Anything(seed))
+        table = study.scheme(stack)
+        names = study.parts(table["name"])
+        for name in names:
+            settings = table.get(name, {}) if name != names[0] else table
+            for key, value in settings.items():
+                if key in ("name", "label", *names[1:]):
+                    continue
+                seen.add((name, key))
+                parameter = parts[name][key]
+                assert parameter["kind"] != "duration", stack
+                assert (key, value) not in space.NOT_TO_BE_BUILT
+                if space.is_ram(parameter):
+                    size = values.size(value)
+                    assert size is not None
+                    assert parameter["min"] <= size <= (1 << 20), stack
+    kept = {(name, key) for name, table in parts.items() for key, each in table.items() if each["kind"] != "duration"}
+    missed = {pair for pair in kept - seen if parts[pair[0]][pair[1]]["default"] != parts[pair[0]][pair[1]].get("max")}
+    assert {name for name, _ in seen} >= {"dftl", "page", "lru", "static", "owl"}
+    assert len(missed) < 0.2 * len(kept), missed
+
+
+def test_what_only_a_simulation_knows_is_not_to_be_built() -> None:
+    """A choice of which the registry says so must not be advised."""
+    knowing = {
+        each["name"]
+        for part in fk.parts()
+        for each in part["parameters"]
+        if "only a simulation" in " ".join(each["meaning"].split())
+    }
+    assert {name for name, _ in space.NOT_TO_BE_BUILT} == knowing
+
+
+def test_the_parts_that_go_together_are_those_of_the_simulator() -> None:
+    tails = {head.text: head.tails for head in everything().heads.values()}
+    assert set(tails) == {scheme["name"] for scheme in fk.schemes()}
+    assert "+lru" in tails["page"]
+    assert "+static+lru" in tails["page"]
+    assert not any("lru" in tail for tail in tails["treeftl"])
+    assert "+owl" in tails["fast"]
+    assert not any("owl" in tail for tail in tails["page"])
+
+
+def test_the_least_ram_of_a_part_is_what_works() -> None:
+    fits = space.fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    heads, _ = space.heads(["cdftl", "page+lru"], fits, levelled=False)
+    floors = space.floors(heads, fits)
+    assert floors["cdftl.ctp"] == 4 * KIB
+    assert fits("cdftl:ctp=2KiB")
+    assert floors["cdftl.cmt"] == KIB
+    assert floors["lru.ram"] >= 4 * KIB
+
+
+# What is kept.
+
+
+def points(*pairs: tuple[float, float]) -> list[halving.Point]:
+    """Stacks with their RAM and one cost."""
+    return [halving.Point(f"{place}", ram, {"m": cost}) for place, (ram, cost) in enumerate(pairs)]
+
+
+def test_a_front_is_what_no_other_beats() -> None:
+    chance = random.Random(3)  # noqa: S311 - a test's numbers
+    for _ in range(50):
+        some = points(*((chance.randint(1, 9), chance.randint(1, 9)) for _ in range(20)))
+        found = {(each.ram, each.costs["m"]) for each in halving.front(some, "m")}
+        there = {(each.ram, each.costs["m"]) for each in some}
+        assert found == {
+            (ram, cost)
+            for ram, cost in there
+            if not any(r <= ram and c <= cost and (r, c) != (ram, cost) for r, c in there)
+        }
+
+
+def test_halving_keeps_the_front_then_the_nearest_and_drops_what_is_far() -> None:
+    some = points((1, 100), (2, 50), (4, 20), (3, 55), (5, 24), (6, 900), (7, 26))
+    done = halving.halve(some, ["m"], 5)
+    assert [each.stack for each in done.kept] == ["0", "1", "2", "3", "4"]
+    assert done.beaten == {"5": 45.0, "6": 1.3}
+    # Too many on the front: those go whose place the next smaller one fills with the least loss.
+    crowded = points((1, 100), (2, 99), (3, 50), (4, 49), (5, 10))
+    done = halving.halve(crowded, ["m"], 3)
+    assert [each.stack for each in done.kept] == ["0", "2", "4"]
+    assert sorted(done.crowded) == ["1", "3"]
+    # Steps too small to tell add up: one of them stays.
+    steps = points(*((1 + place, 100 * 0.996**place) for place in range(9)))
+    kept = [each.costs["m"] for each in halving.halve(steps, ["m"], 9).kept]
+    assert 3 <= len(kept) < 9
+    assert max(min(cost for cost in kept if cost >= each.costs["m"]) / each.costs["m"] for each in steps) <= 1.01
+
+
+def test_a_stack_without_a_metric_is_on_no_front_of_it() -> None:
+    some = [halving.Point("a", 1, {}), halving.Point("b", 2, {"m": 0.0}), halving.Point("c", 3, {"m": 1.0})]
+    assert [each.stack for each in halving.front(some, "m")] == ["b"]
+    assert halving.distance(some[0], some, "m") == math.inf
+    assert halving.distance(some[2], some, "m") == math.inf
+
+
+@pytest.mark.parametrize(("requests", "expected"), [(90, [60]), (30_000, [6_666, 20_000]), (10**8, 5)])
+def test_prefixes_grow_threefold_up_to_the_part_that_is_searched(requests: int, expected: Any) -> None:  # noqa: ANN401
+    found = prefixes(requests)
+    assert found[-1] == requests * 2 // 3
+    assert found == expected or len(found) == expected
+    assert all(3 <= later / earlier < 3.01 for earlier, later in pairwise(found))
+
+
+# The answer.
+
+
+def test_the_answer_is_what_was_measured(given: Given) -> None:
+    said, document = given.result.stdout, given.document
+    assert said.startswith(f"With 100 KiB take {document['advised']}: mean response")
+    rows = {row["key"]: row for row in Store(given.folder / "store").rows()}
+    stacks = {each["stack"]: each for each in document["stacks"]}
+    for each in stacks.values():
+        own = [rows[key] for key in each["keys"]]
+        assert len(own) == 2
+        assert json.loads(own[0]["study"])["run"]["skip"] == 4_000
+        assert each["response_mean_ns"]["mean"] == pytest.approx(sum(row["response_mean_ns"] for row in own) / 2)
+        assert each["ram_bytes"]["mean"] == pytest.approx(sum(row["ram_bytes"] for row in own) / 2)
+    ratios = [
+        rows[mine]["response_mean_ns"] / rows[its]["response_mean_ns"]
+        for mine, its in zip(stacks[document["advised"]]["keys"], stacks["page"]["keys"], strict=True)
+    ]
+    change = math.expm1(sum(math.log(ratio) for ratio in ratios) / 2)
+    told = re.search(r"([0-9.]+) % (slower|faster) than page", said)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(100 * abs(change), abs=0.05)
+    assert told[2] == ("slower" if change > 0 else "faster")
+    assert stacks[document["advised"]]["ram_bytes"]["mean"] <= 100 * KIB
+
+
+def test_the_fronts_that_are_told_are_fronts(given: Given) -> None:
+    stacks = given.document["stacks"]
+    for metric in ("response_mean_ns", "write_amplification"):
+        for each in stacks:
+            beaten = any(
+                other["ram_bytes"]["mean"] <= each["ram_bytes"]["mean"] and other[metric]["mean"] < each[metric]["mean"]
+                for other in stacks
+            )
+            assert not (beaten and metric in each["on_fronts"])
+    assert any("response_mean_ns" in each["on_fronts"] for each in stacks)
+
+
+def test_what_is_not_known_is_said(given: Given) -> None:
+    said = given.result.stdout
+    assert "Nothing is said of its life" in said
+    assert "No block was erased" in said
+    assert "Wear policies were not searched" in said
+    assert "the last 2,000, which the search did not see" in said
+
+
+def test_the_command_gives_the_same_figures(given: Given, call: Callable[..., Result], tmp_path: Path) -> None:
+    words = shlex.split(given.document["command"])
+    assert words[0] == "ftlkit"
+    assert given.document["command"] in given.result.stdout
+    result = call(*words[1:], "--store", tmp_path / "again")
+    assert result.exit_code == 0, result.output
+    again = {group.label: group for group in groups(Store(tmp_path / "again").rows())}
+    told = {each["stack"]: each for each in given.document["stacks"]}
+    assert set(again) == {given.document["advised"], "page"}
+    for label, group in again.items():
+        for metric in ("response_mean_ns", "response_p99_ns", "write_amplification", "ram_bytes"):
+            assert group.estimate(metric).mean == told[label][metric]["mean"]  # type: ignore[union-attr] # each has them
+
+
+def test_the_same_number_of_trials_gives_the_same_answer(
+    given: Given, call: Callable[..., Result], tmp_path: Path
+) -> None:
+    result = call("advise", "fin1", *SMALL, "--store", "other", "--json", "b.json", "--threads", 1)
+    assert result.exit_code == 0, result.output
+    again = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
+    assert again == given.document
+    assert result.stdout == given.result.stdout
+
+
+def test_the_page_tells_the_same(given: Given) -> None:
+    html = (given.folder / "a.html").read_text(encoding="utf-8")
+    assert given.document["command"].replace("'", "&#39;") in html
+    assert html.count("<figure") == html.count("data-spec=") == 3
+    assert "(advised)" in html
+
+
+def worst(front: list[tuple[float, float]], grid: list[tuple[float, float]]) -> float:
+    """By how much the worst point of a grid beats a front: the least factor that RAM and cost of some stack exceed."""
+    return max(min(max(ram / least, cost / best) for ram, cost in front) for least, best in grid)
+
+
+def test_the_front_is_within_three_percent_of_an_exhaustive_sweep(tmp_path: Path) -> None:
+    """Over every doubling of the cache of two layers, measured on the same held-out part."""
+    found = sought(tmp_path, ftl="page,dftl,rftl", trials=130, seeds=1)
+    axes = [values.parse(f"{name}.cmt=1KiB..4MiB:x2") for name in ("dftl", "rftl")]
+    plan = plans.from_options(
+        ["fin1"],
+        "page,dftl,rftl",
+        None,
+        {"requests": 6_000, "settings": ["workload.span=256MiB"], "skip": 4_000},
+    )
+    swept = runs.run(plans.with_more(plan, axes, 1), Store(tmp_path / "store"), Local())
+    assert len(swept.rows) == 27
+    assert not swept.failed
+    for metric in ("response_mean_ns", "write_amplification"):
+        grid = [(row["ram_bytes"], row[metric]) for row in swept.rows]
+        front = [
+            (each.measured.mean("ram_bytes") or 0, each.measured.mean(metric) or 0)
+            for each in found.told
+            if metric in each.fronts
+        ]
+        assert worst(front, grid) <= 1.03, metric
+        # Were there one end of the front alone, this would tell.
+        assert worst(front[:1], grid) > 1.03
+        assert worst(front[-1:], grid) > 1.03
+
+
+def test_goals_choose_differently(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"ftl": "page,dftl", "trials": 12, "seeds": 1}
+    fast, little = sought(tmp_path, **asked), sought(tmp_path, **asked, goal="ram")
+    # Chosen by what was searched, whatever the held-out part says.
+    searched = {stack: each.mean("response_mean_ns") or 0 for stack, each in fast.found.last.tried.items() if each.rows}
+    ram = {stack: each.mean("ram_bytes") or 0 for stack, each in little.found.last.tried.items()}
+    enough = [stack for stack, response in searched.items() if response <= 1.1 * min(searched.values())]
+    assert searched[fast.advised.stack] == min(searched.values())
+    assert little.advised.stack in enough
+    assert ram[little.advised.stack] == min(ram[stack] for stack in enough)
+    tail = sought(tmp_path, **asked, goal="p99")
+    assert tail.metrics == ["response_p99_ns", "write_amplification"]
+    assert tail.sentences[0].startswith(f"Take {tail.advised.stack}: p99 response ")
+
+
+def test_a_real_trace_is_advised_on(call: Callable[..., Result], msr: Path) -> None:
+    result = call("advise", msr, "--trials", 6, "--ftl", "page,dftl", "--seeds", 2)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Take ")
+    # The trace is the same with every seed, and nothing else here is random.
+    assert "±" not in result.stdout.split("How sure")[0]
+
+
+# Time, and its end.
+
+
+def test_a_budget_ends_the_search_with_an_answer(tmp_path: Path) -> None:
+    found = sought(tmp_path, budget_s=4.0, seeds=1, ftl="page,dftl")
+    assert found.found.rungs[0].tried
+    assert found.sentences[0].startswith("Take ")
+
+
+def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[str]]) -> None:
+    process = start("advise", "fin1", "--requests", 60_000, "--ftl", "page,dftl,rftl", "--budget", "1h", "--threads", 2)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("16 stacks tried"):
+            break
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out.startswith("Take ")
+    assert "The search was stopped" in out
+    assert "nothing was measured on the part that was held out" in out
+
+
+def test_ctrl_c_before_anything_says_so(start: Callable[..., subprocess.Popen[str]]) -> None:
+    process = start("advise", "fin1", "--requests", 50_000_000, "--ftl", "page")
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Stopped. Nothing was written." in said
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--goal", "speed"], ["there is no goal speed", "mean, p99, wa, life, ram"]),
+        (
+            ["--capacity", "4GiB", "--ram", "3KiB"],
+            ["--ram 3 KiB", "no stack that was tried takes so little", "The least is 5 KiB", "by dftl:cmt=1KiB"],
+        ),
+        (["--ram", "lots"], ["--ram lots", "256KiB"]),
+        (["--ram", "0B"], ["--ram 0B", "from 1B"]),
+        (["--budget", "1ms"], ["--budget 1.00 ms", "too short to try anything"]),
+        (["--budget", "5"], ["--budget 5", "5min"]),
+        (["--budget", "0s"], ["--budget 0s", "above 0"]),
+        (["--trials", "0"], ["--trials 0"]),
+        (["--trials", "100000"], ["--trials 100000", "10,000"]),
+        (["--seeds", "0"], ["--seeds 0"]),
+        (["--ftl", ""], ["no translation layer is named"]),
+        (["--ftl", " , "], ["no translation layer is named"]),
+        (["--ftl", "dfttl"], ["dfttl", "dftl"]),
+        (["--ftl", "treeftl+lru"], ["lru cannot work over treeftl"]),
+        (["--device", "floppy"], ["floppy"]),
+        (["--requests", "50"], ["50 requests", "too few"]),
+        (["--set", "dftl.cmt=64KiB"], ["--set dftl.cmt=64KiB", "--ftl dftl:cmt=64KiB"]),
+        (["--set", "run.skip=5"], ["--set run.skip=5", "held out"]),
+        (["--set", "device.spare=10%"], ["percentages are not read"]),
+        (["--report", "-"], ["--report -"]),
+        (["--store", "full"], ["full", "not empty"]),
+        (["--report", "no/r.html"], ["cannot write no/r.html"]),
+        (["--json", "a", "--report", "a"], ["two outputs"]),
+    ],
+)
+def test_bad_input_is_answered(
+    arguments: list[str], words: list[str], call: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "other").touch()
+    own = [] if "--ftl" in arguments else ["--ftl", "page,dftl"]
+    trials = [] if {"--trials", "--budget"} & set(arguments) else ["--trials", 4]
+    options = [] if "--requests" in arguments else OPTIONS
+    result = call("advise", "fin1", *own, *trials, *options, *arguments)
+    assert result.exit_code == 2, result.output
+    said = " ".join(result.stderr.split())
+    for word in words:
+        assert word in said
+    assert not result.stdout
+
+
+def test_no_trace_and_no_output_over_it(call: Callable[..., Result], msr: Path) -> None:
+    missing = call("advise", "none.csv", "--trials", 4)
+    assert missing.exit_code == 2
+    assert "none.csv: no such file" in missing.stderr
+    before = msr.read_bytes()
+    for option in ("--report", "--json"):
+        result = call("advise", msr, "--trials", 4, option, msr)
+        assert result.exit_code == 2
+        assert "is read here" in result.stderr
+    assert msr.read_bytes() == before
+
+
+def test_no_line_is_wider_than_a_narrow_terminal(tmp_path: Path) -> None:
+    out = StringIO()
+    found = sought(tmp_path, ftl="page,dftl", trials=6, seeds=2, ram_bytes=64 * KIB)
+    show(found, Console(file=out, width=60, force_terminal=True, color_system=None))
+    lines = [line for line in out.getvalue().splitlines() if not line.startswith("ftlkit sweep")]
+    assert max(map(len, lines)) <= 60
+    assert re.search(r"^\* dftl:cmt=", out.getvalue(), re.MULTILINE)
