@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -256,3 +257,34 @@ def test_pages_moved_on_are_told_by_what_became_of_them() -> None:
     assert metric.value(run) == hits / (hits + misses)
     run["gauges"] = {}
     assert metric.value(run) == 0
+
+
+def sampled(requests: list[int], column: list[float | None]) -> reproduce.Point:
+    """A run of which the time series has one column."""
+    run: Any = {"series": {"request": requests, "mean_response_ns": column, "gauges": {"groups": column}}}
+    return reproduce.Point("n", "fin1", "SAST", {}, run)
+
+
+def test_a_sum_that_grows_evenly_has_no_bend_and_one_that_jumps_has_all_of_it(study: Path) -> None:
+    text = claim("measured", 'kind = "bend", of = "SAST"', "reproduced = [0, 0.1]\npartly = [0, 0.3]")
+    text = text.replace("flash_time_s", "mean_response_ns")
+    even = judged(study, text, [sampled([10, 30, 40], [2.0, 2.0, 2.0])])
+    assert even.rows[0].value == pytest.approx(0)
+    assert even.verdict == "reproduced"
+    # A quarter of the requests takes half of the time: the sum is 0.25 above the line there.
+    # A stretch without any adds nothing.
+    bent = judged(study, text, [sampled([10, 30, 40], [4.0, 2.0, None])])
+    assert bent.rows[0].value == pytest.approx(0.25)
+    assert bent.verdict == "partly"
+    with pytest.raises(fk.UserError, match="0 throughout"):
+        judged(study, text, [sampled([10], [0.0])])
+
+
+def test_a_column_over_time_varies_as_much_as_its_highest_value_is_above_its_lowest(study: Path) -> None:
+    text = claim("measured", 'kind = "spread_over_time", of = "SAST"', "reproduced = [0.5, 9]\npartly = [0.1, 9]")
+    text = text.replace("flash_time_s", "gauges.groups")
+    found = judged(study, text, [sampled([10, 20, 30], [2.0, 3.0, None])])
+    assert found.rows[0].value == pytest.approx(0.5)
+    assert found.verdict == "reproduced"
+    with pytest.raises(fk.UserError, match=r"no series gauges\.group;"):
+        judged(study, text.replace("gauges.groups", "gauges.group"), [sampled([10], [2.0])])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,3 +105,34 @@ def test_in_the_study_of_adapt_dftl_and_waftl_get_the_ram_of_fasters_tables() ->
         }
         (run,) = fk.run_study(study).document["runs"]
         assert float(workload["keys"]["cmt"].removesuffix("B")) == run["footprint"]["ram_bytes"], workload["preset"]
+
+
+def test_the_study_of_treeftl_gives_all_its_figures_and_judges_all_its_claims_on_a_small_device(tmp_path: Path) -> None:
+    plan = reproduce.load(ROOT / "studies" / "treeftl.toml")
+    plan.study["device"] |= {"capacity": "64MiB", "spare": 0.2}
+
+    def smaller(table: dict[str, Any]) -> None:
+        for key in ("ram", "cmt"):
+            sizes = table.get(key, [])
+            less = [size.replace("MiB", "KiB") for size in ([sizes] if isinstance(sizes, str) else sizes)]
+            table.update({key: less[0] if isinstance(sizes, str) else less} if less else {})
+
+    for sweep in plan.sweeps:
+        for workload in sweep.workloads:
+            own = workload.get("generator", workload)
+            own["requests"] = 2000
+            workload["addresses"] = "wrap"
+        # Hot data of 24 MiB and more meet no 64 KiB of RAM within so few requests.
+        tables = [] if sweep.id == "hot set" else [*sweep.vary, *(variant.ftl for variant in sweep.variants)]
+        for table in tables:
+            smaller(table)
+    done = reproduce.reproduce(plan)
+    done.page(tmp_path / "page.html")
+    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    # Two microseconds a page in RAM, and ten nanoseconds for each item that a search looks at: never less than without.
+    selection = {(p.workload, p.variant, p.keys["selection_delay"]): p for p in done.points if p.sweep == "selection"}
+    for (name, variant, delay), point in selection.items():
+        if delay == "10ns":
+            free = selection[name, variant, "0ns"]
+            assert point.value("controller_ns") > free.value("controller_ns") > 0
+            assert point.value("flash_time_s") == free.value("flash_time_s")

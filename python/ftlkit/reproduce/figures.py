@@ -9,7 +9,7 @@ import altair as alt
 from ftlkit._native import UserError
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
-from ftlkit.reproduce.points import distribution
+from ftlkit.reproduce.points import column, distribution, over_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -201,10 +201,14 @@ def _series(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
     """A column of the time series, or a gauge over the run, of each variant."""
     if len({point.variant for point in points}) < len(points):
         raise UserError(f"figure {plan.id}: several runs of a variant on a workload; choose one by its keys with only.")
+    try:
+        columns = [(point, column(point, plan.metric)) for point in points]
+    except UserError as error:
+        raise UserError(f"figure {plan.id}: {error}") from None
     rows = [
         {"x": request, "y": value, "variant": point.variant}
-        for point in points
-        for request, value in zip(_series_of(point)["request"], _column(plan, point), strict=True)
+        for point, values in columns
+        for request, value in zip(over_time(point)["request"], values, strict=True)
     ]
     return (
         alt.Chart(alt.InlineData(values=rows))
@@ -215,25 +219,6 @@ def _series(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
             color=_colour([point.variant for point in points]),
         )
     )
-
-
-def _series_of(point: Point) -> Any:  # noqa: ANN401 - a document's table
-    """What was measured over time: of a run, or by the analyzer of files."""
-    return point.series or point.run["series"]
-
-
-def _column(plan: FigurePlan, point: Point) -> Sequence[float]:
-    series: Any = _series_of(point)
-    group, _, name = plan.metric.partition(".")
-    table = series.get("gauges", {}) if group == "gauges" else series
-    column: Sequence[float] | None = table.get(name if group == "gauges" else plan.metric)
-    if not column or plan.metric == "gauges":
-        own = [
-            *(key for key in series if key not in ("request", "gauges")),
-            *(f"gauges.{key}" for key in series.get("gauges", {})),
-        ]
-        raise UserError(f"figure {plan.id}: {point.variant} has no series {plan.metric}; there are {', '.join(own)}.")
-    return column
 
 
 def _number(name: str) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.reproduce.points import distribution
+from ftlkit.reproduce.points import column, distribution, over_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -213,6 +213,30 @@ def _agreement(measure: Json, points: Sequence[Point]) -> float:
     return sum(alike) / len(pairs)
 
 
+def _spread_over_time(measure: Json, points: Sequence[Point]) -> float:
+    """The highest of a column of the time series (`metric`) over its lowest, less 1, where it varies least."""
+    columns = (column(point, measure["metric"]) for point in _of(points, measure["of"]))
+    known = ([value for value in values if value is not None] for values in columns)
+    return min(_over(max(values), min(values)) for values in known)
+
+
+def _bend(measure: Json, points: Sequence[Point]) -> float:
+    """How far the sum of a column over the requests strays from a straight line, as a share of the whole sum."""
+    return max(_strays(point, column(point, measure["metric"])) for point in _of(points, measure["of"]))
+
+
+def _strays(point: Point, values: Sequence[float | None]) -> float:
+    requests: list[int] = [0, *over_time(point)["request"]]
+    parts = [
+        (value or 0) * (now - last) for value, (last, now) in zip(values, itertools.pairwise(requests), strict=True)
+    ]
+    whole = sum(parts)
+    if whole == 0:
+        raise UserError(f"a share of 0 has no meaning: the series of {point.variant} is 0 throughout.")
+    sums = itertools.accumulate(parts)
+    return max(abs(so_far / whole - request / requests[-1]) for so_far, request in zip(sums, requests[1:], strict=True))
+
+
 MEASURES: dict[str, Measure] = {
     "change_at_best": Measure(_change_at_best, ("metric", "of", "against"), is_change=True),
     "change_up_to": Measure(_change_up_to, ("metric", "of", "against"), is_change=True, over_workloads=True),
@@ -233,6 +257,8 @@ MEASURES: dict[str, Measure] = {
         _workload_order, ("metric", "of", "against", "rising"), from_zero=True, over_workloads=True
     ),
     "spread": Measure(_spread, ("metric", "of")),
+    "spread_over_time": Measure(_spread_over_time, ("metric", "of")),
+    "bend": Measure(_bend, ("metric", "of")),
     "workload_spread": Measure(_spread, ("metric", "of"), over_workloads=True),
     "sensitivity": Measure(_sensitivity, ("metric", "with", "of"), above_zero=True),
     "best": Measure(_best, ("metric", "of", "key"), is_difference=False),

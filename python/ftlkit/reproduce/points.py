@@ -10,6 +10,8 @@ from ftlkit.metrics import METRICS
 from ftlkit.metrics.derived import latencies
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ftlkit.document import Json, Run
 
 
@@ -67,6 +69,26 @@ def statistics(info: Json) -> dict[str, float]:
 
 NUMBERS = tuple(name for name, metric in METRICS.items() if metric.type.is_numeric())
 """The metrics that figures and claims can be made of."""
+
+
+def over_time(point: Point) -> Any:  # noqa: ANN401 - a document's table
+    """What was measured over time: of a run, or by the analyzer of files."""
+    return point.series or point.run["series"]
+
+
+def column(point: Point, metric: str) -> Sequence[float | None]:
+    """A column of a run's time series, or a gauge over the run (`gauges.NAME`): a value for each stretch."""
+    series = over_time(point)
+    group, _, name = metric.partition(".")
+    table = series.get("gauges", {}) if group == "gauges" else series
+    found: Sequence[float | None] | None = table.get(name if group == "gauges" else metric)
+    if not found or metric == "gauges":
+        own = [
+            *(key for key in series if key not in ("request", "gauges")),
+            *(f"gauges.{key}" for key in series.get("gauges", {})),
+        ]
+        raise UserError(f"{point.variant} has no series {metric}; there are {', '.join(own)}.")
+    return found
 
 
 def distribution(point: Point, name: str) -> list[tuple[float, float]]:
