@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 FILES = """
 [[sweeps]]
 id = "files"
-workloads = [{ label = "PM", files = { personality = "postmark", operations = 100_000 } }]
-vary = { "files.interval" = [500, 1_000] }
+workloads = [{ label = "PM", files = { personality = "postmark", operations = 6_000 } }]
+vary = { "files.interval" = [1_000, 2_000] }
 variants = [
     { label = "saw", ftl = { name = "fast+saw" } },
     { label = "dynamic", ftl = { name = "fast+dynamic" } },
@@ -29,19 +29,19 @@ id = "prediction"
 title = "Prediction"
 kind = "series"
 sweep = "files"
-only = { variant = ".c", "files.interval" = 500 }
+only = { variant = ".c", "files.interval" = 1_000 }
 metric = "f_over_phi"
 axis = "f over φ"
 paper = "Nothing."
 """
 OF_FILES = FILES + CLAIM.format(
-    id="F", kind="measured", measure='kind = "value", of = ".c", only = { "files.interval" = 500 }'
+    id="F", kind="measured", measure='kind = "value", of = ".c", only = { "files.interval" = 1_000 }'
 ).replace('sweep = "n", metric = "flash_time_s"', 'sweep = "files", metric = "f_over_phi_mean"')
 
 
 def _of_files(study: Path) -> reproduce.Plan:
     text = STUDY.partition("[[sweeps]]")[0] + OF_FILES + "reproduced = [0.8, 1.2]\npartly = [0.0, 2.0]\n"
-    shared = "[study.files]\nscale = 0.03\nfiles = 1_000\nvolume_bytes = 33_554_432\n"
+    shared = "[study.files]\nscale = 0.5\nfiles = 2_000\nvolume_bytes = 67_108_864\n"
     study.write_text(text.replace("[study.device]", shared + "[study.device]"), encoding="utf-8")
     return reproduce.load(study)
 
@@ -61,13 +61,15 @@ def test_a_file_workload_is_recorded_once_for_all_layers_and_tells_what_its_anal
     done.page(tmp_path / "page.html")
     assert [each["interval"] for each in recorded] == [500, 1000]  # type: ignore[index]
     assert {each["operations"] for each in recorded} == {3000}  # type: ignore[index]
+    assert {each["files"] for each in recorded} == {1000}  # type: ignore[index]
+    assert {each["volume_bytes"] for each in recorded} == {32 << 20}  # type: ignore[index]
     hashes = {(p.variant, p.keys["files.interval"]): p.run["event_hash"] for p in done.points if p.results}
     assert len(hashes) == 4
     assert len({p.run["host_pages_written"] for p in done.points if p.results}) == 1, (
         "the same writes, with other degrees"
     )
-    assert hashes["saw", 500] != hashes["dynamic", 500], "only one of them looks at hints"
-    (found,) = [p for p in done.points if p.variant == ".c" and p.keys["files.interval"] == 500]
+    assert hashes["saw", 1000] != hashes["dynamic", 1000], "only one of them looks at hints"
+    (found,) = [p for p in done.points if p.variant == ".c" and p.keys["files.interval"] == 1000]
     assert len(set(map(len, found.series.values()))) == 1
     half = found.series["f_over_phi"][len(found.series["request"]) // 2 :]
     assert found.value("f_over_phi_mean") == pytest.approx(sum(half) / len(half))
@@ -78,11 +80,11 @@ def test_a_file_workload_is_recorded_once_for_all_layers_and_tells_what_its_anal
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("operations = 100_000", "seed = 1", "files.scale multiplies operations"),
+        ("operations = 6_000", "seed = 1", "files.scale multiplies operations, .*say files.operations, too"),
         ('personality = "postmark"', 'personality = "tetris"', "tetris"),
         ('file_type = ".c"', 'file_type = ".nosuch"', "files of the type .nosuch"),
-        ('files = { personality = "postmark", operations = 100_000 }', 'preset = "fin1"', "needs files"),
-        ("scale = 0.03", 'scale = "all"', "files.scale = all: must be a number above 0"),
+        ('files = { personality = "postmark", operations = 6_000 }', 'preset = "fin1"', "needs files"),
+        ("scale = 0.5", 'scale = "all"', "files.scale = all: must be a number above 0"),
     ],
 )
 def test_what_is_wrong_with_a_file_workload_is_named(study: Path, old: str, new: str, words: str) -> None:

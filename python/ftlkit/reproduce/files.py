@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ftlkit.progress import Watcher
 
 
+SCALED = ("operations", "files", "volume_bytes", "interval")
+"""What `scale` multiplies: on a device that shrinks along, blocks are erased as often as before."""
+
+
 class Recordings:
     """Traces of file workloads in a folder, with what the analyzer of file types found on the way."""
 
@@ -26,10 +30,7 @@ class Recordings:
         self._done: dict[str, tuple[Path, list[Json]]] = {}
 
     def trace(self, files: Json, seed: int) -> Path:
-        """The trace of a file workload: of a table as `ftlkit.generate_files` takes, with `scale` perhaps.
-
-        `scale` multiplies `operations`, so that one number makes all workloads of a study shorter.
-        """
+        """The trace of a file workload: of a table as `ftlkit.generate_files` takes it, and `scale` perhaps."""
         return self._recorded(files, seed)[0]
 
     def series(self, files: Json, seed: int, file_type: str) -> dict[str, list[float]]:
@@ -67,13 +68,15 @@ class Recordings:
 def _spec(files: Json) -> Json:
     """The table of a file workload with the study's scale worked in."""
     spec = {key: value for key, value in files.items() if key != "scale"}
-    if "scale" in files:
-        scale = files["scale"]
-        if not isinstance(scale, (int, float)) or scale <= 0:
-            raise UserError(f"files.scale = {scale}: must be a number above 0; leave it out for all operations.")
-        if "operations" not in spec:
-            raise UserError("files.scale multiplies operations: say files.operations, too.")
-        spec["operations"] = max(round(spec["operations"] * scale), 1)
+    if "scale" not in files:
+        return spec
+    scale = files["scale"]
+    if not isinstance(scale, (int, float)) or scale <= 0:
+        raise UserError(f"files.scale = {scale}: must be a number above 0; leave it out for the workload as it stands.")
+    for key in SCALED:
+        if key not in spec:
+            raise UserError(f"files.scale multiplies {', '.join(SCALED)}: say files.{key}, too.")
+        spec[key] = max(round(spec[key] * scale), 1)
     return spec
 
 
