@@ -9,18 +9,19 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit import units
+from ftlkit import api, units
 from ftlkit.advise import words
 from ftlkit.advise.asked import FINALISTS, GOALS, REFERENCE, Asked
 from ftlkit.advise.choice import frugal, ranked
 from ftlkit.advise.halving import front, halve
+from ftlkit.advise.space import is_ram
 from ftlkit.advise.sure import cautions, doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ftlkit.advise.found import Found
     from ftlkit.advise.measure import Measured
-    from ftlkit.advise.search import Found
 
 FRONTS = ("response_mean_ns", "response_p99_ns", "write_amplification", "life_bytes")
 """What RAM can be set against."""
@@ -142,7 +143,22 @@ def _advice(asked: Asked, best: Measured, reference: Measured | None, others: Ma
     for name in (asked.response, "write_amplification"):
         if name != metric:
             found += _also(name, best, reference)
-    return [*found, *_life(metric, best, reference)]
+    return [*found, *_life(metric, best, reference), *_settings(best.stack)]
+
+
+def _settings(stack: str) -> list[str]:
+    """What the settings of a stack mean that are no RAM, by the registry."""
+    parts = {part["name"]: {each["name"]: each for each in part["parameters"]} for part in api.parts()}
+    found = []
+    for part in stack.split("+"):
+        name, *settings = part.split(":")
+        for setting in settings:
+            parameter = parts[name][setting.partition("=")[0]]
+            if not is_ram(parameter):
+                found.append(
+                    f"{name}:{setting} (default {parameter['default']}): {' '.join(parameter['meaning'].split())}"
+                )
+    return found
 
 
 def _also(metric: str, best: Measured, reference: Measured | None) -> list[str]:

@@ -18,14 +18,14 @@ NEAR = 0.05
 
 
 def ranked(points: Sequence[Point], asked: Asked) -> list[Point]:
-    """The stacks that have what decides, the best for the goal first, of equals the one with less RAM."""
+    """The stacks that have what decides, the best for the goal first; of equals that with less RAM, or the simpler."""
     there = [point for point in points if asked.metric in point.costs]
     if asked.goal != "ram":
-        return sorted(there, key=lambda point: (point.costs[asked.metric], point.ram))
+        return sorted(there, key=lambda point: (point.costs[asked.metric], point.ram, len(point.stack)))
     limit = (1 + RAM_SLACK) * min((point.costs[asked.metric] for point in there), default=0.0)
     within = [point for point in there if point.costs[asked.metric] <= limit]
     rest = sorted((point for point in there if point not in within), key=lambda point: point.costs[asked.metric])
-    return [*sorted(within, key=lambda point: (point.ram, point.costs[asked.metric])), *rest]
+    return [*sorted(within, key=lambda point: (point.ram, point.costs[asked.metric], len(point.stack))), *rest]
 
 
 def frugal(points: Sequence[Point], best: Point, metric: str) -> Point | None:

@@ -12,7 +12,7 @@ from ftlkit.units import typed
 
 if TYPE_CHECKING:
     from ftlkit.advise.answer import Answer, Told
-    from ftlkit.advise.search import Found
+    from ftlkit.advise.found import Found
     from ftlkit.document import Json
 
 

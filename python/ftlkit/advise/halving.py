@@ -73,9 +73,15 @@ class Halved:
 
 
 def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = None) -> Halved:
-    """Choose those that go on: at most one in `SHARE`, or `most`."""
+    """Choose those that go on: at most one in `SHARE`, or `most`. Of equals the one with the shortest text stays."""
     if most is None:
         most = max(LEAST, -(-len(points) // SHARE))
+    equals: dict[tuple[float, ...], Point] = {}
+    for point in sorted(points, key=lambda each: len(each.stack)):
+        equals.setdefault((point.ram, *(point.costs.get(metric, -1.0) for metric in metrics)), point)
+    single = {point.stack for point in equals.values()}
+    doubled = {point.stack: 1.0 for point in points if point.stack not in single}
+    points = [point for point in points if point.stack in single]
     fronts = {metric: front(points, metric) for metric in metrics}
     best = {point.stack: point for each in fronts.values() for point in each}
     kept = _thinned(fronts, most)
@@ -87,7 +93,7 @@ def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = No
     rest = sorted((each for each in points if each.stack in near), key=lambda each: near[each.stack])
     going = [each for each in rest if near[each.stack] <= MARGIN][: max(0, most - len(kept))]
     gone = {each.stack for each in (*kept, *going)}
-    beaten = {stack: far for stack, far in near.items() if stack not in gone}
+    beaten = doubled | {stack: far for stack, far in near.items() if stack not in gone}
     return Halved([*kept, *going], beaten, [stack for stack in best if stack not in gone])
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from ftlkit import _native, api, study
 from ftlkit._native import UserError
+from ftlkit.advise.found import Found, prefixes
 from ftlkit.advise.measure import Runner
-from ftlkit.advise.search import Found, Search, prefixes
+from ftlkit.advise.search import Search
 from ftlkit.advise.space import Space, fitting, floors, heads
 from ftlkit.engine import watched
 from ftlkit.progress import Silent

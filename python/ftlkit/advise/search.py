@@ -10,7 +10,6 @@ finalists are chosen. What they are said to cost is measured on the rest of the 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import optuna
@@ -20,7 +19,8 @@ from ftlkit._native import UserError
 from ftlkit.advise import halving
 from ftlkit.advise.asked import FINALISTS, REFERENCE, TRIALS, duration
 from ftlkit.advise.choice import ranked
-from ftlkit.advise.measure import Measured, wall_s
+from ftlkit.advise.found import Found, Rung, prefixes
+from ftlkit.advise.measure import wall_s
 from ftlkit.advise.space import filling, first
 from ftlkit.engine import Interrupted
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ftlkit.advise.asked import Asked
-    from ftlkit.advise.halving import Halved, Point
-    from ftlkit.advise.measure import Runner
+    from ftlkit.advise.halving import Point
+    from ftlkit.advise.measure import Measured, Runner
     from ftlkit.advise.space import Space
     from ftlkit.sweep.local import Local
 
@@ -37,84 +37,21 @@ BATCH = 16
 """Trials that are proposed together, whatever runs at once, so that the same number gives the same answer."""
 PROPOSALS = 20
 """After so many proposals a trial that are not new, the search on the first prefix ends."""
-SEARCHED = (2, 3)
-"""The part of the workload that is searched; the rest is held out."""
-LEAST_PREFIX, LEAST_REQUESTS = 5_000, 90
-"""Requests of the shortest prefix of a long workload; and of the shortest workload that is divided at all."""
-MOST_PREFIXES = 5
 _RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
+_SIMPLER = 3
+"""So often simpler stacks are tried: those that go on then may be others."""
 _SHARES = (0.35, 0.7)
 """The least and the most of the time that the first prefix leaves to the others, whatever they are reckoned to take."""
 
-
-@dataclass
-class Rung:
-    """What was tried on one prefix."""
-
-    requests: int
-    tried: dict[str, Measured] = field(default_factory=dict)
-    over: dict[str, float] = field(default_factory=dict)
-    """Stacks that take more RAM than asked for, with what they take."""
-    halved: Halved | None = None
-    unfinished: list[str] = field(default_factory=list)
-    """Stacks for which there was no time."""
-
-    @property
-    def failed(self) -> dict[str, str]:
-        """Stacks that could not be run, each with the error."""
-        return {stack: each.error for stack, each in self.tried.items() if each.error}
-
-
-@dataclass
-class Found:
-    """What a search came to."""
-
-    requests: int
-    """Of the whole workload."""
-    candidates: frozenset[str]
-    """The beginnings of the stacks that may be advised; the reference may be none of them."""
-    unfit: dict[str, str]
-    """Mappings that do not fit the device, each with the reason."""
-    rungs: list[Rung] = field(default_factory=list)
-    asked_for: list[str] = field(default_factory=list)
-    """The stacks that were to be measured on the held-out part, the advised one first."""
-    finalists: dict[str, Measured] = field(default_factory=dict)
-    """What was measured there."""
-    interrupted: bool = False
-    dry: bool = False
-    """Whether the proposals ended since none was new."""
-
-    @property
-    def searched(self) -> int:
-        """Requests of the part that was searched."""
-        return prefixes(self.requests)[-1]
-
-    @property
-    def last(self) -> Rung:
-        """The longest prefix on which a candidate has figures."""
-        return next((rung for rung in reversed(self.rungs) if self.of(rung)), self.rungs[0])
-
-    def of(self, rung: Rung) -> list[Measured]:
-        """The candidates that have figures on a prefix and take no more RAM than asked for."""
-        return [
-            each
-            for stack, each in rung.tried.items()
-            if each.rows and stack not in rung.over and (stack != REFERENCE or REFERENCE in self.candidates)
-        ]
-
-
-def prefixes(requests: int) -> list[int]:
-    """The lengths of the prefixes, ascending; the last is the whole part that is searched."""
-    if requests < LEAST_REQUESTS:
-        raise UserError(
-            f"the workload has {requests:,} requests, too few to search one part of them and measure on another: "
-            f"give one with {LEAST_REQUESTS} or more, or compare layers yourself (ftlkit compare)."
-        )
-    found = [requests * SEARCHED[0] // SEARCHED[1]]
-    while len(found) < MOST_PREFIXES and found[0] // halving.SHARE >= LEAST_PREFIX:
-        found.insert(0, found[0] // halving.SHARE)
-    return found
+_LACKING = {
+    "life": (
+        "no life is forecast from the part that is searched, since blocks have to be erased four times on average "
+        "for that (docs/endurance.md). Give more requests, a smaller device (--capacity), or another goal."
+    ),
+    "wa": "the workload writes nothing in the part that is searched, so there is none. Give another goal.",
+}
+"""Why there may be no figure for a goal."""
 
 
 class Search:
@@ -125,6 +62,7 @@ class Search:
     ) -> None:
         self._asked, self._space, self._runner, self._executor = asked, space, runner, executor
         self._begun_s = begun_s
+        self._lengths = prefixes(found.requests)
         self._objectives = asked.metrics
         self._proposer = _optuna(asked, len(self._objectives))
         self.found = found
@@ -136,7 +74,7 @@ class Search:
         found = self.found
         try:
             self._propose()
-            for requests in prefixes(found.requests)[1:]:
+            for requests in self._lengths[1:]:
                 if not self._sift(requests):
                     break
             self._finish()
@@ -181,11 +119,29 @@ class Search:
 
     # The first prefix: proposals.
 
+    def _begin(self) -> Rung:
+        """The shortest prefix on which the reference has what decides; its metrics are what Optuna is told.
+
+        A life is forecast only where enough was erased, and without writes there is no write amplification.
+        """
+        while True:
+            rung = Rung(self._lengths[0])
+            self.found.rungs = [rung]
+            self._measure(rung, [REFERENCE], 0.0)
+            measured = rung.tried.get(REFERENCE)
+            if measured is None or not measured.rows:
+                return rung
+            there = measured.point(self._asked.metrics).costs
+            if self._asked.metric in there:
+                self._objectives = [metric for metric in self._asked.metrics if metric in there]
+                self._proposer = _optuna(self._asked, len(self._objectives))
+                return rung
+            if len(self._lengths) == 1:
+                raise UserError(f"--goal {self._asked.goal}: {_LACKING[self._asked.goal]}")
+            self._lengths.pop(0)
+
     def _propose(self) -> None:
-        rung = Rung(prefixes(self.found.requests)[0])
-        self.found.rungs.append(rung)
-        self._measure(rung, [REFERENCE], 0.0)
-        self._choose_objectives(rung)
+        rung = self._begin()
         beginnings = self._enqueue(first(self._space))
         most, count = self._asked.trials or TRIALS, 0
         while count < most and not rung.unfinished and not self.found.dry:
@@ -204,14 +160,16 @@ class Search:
                 break
         if not self.found.of(rung):
             self._refuse(rung)
+        self._simplify(rung)
 
-    def _choose_objectives(self, rung: Rung) -> None:
-        """Leave out what the workload does not have: without writes there is no write amplification."""
-        reference = rung.tried.get(REFERENCE)
-        if reference is not None and reference.rows:
-            there = reference.point(self._asked.metrics).costs
-            self._objectives = [each for each in self._asked.metrics if each in there or each == self._asked.metric]
-            self._proposer = _optuna(self._asked, len(self._objectives))
+    def _simplify(self, rung: Rung) -> None:
+        """Try those that would go on without settings that may do nothing: of equals the simpler one goes on."""
+        for _ in range(_SIMPLER):
+            going = halving.halve(self._points(rung), self._asked.metrics).kept
+            new = [stack for point in going for stack in self._space.simpler(point.stack) if stack not in rung.tried]
+            if not new or rung.unfinished:
+                return
+            self._measure(rung, list(dict.fromkeys(new)), self._rest_s(rung))
 
     def _enqueue(self, proposals: Sequence[Mapping[str, str | int]]) -> int:
         for params in proposals:
@@ -297,7 +255,7 @@ class Search:
             return 0.0
         going = [point.stack for point in halving.halve(points, self._asked.metrics).kept]
         total, many = 0.0, len(going)
-        for requests in prefixes(self.found.requests)[1:]:
+        for requests in self._lengths[self._lengths.index(rung.requests) + 1 :]:
             total += self._wall_s(rung, going[:many], requests)
             many = max(halving.LEAST, many // halving.SHARE)
         least, most = (share * budget for share in _SHARES)

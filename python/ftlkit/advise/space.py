@@ -76,6 +76,30 @@ class Space:
         text = head.text + tail
         return "+".join(self._part(part, chooser) for part in text.split("+"))
 
+    def simpler(self, stack: str) -> list[str]:
+        """The stack without one of the settings that are no RAM and were not asked for, each in turn; and without any.
+
+        Settings may do nothing where they are, as the window of a policy that another one replaces.
+        """
+        parts = [part.split(":") for part in stack.split("+")]
+        asked = {part for head in self.heads.values() for tail in head.tails for part in (head.text + tail).split("+")}
+        kept = {(part.partition(":")[0], each) for part in asked for each in part.split(":")[1:]}
+        extra = [
+            (name, each)
+            for name, *settings in parts
+            for each in settings
+            if (name, each) not in kept and not is_ram(self._parameter(name, each))
+        ]
+        without = [{each} for each in extra] + ([set(extra)] if len(extra) > 1 else [])
+        return [
+            "+".join(":".join([name, *(each for each in rest if (name, each) not in gone)]) for name, *rest in parts)
+            for gone in without
+        ]
+
+    def _parameter(self, owner: str, setting: str) -> Json:
+        found: Json = next(each for each in self._parameters[owner] if each["name"] == setting.partition("=")[0])
+        return found
+
     def _part(self, text: str, chooser: Chooser) -> str:
         """A part with the settings that it came with and those that are chosen."""
         name, *given = text.split(":")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ftlkit.advise.asked import Asked
+    from ftlkit.advise.found import Found
     from ftlkit.advise.measure import Measured
-    from ftlkit.advise.search import Found
 
 
 def doubts(
@@ -88,7 +88,7 @@ def cautions(asked: Asked, found: Found, best: Measured) -> list[str]:
         said.append(
             f"{' and '.join(lost)} of {best.stack} keeps data in RAM that a power cut takes unless the host flushed it."
         )
-    if asked.goal != "life":
+    if asked.goal != "life" and asked.ftl is None:
         said.append("Wear policies were not searched: they are with --goal life, or where --ftl names them.")
     return said
 

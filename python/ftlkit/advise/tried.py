@@ -11,7 +11,7 @@ from ftlkit.advise.asked import REFERENCE
 
 if TYPE_CHECKING:
     from ftlkit.advise.asked import Asked
-    from ftlkit.advise.search import Found, Rung
+    from ftlkit.advise.found import Found, Rung
 
 HEADINGS = ("requests", "tried", "too much RAM", "failed", "beaten", "crowded out", "no time", "went on")
 

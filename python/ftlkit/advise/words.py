@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MORE_LESS = {
     "response_mean_ns": ("slower", "faster"),
     "response_p99_ns": ("slower", "faster"),
-    "write_amplification": ("more", "less"),
+    "write_amplification": ("higher", "lower"),
     "life_bytes": ("longer", "shorter"),
 }
 

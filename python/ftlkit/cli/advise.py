@@ -173,16 +173,11 @@ def _searched(asked: Asked, store: Path, threads: int | None) -> Answer:
     if answered is None:
         if found.interrupted:
             raise Interrupted(None)
-        raise UserError("no stack that was tried has what the goal asks for: " + _lacking(asked))
-    return answered
-
-
-def _lacking(asked: Asked) -> str:
-    if asked.goal == "life":
-        return (
-            "no run erased enough to forecast a life. Give a longer workload, --precondition steady, or another goal."
+        raise UserError(
+            f"no stack that was tried has what --goal {asked.goal} asks for within what was asked. Give more time, or "
+            "another goal."
         )
-    return f"{asked.metric} was measured for none. Give another goal."
+    return answered
 
 
 def show(found: Answer, console: Console) -> None:

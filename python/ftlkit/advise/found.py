@@ -1,0 +1,89 @@
+"""What a search comes to: what was tried on each prefix of the workload, and what was measured on the held-out part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+from ftlkit.advise.asked import REFERENCE
+from ftlkit.advise.halving import SHARE
+
+if TYPE_CHECKING:
+    from ftlkit.advise.halving import Halved
+    from ftlkit.advise.measure import Measured
+
+SEARCHED = (2, 3)
+"""The part of the workload that is searched; the rest is held out."""
+LEAST_PREFIX, LEAST_REQUESTS = 5_000, 90
+"""Requests of the shortest prefix of a long workload; and of the shortest workload that is divided at all."""
+MOST_PREFIXES = 5
+
+
+@dataclass
+class Rung:
+    """What was tried on one prefix."""
+
+    requests: int
+    tried: dict[str, Measured] = field(default_factory=dict)
+    over: dict[str, float] = field(default_factory=dict)
+    """Stacks that take more RAM than asked for, with what they take."""
+    halved: Halved | None = None
+    unfinished: list[str] = field(default_factory=list)
+    """Stacks for which there was no time."""
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Stacks that could not be run, each with the error."""
+        return {stack: each.error for stack, each in self.tried.items() if each.error}
+
+
+@dataclass
+class Found:
+    """What a search came to."""
+
+    requests: int
+    """Of the whole workload."""
+    candidates: frozenset[str]
+    """The beginnings of the stacks that may be advised; the reference may be none of them."""
+    unfit: dict[str, str]
+    """Mappings that do not fit the device, each with the reason."""
+    rungs: list[Rung] = field(default_factory=list)
+    asked_for: list[str] = field(default_factory=list)
+    """The stacks that were to be measured on the held-out part, the advised one first."""
+    finalists: dict[str, Measured] = field(default_factory=dict)
+    """What was measured there."""
+    interrupted: bool = False
+    dry: bool = False
+    """Whether the proposals ended since none was new."""
+
+    @property
+    def searched(self) -> int:
+        """Requests of the part that was searched."""
+        return prefixes(self.requests)[-1]
+
+    @property
+    def last(self) -> Rung:
+        """The longest prefix on which a candidate has figures."""
+        return next((rung for rung in reversed(self.rungs) if self.of(rung)), self.rungs[0])
+
+    def of(self, rung: Rung) -> list[Measured]:
+        """The candidates that have figures on a prefix and take no more RAM than asked for."""
+        return [
+            each
+            for stack, each in rung.tried.items()
+            if each.rows and stack not in rung.over and (stack != REFERENCE or REFERENCE in self.candidates)
+        ]
+
+
+def prefixes(requests: int) -> list[int]:
+    """The lengths of the prefixes, ascending; the last is the whole part that is searched."""
+    if requests < LEAST_REQUESTS:
+        raise UserError(
+            f"the workload has {requests:,} requests, too few to search one part of them and measure on another: "
+            f"give one with {LEAST_REQUESTS} or more, or compare layers yourself (ftlkit compare)."
+        )
+    found = [requests * SEARCHED[0] // SEARCHED[1]]
+    while len(found) < MOST_PREFIXES and found[0] // SHARE >= LEAST_PREFIX:
+        found.insert(0, found[0] // SHARE)
+    return found
