@@ -21,10 +21,11 @@ from typer.testing import CliRunner
 import conftest
 import ftlkit as fk
 from ftlkit import study
-from ftlkit.advise import halving, space
+from ftlkit.advise import halving, likeness, space
 from ftlkit.advise.answer import answer
 from ftlkit.advise.asked import Asked
 from ftlkit.advise.found import prefixes
+from ftlkit.advise.measure import Measured
 from ftlkit.advise.run import advise
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
@@ -154,6 +155,13 @@ def test_what_only_a_simulation_knows_is_not_to_be_built() -> None:
     assert {name for name, _ in space.NOT_TO_BE_BUILT} == knowing
 
 
+def test_ram_is_told_from_other_sizes_by_its_meaning() -> None:
+    sizes = {(part["name"], each["name"]): each for part in fk.parts() for each in part["parameters"]}
+    ram = {key for key, each in sizes.items() if space.is_ram(each)}
+    assert {name for _, name in ram} == {"cmt", "ctp", "ram", "hat"}
+    assert {key for key in sizes if key[1] in ("cmt", "ctp", "ram", "hat")} == ram
+
+
 def test_the_parts_that_go_together_are_those_of_the_simulator() -> None:
     tails = {head.text: head.tails for head in everything().heads.values()}
     assert set(tails) == {scheme["name"] for scheme in fk.schemes()}
@@ -243,6 +251,56 @@ def test_prefixes_grow_threefold_up_to_the_part_that_is_searched(requests: int, 
     assert found[-1] == requests * 2 // 3
     assert found == expected or len(found) == expected
     assert all(3 <= later / earlier < 3.01 for earlier, later in pairwise(found))
+
+
+def reference(response: float, amplification: float | None, pages: int, prepared: int = 0) -> Measured:
+    """The reference on some prefix, as far as a choice of prefixes looks."""
+    done = {"mode": "steady", "pages_written": prepared, "write_amplification": 2.0}
+    row = {
+        "ram_bytes": 1,
+        "response_mean_ns": response,
+        "write_amplification": amplification,
+        "pages_read": pages // 4,
+        "pages_programmed": pages // 4,
+        "document": json.dumps({"runs": [{"precondition": done if prepared else None}]}),
+    }
+    return Measured("page", [row])
+
+
+METRICS = ["response_mean_ns", "write_amplification"]
+
+
+def chosen(table: dict[tuple[int, str], Measured], *, may_prepare: bool = True) -> likeness.Ladder:
+    """The prefixes that are chosen of some."""
+    lengths = sorted({length for length, _ in table})
+    return likeness.ladder(lengths, lambda *key: table.get(key), METRICS, may_prepare=may_prepare)
+
+
+def test_prefixes_are_those_on_which_the_reference_does_as_on_the_whole() -> None:
+    whole = reference(2.4e6, 4.5, 900)
+    early = {(10, ""): reference(0.13e6, 1.0, 9), (30, ""): reference(0.25e6, 1.3, 90), (90, ""): whole}
+    steady = {(10, "steady"): reference(3.4e6, 4.9, 9, 20), (30, "steady"): reference(2.5e6, 4.6, 90, 20)}
+    # Nothing is collected early on, so the device is brought into use before.
+    found = chosen({**early, **steady})
+    assert (found.lengths, found.precondition, found.whole) == ([10, 30, 90], "steady", whole)
+    # Where the preparation was asked for, or does not help, the whole part alone is left.
+    assert chosen({**early, **steady}, may_prepare=False).lengths == [90]
+    far = {key: reference(9e6, 9.0, 9) for key in steady}
+    assert chosen({**early, **far}).lengths == [90]
+    # Where it does as on the whole from the beginning, nothing else is looked at.
+    alike = {(10, ""): reference(2e6, 4.0, 9), (30, ""): reference(2e6, 4.0, 90), (90, ""): whole}
+    assert chosen(alike) == likeness.Ladder([10, 30, 90], "", whole)
+    # A metric that is missing is a difference, too; and what was not run in time tells nothing.
+    assert chosen({**alike, (10, ""): reference(2e6, None, 9)}).lengths == [30, 90]
+    assert chosen({**alike, (90, ""): Measured("page", [])}) == likeness.Ladder([10, 30, 90])
+
+
+def test_each_prefix_takes_twice_the_work_of_the_one_before() -> None:
+    """Preparing a large device takes most of the time: then a longer prefix costs hardly more."""
+    same = [reference(1e6, 1.0, pages, 6_000) for pages in (12, 100, 500, 4_000)]
+    table = {(length, ""): each for length, each in zip((1, 3, 9, 27), same, strict=True)}
+    assert [likeness.work(each) for each in same] == [3_012, 3_100, 3_500, 7_000]
+    assert chosen(table).lengths == [9, 27]
 
 
 # The answer.
@@ -400,6 +458,42 @@ def test_a_real_trace_is_advised_on(call: Callable[..., Result], msr: Path) -> N
     assert result.stdout.startswith("Take ")
     # The trace is the same with every seed, and nothing else here is random.
     assert "±" not in result.stdout.split("How sure")[0]
+
+
+def test_what_takes_too_much_after_all_is_not_advised(tmp_path: Path) -> None:
+    """RAM may grow in a longer run: then the next best one is advised."""
+    asked: dict[str, Any] = {"ftl": "page,dftl,rftl", "ram_bytes": 64 * KIB, "trials": 16, "seeds": 1}
+    first = sought(tmp_path, **asked)
+    searched = first.found.last.tried
+    winner = first.found.finalists[first.advised.stack]
+    winner.rows[0]["ram_bytes"] = 64 * KIB + 1
+    second = answer(first.asked, first.found)
+    assert second is not None
+    assert not any("was prepared by" in each for each in second.cautions)
+    others = [stack for stack in first.found.finalists if stack not in (winner.stack, "page")]
+    assert second.advised.stack == min(others, key=lambda stack: searched[stack].mean("response_mean_ns") or math.inf)
+
+
+def test_a_device_that_was_prepared_otherwise_is_told(tmp_path: Path) -> None:
+    found = sought(tmp_path, ftl="page,dftl", trials=4, seeds=1)
+    row = found.found.finalists[found.advised.stack].rows[0]
+    document = json.loads(row["document"])
+    document["runs"][0]["precondition"] = None
+    row["document"] = json.dumps(document)
+    again = answer(found.asked, found.found)
+    assert again is not None
+    assert "prepared by fill where the stack was chosen, and by none where it was measured" in " ".join(again.cautions)
+
+
+def test_without_the_held_out_part_the_figures_are_those_of_the_search(tmp_path: Path) -> None:
+    whole = sought(tmp_path, ftl="page,dftl", trials=8, seeds=2)
+    whole.found.finalists = {}
+    told = answer(whole.asked, whole.found)
+    assert told is not None
+    assert not told.is_held_out
+    assert "nothing was measured on the part that was held out" in told.doubts[0]
+    assert all(json.loads(each.measured.rows[0]["study"])["run"]["skip"] == 2_000 for each in told.told)
+    assert any(each.startswith("There was no time to measure on the held-out part") for each in told.cautions)
 
 
 # Time, and its end.

@@ -102,14 +102,14 @@ def answer(asked: Asked, found: Found) -> Answer | None:
 
 def _figures(asked: Asked, found: Found) -> dict[str, Measured]:
     """What is told, the best for the goal first: the held-out part's figures, else those of the longest prefix."""
-    finished = {stack: each for stack, each in found.finalists.items() if each.rows}
-    if any(_may_be(asked, found, each) for each in finished.values()):
-        order = [stack for stack in found.asked_for if stack in finished]
-        return {stack: finished[stack] for stack in order}
     rung = found.last
     points = [each.point(asked.metrics) for each in found.of(rung)]
-    order = [point.stack for point in ranked(points, asked)[:1]]
-    order += [REFERENCE, *(point.stack for point in halve(points, asked.metrics, FINALISTS).kept)]
+    best = [point.stack for point in ranked(points, asked)]
+    finished = {stack: each for stack, each in found.finalists.items() if each.rows}
+    if any(_may_be(asked, found, each) for each in finished.values()):
+        order = [stack for stack in (*best, *found.asked_for) if stack in finished]
+        return {stack: finished[stack] for stack in dict.fromkeys(order)}
+    order = [*best[:1], REFERENCE, *(point.stack for point in halve(points, asked.metrics, FINALISTS).kept)]
     return {stack: rung.tried[stack] for stack in order if stack in rung.tried and rung.tried[stack].rows}
 
 

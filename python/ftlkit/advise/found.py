@@ -25,6 +25,8 @@ class Rung:
     """What was tried on one prefix."""
 
     requests: int
+    precondition: str = ""
+    """How the device was prepared, if not as asked."""
     tried: dict[str, Measured] = field(default_factory=dict)
     over: dict[str, float] = field(default_factory=dict)
     """Stacks that take more RAM than asked for, with what they take."""
@@ -48,6 +50,8 @@ class Found:
     """The beginnings of the stacks that may be advised; the reference may be none of them."""
     unfit: dict[str, str]
     """Mappings that do not fit the device, each with the reason."""
+    whole: Measured | None = None
+    """The reference on the whole part that is searched, by which prefixes were chosen; None if there was no time."""
     rungs: list[Rung] = field(default_factory=list)
     asked_for: list[str] = field(default_factory=list)
     """The stacks that were to be measured on the held-out part, the advised one first."""

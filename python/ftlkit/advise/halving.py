@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 SHARE = 3
 """Of so many stacks one goes on."""
 MARGIN = 1.25
-"""A stack that is farther than this from all fronts goes on in no case: a longer prefix seldom mends so much."""
+"""A stack that is farther than this from all fronts goes on in no case."""
 LITTLE = 1.01
 """A stack on a front whose place another fills with less than this loss does not go on."""
 LEAST = 6
-"""As many go on where there are so many within the margin: fewer make no front."""
+"""As many may go on, however few were tried."""
 
 
 @dataclass(frozen=True)

@@ -74,12 +74,13 @@ class Runner:
         """How many points were in the store."""
         self.points = 0
 
-    def prefix(self, stacks: Sequence[str], requests: int) -> dict[str, Measured]:
+    def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
         """Runs over the first requests, of which the second half is measured, with one seed.
 
-        What there was no time for is missing.
+        `precondition` is how the device is prepared, if not as asked. What there was no time for is missing.
         """
-        plan = self._plan(stacks, {"skip": requests // WARM_UP})
+        prepared = {"precondition": precondition} if precondition else {}
+        plan = self._plan(stacks, {"skip": requests // WARM_UP, **prepared})
         workloads = [(name, table | {"requests": requests}) for name, table in plan.workloads]
         # A prefix may span less than the whole; the device stays.
         return self._run(replace(plan, workloads=workloads, devices=[(plan.devices[0][0], self._device)]))
@@ -118,7 +119,8 @@ class Runner:
 
 
 def wall_s(measured: Measured, longer: float) -> float:
-    """About how long a run takes over a part that is so many times as long: what prepares the device stays."""
+    """About how long a run takes over a prefix that is so many times as long: what prepares the device stays."""
     row = measured.rows[0]
-    total, part = float(row["wall_s"] or 0), float(row["measured_wall_s"] or 0)
-    return max(0.0, total - part) + part * longer
+    # The warm-up counts as measured here.
+    total, served = float(row["wall_s"] or 0), float(row["measured_wall_s"] or 0)
+    return max(0.0, total - served) + served * longer

@@ -2,9 +2,9 @@
 
 On the shortest prefix stacks are proposed in batches, so that what is proposed does not depend on how many run at once,
 and Optuna learns from every batch. Each further prefix is three times as long, and those that go on
-(`ftlkit.advise.halving`) are run on it. Of each prefix the first half is served and not measured: caches are empty
-then, and a device that is new does not collect yet. The last prefix is the whole part that is searched: by it the
-finalists are chosen. What they are said to cost is measured on the rest of the workload, which no choice has seen.
+(`ftlkit.advise.halving`) are run on it. Of each prefix the first half is a warm-up, served and not measured. The last
+prefix is the whole part that is searched: by it the finalists are chosen. What they are said to cost is measured on the
+rest of the workload, which no choice has seen.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ftlkit.advise import halving
 from ftlkit.advise.asked import FINALISTS, REFERENCE, TRIALS, duration
 from ftlkit.advise.choice import ranked
 from ftlkit.advise.found import Found, Rung, prefixes
+from ftlkit.advise.likeness import ladder
 from ftlkit.advise.measure import wall_s
 from ftlkit.advise.space import filling, first
 from ftlkit.engine import Interrupted
@@ -39,6 +40,8 @@ PROPOSALS = 20
 """After so many proposals a trial that are not new, the search on the first prefix ends."""
 _RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
+_LOOKING = 0.2
+"""The most of the time that is taken for choosing prefixes."""
 _SIMPLER = 3
 """So often simpler stacks are tried: those that go on then may be others."""
 _SHARES = (0.35, 0.7)
@@ -63,6 +66,7 @@ class Search:
         self._asked, self._space, self._runner, self._executor = asked, space, runner, executor
         self._begun_s = begun_s
         self._lengths = prefixes(found.requests)
+        self._precondition = ""
         self._objectives = asked.metrics
         self._proposer = _optuna(asked, len(self._objectives))
         self.found = found
@@ -105,7 +109,7 @@ class Search:
 
     def _measure(self, rung: Rung, stacks: Sequence[str], reserved_s: float) -> None:
         self._until(reserved_s)
-        measured = self._runner.prefix(stacks, rung.requests)
+        measured = self._runner.prefix(stacks, rung.requests, rung.precondition)
         self._note(rung, measured)
         rung.unfinished += [stack for stack in stacks if stack not in measured]
 
@@ -120,25 +124,32 @@ class Search:
     # The first prefix: proposals.
 
     def _begin(self) -> Rung:
-        """The shortest prefix on which the reference has what decides; its metrics are what Optuna is told.
+        """The shortest prefix that tells something of the whole, with the reference run on it."""
+        asked, found = self._asked, self.found
+        chosen = ladder(self._lengths, self._reference, asked.metrics, may_prepare="precondition" not in asked.options)
+        self._lengths, self._precondition, found.whole = chosen.lengths, chosen.precondition, chosen.whole
+        rung = self._rung(self._lengths[0])
+        self._measure(rung, [REFERENCE], 0.0)
+        there = [
+            each.point(asked.metrics).costs for each in (rung.tried.get(REFERENCE), chosen.whole) if each and each.rows
+        ]
+        if there:
+            if all(asked.metric not in each for each in there):
+                raise UserError(f"--goal {asked.goal}: {_LACKING[asked.goal]}")
+            self._objectives = [metric for metric in asked.metrics if metric in there[0]]
+            self._proposer = _optuna(asked, len(self._objectives))
+        return rung
 
-        A life is forecast only where enough was erased, and without writes there is no write amplification.
-        """
-        while True:
-            rung = Rung(self._lengths[0])
-            self.found.rungs = [rung]
-            self._measure(rung, [REFERENCE], 0.0)
-            measured = rung.tried.get(REFERENCE)
-            if measured is None or not measured.rows:
-                return rung
-            there = measured.point(self._asked.metrics).costs
-            if self._asked.metric in there:
-                self._objectives = [metric for metric in self._asked.metrics if metric in there]
-                self._proposer = _optuna(self._asked, len(self._objectives))
-                return rung
-            if len(self._lengths) == 1:
-                raise UserError(f"--goal {self._asked.goal}: {_LACKING[self._asked.goal]}")
-            self._lengths.pop(0)
+    def _reference(self, requests: int, precondition: str) -> Measured | None:
+        """The reference on a prefix, if there is time to see whether that is like the whole."""
+        self._until((1 - _LOOKING) * (self._asked.budget_s or 0.0))
+        return self._runner.prefix([REFERENCE], requests, precondition).get(REFERENCE)
+
+    def _rung(self, requests: int) -> Rung:
+        """A prefix; the whole part that is searched is prepared as asked, whatever the others are."""
+        rung = Rung(requests, "" if requests == self._lengths[-1] else self._precondition)
+        self.found.rungs.append(rung)
+        return rung
 
     def _propose(self) -> None:
         rung = self._begin()
@@ -240,8 +251,7 @@ class Search:
         before = self.found.rungs[-1]
         before.halved = halving.halve(self._points(before), self._asked.metrics)
         going = [point.stack for point in before.halved.kept]
-        rung = Rung(requests)
-        self.found.rungs.append(rung)
+        rung = self._rung(requests)
         self.tell(f"{len(going)} stacks go on to the first {requests:,} requests")
         # The reference first: without it there is nothing to compare with.
         stacks = list(dict.fromkeys([REFERENCE, *going]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from ftlkit import api
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ftlkit.advise.asked import Asked
     from ftlkit.advise.found import Found
     from ftlkit.advise.measure import Measured
+    from ftlkit.document import Json
 
 
 def doubts(
@@ -46,6 +48,25 @@ def doubts(
     )
     dry = " The proposals ended since none was new." if found.dry else ""
     return [*sentences, noise, f"{tried:,} stacks were tried; others exist, and one may be better.{dry}"]
+
+
+def _likeness(asked: Asked, found: Found) -> list[str]:
+    """How like the whole part the first prefix is, by the reference."""
+    rung = found.rungs[0]
+    measured = rung.tried.get(REFERENCE)
+    if rung.requests == found.searched or measured is None or not measured.rows:
+        return []
+    prepared = " on a device in a steady state" if rung.precondition else ""
+    if found.whole is None:
+        unseen = "there was no time to see whether these are like the whole part that is searched."
+        return [f"Stacks were first tried on {rung.requests:,} requests; {unseen}"]
+    compared = " and ".join(
+        f"{words.named(metric)} {words.value(metric, words.of(metric, measured))} (on the whole part that is searched "
+        f"{words.value(metric, words.of(metric, found.whole))})"
+        for metric in (asked.response, "write_amplification")
+        if words.of(metric, found.whole) is not None
+    )
+    return [f"Stacks were first tried on {rung.requests:,} requests{prepared}. There {REFERENCE} has {compared}."]
 
 
 def _both_parts(asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
@@ -82,7 +103,7 @@ def _better_there(asked: Asked, best: Measured, figures: Mapping[str, Measured])
 
 def cautions(asked: Asked, found: Found, best: Measured) -> list[str]:
     """What to be careful about."""
-    said = [*_unfinished(found), *_of_the_run(best)]
+    said = [*_unfinished(found), *_of_the_run(best), *_prepared(found, best)]
     lost = lost_in_a_cut(best.stack)
     if lost:
         said.append(
@@ -105,6 +126,24 @@ def _unfinished(found: Found) -> list[str]:
             f"{found.last.requests:,} of {found.searched:,} requests."
         )
     return said
+
+
+def _prepared(found: Found, best: Measured) -> list[str]:
+    """Whether the device was prepared otherwise where the choice was made: `auto` decides by what is served."""
+    searched = found.last.tried.get(best.stack)
+    modes = [_mode(each.rows[0]) for each in (searched, best) if each is not None and each.rows]
+    if len(set(modes)) < 2:
+        return []
+    text = (
+        f"The device was prepared by {modes[0]} where the stack was chosen, and by {modes[1]} where it was measured: "
+        "--precondition auto decides by the requests that are served. Give one, such as --precondition fill."
+    )
+    return [text]
+
+
+def _mode(row: Json) -> str:
+    """How the device was prepared for a run."""
+    return str((json.loads(row["document"])["runs"][0].get("precondition") or {}).get("mode", "none"))
 
 
 def _of_the_run(best: Measured) -> list[str]:

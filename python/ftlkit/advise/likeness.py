@@ -1,0 +1,98 @@
+"""Which prefixes of a workload tell something of the whole: those on which the reference does as on the whole part.
+
+A device that is filled and then written collects only once its spare is used up, so a short prefix may see none of what
+a long run is made of. Where no prefix does as the whole, prefixes on a device in a steady state are looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ftlkit.advise.halving import ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ftlkit.advise.measure import Measured
+
+STEADY = "steady"
+LIKE = {"response": 1.5, "write_amplification": 1.25}
+"""By which factors response and write amplification of the reference may be off on a prefix."""
+STEP = 2.0
+"""Each prefix takes at least so many times the flash work of the one before."""
+UNPRICED = 1 / 6
+"""The time of a page while the device is prepared, which is not priced, over that of one that is served.
+
+On fin1 in a steady state it was a third with page and a ninth with dftl, by `wall_s`, `measured_wall_s` and pages.
+"""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The prefixes of a search."""
+
+    lengths: list[int]
+    """Requests of each, ascending; the last is the whole part that is searched, prepared as asked."""
+    precondition: str = ""
+    """How the device is prepared for all but the last; empty: as asked."""
+    whole: Measured | None = None
+    """The reference on the whole part; None if there was no time."""
+
+
+def ladder(
+    lengths: Sequence[int], measure: Callable[[int, str], Measured | None], metrics: Sequence[str], *, may_prepare: bool
+) -> Ladder:
+    """Choose among prefixes; `measure` runs the reference on one with a preparation, or as asked.
+
+    The first of the metrics is the response. `may_prepare`: whether the preparation was left open.
+    """
+    last = lengths[-1]
+    whole = measure(last, "")
+    if whole is None or not whole.rows:
+        return Ladder(list(lengths))
+    for precondition in ("", STEADY) if may_prepare else ("",):
+        there: dict[int, Measured] = {}
+        for length in lengths[:-1]:
+            found = measure(length, precondition)
+            if found is not None and found.rows and is_like(found, whole, metrics):
+                there[length] = found
+        if there:
+            return Ladder(_spaced({**there, last: whole}), precondition, whole)
+    return Ladder([last], "", whole)
+
+
+def is_like(part: Measured, whole: Measured, metrics: Sequence[str]) -> bool:
+    """Whether the reference has the metrics of the whole on a part, and costs about as much there."""
+    costs, expected = part.point(metrics).costs, whole.point(metrics).costs
+    limits = {metrics[0]: LIKE["response"], "write_amplification": LIKE["write_amplification"]}
+    return costs.keys() == expected.keys() and all(
+        1 / limit <= ratio(costs[metric], expected[metric]) <= limit
+        for metric, limit in limits.items()
+        if metric in expected
+    )
+
+
+def _spaced(there: dict[int, Measured]) -> list[int]:
+    """From the longest down, the longest prefix each that takes at most a `STEP`-th of the flash work."""
+    lengths = sorted(there, reverse=True)
+    kept = [lengths[0]]
+    for length in lengths[1:]:
+        if work(there[length]) * STEP <= work(there[kept[-1]]):
+            kept.append(length)
+    return sorted(kept)
+
+
+def work(measured: Measured) -> float:
+    """The pages read and programmed by a run, warm-up and preparation included, in those that are served.
+
+    It says what a run costs and is the same on every machine, so that the same number of trials gives the same answer.
+    """
+    row = measured.rows[0]
+    prepared = json.loads(row["document"])["runs"][0].get("precondition") or {}
+    # A page that a collection programs was read before.
+    before = float(prepared.get("pages_written") or 0) * (2 * float(prepared.get("write_amplification") or 1) - 1)
+    before *= UNPRICED
+    # The warm-up is as long as what is measured.
+    return before + 2 * float(row["pages_read"] + row["pages_programmed"])
