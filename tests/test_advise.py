@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import conftest
 import ftlkit as fk
 from ftlkit import study
-from ftlkit.advise import halving, likeness, space
+from ftlkit.advise import halving, likeness, space, words
 from ftlkit.advise.answer import answer
 from ftlkit.advise.asked import Asked
 from ftlkit.advise.found import prefixes
@@ -349,10 +349,10 @@ def test_what_is_not_known_is_said(given: Given) -> None:
 
 
 def test_the_command_gives_the_same_figures(given: Given, call: Callable[..., Result], tmp_path: Path) -> None:
-    words = shlex.split(given.document["command"])
-    assert words[0] == "ftlkit"
+    typed = shlex.split(given.document["command"])
+    assert typed[0] == "ftlkit"
     assert given.document["command"] in given.result.stdout
-    result = call(*words[1:], "--store", tmp_path / "again")
+    result = call(*typed[1:], "--store", tmp_path / "again")
     assert result.exit_code == 0, result.output
     again = {group.label: group for group in groups(Store(tmp_path / "again").rows())}
     told = {each["stack"]: each for each in given.document["stacks"]}
@@ -431,6 +431,7 @@ WORN = ["workload.span=64MiB", "device.endurance=500"]
 def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Callable[..., Result]) -> None:
     worn: dict[str, Any] = {"requests": 140_000, "precondition": "steady", "settings": WORN}
     found = sought(tmp_path, goal="life", options=worn, ftl="page,page+static", trials=4, seeds=1)
+    assert all(rung.requests == found.found.searched for rung in found.found.rungs)
     # Over the shorter prefixes page has no forecast, so the search begins at the first that has one.
     assert found.found.rungs[0].requests > prefixes(140_000)[0]
     assert found.metrics == ["response_mean_ns", "write_amplification", "life_bytes"]
@@ -483,6 +484,27 @@ def test_a_device_that_was_prepared_otherwise_is_told(tmp_path: Path) -> None:
     again = answer(found.asked, found.found)
     assert again is not None
     assert "prepared by fill where the stack was chosen, and by none where it was measured" in " ".join(again.cautions)
+    # The search's own preparation is told as such.
+    found.found.last.precondition = "steady"
+    again = answer(found.asked, found.found)
+    assert again is not None
+    assert "prepared by" not in " ".join(again.cautions)
+    assert "on a device in a steady state" in again.doubts[0]
+
+
+def test_how_like_the_whole_a_prefix_is_is_told(tmp_path: Path) -> None:
+    worn: dict[str, Any] = {"requests": 90_000, "precondition": "steady", "settings": ["workload.span=64MiB"]}
+    found = sought(tmp_path, options=worn, ftl="page", trials=1, seeds=1)
+    first = found.found.rungs[0]
+    assert first.requests < found.found.searched
+    said = [each for each in found.doubts if f"first tried on {first.requests:,} requests" in each]
+    for measured in (first.tried["page"], found.found.whole):
+        assert measured is not None
+        assert words.value("response_mean_ns", words.of("response_mean_ns", measured)) in said[0]
+    found.found.whole = None
+    again = answer(found.asked, found.found)
+    assert again is not None
+    assert any("there was no time to see whether these are like the whole" in each for each in again.doubts)
 
 
 def test_without_the_held_out_part_the_figures_are_those_of_the_search(tmp_path: Path) -> None:
@@ -532,7 +554,7 @@ def test_ctrl_c_before_anything_says_so(start: Callable[..., subprocess.Popen[st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "parts"),
     [
         (["--goal", "speed"], ["there is no goal speed", "mean, p99, wa, life, ram"]),
         (
@@ -563,7 +585,7 @@ def test_ctrl_c_before_anything_says_so(start: Callable[..., subprocess.Popen[st
     ],
 )
 def test_bad_input_is_answered(
-    arguments: list[str], words: list[str], call: Callable[..., Result], tmp_path: Path
+    arguments: list[str], parts: list[str], call: Callable[..., Result], tmp_path: Path
 ) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "other").touch()
@@ -573,8 +595,8 @@ def test_bad_input_is_answered(
     result = call("advise", "fin1", *own, *trials, *options, *arguments)
     assert result.exit_code == 2, result.output
     said = " ".join(result.stderr.split())
-    for word in words:
-        assert word in said
+    for part in parts:
+        assert part in said
     assert not result.stdout
 
 

@@ -24,7 +24,7 @@ ADVISED, FRONT, BEATEN, LIMIT = KINDS = (
     "advised",
     "on the front",
     "another takes no more RAM and does better",
-    "--ram",
+    "the RAM asked for",
 )
 
 _LABELS = {"ns": DURATION, "B": SIZE}

@@ -29,10 +29,11 @@ def doubts(
     sentences = []
     if is_held_out:
         seeds = "one seed" if asked.seeds == 1 else f"{asked.seeds} seeds with their 95 % intervals"
+        steady = " on a device in a steady state" if rung.precondition else ""
         sentences.append(
-            f"The stacks were chosen by the second half of the first {rung.requests:,} requests; the figures are of "
-            f"the last {found.requests - found.searched:,}, which the search did not see, with all others served "
-            f"before, with {seeds}."
+            f"The stacks were chosen by the second half of the first {rung.requests:,} requests{steady}; the figures "
+            f"are of the last {found.requests - found.searched:,}, which the search did not see, with all others "
+            f"served before, with {seeds}."
         )
         sentences += _both_parts(asked, found, best, figures)
         sentences += _better_there(asked, best, figures)
@@ -41,6 +42,7 @@ def doubts(
             f"The figures are of the second half of the first {rung.requests:,} requests, by which the stacks were "
             "chosen, with one seed: nothing was measured on the part that was held out."
         )
+    sentences += _likeness(asked, found)
     noise = (
         "With one seed the noise is not known."
         if asked.seeds == 1 or not is_held_out
@@ -132,7 +134,8 @@ def _prepared(found: Found, best: Measured) -> list[str]:
     """Whether the device was prepared otherwise where the choice was made: `auto` decides by what is served."""
     searched = found.last.tried.get(best.stack)
     modes = [_mode(each.rows[0]) for each in (searched, best) if each is not None and each.rows]
-    if len(set(modes)) < 2:
+    # That a prefix is on a device in a steady state is told with the prefix.
+    if len(set(modes)) < 2 or found.last.precondition:
         return []
     text = (
         f"The device was prepared by {modes[0]} where the stack was chosen, and by {modes[1]} where it was measured: "
