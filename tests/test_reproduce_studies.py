@@ -89,6 +89,35 @@ def test_the_study_of_adapt_gives_all_its_figures_and_judges_all_its_claims_on_a
         assert set(re.findall(r'"([^"]+)"', claim.command)) <= shown, f"{claim.id} names no figure"
 
 
+def test_the_study_of_saw_gives_all_its_figures_and_judges_all_its_claims_on_a_small_device(tmp_path: Path) -> None:
+    plan = reproduce.load(ROOT / "studies" / "saw.toml")
+    plan.study["device"] |= {"capacity": "20MiB", "spare": 0.15}
+    plan.study["files"] |= {"scale": 0.02, "dirty_bytes": 64 << 10}
+    for workload in (each for sweep in plan.sweeps for each in sweep.workloads):
+        workload["files"].pop("scale", None)
+        workload["files"]["operations"] = 100_000
+    done = reproduce.reproduce(plan)
+    done.page(tmp_path / "page.html")
+    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    hashes = {
+        point.variant: point.run["event_hash"]
+        for point in done.points
+        if (point.sweep, point.workload) == ("flashsim", "PM-1m")
+    }
+    for without, saws in (("none", "SAW"), ("lazy", "lazy-S"), ("BET", "BET-S"), ("OWL", "O-SAW")):
+        assert hashes[without] != hashes[saws], f"{saws} takes no notice of hints"
+    assert hashes["BET, least worn"] == hashes["dynamic"]
+    amplification = {
+        point.variant: point.value("write_amplification")
+        for point in done.points
+        if (point.sweep, point.workload, point.keys.get("files.trims")) == ("streams", "mix", True)
+    }
+    assert amplification["streams"] != amplification["no hints"] == amplification["SAW"]
+    shown = {figure.title for figure in plan.figures} | {sweep.id for sweep in plan.sweeps}
+    for claim in plan.claims:
+        assert set(re.findall(r'"([^"]+)"', claim.command)) <= shown, f"{claim.id} names no figure"
+
+
 def test_in_the_study_of_adapt_dftl_and_waftl_get_the_ram_of_fasters_tables() -> None:
     plan = reproduce.load(ROOT / "studies" / "adapt.toml")
     (sweep,) = (each for each in plan.sweeps if each.id == "schemes")
