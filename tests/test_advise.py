@@ -453,6 +453,30 @@ def test_without_writes_there_is_no_write_amplification(tmp_path: Path, call: Ca
     assert "--goal wa: the workload writes nothing" in " ".join(result.stderr.split())
 
 
+def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -> None:
+    tight = [
+        "--requests",
+        3_000,
+        "--set",
+        "workload.span=64MiB",
+        "--set",
+        "device.spare=0.01",
+        "--trials",
+        2,
+        "--seeds",
+        1,
+    ]
+    result = call("advise", "fin1", "--ftl", "block", *tight)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Take block: mean response")
+    assert "page" not in result.stdout.split("Read with care")[0]
+    assert "Nothing is compared with page, which could not be run: " in result.stdout
+    assert "--ftl block --set" in result.stdout
+    result = call("advise", "fin1", "--ftl", "dftl", *tight)
+    assert result.exit_code == 2
+    assert "raise device.spare" in " ".join(result.stderr.split())
+
+
 def test_a_real_trace_is_advised_on(call: Callable[..., Result], msr: Path) -> None:
     result = call("advise", msr, "--trials", 6, "--ftl", "page,dftl", "--seeds", 2)
     assert result.exit_code == 0, result.output

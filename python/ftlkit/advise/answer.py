@@ -96,7 +96,7 @@ def answer(asked: Asked, found: Found) -> Answer | None:
         _advice(asked, best, figures.get(REFERENCE), candidates),
         doubts(asked, found, best, figures, is_held_out=is_held_out),
         cautions(asked, found, best),
-        command(asked, found, best.stack),
+        command(asked, found, [best.stack, *([REFERENCE] if REFERENCE in figures else [])]),
     )
 
 
@@ -189,9 +189,9 @@ def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
     return [f"{text} is {how}." if metric == "life_bytes" else f"{text}, {how}."]
 
 
-def command(asked: Asked, found: Found, stack: str) -> str:
-    """The command that measures a stack and the reference on the held-out part, as the answer tells them."""
-    stacks = ",".join(dict.fromkeys([stack, REFERENCE]))
+def command(asked: Asked, found: Found, names: list[str]) -> str:
+    """The command that measures some stacks on the held-out part, as the answer tells them."""
+    stacks = ",".join(dict.fromkeys(names))
     device = ["--device", asked.device] if asked.device else []
     typed = ["ftlkit", "sweep", asked.workload, "--ftl", stacks, *device]
     for name, value in asked.options.items():

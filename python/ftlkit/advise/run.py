@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ftlkit import _native, api, study
@@ -45,10 +46,9 @@ def advise(
     asked.check()
     document = asked.document()
     study.refuse_unreadable(document)
-    resolved = api.check_study(document, watcher=watch())
+    device = _device(asked, document, watch)
     requests = _requests(document, watch)
     prefixes(requests)
-    device = resolved["device"]
     fits = fitting(device)
     found, refused = heads(asked.stacks(), fits, levelled=asked.goal == "life")
     if not found:
@@ -62,6 +62,19 @@ def advise(
         search = Search(asked, space, runner, executor, Found(requests, names, refused), begun_s)
         search.tell = tell
         return search.run()
+
+
+def _device(asked: Asked, document: Json, watch: Callable[[], Watcher]) -> Json:
+    """The device that the whole workload asks for, by a stack that fits: the reference, or another that is searched."""
+    try:
+        found: Json = api.check_study(document, watcher=watch())["device"]
+    except UserError:
+        for stack in asked.stacks() or [scheme["name"] for scheme in api.schemes()]:
+            with suppress(UserError):
+                other: Json = api.check_study(document | {"ftl": [study.scheme(stack)]}, watcher=watch())["device"]
+                return other
+        raise
+    return found
 
 
 def _requests(document: Json, watch: Callable[[], Watcher]) -> int:

@@ -252,7 +252,7 @@ class Search:
         before.halved = halving.halve(self._points(before), self._asked.metrics)
         going = [point.stack for point in before.halved.kept]
         rung = self._rung(requests)
-        self.tell(f"{len(going)} stacks go on to the first {requests:,} requests")
+        self.tell(f"{_stacks(len(going))} for the first {requests:,} requests")
         # The reference first: without it there is nothing to compare with.
         stacks = list(dict.fromkeys([REFERENCE, *going]))
         self._measure(rung, stacks, self._final_s(before, going))
@@ -293,9 +293,13 @@ class Search:
         while many > 2 and self._asked.seeds * self._wall_s(rung, measured[:many], found.requests) > self._left_s():
             many -= 1
         found.asked_for = measured[:many]
-        self.tell(f"{many} stacks on the {found.requests - found.searched:,} requests that were held out")
+        self.tell(f"{_stacks(many)} on the {found.requests - found.searched:,} requests that were held out")
         self._until(0.0)
         found.finalists = self._runner.held_out(found.asked_for, found.searched, self._asked.seeds)
+
+
+def _stacks(number: int) -> str:
+    return "1 stack" if number == 1 else f"{number} stacks"
 
 
 class _Trial:

@@ -105,7 +105,9 @@ def _better_there(asked: Asked, best: Measured, figures: Mapping[str, Measured])
 
 def cautions(asked: Asked, found: Found, best: Measured) -> list[str]:
     """What to be careful about."""
-    said = [*_unfinished(found), *_of_the_run(best), *_prepared(found, best)]
+    alone = found.rungs[0].failed.get(REFERENCE)
+    said = [f"Nothing is compared with {REFERENCE}, which could not be run: {alone}"] if alone else []
+    said += [*_unfinished(found), *_of_the_run(best), *_prepared(found, best)]
     lost = lost_in_a_cut(best.stack)
     if lost:
         said.append(

@@ -90,7 +90,15 @@ def advise(
         ),
     ] = None,
     capacity: options.Capacity = None,
-    setting: options.Setting = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="SECTION.KEY=VALUE",
+            help="Set a key of the study (device.spare=0.07); may be repeated.",
+            rich_help_panel="Device and run",
+        ),
+    ] = None,
     requests: options.Requests = None,
     format_: options.Format = None,
     columns: options.Columns = None,
