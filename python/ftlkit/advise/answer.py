@@ -74,11 +74,10 @@ class Answer:
 
 def answer(asked: Asked, found: Found) -> Answer | None:
     """The answer to what was found; None if nothing was measured that could be advised."""
-    figures = _figures(asked, found)
+    figures, is_held_out = _figures(asked, found)
     candidates = {stack: each for stack, each in figures.items() if _may_be(asked, found, each)}
     if not candidates:
         return None
-    is_held_out = bool(found.finalists) and next(iter(candidates)) in found.finalists
     best = candidates[next(iter(candidates))]
     fronts = {
         metric: {point.stack for point in front([each.point([metric]) for each in figures.values()], metric)}
@@ -100,17 +99,23 @@ def answer(asked: Asked, found: Found) -> Answer | None:
     )
 
 
-def _figures(asked: Asked, found: Found) -> dict[str, Measured]:
-    """What is told, the best for the goal first: the held-out part's figures, else those of the longest prefix."""
+def _figures(asked: Asked, found: Found) -> tuple[dict[str, Measured], bool]:
+    """What is told, the best for the goal first, and whether it was held out; else it is of the longest prefix.
+
+    The best is the one of the search. What the goal `ram` promises is a comparison of figures that are told, so the
+    held-out ones decide there.
+    """
     rung = found.last
     points = [each.point(asked.metrics) for each in found.of(rung)]
     best = [point.stack for point in ranked(points, asked)]
     finished = {stack: each for stack, each in found.finalists.items() if each.rows}
-    if any(_may_be(asked, found, each) for each in finished.values()):
-        order = [stack for stack in (*best, *found.asked_for) if stack in finished]
-        return {stack: finished[stack] for stack in dict.fromkeys(order)}
+    there = [each.point(asked.metrics) for each in finished.values() if _may_be(asked, found, each)]
+    if there:
+        chosen = [point.stack for point in ranked(there, asked)] if asked.is_chosen_by_what_is_told else best
+        order = [stack for stack in (*chosen, *found.asked_for) if stack in finished]
+        return {stack: finished[stack] for stack in dict.fromkeys(order)}, True
     order = [*best[:1], REFERENCE, *(point.stack for point in halve(points, asked.metrics, FINALISTS).kept)]
-    return {stack: rung.tried[stack] for stack in order if stack in rung.tried and rung.tried[stack].rows}
+    return {stack: rung.tried[stack] for stack in order if stack in rung.tried and rung.tried[stack].rows}, False
 
 
 def _may_be(asked: Asked, found: Found, measured: Measured) -> bool:

@@ -87,6 +87,11 @@ class Asked:
         found = [self.response, "write_amplification"]
         return [*found, "life_bytes"] if self.goal == "life" else found
 
+    @property
+    def is_chosen_by_what_is_told(self) -> bool:
+        """Whether the held-out figures decide among the stacks that are measured there, not those of the search."""
+        return self.goal == "ram"
+
     def check(self) -> None:
         """Refuse what cannot be answered, by a `UserError`."""
         known(self.goal, GOALS, "goal")

@@ -55,6 +55,11 @@ _LACKING = {
     "wa": "the workload writes nothing in the part that is searched, so there is none. Give another goal.",
 }
 """Why there may be no figure for a goal."""
+_NO_RESPONSE = (
+    "the workload neither reads nor writes in the part that is searched, so there is no response time. Give a workload "
+    "that does, or more of its requests."
+)
+"""Why there may be none for a goal that is a response time."""
 
 
 class Search:
@@ -135,7 +140,7 @@ class Search:
         ]
         if there:
             if all(asked.metric not in each for each in there):
-                raise UserError(f"--goal {asked.goal}: {_LACKING[asked.goal]}")
+                raise UserError(f"--goal {asked.goal}: {_LACKING.get(asked.goal, _NO_RESPONSE)}")
             self._objectives = [metric for metric in asked.metrics if metric in there[0]]
             self._proposer = _optuna(asked, len(self._objectives))
         return rung

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ftlkit import api
 from ftlkit.advise import words
 from ftlkit.advise.asked import REFERENCE
+from ftlkit.advise.choice import ranked
 from ftlkit.comparison import BETTER, change
 from ftlkit.metrics import COLUMNS
 
@@ -35,6 +36,7 @@ def doubts(
             f"are of the last {found.requests - found.searched:,}, which the search did not see, with all others "
             f"served before, with {seeds}."
         )
+        sentences += _chosen_there(asked, found, best)
         sentences += _both_parts(asked, found, best, figures)
         sentences += _better_there(asked, best, figures)
     else:
@@ -71,6 +73,16 @@ def _likeness(asked: Asked, found: Found) -> list[str]:
     return [f"Stacks were first tried on {rung.requests:,} requests{prepared}. There {REFERENCE} has {compared}."]
 
 
+def _chosen_there(asked: Asked, found: Found, best: Measured) -> list[str]:
+    """That the held-out figures decided, and what those of the search would have chosen."""
+    if not asked.is_chosen_by_what_is_told:
+        return []
+    searched = ranked([each.point(asked.metrics) for each in found.of(found.last)], asked)
+    same = " The search alone would have chosen the same."
+    other = same if searched[0].stack == best.stack else f" By the search alone it would have been {searched[0].stack}."
+    return [f"Of the stacks that were measured there, the held-out figures chose, so they are not unseen by it.{other}"]
+
+
 def _both_parts(asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
     """What the choice was made by, beside what came of it."""
     searched = found.last.tried
@@ -87,7 +99,7 @@ def _both_parts(asked: Asked, found: Found, best: Measured, figures: Mapping[str
 
 def _better_there(asked: Asked, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
     """Finalists that were better than the advised one on the held-out part."""
-    if asked.goal == "ram":
+    if asked.is_chosen_by_what_is_told:
         return []
     metric = asked.metric
     found = []
