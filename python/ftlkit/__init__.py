@@ -26,6 +26,7 @@ from ftlkit.api import (
 from ftlkit.checking import TortureReport, replay, torture
 from ftlkit.engine import Interrupted
 from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
+from ftlkit.mounting import Mounted, mount
 from ftlkit.results import RUN_COLUMNS, Results, load
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "FtlBug",
     "FtlkitError",
     "Interrupted",
+    "Mounted",
     "Results",
     "TortureReport",
     "UserError",
@@ -47,6 +49,7 @@ __all__ = [
     "generate_files",
     "image_info",
     "load",
+    "mount",
     "parts",
     "replay",
     "run",

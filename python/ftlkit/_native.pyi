@@ -92,6 +92,20 @@ class Server:
     def stop(self) -> str:
         """Stop in good order; what was saved (JSON). Raises why it ended by itself, if it did."""
 
+@final
+class Mounted:
+    """A flash image that is mounted, in threads of its own from its making until it is stopped."""
+
+    def __new__(cls, options_json: str) -> Mounted: ...
+    def ready(self) -> str:
+        """Where it is mounted and what there is (JSON)."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so many seconds; whether it has ended by itself, as when somebody unmounts it."""
+
+    def stop(self) -> str:
+        """Unmount, make everything safe and stop; what was saved (JSON). Raises why it ended by itself, if it did."""
+
 def image_create(image_json: str) -> str:
     """Make a flash image (JSON: image, ftl, settings, device, seed); return its description (JSON)."""
 

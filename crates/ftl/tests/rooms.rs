@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate of the workspace with the crates of the workspace that it may depend on.
-const ROOMS: [(&str, &[&str]); 10] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("crates/flash", &[]),
     ("crates/ftl", &["flash"]),
     ("crates/trace", &[]),
@@ -14,7 +14,9 @@ const ROOMS: [(&str, &[&str]); 10] = [
     ("crates/check", &["flash", "ftl"]),
     ("crates/sim", &["check", "flash", "ftl", "trace"]),
     ("crates/live", &["flash", "ftl", "sim", "trace"]),
-    ("crates/py", &["check", "files", "ftl", "live", "sim", "trace"]),
+    ("crates/fat", &[]),
+    ("crates/mount", &["analyzer", "fat", "ftl", "live"]),
+    ("crates/py", &["check", "files", "ftl", "live", "mount", "sim", "trace"]),
     ("benches", &["flash", "ftl", "sim", "trace"]),
 ];
 

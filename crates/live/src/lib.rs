@@ -3,6 +3,7 @@
 //! ```text
 //! client ── NBD ── connection ──▶ queue ──▶ engine: one thread ── Drive (bytes) ── Ftl (pages) ── Media ── Chip ── image
 //! client ── NBD ── connection ──▶   │  ◀── control socket: stat, faults
+//!        host in this process ── door ┘
 //! ```
 //!
 //! This is the only crate with threads and a wall clock. Translation layers run here as they do in a simulation, behind the
@@ -23,7 +24,7 @@ pub use image::{
     CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, Upgraded, check, info, upgrade,
 };
 pub use server::{
-    Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, Limits, Ready, ServeOptions, Server, Stat,
-    Summary, TearName, call, control_path,
+    Address, ControlRequest, DEFAULT_CLIENTS, Door, DoorError, FailureName, FaultRequest, FilesStat, Limits, Ready,
+    ServeOptions, Server, Stat, Summary, TearName, TypeStat, call, control_path,
 };
 pub use text::{CreateText, LatencyText, ServeText};

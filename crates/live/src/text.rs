@@ -114,7 +114,7 @@ impl ServeText {
             )));
         }
         Ok(ServeOptions {
-            address,
+            address: Some(address),
             modelled: self.latency == LatencyText::Modelled,
             plan: self.fault.as_deref().map(read_script).transpose()?.unwrap_or_default(),
             record: self.record,
@@ -234,9 +234,9 @@ mod tests {
 
     #[test]
     fn an_image_is_served_beside_itself_unless_told_otherwise() {
-        assert_eq!(serve(r#"{"image":"a/b.img"}"#).expect("valid").address, Address::Unix("a/b.img.sock".into()));
+        assert_eq!(serve(r#"{"image":"a/b.img"}"#).expect("valid").address, Some(Address::Unix("a/b.img.sock".into())));
         let tcp = serve(r#"{"image":"b","listen":"127.0.0.1:0","latency":"modelled"}"#).expect("valid");
-        assert_eq!((tcp.address, tcp.modelled), (Address::Tcp(([127, 0, 0, 1], 0).into()), true));
+        assert_eq!((tcp.address, tcp.modelled), (Some(Address::Tcp(([127, 0, 0, 1], 0).into())), true));
         for text in
             [r#"{"image":"b","listen":"0.0.0.0:1","insecure":true}"#, r#"{"image":"b","listen":"0.0.0.0:1","tls":"t"}"#]
         {

@@ -68,9 +68,14 @@ impl From<Failure> for PyErr {
 
 /// Reads JSON from Python; `what` names it in the error.
 pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Failure> {
+    parse_documented(what, json, "docs/study.md")
+}
+
+/// The same, of something whose keys another page lists.
+pub(crate) fn parse_documented<T: DeserializeOwned>(what: &str, json: &str, page: &str) -> Result<T, Failure> {
     serde_json::from_str(json).map_err(|error| {
         let said = sim::study::in_words(&error.to_string());
-        Failure::User(format!("{what}: {said}. docs/study.md lists all keys"))
+        Failure::User(format!("{what}: {said}. {page} lists all keys"))
     })
 }
 

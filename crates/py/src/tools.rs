@@ -12,7 +12,7 @@ use trace::generate::{GeneratorSpec, generate, preset, seed};
 use trace::{DeviceChoice, OpenOptions, Statistics, Target, Trace, TraceError};
 
 use crate::control::{Control, Reading};
-use crate::error::{Failure, json, parse};
+use crate::error::{Failure, json, parse, parse_documented};
 
 /// What a workload was read as, what was left out or changed, and what it is like.
 #[derive(Serialize)]
@@ -108,7 +108,7 @@ fn generate_files(
     let reading = control.reading();
     let user = |error: &dyn std::fmt::Display| Failure::User(error.to_string());
     let write = || -> Result<String, Failure> {
-        let text: FileText = parse("the file workload", spec_json)?;
+        let text: FileText = parse_documented("the file workload", spec_json, "docs/workloads.md")?;
         let spec = text.spec().map_err(|error| user(&error))?;
         reading.start();
         let mut workload = FileWorkload::new(&spec, workload_seed(master_seed)).map_err(|error| user(&error))?;

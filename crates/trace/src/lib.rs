@@ -37,4 +37,4 @@ pub use options::OpenOptions;
 pub use record::{Hint, Op, Record};
 pub use statistics::{Alignment, Footprint, Gaps, Profile, SizeClasses, Statistics};
 pub use trace::{Trace, open, open_bytes};
-pub use write::{Conversion, Target, convert, convert_while, write_parquet};
+pub use write::{Conversion, Target, convert, convert_while, write, write_parquet};

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ftlkit._native import __version__
-from ftlkit.cli import advise, catalogue, compare, curve, live, reproduce, results, sweep, torture, trace
+from ftlkit.cli import advise, catalogue, compare, curve, live, mount, reproduce, results, sweep, torture, trace
 from ftlkit.cli.shell import OUT, Command, Shell
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ app.command("devices", cls=Command)(catalogue.devices)
 app.command("workloads", cls=Command)(catalogue.workloads)
 app.add_typer(live.image, name="image")
 app.command("serve", cls=Command)(live.serve)
+app.command("mount", cls=Command)(mount.mount)
 app.command("stat", cls=Command)(live.stat)
 app.command("fault", cls=Command)(live.fault)
 

@@ -142,7 +142,7 @@ def serve(
         Path | None, typer.Option(metavar="SCRIPT.toml", help="Faults at certain flash operations.")
     ] = None,
     record: Annotated[
-        Path | None, typer.Option(metavar="OUT.parquet", help="Record the requests served as a trace.")
+        Path | None, typer.Option(metavar="OUT.csv|OUT.parquet", help="Record the requests served as a trace.")
     ] = None,
     metrics: Annotated[
         str | None, typer.Option(metavar="ADDRESS:PORT", help="Answer Prometheus there, on /metrics.")
@@ -170,7 +170,7 @@ def serve(
     """Serve an image as a block device over NBD, until Ctrl-C or SIGTERM."""
     if latency not in ("none", "modelled"):
         raise UserError(f"--latency {latency}: must be none or modelled.")
-    stopping = _Stopping()
+    stopping = Stopping()
     device = live.serve(
         path,
         socket=socket,
@@ -246,7 +246,7 @@ def fault(
         say(live.fault(path, {"at": {"kind": what, "after": after}}))
 
 
-class _Stopping:
+class Stopping:
     """Hears Ctrl-C and SIGTERM; a second one ends the process, as it would without us."""
 
     def __init__(self) -> None:
@@ -292,6 +292,7 @@ def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
     spread = f"{units.count(erases['min'])} to {units.count(erases['max'])}, mean {units.plain(erases['mean'])}"
     yield "erases a block", f"{spread}, of {units.count(found['endurance'])}"
     yield "wear", units.share(found["wear"])
+    yield "wear map", _wear_map(found["wear_map"])
     yield "bad blocks", units.count(found["bad_blocks"])
     yield "spare blocks", f"{units.count(spares['total'] - spares['used'])} left of {units.count(spares['total'])}"
     late = found["lateness_ns"]
@@ -304,6 +305,24 @@ def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
         yield name.replace("_", " "), units.count(number)
     for name, number in found["gauges"]:
         yield name.replace("_", " "), units.plain(number)
+    if found["files"] is not None:
+        yield from _file_rows(found["files"])
+
+
+def _wear_map(erases: list[int]) -> str:
+    """A bar for each stretch of blocks, as high as its most erased block is worn beside the most worn of all."""
+    bars = "▁▂▃▄▅▆▇█"
+    most = max(erases, default=0)
+    return "".join(bars[each * (len(bars) - 1) // most] if most else bars[0] for each in erases)
+
+
+def _file_rows(files: Json) -> Iterator[tuple[str, str]]:
+    """Degrees by type of file, the hottest first."""
+    yield "mounted at", files["mounted_at"]
+    yield "intervals", f"{units.count(files['intervals'])} have ended; degrees go from 0 to {files['degrees']}"
+    for found in files["types"]:
+        active = f"{units.count(found['active'])} active, {units.plain(found['f'])} writes to each expected"
+        yield f"degree of {found['file_type']}", f"{found['degree']} ({active})"
 
 
 def _logical(described: Json) -> int:

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
+use bytes::Bytes;
 use ftl::Nanos;
 
 use super::client::Connection;
@@ -25,7 +26,7 @@ use super::stat::Stat;
 use super::task::{Of, Request, Task};
 use super::turns::Turns;
 use crate::LiveError;
-use crate::drive::{Asked, Drive, DriveError, Piece};
+use crate::drive::{Drive, DriveError, Piece};
 use crate::nbd::{self, Command, Errno, Extent, Reply};
 
 /// Requests after which replies are handed out, so that the first of a batch does not wait for the last.
@@ -44,19 +45,21 @@ pub(crate) type End = Result<Drive, (Box<Drive>, LiveError)>;
 
 /// The engine of one server.
 pub(crate) struct Engine {
-    drive: Drive,
-    shared: Arc<Shared>,
-    modelled: bool,
-    recorder: Option<Recorder>,
+    pub(super) drive: Drive,
+    pub(super) shared: Arc<Shared>,
+    pub(super) modelled: bool,
+    pub(super) recorder: Option<Recorder>,
     turns: Turns<Of, Box<Request>>,
     /// Replies to be handed out.
     finished: Vec<(Arc<Connection>, Outgoing)>,
     /// Requests begin in order of time.
-    latest: Nanos,
+    pub(super) latest: Nanos,
     /// Whether the device has no power, until somebody restores it.
-    is_dark: bool,
+    pub(super) is_dark: bool,
     /// Whether the power stays off after the next cut.
     stays_off: bool,
+    /// How often the power has come back.
+    pub(super) power_ons: u64,
 }
 
 impl Engine {
@@ -71,6 +74,7 @@ impl Engine {
             latest: Nanos::ZERO,
             is_dark: false,
             stays_off: false,
+            power_ons: 0,
         }
     }
 
@@ -91,6 +95,7 @@ impl Engine {
                         Ok(())
                     }
                     Task::Control(request, answer) => self.control(request, &answer),
+                    Task::Errand(errand) => self.errand(&errand),
                     Task::Stop => {
                         return match self.hand_out() {
                             Ok(()) => self.stop(),
@@ -176,25 +181,14 @@ impl Engine {
         let (at, left) = (request.offset.saturating_add(request.done.into()), request.length - request.done);
         let length = pieces::next(command, at, left, drive.page_bytes());
         if request.done == 0 {
-            drive.count(match command {
-                Command::Read { .. } => Asked::Read,
-                Command::Write { .. } | Command::WriteZeroes { may_leave_holes: false, .. } => Asked::Write,
-                Command::Trim { .. } | Command::WriteZeroes { .. } => Asked::Trim,
-                Command::Flush | Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => Asked::Other,
-            });
+            drive.count(pieces::asked(command));
         }
-        match command {
-            Command::Read { .. } => request.read.extend(drive.read(at, length)?),
-            Command::Write { .. } => {
-                let from = request.done as usize;
-                drive.write_hinted(at, &request.data.slice(from..from + length as usize), request.agreed.hint)?;
-            }
-            Command::Trim { .. } => drive.trim(at, length)?,
-            Command::WriteZeroes { may_leave_holes, .. } => drive.write_zeroes(at, length, may_leave_holes)?,
-            Command::Flush => drive.flush()?,
-            // Nothing would be read any faster for a cache; and a status is told in one go, when it is due.
-            Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => {}
-        }
+        let from = request.done as usize;
+        let data = match command {
+            Command::Write { .. } => request.data.slice(from..from + length as usize),
+            _ => Bytes::new(),
+        };
+        pieces::perform(drive, command, (at, length), (&data, request.agreed.hint), &mut request.read)?;
         request.done += length;
         if request.done < request.length {
             return Ok(false);
@@ -253,7 +247,7 @@ impl Engine {
     }
 
     /// The flash has no power any more.
-    fn lose_power(&mut self) -> Result<(), LiveError> {
+    pub(super) fn lose_power(&mut self) -> Result<(), LiveError> {
         if self.drive.disk_failure().is_some() {
             return Err(self.drive.disk_failed());
         }
@@ -269,6 +263,7 @@ impl Engine {
         self.shared.set_power(Power::Returning);
         self.latest = self.latest.max(self.shared.clock());
         self.drive.restore_power(self.latest)?;
+        self.power_ons += 1;
         self.is_dark = false;
         self.shared.set_power(Power::On);
         Ok(())

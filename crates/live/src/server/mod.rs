@@ -14,7 +14,10 @@ mod client;
 mod commands;
 mod connection;
 mod control;
+mod door;
 mod engine;
+mod errand;
+mod files;
 mod guests;
 mod limits;
 mod line;
@@ -58,6 +61,9 @@ use tls::Certificates;
 
 pub use commands::{ControlRequest, FailureName, FaultRequest, TearName};
 pub use control::{call, control_path};
+pub use door::Door;
+pub use errand::DoorError;
+pub use files::{FilesStat, TypeStat};
 pub use limits::Limits;
 pub use listener::Address;
 pub use stat::Stat;
@@ -73,8 +79,8 @@ pub const DEFAULT_CLIENTS: usize = 16;
 pub struct ServeOptions {
     /// Where it is.
     pub image: PathBuf,
-    /// Where to listen.
-    pub address: Address,
+    /// Where to listen; nowhere for one that is reached through its [`Door`] alone.
+    pub address: Option<Address>,
     /// Whether replies take the time of the modelled device.
     pub modelled: bool,
     /// Faults to come.
@@ -100,8 +106,8 @@ pub struct ServeOptions {
 /// What a server says when it is ready.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ready {
-    /// For clients.
-    pub uri: String,
+    /// For clients; none where it does not listen.
+    pub uri: Option<String>,
     /// For Prometheus.
     pub metrics: Option<String>,
     /// Bytes that clients see.
@@ -136,6 +142,8 @@ pub struct Server {
     /// Those who are connected, by listener.
     guests: Vec<Arc<Guests>>,
     ready: Ready,
+    /// Whether nothing was held by the device when it was switched on.
+    is_blank: bool,
     engine: Option<JoinHandle<End>>,
     listeners: Vec<JoinHandle<()>>,
 }
@@ -148,7 +156,8 @@ impl Server {
         let control = Address::Unix(control_path(&options.image));
         let (control, _) =
             Listener::bind(&control, "a link to the image in another folder (ln -s), served in its place")?;
-        let (listener, address) = Listener::bind(&options.address, "--socket or --listen")?;
+        let listener = options.address.as_ref().map(|at| Listener::bind(at, "--socket or --listen")).transpose()?;
+        let (listener, address) = listener.unzip();
         let metrics = options.metrics.map(|at| Listener::bind(&Address::Tcp(at), "--metrics")).transpose()?;
         let (metrics, metrics_at) = metrics.unzip();
         let recorder = options.record.as_deref().map(Recorder::start).transpose()?;
@@ -167,28 +176,32 @@ impl Server {
             description: format!("{} on {}", drive.description().stack.names(), options.image.display()),
         };
         let ready = Ready {
-            uri: address.uri(tls.is_some()),
+            uri: address.as_ref().map(|address| address.uri(tls.is_some())),
             metrics: metrics_at.map(|at| format!("http://{at}/metrics")),
             logical_bytes: drive.len(),
             ftl: drive.description().stack.names(),
             mount_s: drive.now().0 as f64 / 1e9,
             is_read_only: options.read_only,
             findings: drive.findings().sentences(),
-            warnings: warnings(&address, tls.as_ref()),
+            warnings: address.map(|address| warnings(&address, tls.as_ref())).unwrap_or_default(),
         };
         let shared = Arc::new(Shared::new(export, tls, options.clients, options.limits));
         let bell = Bell::new().map_err(|error| LiveError::user(format!("cannot make a pair of sockets: {error}")))?;
+        let is_blank = drive.valid_pages() == 0;
         let engine = Engine::new(drive, Arc::clone(&shared), options.modelled, recorder);
         let mut server = Self {
             shared,
             bell: Arc::new(bell),
             guests: Vec::new(),
             ready,
+            is_blank,
             engine: Some(spawn("engine", move || engine.run())?),
             listeners: Vec::new(),
         };
         let Limits { handshakes, callers, .. } = options.limits;
-        server.listen(listener, handshakes, "nbd reader", connection::serve)?;
+        if let Some(listener) = listener {
+            server.listen(listener, handshakes, "nbd reader", connection::serve)?;
+        }
         server.listen(control, callers, "control", |socket, shared| control::answer(socket, shared))?;
         if let Some(metrics) = metrics {
             server.listen(metrics, callers, "metrics", |socket, shared| metrics::answer(socket, shared))?;
@@ -216,6 +229,16 @@ impl Server {
     /// What to tell whoever started it.
     pub fn ready(&self) -> &Ready {
         &self.ready
+    }
+
+    /// A way in for a host in this process, without a socket.
+    pub fn door(&self) -> Door {
+        Door::new(Arc::clone(&self.shared))
+    }
+
+    /// Whether the device held nothing when it was switched on, as one that is new.
+    pub fn is_blank(&self) -> bool {
+        self.is_blank
     }
 
     /// Whether it has ended by itself; [`stop`](Self::stop) then tells why.

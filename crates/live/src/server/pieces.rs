@@ -1,5 +1,9 @@
 //! Long requests in pieces, so that others need not wait for their end.
 
+use bytes::Bytes;
+use ftl::Hint;
+
+use crate::drive::{Asked, Drive, DriveError, Piece};
 use crate::nbd::Command;
 
 /// Bytes that are read or written at once, if pages are not larger.
@@ -22,6 +26,36 @@ pub(crate) fn next(command: Command, at: u64, left: u32, page_bytes: usize) -> u
     }
     // No longer than what is left, which is more than `most`.
     ((at + most) / page_bytes * page_bytes - at) as u32
+}
+
+/// As what a command is counted.
+pub(crate) fn asked(command: Command) -> Asked {
+    match command {
+        Command::Read { .. } => Asked::Read,
+        Command::Write { .. } | Command::WriteZeroes { may_leave_holes: false, .. } => Asked::Write,
+        Command::Trim { .. } | Command::WriteZeroes { .. } => Asked::Trim,
+        Command::Flush | Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => Asked::Other,
+    }
+}
+
+/// Does a piece of what is asked, so many bytes from one of the device on; what is read is added to `read`.
+pub(crate) fn perform(
+    drive: &mut Drive,
+    command: Command,
+    (at, length): (u64, u32),
+    (data, hint): (&Bytes, Hint),
+    read: &mut Vec<Piece>,
+) -> Result<(), DriveError> {
+    match command {
+        Command::Read { .. } => read.extend(drive.read(at, length)?),
+        Command::Write { .. } => drive.write_hinted(at, data, hint)?,
+        Command::Trim { .. } => drive.trim(at, length)?,
+        Command::WriteZeroes { may_leave_holes, .. } => drive.write_zeroes(at, length, may_leave_holes)?,
+        Command::Flush => drive.flush()?,
+        // Nothing would be read any faster for a cache; and a status is told in one go, when it is due.
+        Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => {}
+    }
+    Ok(())
 }
 
 #[cfg(test)]

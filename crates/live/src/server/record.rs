@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use ftl::Nanos;
-use trace::{Hint, Op, Record, TraceError};
+use trace::{Hint, Op, Record, Target, TraceError};
 
 use crate::LiveError;
 use crate::nbd::Command;
@@ -27,12 +27,12 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Starts a trace.
     pub(crate) fn start(path: &Path) -> Result<Self, LiveError> {
-        if path.extension().is_none_or(|extension| extension != "parquet") {
-            return Err(LiveError::user(format!("--record {}: the name must end in .parquet", path.display())));
-        }
+        let Some(target) = Target::of(path) else {
+            return Err(LiveError::user(format!("--record {}: the name must end in .parquet or .csv", path.display())));
+        };
         let (sender, receiver): (_, Receiver<Record>) = sync_channel(MOST_WAITING);
-        let target = path.to_owned();
-        let write = move || trace::write_parquet(receiver.into_iter().map(Ok), &target);
+        let to = path.to_owned();
+        let write = move || trace::write(receiver.into_iter().map(Ok), &to, target);
         let writer = std::thread::Builder::new().name("record".into()).spawn(write);
         let writer = writer.map_err(|error| LiveError::user(format!("cannot start a thread for --record: {error}")))?;
         Ok(Self { path: path.to_owned(), sender, writer, first: None })

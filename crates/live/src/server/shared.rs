@@ -8,6 +8,7 @@ use ftl::Nanos;
 use sim::{Latency, Responses};
 
 use super::client::Connection;
+use super::files::FilesStat;
 use super::limits::Limits;
 use super::queue::Queue;
 use super::socket::Socket;
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     clients: Mutex<Clients>,
     /// How much later replies left than the modelled device would have answered.
     lateness: Mutex<Latency>,
+    /// What the host behind the inner door says of its files.
+    files: Mutex<Option<FilesStat>>,
 }
 
 /// Who is served.
@@ -79,6 +82,7 @@ impl Shared {
             started: Instant::now(),
             clients: Mutex::default(),
             lateness: Mutex::default(),
+            files: Mutex::default(),
         }
     }
 
@@ -107,6 +111,16 @@ impl Shared {
     /// How much later replies left than the modelled device would have answered; nothing without modelled latency.
     pub(crate) fn lateness(&self) -> Responses {
         self.lateness.lock().unwrap_or_else(PoisonError::into_inner).responses()
+    }
+
+    /// What the host behind the inner door said last of its files.
+    pub(crate) fn files(&self) -> Option<FilesStat> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// For the host behind the inner door.
+    pub(crate) fn set_files(&self, files: FilesStat) {
+        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Some(files);
     }
 
     fn clients(&self) -> MutexGuard<'_, Clients> {

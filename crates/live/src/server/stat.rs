@@ -8,6 +8,7 @@ use ftl::{Cause, Note, Op, Spares};
 use serde::Serialize;
 use sim::Responses;
 
+use super::files::FilesStat;
 use super::shared::Shared;
 use crate::drive::{Drive, HostCounts};
 use crate::image::Counters;
@@ -53,6 +54,8 @@ pub struct Stat {
     pub gauges: Vec<(&'static str, f64)>,
     /// Erases of good blocks over the device's life.
     pub erases: sim::Erases,
+    /// The most erases of a block in each of at most 64 stretches of neighbouring good blocks.
+    pub wear_map: Vec<u32>,
     /// Erases that a block survives.
     pub endurance: u32,
     /// The most worn block's erases ÷ endurance.
@@ -70,6 +73,15 @@ pub struct Stat {
     pub mapping_ram_bytes: u64,
     /// Counts over the device's life.
     pub life: Counters,
+    /// The files of the mounted file system; none where the image is not mounted.
+    pub files: Option<FilesStat>,
+}
+
+/// The most erases in each stretch of blocks.
+fn wear_map(erases: &[u32]) -> Vec<u32> {
+    const MOST_STRETCHES: usize = 64;
+    let most = |blocks: &[u32]| blocks.iter().copied().max().unwrap_or(0);
+    erases.chunks(erases.len().div_ceil(MOST_STRETCHES).max(1)).map(most).collect()
 }
 
 /// Flash operations of one kind for one cause.
@@ -121,6 +133,7 @@ impl Stat {
             buffer_hit_ratio: sim::buffer_hit_ratio(tally),
             gauges: drive.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
             wear: f64::from(erases.max) / f64::from(endurance),
+            wear_map: wear_map(&counts),
             erases,
             endurance,
             bad_blocks: chip.geometry().blocks() - counts.len() as u32,
@@ -129,6 +142,7 @@ impl Stat {
             lateness_ns: Some(shared.lateness()).filter(|late| late.count > 0),
             mapping_ram_bytes: drive.ftl().footprint().ram_bytes(),
             life: drive.life(),
+            files: shared.files(),
         }
     }
 

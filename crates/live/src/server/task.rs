@@ -8,6 +8,7 @@ use ftl::Nanos;
 
 use super::client::Connection;
 use super::commands::ControlRequest;
+use super::errand::Errand;
 use crate::drive::Piece;
 use crate::nbd::{Agreed, Command, Header};
 
@@ -15,6 +16,8 @@ use crate::nbd::{Agreed, Command, Header};
 #[derive(Debug)]
 pub(crate) enum Task {
     Serve(Box<Request>),
+    /// Something of whoever came through the inner door.
+    Errand(Box<Errand>),
     Control(ControlRequest, SyncSender<String>),
     Stop,
 }

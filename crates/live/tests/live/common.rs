@@ -43,7 +43,7 @@ fn stack(text: &str) -> Stack {
 pub(crate) fn options(image: &Path) -> ServeOptions {
     ServeOptions {
         image: image.to_owned(),
-        address: Address::Unix(socket(image)),
+        address: Some(Address::Unix(socket(image))),
         modelled: false,
         plan: flash::FaultPlan::default(),
         record: None,

@@ -22,7 +22,7 @@ fn a_second_server_takes_no_socket_from_one_that_lives() {
     let (first, second) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let (image, other) = (create(first.path(), "page"), create(second.path(), "fast"));
     let server = serve(&image);
-    let theirs = ServeOptions { address: Address::Unix(socket(&image)), ..options(&other) };
+    let theirs = ServeOptions { address: Some(Address::Unix(socket(&image))), ..options(&other) };
     let refused = Server::start(&theirs).err().expect("refused").to_string();
     assert!(refused.contains("another program listens") && refused.contains("--socket"), "{refused}");
     assert!(!control_path(&other).exists(), "a start that fails leaves nothing behind");

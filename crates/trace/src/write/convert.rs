@@ -6,9 +6,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::csv::CsvSink;
-use super::parquet::ParquetSink;
-use super::{Draft, Sink};
+use super::Draft;
 use crate::error::TraceError;
 use crate::format::Format;
 use crate::options::OpenOptions;
@@ -83,10 +81,7 @@ pub fn convert_while(
     let mut trace = open(from, options)?;
     let draft = Draft::new(to)?;
     let failed = |error: std::io::Error| TraceError::write(to, error);
-    let mut sink: Box<dyn Sink> = match target {
-        Target::Parquet => Box::new(ParquetSink::new(draft.writer()?).map_err(failed)?),
-        Target::Csv => Box::new(CsvSink::new(draft.writer()?).map_err(failed)?),
-    };
+    let mut sink = super::sink(draft.writer()?, target).map_err(failed)?;
     let mut requests = 0;
     while let Some(record) = trace.next() {
         if !go_on() {

@@ -17,7 +17,6 @@ use crate::error::TraceError;
 use crate::record::Record;
 
 pub use convert::{Conversion, Target, convert, convert_while};
-pub use parquet::write_parquet;
 
 /// Something that takes records and makes a file of them.
 trait Sink {
@@ -64,4 +63,40 @@ impl Draft {
         self.file.persist(&path).map_err(|error| TraceError::write(&path, error.error))?;
         Ok(())
     }
+}
+
+/// Starts what a file is written with.
+fn sink(writer: BufWriter<File>, target: Target) -> io::Result<Box<dyn Sink>> {
+    Ok(match target {
+        Target::Parquet => Box::new(parquet::ParquetSink::new(writer)?),
+        Target::Csv => Box::new(csv::CsvSink::new(writer)?),
+    })
+}
+
+/// Writes requests as they come to `path`; returns how many. Devices are called by their numbers; to keep their names, use
+/// [`convert`](convert()). Nothing is left behind on an error.
+pub fn write(
+    records: impl IntoIterator<Item = Result<Record, TraceError>>,
+    path: &Path,
+    target: Target,
+) -> Result<u64, TraceError> {
+    let draft = Draft::new(path)?;
+    let failed = |error: io::Error| TraceError::write(path, error);
+    let mut sink = sink(draft.writer()?, target).map_err(failed)?;
+    let mut count = 0;
+    for record in records {
+        sink.write(&record?, &[]).map_err(failed)?;
+        count += 1;
+    }
+    let writer = sink.finish(&[]).map_err(failed)?;
+    draft.finish(writer)?;
+    Ok(count)
+}
+
+/// The same, as Parquet.
+pub fn write_parquet(
+    records: impl IntoIterator<Item = Result<Record, TraceError>>,
+    path: &Path,
+) -> Result<u64, TraceError> {
+    write(records, path, Target::Parquet)
 }

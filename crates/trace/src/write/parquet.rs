@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -15,8 +14,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
-use super::{Draft, Sink};
-use crate::error::TraceError;
+use super::Sink;
 use crate::read::parquet::DEVICES_KEY;
 use crate::record::Record;
 
@@ -135,23 +133,4 @@ impl Sink for ParquetSink {
         }
         self.writer.into_inner().map_err(io::Error::other)
     }
-}
-
-/// Writes requests as they come to `path`; returns how many. Devices are called by their numbers; to keep their names, use
-/// [`convert`](super::convert()). Nothing is left behind on an error.
-pub fn write_parquet(
-    records: impl IntoIterator<Item = Result<Record, TraceError>>,
-    path: &Path,
-) -> Result<u64, TraceError> {
-    let draft = Draft::new(path)?;
-    let failed = |error: io::Error| TraceError::write(path, error);
-    let mut sink = Box::new(ParquetSink::new(draft.writer()?).map_err(failed)?);
-    let mut count = 0;
-    for record in records {
-        sink.write(&record?, &[]).map_err(failed)?;
-        count += 1;
-    }
-    let writer = sink.finish(&[]).map_err(failed)?;
-    draft.finish(writer)?;
-    Ok(count)
 }

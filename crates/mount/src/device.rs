@@ -1,0 +1,94 @@
+//! What a mounted volume lies on: a live device, or one of a test.
+
+use std::io;
+
+use bytes::Bytes;
+use ftl::Hint;
+use live::{Door, DoorError, DriveError};
+use thiserror::Error;
+
+/// Why a device did not do as it was asked.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum DeviceError {
+    /// A page cannot be read.
+    #[error("a page of the flash cannot be read")]
+    Unreadable,
+    /// Nothing can be written any more.
+    #[error("the device is read-only")]
+    ReadOnly,
+    /// The power is off.
+    #[error("the device has no power")]
+    NoPower,
+    /// The power was cut and is back: what was written and not flushed may be gone.
+    #[error("the power was cut")]
+    PowerWasCut,
+    /// Nobody serves it any more.
+    #[error("the device is gone")]
+    Gone,
+}
+
+/// A device of bytes, with what can be lost kept apart from what cannot.
+pub trait Device: Send + 'static {
+    /// Its length.
+    fn bytes(&self) -> u64;
+    /// Whether it can be written at all.
+    fn is_read_only(&self) -> bool;
+    /// Reads bytes that lie on it.
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), DeviceError>;
+    /// Writes bytes that lie on it, with what the host says of them.
+    fn write(&mut self, offset: u64, data: Bytes, hint: Hint) -> Result<(), DeviceError>;
+    /// Forgets bytes.
+    fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError>;
+    /// Everything written so far outlives a power cut.
+    fn flush(&mut self) -> Result<(), DeviceError>;
+}
+
+impl Device for Door {
+    fn bytes(&self) -> u64 {
+        self.bytes()
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.is_read_only()
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), DeviceError> {
+        Ok(self.read(offset, into)?)
+    }
+
+    fn write(&mut self, offset: u64, data: Bytes, hint: Hint) -> Result<(), DeviceError> {
+        Ok(self.write(offset, data, hint)?)
+    }
+
+    fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError> {
+        Ok(self.trim(offset, bytes)?)
+    }
+
+    fn flush(&mut self) -> Result<(), DeviceError> {
+        Ok(self.flush()?)
+    }
+}
+
+impl From<DoorError> for DeviceError {
+    fn from(error: DoorError) -> Self {
+        match error {
+            DoorError::Drive(DriveError::Unreadable) => Self::Unreadable,
+            DoorError::Drive(DriveError::ReadOnly) => Self::ReadOnly,
+            DoorError::Drive(DriveError::NoPower) => Self::NoPower,
+            DoorError::PowerWasCut => Self::PowerWasCut,
+            DoorError::Drive(DriveError::Bug(_)) | DoorError::Ended => Self::Gone,
+        }
+    }
+}
+
+/// Through the pages of a volume, and out of it again: see `of_io`.
+impl From<DeviceError> for io::Error {
+    fn from(error: DeviceError) -> Self {
+        Self::other(error)
+    }
+}
+
+/// The error of the device in one of the volume.
+pub(crate) fn of_io(error: &io::Error) -> DeviceError {
+    error.get_ref().and_then(|inner| inner.downcast_ref()).cloned().unwrap_or(DeviceError::Gone)
+}

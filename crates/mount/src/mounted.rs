@@ -1,0 +1,278 @@
+//! A mount that runs: the server of the image, the kernel's session, and who makes things safe every few seconds.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use analyzer::Parameters;
+use fuser::{BackgroundSession, Config, MountOption, Session};
+use live::{Door, HostCounts, LiveError, ServeOptions, Server};
+use rustix::process::{getgid, getuid};
+use serde::Serialize;
+
+use crate::fuse::{Fuse, Shared, lock};
+use crate::open;
+
+/// How often is looked at whether something waits.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How long something waits at most until it is made safe without being asked for.
+const SAFE_AFTER: Duration = Duration::from_secs(5);
+/// How long the kernel may take to end its session once the folder is unmounted.
+const LAST_REQUESTS: Duration = Duration::from_secs(2);
+
+/// How an image is mounted.
+#[derive(Clone, Debug)]
+pub struct MountOptions {
+    /// The image, and how it is served.
+    pub serve: ServeOptions,
+    /// Where it is mounted.
+    pub folder: PathBuf,
+    /// Whether a new image is formatted first.
+    pub format: bool,
+    /// How temperatures are found.
+    pub parameters: Parameters,
+    /// Streams for the data of files, by their degrees.
+    pub streams: u8,
+}
+
+/// What a mount says when it is ready.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ready {
+    /// Where it is mounted.
+    pub folder: PathBuf,
+    /// Name of the translation layer.
+    pub ftl: String,
+    /// Bytes that files may take.
+    pub bytes: u64,
+    /// Bytes of these that are free.
+    pub free_bytes: u64,
+    /// Whether it is mounted for reading alone.
+    pub is_read_only: bool,
+    /// What was odd about the image or the volume.
+    pub findings: Vec<String>,
+}
+
+/// What a mount says when it has ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Requests and bytes.
+    pub host: HostCounts,
+    /// Whether everything reached the disk and the image was left in good order.
+    pub is_saved: bool,
+    /// Whether programs still had files open, which they cannot use any more.
+    pub was_busy: bool,
+}
+
+/// An image that is mounted.
+pub struct Mounted {
+    server: Option<Server>,
+    session: Option<BackgroundSession>,
+    tree: Shared<Door>,
+    folder: PathBuf,
+    is_over: Arc<AtomicBool>,
+    keeper: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
+    ready: Ready,
+}
+
+impl Mounted {
+    /// Serves the image, opens its volume and mounts it.
+    pub fn start(options: &MountOptions) -> Result<Self, LiveError> {
+        let folder = checked(&options.folder)?;
+        let server = Server::start(&options.serve)?;
+        let door = if options.format {
+            refuse_if_used(&server)?;
+            open::format(server.door())?
+        } else {
+            server.door()
+        };
+        let tree = open::open(door, options.parameters, options.streams)?;
+        let (space, mut findings) = (tree.space(), server.ready().findings.clone());
+        if !tree.has_journal() {
+            findings.push(
+                "this volume was not formatted by ftlkit and has no journal: a kill or a power cut may leave it half changed; repair it with \
+                 fsck.vfat then, over NBD"
+                    .into(),
+            );
+        }
+        let ready = Ready {
+            folder: folder.clone(),
+            ftl: server.ready().ftl.clone(),
+            bytes: u64::from(space.clusters) * u64::from(space.cluster_bytes),
+            free_bytes: u64::from(space.free) * u64::from(space.cluster_bytes),
+            is_read_only: options.serve.read_only,
+            findings,
+        };
+        let tree: Shared<Door> = Arc::new(Mutex::new(Some(tree)));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let owner = (getuid().as_raw(), getgid().as_raw());
+        let fuse = Fuse::new(Arc::clone(&tree), owner, Arc::clone(&is_over));
+        let failed = |error: std::io::Error| cannot_mount(&folder, &error);
+        let session = Session::new(fuse, &folder, &config(&options.serve)).map_err(failed)?.spawn().map_err(failed)?;
+        let keeper = keeper(&tree, server.door(), folder.display().to_string())?;
+        Ok(Self { server: Some(server), session: Some(session), tree, folder, is_over, keeper: Some(keeper), ready })
+    }
+
+    /// What to tell whoever started it.
+    pub fn ready(&self) -> &Ready {
+        &self.ready
+    }
+
+    /// Whether it has ended by itself: the folder was unmounted, or the server has ended; [`stop`](Self::stop) then tells why.
+    pub fn has_ended(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst) || self.server.as_ref().is_none_or(Server::has_ended)
+    }
+
+    /// Unmounts the folder, makes everything safe and stops the server.
+    pub fn stop(mut self) -> Result<Summary, LiveError> {
+        let was_busy = self.leave_folder();
+        let saved = self.close_tree();
+        let Some(server) = self.server.take() else { return Err(LiveError::Bug("a mount was stopped twice".into())) };
+        let served = server.stop()?;
+        saved.map_err(|error| {
+            LiveError::user(format!(
+                "what was not made safe before is lost: {error}. What programs had synced is on the image; mount it again"
+            ))
+        })?;
+        Ok(Summary { host: served.host, is_saved: served.is_saved, was_busy })
+    }
+
+    /// Unmounts the folder; whether it was in use.
+    fn leave_folder(&mut self) -> bool {
+        let Some(session) = self.session.take() else { return false };
+        // Without waiting for its thread, which stays as long as any program has a file open.
+        drop(session);
+        let until = Instant::now() + LAST_REQUESTS;
+        let mut was_busy = false;
+        while !self.is_over.load(Ordering::SeqCst) && Instant::now() < until {
+            if !was_busy && is_mounted(&self.folder) {
+                was_busy = true;
+                detach(&self.folder);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        was_busy || !self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// Makes everything safe; the kernel, if it still asks, is told of errors from then on.
+    fn close_tree(&mut self) -> Result<(), crate::error::FileError> {
+        if let Some((is_over, thread)) = self.keeper.take() {
+            is_over.store(true, Ordering::SeqCst);
+            thread.thread().unpark();
+            // It has no state that could be lost.
+            let _ = thread.join();
+        }
+        lock(&self.tree).take().map_or(Ok(()), |mut tree| tree.unmount())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Whoever lets go of a mount without stopping it does not care how it ended.
+        self.leave_folder();
+        let _ = self.close_tree();
+    }
+}
+
+/// Makes safe what has waited for long, and tells what the analyzer found.
+fn keeper(tree: &Shared<Door>, door: Door, mounted_at: String) -> Result<(Arc<AtomicBool>, JoinHandle<()>), LiveError> {
+    let (is_over, tree) = (Arc::new(AtomicBool::new(false)), Arc::clone(tree));
+    let ends = Arc::clone(&is_over);
+    let keep = move || {
+        let mut dirty_since: Option<Instant> = None;
+        while !ends.load(Ordering::SeqCst) {
+            if let Some(tree) = lock(&tree).as_mut() {
+                if let Some(news) = tree.news(&mounted_at) {
+                    door.tell_files(news);
+                }
+                let since = tree.is_dirty().then(|| dirty_since.unwrap_or_else(Instant::now));
+                dirty_since = since.filter(|since| {
+                    // What cannot be made safe now is tried again, and told to whoever asks for it.
+                    since.elapsed() < SAFE_AFTER || tree.sync().is_err()
+                });
+            }
+            std::thread::park_timeout(LOOK_EVERY);
+        }
+    };
+    let thread = std::thread::Builder::new().name("keeper".into()).spawn(keep);
+    let thread = thread.map_err(|error| LiveError::user(format!("cannot start a thread: {error}")))?;
+    Ok((is_over, thread))
+}
+
+fn config(serve: &ServeOptions) -> Config {
+    let mut config = Config::default();
+    let name = serve.image.file_name().map_or_else(|| "image".into(), |name| name.to_string_lossy().replace(',', "_"));
+    config.mount_options = vec![
+        MountOption::FSName(name),
+        MountOption::Subtype("ftlkit".into()),
+        MountOption::DefaultPermissions,
+        MountOption::NoDev,
+        MountOption::NoSuid,
+        MountOption::NoAtime,
+        if serve.read_only { MountOption::RO } else { MountOption::RW },
+    ];
+    config
+}
+
+/// The folder, if something can be mounted there.
+fn checked(folder: &Path) -> Result<PathBuf, LiveError> {
+    let at = folder.display();
+    if !Path::new("/dev/fuse").exists() {
+        return Err(LiveError::user(
+            "this system has no FUSE: /dev/fuse is missing. Load it (modprobe fuse), or in a container give it the device (--device /dev/fuse); \
+             without it, `ftlkit serve` offers the image over NBD",
+        ));
+    }
+    let found = folder.read_dir().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            LiveError::user(format!("there is no folder {at} to mount at; make it: mkdir {at}"))
+        }
+        std::io::ErrorKind::NotConnected => LiveError::user(format!(
+            "{at} is left over from a mount whose process is gone; clear it: fusermount3 -u {at}"
+        )),
+        _ => LiveError::user(format!("cannot mount at {at}: {error}")),
+    })?;
+    if found.take(1).count() > 0 {
+        return Err(LiveError::user(format!(
+            "the folder {at} is not empty, and what is in it would be hidden; mount at an empty one"
+        )));
+    }
+    folder.canonicalize().map_err(|error| LiveError::user(format!("cannot mount at {at}: {error}")))
+}
+
+/// An image that holds something is not formatted.
+fn refuse_if_used(server: &Server) -> Result<(), LiveError> {
+    let mut page = [0; 4096];
+    let mut door = server.door();
+    let first = door.read(0, &mut page);
+    if first.is_ok() && page.iter().all(|&byte| byte == 0) && server.is_blank() {
+        return Ok(());
+    }
+    Err(LiveError::user(
+        "--format is for new images, and this one holds data; mount it without --format, or make a new image: ftlkit image create",
+    ))
+}
+
+fn cannot_mount(folder: &Path, error: &std::io::Error) -> LiveError {
+    LiveError::user(format!(
+        "cannot mount at {}: {error}. Mounting without root needs fusermount3, of Debian's package fuse3, and the right to write in the folder",
+        folder.display()
+    ))
+}
+
+/// Whether something of ours is still mounted there.
+fn is_mounted(folder: &Path) -> bool {
+    let table = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let escaped = folder.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011");
+    table.lines().any(|line| {
+        let mut fields = line.split(' ').skip(1);
+        fields.next() == Some(escaped.as_str()) && fields.next().is_some_and(|kind| kind.starts_with("fuse"))
+    })
+}
+
+/// Takes the folder away from programs that still use it.
+fn detach(folder: &Path) {
+    // If that fails, the folder shows errors from now on, and goes with the process.
+    let _ = std::process::Command::new("fusermount3").args(["-u", "-z", "-q", "--"]).arg(folder).status();
+}

@@ -1,0 +1,198 @@
+//! What is done with a file: open, read, write, change its length and attributes.
+
+use analyzer::Event;
+use fat::{Chain, Entry, MOST_FILE_BYTES, PAGE_BYTES, Stamp};
+use ftl::Hint;
+
+use super::{Attributes, ROOT, Tree, now};
+use crate::device::Device;
+use crate::error::FileError;
+
+/// What is written where a file grows without being written to.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// What of a file is to be changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Its length in bytes.
+    pub bytes: Option<u64>,
+    /// Whether it must not be written.
+    pub is_read_only: Option<bool>,
+    /// When it was changed, in seconds since 1970.
+    pub modified: Option<i64>,
+}
+
+impl<V: Device> Tree<V> {
+    /// Opens a file.
+    pub fn open(&mut self, number: u64) -> Result<(), FileError> {
+        let node = self.node_mut(number)?;
+        if node.entry.is_folder() {
+            return Err(FileError::IsFolder);
+        }
+        node.opens += 1;
+        if !node.is_removed {
+            self.tell(Event::Open, number);
+        }
+        Ok(())
+    }
+
+    /// Reads from a file, to its end at most.
+    pub fn read(&mut self, number: u64, offset: u64, length: u32) -> Result<Vec<u8>, FileError> {
+        let entry = self.file(number)?.clone();
+        let left = u64::from(entry.bytes).saturating_sub(offset);
+        let length = left.min(length.into());
+        let chain = self.chain(number)?;
+        let ranges = self.volume.ranges(&chain, offset, length);
+        self.keep_chain(number, chain);
+        let mut bytes = vec![0; length as usize];
+        let mut rest = &mut bytes[..];
+        for (from, length) in ranges {
+            let (part, behind) = rest.split_at_mut(length as usize);
+            self.volume.disk_mut().read_data(from, part)?;
+            rest = behind;
+        }
+        Ok(bytes)
+    }
+
+    /// Writes to a file, which grows if need be; what lies between its end and the first byte becomes zeros.
+    pub fn write(&mut self, number: u64, offset: u64, data: &[u8]) -> Result<(), FileError> {
+        let node = self.node(number)?;
+        let (entry, is_removed) = (self.file(number)?.clone(), node.is_removed);
+        if data.is_empty() {
+            return Ok(());
+        }
+        if !is_removed {
+            let event = if offset < entry.bytes.into() { Event::Rewrite } else { Event::Append };
+            self.tell(event, number);
+        }
+        let hint = self.rating.hint(&entry.name, entry.is_read_only);
+        self.alter(number, |tree, entry, chain| {
+            tree.grow(entry, chain, offset, hint)?;
+            let (old, end) = (u64::from(entry.bytes), offset + data.len() as u64);
+            if end > old {
+                tree.volume.resize(entry, chain, end)?;
+            }
+            entry.modified = now();
+            tree.put(chain, (offset, data), old, hint)
+        })
+    }
+
+    /// Changes attributes of a file or folder; of a folder only when it was changed.
+    pub fn set(&mut self, number: u64, changes: Changes) -> Result<Attributes, FileError> {
+        if number == ROOT {
+            return self.attributes(number);
+        }
+        if let Some(bytes) = changes.bytes {
+            self.resize(number, bytes)?;
+        }
+        let node = self.node(number)?;
+        let is_folder = node.entry.is_folder();
+        let is_read_only = changes.is_read_only.filter(|&is| !is_folder && is != node.entry.is_read_only);
+        if is_read_only.is_some() || changes.modified.is_some() {
+            self.alter(number, |_, entry, _| {
+                entry.is_read_only = is_read_only.unwrap_or(entry.is_read_only);
+                entry.modified = changes.modified.map_or(entry.modified, Stamp::of_unix);
+                Ok(())
+            })?;
+        }
+        if is_read_only.is_some() && !self.node(number)?.is_removed {
+            self.tell(Event::SetReadOnly, number);
+        }
+        self.attributes(number)
+    }
+
+    fn resize(&mut self, number: u64, bytes: u64) -> Result<(), FileError> {
+        let entry = self.file(number)?;
+        let hint = self.rating.hint(&entry.name, entry.is_read_only);
+        self.alter(number, |tree, entry, chain| {
+            tree.grow(entry, chain, bytes, hint)?;
+            if bytes < entry.bytes.into() {
+                tree.volume.resize(entry, chain, bytes)?;
+            }
+            entry.modified = now();
+            Ok(())
+        })
+    }
+
+    /// Gives a file zeros up to a length, if it is shorter.
+    fn grow(&mut self, entry: &mut Entry, chain: &mut Chain, bytes: u64, hint: Hint) -> Result<(), FileError> {
+        let mut at = u64::from(entry.bytes);
+        if bytes > MOST_FILE_BYTES {
+            return Err(fat::FatError::LongFile.into());
+        }
+        let old = at;
+        if at < bytes {
+            self.volume.resize(entry, chain, bytes)?;
+        }
+        while at < bytes {
+            let part = (bytes - at).min(ZEROS.len() as u64);
+            self.put(chain, (at, &ZEROS[..part as usize]), old, hint)?;
+            at += part;
+        }
+        Ok(())
+    }
+
+    /// Writes bytes that lie within a file, which had so many before.
+    fn put(&mut self, chain: &Chain, (offset, data): (u64, &[u8]), old: u64, hint: Hint) -> Result<(), FileError> {
+        let page = PAGE_BYTES as u64;
+        let is_paged = self.volume.shape().is_paged();
+        let mut at = 0;
+        for (mut from, length) in self.volume.ranges(chain, offset, data.len() as u64) {
+            let end = from + length;
+            while from < end {
+                let part = ((page - from % page).min(end - from)) as usize;
+                let begin = offset + at as u64;
+                let is_new = is_paged && begin / page * page >= old && begin.is_multiple_of(page);
+                self.volume.disk_mut().write_data(from, &data[at..at + part], hint, is_new)?;
+                from += part as u64;
+                at += part;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes a file's entry and clusters, as a whole or not at all; the entry is written when everything is made safe.
+    fn alter(
+        &mut self,
+        number: u64,
+        act: impl FnOnce(&mut Self, &mut Entry, &mut Chain) -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
+        let mut entry = self.node(number)?.entry.clone();
+        let mut chain = if entry.is_folder() { Chain::default() } else { self.chain(number)? };
+        let result = self.change(|tree| {
+            act(tree, &mut entry, &mut chain)?;
+            Ok(())
+        });
+        // What a failed operation left of the clusters is not those of the file.
+        result?;
+        let node = self.node_mut(number)?;
+        node.entry = entry;
+        self.keep_chain(number, chain);
+        self.changed.insert(number);
+        Ok(())
+    }
+
+    fn file(&self, number: u64) -> Result<&Entry, FileError> {
+        if number == ROOT {
+            return Err(FileError::IsFolder);
+        }
+        let entry = &self.node(number)?.entry;
+        if entry.is_folder() { Err(FileError::IsFolder) } else { Ok(entry) }
+    }
+
+    /// The clusters of a file, taken out of its node.
+    fn chain(&mut self, number: u64) -> Result<Chain, FileError> {
+        let node = self.nodes.get_mut(&number).ok_or(FileError::NotFound)?;
+        match node.chain.take() {
+            Some(chain) => Ok(chain),
+            None => Ok(self.volume.chain(&node.entry)?),
+        }
+    }
+
+    /// Puts them back; those of files that are not open are found again.
+    fn keep_chain(&mut self, number: u64, chain: Chain) {
+        if let Some(node) = self.nodes.get_mut(&number).filter(|node| node.opens > 0) {
+            node.chain = Some(chain);
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The files and folders of a mounted volume, as programs ask for them: by number, as the kernel does.
+//!
+//! A file has a number from when it is first looked up until the volume is unmounted. What was changed of its entry waits in its node and is written
+//! when everything is made safe. An operation that fails changes nothing.
+//!
+//! **Files that are removed while programs have them open** get a hidden name in the root folder and go when the last program closes them, or
+//! when the volume is mounted again.
+
+mod data;
+mod names;
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use analyzer::{Analyzer, Event};
+use fat::{Chain, Entry, FatError, Folder, Stamp, Volume};
+use live::FilesStat;
+
+use crate::cache::Cache;
+use crate::device::Device;
+use crate::error::FileError;
+use crate::rating::Rating;
+
+pub use data::Changes;
+
+/// The number of the root folder.
+pub const ROOT: u64 = 1;
+/// How names of files begin that were removed while they were open.
+const HIDDEN: &str = ".ftlkit-removed-";
+
+/// What is known of a file or folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// Its number.
+    pub number: u64,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// Bytes of a file; 0 for a folder.
+    pub bytes: u64,
+    /// Bytes that it takes on the volume.
+    pub disk_bytes: u64,
+    /// When it was changed, in seconds since 1970.
+    pub modified: i64,
+    /// Whether it must not be written.
+    pub is_read_only: bool,
+}
+
+/// What there is of a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes of a cluster.
+    pub cluster_bytes: u32,
+    /// Clusters.
+    pub clusters: u32,
+    /// Those that are free.
+    pub free: u32,
+}
+
+/// An entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+}
+
+#[derive(Debug)]
+struct Node {
+    entry: Entry,
+    parent: u64,
+    /// Its clusters, once they were needed.
+    chain: Option<Chain>,
+    /// How often the kernel was told of it.
+    lookups: u64,
+    /// How often it is open.
+    opens: u64,
+    /// Whether it goes when it is closed.
+    is_removed: bool,
+}
+
+/// The files of a mounted volume.
+#[derive(Debug)]
+pub struct Tree<V: Device> {
+    volume: Volume<Cache<V>>,
+    nodes: HashMap<u64, Node>,
+    /// Numbers by what entries are known by on the volume.
+    numbers: HashMap<u64, u64>,
+    next: u64,
+    /// Nodes of which the volume has an older entry.
+    changed: BTreeSet<u64>,
+    rating: Rating,
+    is_read_only: bool,
+    /// Whether the volume says that it is in use, and shall not when it is unmounted.
+    is_in_use: bool,
+    /// For hidden names.
+    removed: u64,
+}
+
+impl<V: Device> Tree<V> {
+    /// The files of a volume. What was removed while it was open, before the volume was last unmounted, goes now.
+    pub(crate) fn new(mut volume: Volume<Cache<V>>, analyzer: Analyzer, streams: u8) -> Result<Self, FileError> {
+        let is_read_only = volume.disk().device().is_read_only();
+        // Without a journal, a volume that says so may have to be repaired, and goes on saying so.
+        let was_in_use = volume.is_in_use()?;
+        let is_in_use = volume.disk().has_journal() || !was_in_use;
+        let mut tree = Self {
+            volume,
+            nodes: HashMap::new(),
+            numbers: HashMap::new(),
+            next: ROOT + 1,
+            changed: BTreeSet::new(),
+            rating: Rating::new(analyzer, streams),
+            is_read_only,
+            is_in_use,
+            removed: 0,
+        };
+        if !is_read_only {
+            for entry in tree.volume.list(Folder::ROOT)? {
+                if entry.name.starts_with(HIDDEN) {
+                    tree.change(|tree| Ok(tree.volume.remove(&entry)?))?;
+                }
+            }
+        }
+        Ok(tree)
+    }
+
+    /// Whether whatever was made safe stays whole.
+    pub fn has_journal(&self) -> bool {
+        self.volume.disk().has_journal()
+    }
+
+    /// Whether anything waits to be made safe.
+    pub fn is_dirty(&self) -> bool {
+        !self.changed.is_empty() || self.volume.disk().is_dirty()
+    }
+
+    /// How much room there is.
+    pub fn space(&self) -> Space {
+        let shape = self.volume.shape();
+        Space { cluster_bytes: shape.cluster_bytes, clusters: shape.clusters, free: self.volume.free_clusters() }
+    }
+
+    /// What the analyzer found, for whoever asks how the device is, if that is news.
+    pub fn news(&mut self, mounted_at: &str) -> Option<FilesStat> {
+        self.rating.news(mounted_at)
+    }
+
+    /// What the volume lies on.
+    pub fn device(&self) -> &V {
+        self.volume.disk().device()
+    }
+
+    /// Makes everything safe that was done so far.
+    pub fn sync(&mut self) -> Result<(), FileError> {
+        if self.is_read_only {
+            return Ok(());
+        }
+        for number in &self.changed {
+            if let Some(node) = self.nodes.get(number) {
+                self.volume.update(&node.entry)?;
+            }
+        }
+        for number in std::mem::take(&mut self.changed) {
+            self.drop_if_unused(number);
+        }
+        if self.volume.disk().is_dirty() {
+            self.volume.write_free()?;
+        }
+        Ok(self.volume.disk_mut().commit()?)
+    }
+
+    /// Makes everything safe and says on the volume that it is not in use any more.
+    pub fn unmount(&mut self) -> Result<(), FileError> {
+        if self.is_read_only {
+            return Ok(());
+        }
+        self.sync()?;
+        let removed: Vec<_> =
+            self.nodes.values().filter(|node| node.is_removed).map(|node| node.entry.clone()).collect();
+        for entry in removed {
+            self.change(|tree| Ok(tree.volume.remove(&entry)?))?;
+        }
+        self.nodes.clear();
+        if self.is_in_use {
+            self.volume.set_in_use(false)?;
+        }
+        self.sync()
+    }
+
+    /// What is known of a file.
+    pub fn attributes(&self, number: u64) -> Result<Attributes, FileError> {
+        let cluster_bytes = u64::from(self.volume.shape().cluster_bytes);
+        if number == ROOT {
+            let modified = Stamp::default().unix();
+            return Ok(Attributes { number, is_folder: true, bytes: 0, disk_bytes: 0, modified, is_read_only: false });
+        }
+        let Node { entry, .. } = self.node(number)?;
+        Ok(Attributes {
+            number,
+            is_folder: entry.is_folder(),
+            bytes: entry.bytes.into(),
+            disk_bytes: u64::from(entry.bytes).next_multiple_of(cluster_bytes),
+            modified: entry.modified.unix(),
+            is_read_only: entry.is_read_only,
+        })
+    }
+
+    /// The kernel forgets what it was told of a file so many times.
+    pub fn forget(&mut self, number: u64, lookups: u64) {
+        if let Some(node) = self.nodes.get_mut(&number) {
+            node.lookups = node.lookups.saturating_sub(lookups);
+            self.drop_if_unused(number);
+        }
+    }
+
+    fn drop_if_unused(&mut self, number: u64) {
+        let is_used = |node: &Node| node.lookups > 0 || node.opens > 0 || node.is_removed;
+        if !self.changed.contains(&number) && self.nodes.get(&number).is_some_and(|node| !is_used(node)) {
+            self.nodes.remove(&number);
+        }
+    }
+
+    fn node(&self, number: u64) -> Result<&Node, FileError> {
+        self.nodes.get(&number).ok_or(FileError::NotFound)
+    }
+
+    fn node_mut(&mut self, number: u64) -> Result<&mut Node, FileError> {
+        self.nodes.get_mut(&number).ok_or(FileError::NotFound)
+    }
+
+    fn folder(&self, number: u64) -> Result<Folder, FileError> {
+        if number == ROOT {
+            return Ok(Folder::ROOT);
+        }
+        self.node(number)?.entry.folder().ok_or(FileError::NotFolder)
+    }
+
+    /// Does something that changes the volume, as a whole or not at all.
+    fn change<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, FileError>) -> Result<T, FileError> {
+        if self.is_read_only {
+            return Err(FileError::ReadOnly);
+        }
+        if self.volume.disk().is_full() {
+            self.sync()?;
+        }
+        let remembered = self.volume.remembered();
+        self.volume.disk_mut().begin();
+        let result = self.volume.set_in_use(true).map_err(FileError::from).and_then(|()| act(self));
+        if result.is_ok() {
+            self.volume.disk_mut().end();
+        } else {
+            self.volume.disk_mut().take_back();
+            self.volume.remember(remembered);
+        }
+        result
+    }
+
+    fn tell(&mut self, event: Event, number: u64) {
+        if let Some(Node { entry, .. }) = self.nodes.get(&number)
+            && !entry.is_folder()
+        {
+            self.rating.tell(event, number, &entry.name, entry.is_read_only);
+        }
+    }
+}
+
+fn now() -> Stamp {
+    // A clock before 1970 is no clock; FAT begins in 1980 anyway.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Stamp::of_unix(since.as_secs().cast_signed())
+}
+
+/// Whether nobody but this crate may see a name.
+fn is_hidden(name: &str) -> bool {
+    name.starts_with(HIDDEN)
+}
+
+/// A name that is hidden may not be given.
+fn check_name(name: &str) -> Result<(), FileError> {
+    if is_hidden(name) { Err(FatError::BadName.into()) } else { Ok(()) }
+}

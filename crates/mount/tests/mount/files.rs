@@ -1,0 +1,233 @@
+//! What programs ask of files, one thing after another.
+
+use std::io::Cursor;
+
+use analyzer::Parameters;
+use fat::FatError;
+use fatfs::{FileSystem, FsOptions};
+use mount::{Changes, FileError, ROOT, Tree};
+
+use crate::crash::all;
+use crate::device::Memory;
+
+fn made(tree: &mut Tree<Memory>, name: &str, bytes: &[u8]) -> u64 {
+    let number = tree.create(ROOT, name, false).expect("room").number;
+    tree.write(number, 0, bytes).expect("room");
+    number
+}
+
+#[test]
+fn what_is_written_is_read_also_with_holes_and_after_truncation() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    let file = made(&mut tree, "Read Me.txt", b"hello");
+    tree.write(file, 10_000, b"far").expect("room");
+    let mut expected = vec![0; 10_003];
+    expected[..5].copy_from_slice(b"hello");
+    expected[10_000..].copy_from_slice(b"far");
+    assert_eq!(tree.read(file, 0, 1 << 20).expect("readable"), expected);
+    assert_eq!(tree.read(file, 9_998, 4).expect("readable"), [0, 0, b'f', b'a']);
+    assert!(tree.read(file, 10_003, 4).expect("readable").is_empty());
+    tree.sync().expect("power");
+    for bytes in [3, 4_096, 20_000, 0, 5_000] {
+        let set = tree.set(file, Changes { bytes: Some(bytes), ..Changes::default() }).expect("room");
+        assert_eq!(set.bytes, bytes);
+        expected.truncate(bytes as usize);
+        expected.resize(bytes as usize, 0);
+        assert_eq!(tree.read(file, 0, 1 << 20).expect("readable"), expected, "{bytes}");
+    }
+    let changes = Changes { modified: Some(1_700_000_001), is_read_only: Some(true), ..Changes::default() };
+    tree.set(file, changes).expect("power");
+    tree.unmount().expect("power");
+    let mut tree = device.mounted();
+    let found = tree.lookup(ROOT, "READ ME.TXT").expect("case does not matter");
+    assert_eq!((found.bytes, found.modified, found.is_read_only), (5_000, 1_700_000_000, true));
+    assert_eq!(tree.read(found.number, 0, 1 << 20).expect("readable"), expected);
+}
+
+#[test]
+fn what_was_unmounted_others_read() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    let folder = tree.create_folder(ROOT, ".git").expect("room").number;
+    let file = tree.create(folder, "HEAD.lock", true).expect("room").number;
+    tree.write(file, 0, b"ref: refs/heads/main").expect("room");
+    tree.close(file).expect("open");
+    tree.rename((folder, "HEAD.lock"), (folder, "HEAD"), true).expect("free");
+    let free = tree.space().free;
+    tree.unmount().expect("power");
+    let files = FileSystem::new(Cursor::new(device.content()), FsOptions::new()).expect("a volume");
+    assert!(!files.read_status_flags().expect("readable").dirty());
+    assert_eq!(files.stats().expect("readable").free_clusters(), free);
+    let mut text = String::new();
+    let mut head = files.root_dir().open_file(".git/HEAD").expect("there");
+    std::io::Read::read_to_string(&mut head, &mut text).expect("readable");
+    assert_eq!(text, "ref: refs/heads/main");
+}
+
+#[test]
+fn a_file_that_is_removed_while_it_is_open_stays_until_it_is_closed() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    let free = tree.space().free;
+    let file = made(&mut tree, "tmp", &[1; 10_000]);
+    tree.remove(ROOT, "tmp").expect("a file");
+    assert!(matches!(tree.lookup(ROOT, "tmp"), Err(FileError::NotFound)));
+    assert!(matches!(tree.lookup(ROOT, ".ftlkit-removed-1"), Err(FileError::NotFound)));
+    assert_eq!(tree.list(ROOT).expect("readable"), []);
+    tree.write(file, 10_000, &[2; 10]).expect("room");
+    assert_eq!(tree.read(file, 9_999, 10).expect("readable"), [1, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
+    // Another of the same name is another one, also in its place.
+    let other = made(&mut tree, "tmp", b"other");
+    assert_ne!(other, file);
+    made(&mut tree, "new", b"newer");
+    tree.rename((ROOT, "new"), (ROOT, "tmp"), true).expect("replaced");
+    assert_eq!(tree.read(other, 0, 10).expect("readable"), b"other");
+    tree.close(file).expect("open");
+    tree.close(other).expect("open");
+    assert!(matches!(tree.read(file, 0, 1), Err(FileError::NotFound)));
+    assert_eq!(tree.space().free, free - 1);
+    // Whoever is never closed goes when the volume is mounted again.
+    let left = made(&mut tree, "left", &[1; 10_000]);
+    tree.open(left).expect("there");
+    tree.remove(ROOT, "left").expect("a file");
+    tree.sync().expect("power");
+    drop(tree);
+    device.restart();
+    let tree = device.mounted();
+    assert_eq!(tree.space().free, free - 1);
+}
+
+#[test]
+fn what_is_not_possible_is_refused_and_changes_nothing() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    let outer = tree.create_folder(ROOT, "outer").expect("room").number;
+    let inner = tree.create_folder(outer, "inner").expect("room").number;
+    let file = made(&mut tree, "file", b"x");
+    let before = all(&mut tree);
+    assert!(matches!(tree.rename((ROOT, "outer"), (inner, "x"), true), Err(FileError::InItself)));
+    assert!(matches!(tree.rename((ROOT, "outer"), (ROOT, "file"), true), Err(FileError::NotFolder)));
+    assert!(matches!(tree.rename((ROOT, "file"), (ROOT, "outer"), true), Err(FileError::IsFolder)));
+    assert!(matches!(tree.rename((outer, "inner"), (ROOT, "outer"), true), Err(FileError::Fat(FatError::NotEmpty))));
+    assert!(matches!(tree.rename((ROOT, "file"), (ROOT, "FILE2"), false), Ok(())));
+    assert!(matches!(tree.rename((ROOT, "file2"), (ROOT, "file"), true), Ok(())));
+    assert!(matches!(tree.remove_folder(ROOT, "outer"), Err(FileError::Fat(FatError::NotEmpty))));
+    assert!(matches!(tree.remove(ROOT, "outer"), Err(FileError::IsFolder)));
+    assert!(matches!(tree.remove_folder(ROOT, "file"), Err(FileError::NotFolder)));
+    assert!(matches!(tree.create(ROOT, "OUTER", false), Err(FileError::Fat(FatError::Exists))));
+    assert!(matches!(tree.create(ROOT, "a:b", false), Err(FileError::Fat(FatError::BadName))));
+    assert!(matches!(tree.create(ROOT, ".ftlkit-removed-9", false), Err(FileError::Fat(FatError::BadName))));
+    assert!(matches!(tree.write(file, 1 << 32, b"x"), Err(FileError::Fat(FatError::LongFile))));
+    assert!(matches!(tree.write(outer, 0, b"x"), Err(FileError::IsFolder)));
+    assert_eq!(all(&mut tree), before);
+}
+
+#[test]
+fn a_full_volume_refuses_what_has_no_room_and_keeps_the_rest() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    let file = tree.create(ROOT, "big", false).expect("room").number;
+    let (mut written, part) = (0, vec![5; 100_000]);
+    let refused = loop {
+        match tree.write(file, written, &part) {
+            Ok(()) => written += part.len() as u64,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, FileError::Fat(FatError::Full)), "{refused}");
+    assert!(written > 15 << 20, "{written}");
+    assert_eq!(tree.attributes(file).expect("there").bytes, written);
+    tree.sync().expect("power");
+    assert!(matches!(
+        tree.set(file, Changes { bytes: Some(1 << 30), ..Changes::default() }),
+        Err(FileError::Fat(FatError::Full))
+    ));
+    assert_eq!(tree.read(file, written - 9, 100).expect("readable"), [5; 9]);
+    tree.remove(ROOT, "big").expect("a file");
+    tree.close(file).expect("open");
+    tree.sync().expect("power");
+    assert!(device.state().trimmed >= written / 4096, "{} pages trimmed", device.state().trimmed);
+    made(&mut tree, "again", &part);
+}
+
+#[test]
+fn a_device_for_reading_alone_is_read_also_after_a_cut() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    made(&mut tree, "file", &[3; 5_000]);
+    // The cut falls between the journal and the places of its pages.
+    let now = device.state().operations;
+    device.state().cut_at = Some(now + 6);
+    assert!(tree.sync().is_err());
+    drop(tree);
+    device.restart();
+    device.state().is_read_only = true;
+    let mut tree = device.mounted();
+    assert_eq!(all(&mut tree), [("/file".to_owned(), Some(vec![3; 5_000]))].into());
+    assert!(matches!(tree.create(ROOT, "new", false), Err(FileError::ReadOnly)));
+    assert!(matches!(tree.remove(ROOT, "file"), Err(FileError::ReadOnly)));
+    tree.unmount().expect("nothing to do");
+}
+
+#[test]
+fn data_of_files_carry_the_degree_of_their_type_and_tables_nothing() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    let (hot, cold) = (made(&mut tree, "a.log", &[1; 4_096]), made(&mut tree, "b.jpg", &[2; 4_096]));
+    for number in [hot, cold] {
+        tree.close(number).expect("open");
+        tree.open(number).expect("there");
+    }
+    for _ in 0..120 {
+        tree.write(hot, 0, &[3; 4_096]).expect("room");
+    }
+    let news = tree.news("/mnt").expect("intervals have ended");
+    assert_eq!((news.intervals, news.mounted_at.as_str()), (2, "/mnt"));
+    let degree = |name: &str| news.types.iter().find(|found| found.file_type == name).expect("seen").degree;
+    assert!(degree(".log") > degree(".jpg"), "{news:?}");
+    assert_eq!(tree.news("/mnt"), None);
+    tree.sync().expect("power");
+    tree.write(hot, 0, &[4; 4_096]).expect("room");
+    tree.write(cold, 0, &[4; 4_096]).expect("room");
+    device.state().written.clear();
+    tree.sync().expect("power");
+    let hints: Vec<_> = device.state().written.iter().map(|(_, _, hint)| *hint).collect();
+    let temperatures: Vec<u8> = hints.iter().map(|hint| hint.temperature()).filter(|&degree| degree > 0).collect();
+    assert_eq!(temperatures, [degree(".log") + 1, degree(".jpg") + 1]);
+    assert!(hints.iter().any(|hint| hint.file_type() == 0), "tables and journal");
+}
+
+#[test]
+fn what_is_no_volume_is_named() {
+    let open = |device: Memory| mount::open(device, Parameters::default(), 3).expect_err("no volume").to_string();
+    let blank = open(Memory::new(24));
+    assert!(blank.contains("its first page holds nothing") && blank.contains("--format"), "{blank}");
+    let mut other = Memory::new(24);
+    mount::Device::write(&mut other, 0, vec![7; 4096].into(), ftl::Hint::NONE).expect("power");
+    assert!(open(other).contains("55 AA"));
+    let small = mount::format(Memory::new(17)).expect_err("too small").to_string();
+    assert!(small.contains("17825792") && small.contains("--capacity"), "{small}");
+}
+
+#[test]
+fn a_volume_of_another_maker_is_served_without_a_journal() {
+    let mut disk = Cursor::new(vec![0_u8; 24 << 20]);
+    fatfs::format_volume(&mut disk, fatfs::FormatVolumeOptions::new()).expect("formats");
+    let mut device = Memory::new(24);
+    mount::Device::write(&mut device, 0, disk.into_inner().into(), ftl::Hint::NONE).expect("power");
+    let mut tree = device.mounted();
+    assert!(!tree.has_journal());
+    let folder = tree.create_folder(ROOT, "folder").expect("room").number;
+    let file = tree.create(folder, "file", false).expect("room").number;
+    tree.write(file, 0, &vec![8; 70_000]).expect("room");
+    tree.write(file, 1_000, &[9; 3_000]).expect("room");
+    tree.unmount().expect("power");
+    let files = FileSystem::new(Cursor::new(device.content()), FsOptions::new()).expect("a volume");
+    let mut bytes = Vec::new();
+    let mut file = files.root_dir().open_file("folder/file").expect("there");
+    std::io::Read::read_to_end(&mut file, &mut bytes).expect("readable");
+    let mut expected = vec![8; 70_000];
+    expected[1_000..4_000].fill(9);
+    assert!(bytes == expected);
+}

@@ -1,0 +1,99 @@
+"""`ftlkit mount`: the files of a flash image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ftlkit import mounting, units
+from ftlkit._native import UserError
+from ftlkit.cli.live import POLL_S, Image, Stopping
+from ftlkit.cli.shell import say
+
+if TYPE_CHECKING:
+    from ftlkit.document import Json
+
+
+def mount(
+    path: Image,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="An empty folder, where its files appear.")],
+    format_: Annotated[
+        bool, typer.Option("--format", help="Make a FAT file system first; only on an image that holds nothing.")
+    ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT.csv|OUT.parquet", help="Record the requests, with their hints, as a trace."),
+    ] = None,
+    interval: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Writes until types of files are rated anew; 10 000 without it."),
+    ] = None,
+    streams: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Streams that hot and cold files are shared out among; 3 without it."),
+    ] = None,
+    latency: Annotated[
+        str,
+        typer.Option(
+            metavar="none|modelled",
+            help="none: as fast as it goes; modelled: each request takes as long as on the modelled device.",
+        ),
+    ] = "none",
+    fault: Annotated[
+        Path | None, typer.Option(metavar="SCRIPT.toml", help="Faults at certain flash operations.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="ADDRESS:PORT", help="Answer Prometheus there, on /metrics.")
+    ] = None,
+    accept_damage: Annotated[
+        bool, typer.Option("--accept-damage", help="Mount what is left of a damaged image.")
+    ] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Mount it for reading alone; the image stays as it is.")
+    ] = False,
+) -> None:
+    """Mount an image as a FAT file system, until Ctrl-C, SIGTERM or fusermount3 -u FOLDER."""
+    if latency not in ("none", "modelled"):
+        raise UserError(f"--latency {latency}: must be none or modelled.")
+    stopping = Stopping()
+    mounted = mounting.mount(
+        path,
+        folder,
+        format=format_,
+        record=record,
+        interval=interval,
+        streams=streams,
+        latency=latency,
+        fault=fault,
+        metrics=metrics,
+        accept_damage=accept_damage,
+        read_only=read_only,
+    )
+    for finding in mounted.ready["findings"]:
+        say(f"{path}: {finding}")
+    size, free = (units.typed(units.size(mounted.ready[key])) for key in ("bytes", "free_bytes"))
+    how = ", for reading alone" if read_only else ""
+    say(f"mounted {path} ({mounted.ready['ftl']}{how}) at {folder}: {free} of {size} free; Ctrl-C unmounts it")
+    try:
+        while not stopping.asked and not mounted.wait(POLL_S):
+            pass
+    finally:
+        _say_saved(path, mounted.stop(), read_only=read_only)
+    if record is not None:
+        say(f"wrote {record}")
+
+
+def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
+    host = summary["host"]
+    if read_only:
+        saved = "the image is as it was"
+    elif summary["is_saved"]:
+        saved = "everything is on the disk"
+    else:
+        saved = "the device has no power; mount it again to recover it"
+    asked = f"{units.count(host['reads'])} reads, {units.count(host['writes'])} writes"
+    say(f"unmounted {path}: {asked}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
+    if summary["was_busy"]:
+        say("warning: programs still had files open or worked in the folder; what they do there fails from now on")

@@ -1,0 +1,85 @@
+"""A flash image mounted: a FAT file system on a live device, whose files programs use.
+
+>>> import ftlkit as fk
+>>> fk.create_image("disk.img", "page+saw", device={"capacity": "64MiB"})  # doctest: +SKIP
+>>> with fk.mount("disk.img", "folder", format=True) as mounted:  # doctest: +SKIP
+...     Path("folder/notes.txt").write_text("hot")
+...     print(fk.stat("disk.img")["files"])
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ftlkit import _native
+from ftlkit.outputs import check_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from ftlkit.document import Json
+
+
+class Mounted:
+    """An image that is mounted; a context manager that unmounts it in good order."""
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self._mounted = _native.Mounted(json.dumps(options))
+        self.ready: Json = json.loads(self._mounted.ready())
+        """Where it is mounted and what there is."""
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return Path(self.ready["folder"])
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long; whether it has ended by itself, as when somebody unmounts it."""
+        return self._mounted.wait(seconds)
+
+    def stop(self) -> Json:
+        """Unmount it: everything that was written reaches the disk. Returns what was saved."""
+        summary: Json = json.loads(self._mounted.stop())
+        return summary
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def mount(  # noqa: PLR0913 - as many as there are options
+    path: str | Path,
+    folder: str | Path,
+    *,
+    format: bool = False,  # noqa: A002 - as the option is called
+    record: str | Path | None = None,
+    interval: int | None = None,
+    streams: int | None = None,
+    latency: str = "none",
+    fault: str | Path | None = None,
+    metrics: str | None = None,
+    accept_damage: bool = False,
+    read_only: bool = False,
+) -> Mounted:
+    """Mount an image at an empty folder, as a FAT file system, in threads of its own.
+
+    `format` makes the file system first, on a new image. `record` is a Parquet or CSV file that keeps the requests
+    with their hints. `interval` is how many write requests there are until types of files are rated anew (10 000
+    without it), `streams` how many streams their degrees are shared out among (3). The others are those of `serve`.
+    Raises `UserError` when the input is at fault, or there is no FUSE.
+    """
+    given: dict[str, Any] = {"latency": latency, "metrics": metrics, "interval": interval, "streams": streams}
+    given |= {key: None if value is None else str(value) for key, value in {"fault": fault, "record": record}.items()}
+    check_writable([None if record is None else Path(record)], [path, fault])
+    options = {key: value for key, value in given.items() if value is not None}
+    flags = {"format": format, "accept_damage": accept_damage, "read_only": read_only}
+    return Mounted({"image": str(path), "folder": str(folder), **flags, **options})

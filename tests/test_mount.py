@@ -1,0 +1,256 @@
+"""`ftlkit mount`: real programs on the files of an image, and what is left when it is killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+from disk import LONG, needs, run
+from mounting import Mount, needs_fuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+KILLS = 20 if LONG else 2
+
+POSTMARK = """set location {folder}
+set number 200
+set transactions 1000
+set size 500 10000
+run
+quit
+"""
+
+
+def _git(*arguments: object, at: Path) -> str:
+    """Run git there, with an author and without the user's settings."""
+    who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    done = subprocess.run(
+        ["git", "-c", "core.symlinks=false", *(str(argument) for argument in arguments)],
+        cwd=at,
+        env=os.environ | who | {"GIT_CONFIG_GLOBAL": "/dev/null"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _repository(at: Path) -> Path:
+    """A repository with some commits."""
+    needs("git")
+    at.mkdir()
+    _git("init", "-q", "-b", "main", at=at)
+    for i in range(5):
+        folder = at / f"A folder {i}"
+        folder.mkdir()
+        for j in range(20):
+            (folder / f"A file with a long name {j}.txt").write_text(f"{i} {j}\n" * 100 * j, encoding="utf-8")
+        _git("add", "-A", at=at)
+        _git("commit", "-q", "-m", f"Commit {i}", at=at)
+    return at
+
+
+def test_programs_use_its_files_and_others_read_them_afterwards(tmp_path: Path) -> None:
+    source = _repository(tmp_path / "source")
+    with Mount(tmp_path) as mount:
+        mount.start("--format", "--interval", "50", "--record", str(tmp_path / "record.csv"))
+        shutil.copytree(source, mount.at / "copy", ignore=shutil.ignore_patterns(".git"))
+        _git("clone", "-q", source, mount.at / "clone", at=tmp_path)
+        _git("fsck", "--strict", at=mount.at / "clone")
+        assert _git("status", "--short", at=mount.at / "clone") == ""
+        with sqlite3.connect(mount.at / "table.db") as table:
+            table.execute("create table numbers (n)")
+            for n in range(50):
+                table.execute("insert into numbers values (?)", (n,))
+                table.commit()
+        table.close()
+        found = fk.stat(mount.image)
+        files = found["files"]
+        assert files["mounted_at"] == str(mount.at)
+        assert files["intervals"] >= 1
+        types = {each["file_type"]: each for each in files["types"]}
+        assert types[".txt"]["active"] >= 100
+        assert found["erases"]["max"] >= 0
+        said = mount.stop()
+        assert "everything is on the disk" in said
+        assert "wrote" in said
+        mount.check()
+        mount.start("--read-only")
+        assert _git("rev-parse", "HEAD", at=mount.at / "clone") == _git("rev-parse", "HEAD", at=source)
+        for path in source.rglob("*.txt"):
+            assert (mount.at / "copy" / path.relative_to(source)).read_bytes() == path.read_bytes()
+        with sqlite3.connect(f"file:{mount.at}/table.db?mode=ro", uri=True) as table:
+            assert table.execute("select sum(n) from numbers").fetchone() == (sum(range(50)),)
+        table.close()
+        with pytest.raises(OSError, match="Read-only file system"):
+            (mount.at / "new").touch()
+    results = fk.compare(tmp_path / "record.csv", ["page", "page+saw"], device={"capacity": "64MiB", "spare": 0.25})
+    assert all(requests > 500 for requests in results.frame("runs")["requests"].to_list())
+    hints = {line.split(",")[6] for line in (tmp_path / "record.csv").read_text(encoding="utf-8").splitlines()[1:]}
+    assert len(hints) > 2, "types of files go along with their data"
+
+
+def test_what_fat_has_not_is_refused_and_what_it_has_works(tmp_path: Path) -> None:
+    with Mount(tmp_path) as mount:
+        at = mount.start("--format").at
+        file = at / "Upper.TXT"
+        file.write_bytes(b"one")
+        with pytest.raises(PermissionError):
+            (at / "link").symlink_to(file)
+        with pytest.raises(PermissionError):
+            (at / "link").hardlink_to(file)
+        with pytest.raises(PermissionError):
+            os.mkfifo(at / "pipe")
+        with pytest.raises(OSError, match="Invalid argument"):
+            (at / "a:b").touch()
+        with pytest.raises(OSError, match="File name too long"):
+            (at / ("x" * 256)).touch()
+        assert (at / "uPPER.txt").read_bytes() == b"one"
+        file.chmod(0o444)
+        assert file.stat().st_mode & 0o777 == 0o444
+        file.chmod(0o755)
+        assert file.stat().st_mode & 0o777 == 0o644
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        assert file.stat().st_mtime == 1_700_000_000
+        with file.open("ab") as more:
+            more.write(b" two")
+        os.truncate(file, 5)
+        assert file.read_bytes() == b"one t"
+        with (at / "gone").open("w+b") as gone:
+            gone.write(b"still here")
+            gone.flush()
+            (at / "gone").unlink()
+            gone.seek(0)
+            assert gone.read() == b"still here"
+        assert sorted(os.listdir(at)) == ["Upper.TXT"]  # noqa: PTH208 - names, as programs see them
+        with pytest.raises(OSError, match="No space left"):
+            (at / "large").write_bytes(bytes(80 << 20))
+        file.write_bytes(b"not lost")
+        (at / "large").unlink()
+        assert file.read_bytes() == b"not lost"
+        mount.stop()
+        mount.check()
+
+
+def test_what_was_synced_survives_kill_9_and_the_file_system_is_whole(tmp_path: Path) -> None:
+    with Mount(tmp_path, "fast+saw", "48MiB") as mount:
+        mount.start("--format")
+        safe: dict[str, bytes] = {}
+        for kill in range(KILLS):
+            folder = mount.at / f"round {kill}"
+            folder.mkdir()
+
+            def write(folder: Path = folder) -> None:
+                for i in range(10_000):
+                    name, content = f"file {i % 40}.txt", bytes([i % 251]) * (i * 997 % 30_000)
+                    path = f"{folder.name}/{name}"
+                    try:
+                        with (folder / "new").open("wb") as new:
+                            new.write(content)
+                            new.flush()
+                            os.fsync(new.fileno())
+                        # Between the two lines the file is the old one or the new one.
+                        safe.pop(path, None)
+                        (folder / "new").rename(folder / name)
+                        handle = os.open(folder, os.O_RDONLY)
+                        os.fsync(handle)
+                        os.close(handle)
+                    except OSError:
+                        return
+                    safe[path] = content
+
+            writer = threading.Thread(target=write)
+            writer.start()
+            writer.join(1.0 + kill * 0.1)
+            mount.kill()
+            writer.join()
+            mount.start()
+            wrong = [path for path, content in safe.items() if (mount.at / path).read_bytes() != content]
+            assert not wrong, f"{len(wrong)} of {len(safe)} after kill {kill}: {wrong[:3]}"
+            mount.stop()
+            mount.check()
+            mount.start()
+        assert len(safe) > 5
+
+
+def test_it_is_unmounted_although_it_is_busy(tmp_path: Path) -> None:
+    with Mount(tmp_path) as mount:
+        mount.start("--format")
+        with (mount.at / "open.txt").open("w", encoding="utf-8") as file:
+            file.write("written")
+            file.flush()
+            said = mount.stop()
+        assert "still had files open" in said
+        assert not list(mount.at.iterdir())
+        assert (mount.start().at / "open.txt").read_text(encoding="utf-8") == "written"
+        subprocess.run(["fusermount3", "-u", str(mount.at)], check=True)
+        assert "everything is on the disk" in mount.ended()
+
+
+def test_postmark_runs(tmp_path: Path) -> None:
+    needs("postmark")
+    with Mount(tmp_path) as mount:
+        folder = mount.start("--format").at / "postmark"
+        folder.mkdir()
+        script = tmp_path / "script"
+        script.write_text(POSTMARK.format(folder=folder), encoding="utf-8")
+        done = subprocess.run(["postmark", str(script)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "1000 total" in done.stdout or "transactions" in done.stdout
+        mount.stop()
+        mount.check()
+
+
+def test_fio_verifies_what_it_wrote(tmp_path: Path) -> None:
+    needs("fio")
+    with Mount(tmp_path) as mount:
+        mount.start("--format")
+        run(
+            "fio", "--name=m", f"--directory={mount.at}", "--size=2MiB", "--rw=randrw", "--bs=4k", "--fsync=128",
+            "--verify=crc32c", "--verify_state_save=0", "--output-format=terse",
+        )  # fmt: skip
+        mount.stop()
+        mount.check()
+
+
+def test_what_cannot_be_mounted_is_said(call: Callable[..., Result], tmp_path: Path) -> None:
+    needs_fuse()
+
+    def refused(*arguments: object) -> str:
+        result = call("mount", *arguments)
+        assert result.exit_code == 2, result.output
+        return " ".join(result.output.split())
+
+    fk.create_image(tmp_path / "disk.img", "page", device={"capacity": "32MiB", "spare": 0.25})
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    (tmp_path / "empty").mkdir()
+    assert "mkdir" in refused("disk.img", "nowhere")
+    assert "not empty" in refused("disk.img", "full")
+    assert "--format" in refused("disk.img", "empty")
+    assert "no image" in refused("none.img", "empty")
+    (tmp_path / "text.img").write_text("no image", encoding="utf-8")
+    refused("text.img", "empty")
+    with fk.serve(tmp_path / "disk.img"):
+        assert "being served" in refused("disk.img", "empty")
+    with fk.mount(tmp_path / "disk.img", tmp_path / "empty", format=True) as mounted:
+        (mounted.folder / "file").write_text("kept", encoding="utf-8")
+        assert "being served" in refused("disk.img", "empty") or "not empty" in refused("disk.img", "empty")
+    assert "holds data" in refused("--format", "disk.img", "empty")
+    fk.create_image(tmp_path / "small.img", "page", device={"capacity": "16MiB", "spare": 0.25})
+    assert "at least" in refused("--format", "small.img", "empty")
+    assert "0 to 15" in refused("--format", "--streams", "16", "disk.img", "empty")
+    with fk.mount(tmp_path / "disk.img", tmp_path / "empty", read_only=True) as mounted:
+        assert (mounted.folder / "file").read_text(encoding="utf-8") == "kept"
