@@ -47,9 +47,14 @@ struct Bench {
 
 impl Bench {
     fn new(settings: &[(&str, &str)]) -> Self {
+        Self::of("treeftl", settings)
+    }
+
+    /// Another scheme that shares RAM between data and map.
+    fn of(scheme: &str, settings: &[(&str, &str)]) -> Self {
         let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-        let ftl = registry::create(&Stack::with("treeftl", settings.iter().copied()), &layout).expect("accepted");
+        let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("accepted");
         Self { media: Media::new(Timed { chip, timing: Slc }), ftl, written: 0 }
     }
 
@@ -249,4 +254,74 @@ fn what_comes_is_used_and_makes_a_difference() {
     assert_eq!(hits("opt"), 299 + 149);
     let bench = Bench::new(&[("victims", "opt")]);
     assert!(bench.ftl.looks_ahead() && !Bench::new(&[]).ftl.looks_ahead());
+}
+
+#[test]
+fn what_is_in_ram_when_the_future_is_told_has_one() {
+    // Room for two data pages, which are there before. Of these 0 was used longer ago, and 1 is the one that is written again.
+    let mut bench = Bench::new(&[("ram", "1536B"), ("victims", "opt")]);
+    for lpn in [1, 0] {
+        bench.write(lpn, 1);
+    }
+    let calls = [2, 1].map(|lpn| Foretold { asked: Asked::Write, lpn: Lpn::new(lpn), pages: 1 });
+    bench.ftl.foretell(&calls);
+    for Foretold { lpn, .. } in calls {
+        bench.write(lpn.get(), 1);
+    }
+    assert_eq!((bench.note(Note::BufferHit), bench.note(Note::BufferMiss)), (1, 3));
+    let mut turned = Bench::new(&[("ram", "1536B"), ("victims", "opt")]);
+    for lpn in [0, 1] {
+        turned.write(lpn, 1);
+    }
+    turned.ftl.foretell(&calls);
+    for Foretold { lpn, .. } in calls {
+        turned.write(lpn.get(), 1);
+    }
+    assert_eq!(turned.note(Note::BufferHit), 1, "wherever it lies");
+}
+
+#[test]
+fn of_pages_that_are_not_written_again_the_one_that_is_read_stays() {
+    let call = |asked, lpn| Foretold { asked, lpn: Lpn::new(lpn), pages: 1 };
+    for (first, second) in [(0, 1), (1, 0)] {
+        let mut calls = vec![call(Asked::Write, first), call(Asked::Write, second), call(Asked::Write, 2)];
+        calls.extend([call(Asked::Read, 0); 9]);
+        let mut bench = Bench::new(&[("ram", "1536B"), ("victims", "opt")]);
+        bench.ftl.foretell(&calls);
+        for &Foretold { asked, lpn, pages } in &calls {
+            match asked {
+                Asked::Write => drop(bench.write(lpn.get(), pages)),
+                _ => bench.ftl.read(&mut bench.media, &Request::new(lpn, pages), &mut [0]).expect("read"),
+            }
+        }
+        assert_eq!(bench.note(Note::BufferRead), 9);
+    }
+}
+
+#[test]
+fn a_write_that_misses_waits_in_the_background_for_nothing_that_it_does_not_load() {
+    for scheme in ["treeftl", "jtl"] {
+        let response = |write_misses, load| {
+            let settings = [("ram", "4KiB"), ("write_misses", write_misses), ("load_before_write", load)];
+            let mut bench = Bench::of(scheme, &settings);
+            // Of each group a page, so that the first ones' entries and translation pages have left RAM, written.
+            for lpn in (0..700).step_by(7) {
+                bench.write(lpn, 1);
+            }
+            bench.flush();
+            (0..700).step_by(7).map(|lpn| bench.write(lpn, 1)).max()
+        };
+        assert!(response("background", "false") < Some(25), "{scheme}: less than a read");
+        assert!(response("wait", "false") >= Some(25) && response("background", "true") >= Some(25), "{scheme}");
+    }
+}
+
+#[test]
+fn ram_for_more_than_the_device_is_not_taken() {
+    for scheme in ["treeftl", "aps", "jtl"] {
+        let total = |ram| Bench::of(scheme, &[("ram", ram)]).ftl.footprint().ram_bytes();
+        assert_eq!(total("1GiB"), total("1TiB"), "{scheme}");
+        // Data pages, entries of up to 8 bytes, and what is kept of each.
+        assert!(total("1TiB") < u64::from(LOGICAL_PAGES) * (512 + 100), "{scheme}: {}", total("1TiB"));
+    }
 }

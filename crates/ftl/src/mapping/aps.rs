@@ -17,6 +17,10 @@
 //!   that comes, so that its hits are those that a step would have made; a step is 1 % of the RAM.
 //! - Costs of misses are those of flash operations. A miss of the map costs a read, and a read and a program if what left for it was newer than flash. A miss of a
 //!   page that is written costs the program of what leaves, and a read if it is loaded; one of a page that is read costs a read.
+//! - Wang 2013 tells of requests that go around RAM for treeftl and jtl, and of pages that are loaded before they are written for treeftl (6.2.2, fig. 6.2). Here aps has both.
+//! - Requests are counted as they reach the layer: the rest of a page that is written in part is one of its own, and those that prepare the device count. The border is
+//!   judged when the last of an interval begins.
+//! - A page that is trimmed, or written around RAM, is no ghost any more: no larger part would have held it.
 //! - Of equal costs the border stays. A part is never smaller than a flash page.
 //! - The border says what is wanted: pages and entries beyond it leave when the other part needs their room, and not before.
 //! - As treeftl, data pages are held when they are written, not when they are read (Wang 2013 6.2.1 counts Shim 2010 among write buffers).
@@ -104,9 +108,9 @@ impl DemandScheme for Map {
             )));
         }
         let cache = EntryCache::new(layout.logical_pages, TranslationTable::entries_per_page(layout, values));
-        let (pages, ghosts) = (sizes.ram / sizes.page, sizes.ghosts());
+        let (pages, ghosts) = (sizes.most_pages + 1, sizes.ghosts());
         let structures = vec![
-            ("data pages and map entries in RAM", sizes.ram),
+            ("data pages and map entries in RAM", sizes.used()),
             ("order of eviction", 8 * (sizes.most_entries + pages)),
             ("ghost lists", 4 * (ghosts[0] + ghosts[1]) as u64),
             ("replaced pages", 4 * pages),
@@ -259,6 +263,10 @@ impl JointPolicy for Aps {
         if self.leaving.take_if(|leaving| *leaving == lpn).is_some() {
             self.page_ghosts.add(lpn);
         }
+    }
+
+    fn superseded(&mut self, lpn: Lpn) {
+        self.page_ghosts.take(lpn);
     }
 
     fn let_go(&mut self, cache: &mut EntryCache, what: Evict) {

@@ -19,6 +19,8 @@
 //! - Wang 2013 gives the halves, not the number of levels: each group has as many whole levels as its half has room for, group 0 data pages, both together entries of 8 B.
 //!   What is left of a half is not used.
 //! - Which pages are held Wang 2013 does not restrict to writes, as it does for treeftl: a page that is read is held, too, and leaves for nothing.
+//! - Wang 2013 tells of pages that are loaded before they are written for treeftl alone (fig. 6.2); here jtl does it, too. With `write_misses = background` a write
+//!   that misses waits for its entry only if the page has to be loaded.
 //! - A page that is trimmed, or written around RAM, leaves no data in RAM; its entry stays where its use puts it.
 //! - A level that has room because an entry of it went up takes what is pushed down.
 //! - A flush writes all that is newer than flash, and leaves it in RAM. Pages go to all dies in turn, as in dftl.
@@ -102,8 +104,10 @@ impl DemandScheme for Map {
             )));
         }
         let cache = EntryCache::new(layout.logical_pages, TranslationTable::entries_per_page(layout, values));
-        let replaced = 4 * (ram / 2 / page_bytes);
-        Ok((cache, vec![("data pages and map entries in RAM", ram), ("replaced pages", replaced)]))
+        let logical_pages = u64::from(layout.logical_pages);
+        let pages = (ram / 2 / page_bytes).min(logical_pages);
+        let used = ram.min(pages * page_bytes + (ram / 2).min(logical_pages * ENTRY_BYTES));
+        Ok((cache, vec![("data pages and map entries in RAM", used), ("replaced pages", 4 * pages)]))
     }
 }
 

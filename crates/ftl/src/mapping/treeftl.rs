@@ -22,6 +22,9 @@
 //! - The time in the LATTE is that of any access to the group, as 6.3.1 first says, and not of its data pages alone: a translation page that only reads use has no other.
 //! - Wang 2013 charges for searching (fig. 6.9) without a figure: `selection_delay` is 0 unless asked for. Searched are all groups and the pages of one, or all pages.
 //! - Pages go to all dies in turn, as in dftl; collection is dftl's.
+//! - OPT is told what the host will ask (Wang 2013 6.5.1: "used"). A data page is kept for its next write, and of those that are not written again the one that is read
+//!   last leaves: a read brings no page into RAM. So what it has most of is hits of translation pages and of writes; another order may read less.
+//! - With `write_misses = background` a write that misses waits for its translation page only if the page has to be loaded.
 //!
 //! ## State
 //! RAM: as many pages as `ram` has room for, data and translation pages; two links a page and the ends of a list a group (a time and an offset a group
@@ -172,8 +175,8 @@ impl JointPolicy for Tree {
         self.looks_ahead
     }
 
-    fn foretell(&mut self, asked: &[Foretold]) {
-        self.order.foretell(asked);
+    fn foretell(&mut self, held: &HeldPages, asked: &[Foretold]) {
+        self.order.foretell(held, asked);
     }
 
     fn begins(&mut self, request: &Request) {

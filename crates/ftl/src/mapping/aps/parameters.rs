@@ -65,6 +65,12 @@ impl Sizes {
 
     /// Ghosts of entries and of data pages, for which a step would have room, and what leaves for the one that comes.
     pub(super) fn ghosts(&self) -> [usize; 2] {
-        [ENTRY_BYTES, self.page].map(|bytes| (self.step / bytes) as usize + 1)
+        [(ENTRY_BYTES, self.most_entries), (self.page, self.most_pages)]
+            .map(|(bytes, most)| (self.step / bytes).min(most) as usize + 1)
+    }
+
+    /// Bytes of the RAM that the device's data pages and entries can take.
+    pub(super) fn used(&self) -> u64 {
+        self.ram.min((self.most_pages + 1) * self.page + self.most_entries * ENTRY_BYTES)
     }
 }

@@ -130,3 +130,13 @@ fn the_border_moves_to_the_part_whose_ghosts_come_back() {
         bench.aps.data_bytes
     );
 }
+
+#[test]
+fn what_was_trimmed_comes_back_as_no_ghost() {
+    let mut bench = Bench::new(&[("ram", "4KiB"), ("interval", "10"), ("step", "0.125")]);
+    for i in 0..100 {
+        bench.aps.superseded(Lpn::new(i % 5));
+        bench.write(Lpn::new(i % 5));
+    }
+    assert_eq!(bench.aps.data_bytes, 2048, "no larger part would have held one of them");
+}

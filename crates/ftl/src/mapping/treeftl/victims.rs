@@ -14,8 +14,8 @@ use crate::{Foretold, Request, Values};
 
 /// An order in which pages leave.
 pub(super) trait Order: fmt::Debug + Send {
-    /// Told of all that the host will ask.
-    fn foretell(&mut self, _asked: &[Foretold]) {}
+    /// Told of all that the host will ask, and of the data pages that are in RAM before it does.
+    fn foretell(&mut self, _held: &HeldPages, _asked: &[Foretold]) {}
 
     /// A request begins.
     fn begins(&mut self, _request: &Request) {}

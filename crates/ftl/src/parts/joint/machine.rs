@@ -129,6 +129,7 @@ impl<P: JointPolicy> Joint<P> {
 
     /// A page that was held is superseded on flash, or trimmed.
     fn supersede<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) {
+        self.policy.superseded(lpn);
         if self.drop_page(media, lpn) {
             media.note(Note::AbsorbedPage);
         }
@@ -223,11 +224,16 @@ impl<P: JointPolicy> Joint<P> {
             return Ok(());
         }
         media.note(Note::BufferMiss);
-        if P::FINDS_DATA_BY_ENTRY || self.loads {
-            let at = self.with_entry(media, lpn, |paged, media| paged.find(media, lpn))?;
-            if let Some(at) = at.filter(|_| self.loads) {
+        if self.loads {
+            if let Some(at) = self.with_entry(media, lpn, |paged, media| paged.find(media, lpn))? {
                 // What it holds is written over, so that it need not be readable.
                 media.because(Cause::Loading, |media| media.read_to_move(at))?;
+            }
+        } else if P::FINDS_DATA_BY_ENTRY {
+            if self.paged.is_in_background() {
+                media.detached(|media| self.with_entry(media, lpn, |paged, media| paged.find(media, lpn)))?;
+            } else {
+                self.with_entry(media, lpn, |paged, media| paged.find(media, lpn))?;
             }
         }
         self.hold(media, (request, lpn), data.clone(), true)
@@ -311,7 +317,7 @@ impl<P: JointPolicy, D: Device> Ftl<D> for Joint<P> {
     }
 
     fn foretell(&mut self, asked: &[Foretold]) {
-        self.policy.foretell(asked);
+        self.policy.foretell(&self.held, asked);
     }
 
     fn foresee(&self, request: &Request, foresight: Foresight) {

@@ -122,8 +122,8 @@ pub trait JointPolicy: Send + Sized {
         false
     }
 
-    /// Told of all that the host will ask.
-    fn foretell(&mut self, _asked: &[Foretold]) {}
+    /// Told of all that the host will ask, and of the data pages that are in RAM before it does.
+    fn foretell(&mut self, _held: &HeldPages, _asked: &[Foretold]) {}
 
     /// A request begins.
     fn begins(&mut self, _request: &Request) {}
@@ -145,6 +145,9 @@ pub trait JointPolicy: Send + Sized {
 
     /// The data page at a place is about to leave.
     fn leaves(&mut self, ram: &mut InRam<'_, CacheOf<Self>>, place: u32);
+
+    /// A page was trimmed, or written around RAM: whether it was held or not, what RAM had of it is of no use.
+    fn superseded(&mut self, _lpn: Lpn) {}
 
     /// What of the map was to leave can leave: flash says the same.
     fn let_go(&mut self, cache: &mut CacheOf<Self>, what: Evict);
