@@ -108,7 +108,8 @@ class Space:
         sizes = [each for each in free if is_ram(each)]
         chosen = [f"{each['name']}={self._size(name, each, chooser)}" for each in sizes]
         others = {each["name"]: each for each in free if not is_ram(each)}
-        tuned = [chooser.suggest_categorical(f"tune {name} {slot}", ["", *others]) for slot in range(_TUNED) if others]
+        # By the text: what is left to tune differs with what the part came with.
+        tuned = [chooser.suggest_categorical(f"tune {text} {slot}", ["", *others]) for slot in range(_TUNED) if others]
         for each in (others[key] for key in dict.fromkeys(tuned) if key):
             value = _value(f"{name}.{each['name']}", each, chooser)
             if value != each["default"]:
