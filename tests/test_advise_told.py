@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
+from ftlkit.advise import tried, words
 from ftlkit.advise.answer import answer
 from ftlkit.advise.asked import Asked
 from ftlkit.advise.run import advise
@@ -53,3 +55,88 @@ def test_without_a_response_there_is_nothing_to_choose_by(call: Callable[..., Re
         result = call("advise", trims, "--columns", "time:s, op, offset:B, size:B", "--trials", 2, "--goal", goal)
         assert result.exit_code == 2, result.output
         assert f"--goal {goal}: the workload neither reads nor writes" in " ".join(result.stderr.split())
+
+
+WORN: dict[str, Any] = {
+    "requests": 40_000,
+    "precondition": "steady",
+    "settings": ["workload.span=32MiB", "device.endurance=10"],
+}
+
+
+def test_a_device_that_lasts_has_lived_longer_than_one_that_died(tmp_path: Path) -> None:
+    lasting = "page:victim=windowed-greedy"
+    found = sought(tmp_path, goal="life", options=WORN, ftl=f"page,{lasting}", trials=2, seeds=1)
+    page, other = (found.found.last.tried[stack].rows[0] for stack in ("page", lasting))
+    assert page["life_bytes"] < other["host_written_bytes"]
+    assert other["life_bytes"] is None
+    assert found.advised.stack == lasting
+    # What wore out before the held-out part has no figures there.
+    assert found.is_held_out
+    assert found.advised.measured is found.found.finalists[lasting]
+    assert found.sentences[0].startswith(f"Take {lasting}: life at least ")
+    assert "life_bytes" in found.advised.fronts
+
+
+def test_figures_of_a_device_that_died_early_are_told_as_the_search_s(
+    tmp_path: Path, call: Callable[..., Result]
+) -> None:
+    found = sought(tmp_path, goal="life", options=WORN, ftl="page", trials=1, seeds=2)
+    assert "page" in found.found.finalists
+    assert not found.is_held_out
+    assert "the device had worn out before it under 1 of 1 stacks" in found.doubts[0]
+    reasons = [fate.reason for fate in tried.fates(found.asked, found.found)]
+    assert reasons == ["nothing was measured on the held-out part"]
+    again = measured_again(found, call, tmp_path / "again")
+    assert again["page"]["life_bytes"] == found.advised.measured.mean("life_bytes")
+
+
+def measured_again(found: Answer, call: Callable[..., Result], store: Path) -> dict[str, Any]:
+    """The rows by their stacks that the command of an answer gives; one seed each."""
+    result = call(*shlex.split(found.command)[1:], "--store", store)
+    assert result.exit_code == 0, result.output
+    rows = list(Store(store).rows())
+    assert len(rows) == len({row["label"] for row in rows})
+    return {row["label"]: row for row in rows}
+
+
+def test_what_is_not_held_out_is_measured_again_where_it_was_measured(
+    tmp_path: Path, call: Callable[..., Result]
+) -> None:
+    """On the same device, though the part that was searched spans less than the whole."""
+    trace = tmp_path / "t.csv"
+    trace.write_text("".join(f"{row},write,{(row * 7 % 300 + (row > 200) * 9000) * 4096},8192\n" for row in range(300)))
+    options: Any = {"columns": "time:s, op, offset:B, size:B"}
+    asked = Asked(str(trace), options=options, ftl="page,dftl", trials=4, seeds=2)
+    sure = Store(tmp_path / "store", create=True, lazily=True)
+    found = advise(asked, sure, Local())
+    whole = answer(asked, found)
+    assert whole is not None
+    assert "with 2 seeds, whose runs were the same." in whole.doubts[0]
+    found.finalists = {}
+    part = again(whole)
+    assert not part.is_held_out
+    rows = measured_again(part, call, tmp_path / "again")
+    assert rows.keys() == {part.advised.stack, "page"}
+    for told in part.told:
+        if told.stack in rows:
+            assert rows[told.stack]["key"] == told.measured.rows[0]["key"]
+
+
+def test_it_is_told_how_many_were_not_measured_on_the_held_out_part(tmp_path: Path) -> None:
+    found = sought(tmp_path, ftl="page,dftl,rftl", trials=20, seeds=1)
+    first, *missed = found.found.asked_for
+    assert len(missed) >= 2
+    found.found.finalists = {first: found.found.finalists[first]}
+    told = again(found)
+    assert told.is_held_out
+    said = next(each for each in told.cautions if "on the held-out part" in each)
+    assert said.startswith(f"There was no time for {len(missed)} of {len(missed) + 1} stacks on the held-out part: ")
+    assert "What is known of them is of the first 4,000 requests" in said
+    best = min(
+        (each for each in found.found.of(found.found.last) if each.stack in missed),
+        key=lambda each: each.mean("response_mean_ns") or 0,
+    )
+    assert words.text("response_mean_ns", best) in said
+    found.found.interrupted = True
+    assert any("It was stopped before" in each for each in again(found).cautions)

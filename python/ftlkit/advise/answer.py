@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from ftlkit import api, units
 from ftlkit.advise import words
-from ftlkit.advise.asked import FINALISTS, GOALS, REFERENCE, Asked
+from ftlkit.advise.asked import FINALISTS, FRONTS, GOALS, REFERENCE, Asked
 from ftlkit.advise.choice import frugal, ranked
 from ftlkit.advise.halving import front, halve
+from ftlkit.advise.measure import WARM_UP
 from ftlkit.advise.space import is_ram
 from ftlkit.advise.sure import cautions, doubts
 
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 
     from ftlkit.advise.found import Found
     from ftlkit.advise.measure import Measured
-
-FRONTS = ("response_mean_ns", "response_p99_ns", "write_amplification", "life_bytes")
-"""What RAM can be set against."""
+    from ftlkit.study import Options
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Answer:
     """How sure it is."""
     cautions: list[str]
     command: str
-    """What measures the advised stack and the reference again on the held-out part."""
+    """What measures the advised stack and the reference again, on the part and with the seeds of the figures."""
 
     @property
     def advised(self) -> Told:
@@ -80,8 +79,12 @@ def answer(asked: Asked, found: Found) -> Answer | None:
         return None
     best = candidates[next(iter(candidates))]
     fronts = {
-        metric: {point.stack for point in front([each.point([metric]) for each in figures.values()], metric)}
-        for metric in FRONTS
+        metric: {point.stack for point in front(points, metric)}
+        for metric, points in (
+            # A life of which the run tells no end is set beside others only where life was asked for.
+            (metric, [each.point([metric], is_exact=asked.goal != "life") for each in figures.values()])
+            for metric in FRONTS
+        )
     }
     told = [
         Told(each, each is best, frozenset(metric for metric, stacks in fronts.items() if each.stack in stacks))
@@ -94,8 +97,8 @@ def answer(asked: Asked, found: Found) -> Answer | None:
         is_held_out,
         _advice(asked, best, figures.get(REFERENCE), candidates),
         doubts(asked, found, best, figures, is_held_out=is_held_out),
-        cautions(asked, found, best),
-        command(asked, found, [best.stack, *([REFERENCE] if REFERENCE in figures else [])]),
+        cautions(asked, found, best, is_held_out=is_held_out),
+        command(asked, found, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
     )
 
 
@@ -121,7 +124,7 @@ def _figures(asked: Asked, found: Found) -> tuple[dict[str, Measured], bool]:
 def _may_be(asked: Asked, found: Found, measured: Measured) -> bool:
     """Whether a stack may be advised: it was searched for, has figures, and takes no more RAM than asked for."""
     ram = measured.mean("ram_bytes")
-    if ram is None or measured.mean(asked.metric) is None or (asked.ram_bytes is not None and ram > asked.ram_bytes):
+    if ram is None or measured.least(asked.metric) is None or (asked.ram_bytes is not None and ram > asked.ram_bytes):
         return False
     return measured.stack != REFERENCE or REFERENCE in found.candidates
 
@@ -131,19 +134,21 @@ def _advice(asked: Asked, best: Measured, reference: Measured | None, others: Ma
     within = "" if asked.ram_bytes is None else f"With {units.size(asked.ram_bytes)} "
     take = f"{within}{'take' if within else 'Take'} {best.stack}"
     ram = units.size(best.mean("ram_bytes"))
-    first = f"{take}: {words.named(metric)} {words.value(metric, words.of(metric, best))} with {ram} of RAM"
+    first = f"{take}: {words.named(metric)} {words.text(metric, best)} with {ram} of RAM"
     if reference is not None and best.stack != REFERENCE:
         compared = words.against(metric, best, reference, REFERENCE)
         needs = units.size(reference.mean("ram_bytes"))
-        first += f", {compared}, which needs {needs}" if compared else f"; {REFERENCE} needs {needs}"
+        its = f"has {words.text(metric, reference)} and " if reference.least(metric) is not None else ""
+        first += f", {compared}, which needs {needs}" if compared else f"; {REFERENCE} {its}needs {needs}"
     found = [f"{first}."]
     points = [each.point([metric]) for each in others.values()]
     less = frugal(points, best.point([metric]), metric)
     if less is not None:
         near = others[less.stack]
+        compared = words.against(metric, near, best, best.stack)
         found.append(
             f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {words.named(metric)} "
-            f"{words.value(metric, words.of(metric, near))}, {words.against(metric, near, best, best.stack)}."
+            f"{words.text(metric, near)}{compared and f', {compared}'}."
         )
     for name in (asked.response, "write_amplification"):
         if name != metric:
@@ -182,6 +187,8 @@ def _also(metric: str, best: Measured, reference: Measured | None) -> list[str]:
 def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
     """What is known of the life, and whether it was measured."""
     mine = words.of("life_bytes", best)
+    if mine is None and metric == "life_bytes":
+        return ["Its life is at least what its run wrote: the device lasted, and no life could be forecast."]
     if mine is None:
         return ["Nothing is said of its life: the run erased too little to forecast one."]
     is_measured = all(row["is_life_measured"] for row in best.rows)
@@ -194,12 +201,24 @@ def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
     return [f"{text} is {how}." if metric == "life_bytes" else f"{text}, {how}."]
 
 
-def command(asked: Asked, found: Found, names: list[str]) -> str:
-    """The command that measures some stacks on the held-out part, as the answer tells them."""
+def command(asked: Asked, found: Found, names: list[str], *, is_held_out: bool) -> str:
+    """The command that measures some stacks as the answer tells them: on the held-out part, or on a prefix."""
+    options: Options = {**asked.options}
+    skip, seeds = found.searched, asked.seeds
+    if not is_held_out:
+        rung = found.last
+        options["requests"] = rung.requests
+        # A prefix may span less than the whole workload, for which the device was made.
+        given = {setting.partition("=")[0].strip() for setting in options.get("settings", ())}
+        if "capacity" not in options and "device.capacity" not in given:
+            options["capacity"] = f"{found.capacity}B"
+        if rung.precondition:
+            options["precondition"] = rung.precondition
+        skip, seeds = rung.requests // WARM_UP, 1
     stacks = ",".join(dict.fromkeys(names))
     device = ["--device", asked.device] if asked.device else []
     typed = ["ftlkit", "sweep", asked.workload, "--ftl", stacks, *device]
-    for name, value in asked.options.items():
+    for name, value in options.items():
         flag = f"--{name.replace('_', '-')}"
         if name == "settings":
             typed += [each for setting in asked.options["settings"] for each in ("--set", setting)]
@@ -207,7 +226,7 @@ def command(asked: Asked, found: Found, names: list[str]) -> str:
             typed.append(flag)
         elif name != "title":
             typed += [flag, str(value)]
-    return shlex.join([*typed, "--skip", str(found.searched), "--seeds", str(asked.seeds)])
+    return shlex.join([*typed, "--skip", str(skip), "--seeds", str(seeds)])
 
 
 def goal(asked: Asked) -> str:

@@ -36,6 +36,9 @@ GOALS = {
     "ram": Goal("response_mean_ns", "RAM, with a mean response time at most 10 % above the best one found"),
 }
 
+FRONTS = ("response_mean_ns", "response_p99_ns", "write_amplification", "life_bytes")
+"""What RAM can be set against."""
+
 FINALISTS = 40
 """The most stacks that are measured on the held-out part and told."""
 

@@ -57,9 +57,17 @@ def panels(answer: Answer) -> list[Panel]:
             if each.measured.mean(metric) is not None
         ]
         name = words.named(metric)
+        beyond = sum(each.measured.mean(metric) is None for each in answer.told)
+        lasted = f" Without a value, and not drawn: {beyond}." if beyond else ""
         part = "the held-out part" if answer.is_held_out else "the part that was searched"
         found.append(
-            _panel(answer, metric, f"RAM and {name}", f"Measured on {part}; the line joins what no stack beats.", rows)
+            _panel(
+                answer,
+                metric,
+                f"RAM and {name}",
+                f"Measured on {part}; the line joins what no stack beats.{lasted}",
+                rows,
+            )
         )
     rung = answer.found.rungs[0]
     metric = answer.asked.response

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
 from ftlkit.advise import tried, words
-from ftlkit.advise.answer import FRONTS
+from ftlkit.advise.asked import FRONTS
 from ftlkit.units import typed
 
 if TYPE_CHECKING:
@@ -54,11 +54,13 @@ def document(answer: Answer) -> Json:
 
 def _told(told: Told) -> Json:
     figures = {metric: words.of(metric, told.measured) for metric in ("ram_bytes", *FRONTS)}
+    life = told.measured.least("life_bytes")
     return {
         "stack": told.stack,
         "advised": told.is_advised,
         "on_fronts": [metric for metric in FRONTS if metric in told.fronts],
         "keys": [row["key"] for row in told.measured.rows],
+        "life_at_least_bytes": life,
         **{
             metric: None if each is None else {"mean": each.mean, "half_width": each.half_width}
             for metric, each in figures.items()

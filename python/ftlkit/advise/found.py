@@ -50,13 +50,15 @@ class Found:
     """The beginnings of the stacks that may be advised; the reference may be none of them."""
     unfit: dict[str, str]
     """Mappings that do not fit the device, each with the reason."""
+    capacity: int
+    """Of the device, in bytes."""
     whole: Measured | None = None
     """The reference on the whole part that is searched, by which prefixes were chosen; None if there was no time."""
     rungs: list[Rung] = field(default_factory=list)
     asked_for: list[str] = field(default_factory=list)
     """The stacks that were to be measured on the held-out part, the advised one first."""
     finalists: dict[str, Measured] = field(default_factory=dict)
-    """What was measured there."""
+    """What was run there."""
     interrupted: bool = False
     dry: bool = False
     """Whether the proposals ended since none was new."""
@@ -65,6 +67,11 @@ class Found:
     def searched(self) -> int:
         """Requests of the part that was searched."""
         return prefixes(self.requests)[-1]
+
+    @property
+    def missed(self) -> list[str]:
+        """Stacks that were to be run on the held-out part, and were not."""
+        return [stack for stack in self.asked_for if stack not in self.finalists]
 
     @property
     def last(self) -> Rung:

@@ -65,7 +65,7 @@ def ladder(
 
 def is_like(part: Measured, whole: Measured, metrics: Sequence[str]) -> bool:
     """Whether the reference has the metrics of the whole on a part, and costs about as much there."""
-    costs, expected = part.point(metrics).costs, whole.point(metrics).costs
+    costs, expected = (each.point(metrics, is_exact=True).costs for each in (part, whole))
     limits = {metrics[0]: LIKE["response"], "write_amplification": LIKE["write_amplification"]}
     return costs.keys() == expected.keys() and all(
         1 / limit <= ratio(costs[metric], expected[metric]) <= limit

@@ -46,14 +46,27 @@ class Measured:
         found = [row[metric] for row in self.rows]
         return None if not found or any(each is None for each in found) else fmean(found)
 
-    def point(self, metrics: Sequence[str]) -> Point:
-        """What it takes and costs."""
+    def least(self, metric: str) -> float | None:
+        """The mean, or what it is at least: a device that lasted lives for the bytes that were written, or longer."""
+        found = [_least(row, metric) for row in self.rows]
+        return fmean(each for each in found if each is not None) if found and None not in found else None
+
+    def point(self, metrics: Sequence[str], *, is_exact: bool = False) -> Point:
+        """What it takes and costs, the most that it may cost where that is what is known; with `is_exact` none such."""
         costs = {}
         for metric in metrics:
-            value = self.mean(metric)
+            value = self.mean(metric) if is_exact else self.least(metric)
             if value is not None:
                 costs[metric] = cost(metric, value)
         return Point(self.stack, float(self.mean("ram_bytes") or 0), costs)
+
+
+def _least(row: Json, metric: str) -> float | None:
+    """A metric of a run, or what it is at least; None where nothing is known."""
+    found: float | None = row[metric]
+    if found is None and metric == "life_bytes" and row["end_of_life_request"] is None:
+        found = row["host_written_bytes"] or None
+    return found
 
 
 def cost(metric: str, value: float) -> float:

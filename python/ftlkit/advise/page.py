@@ -44,7 +44,7 @@ def page(answer: Answer) -> str:
 def _cell(told: Told, metric: str) -> Json:
     found = words.of(metric, told.measured)
     return {
-        "text": words.value(metric, found),
+        "text": words.text(metric, told.measured),
         "sort": "" if found is None else repr(found.mean),
         "is_front": metric in told.fronts,
     }

@@ -59,7 +59,7 @@ def advise(
         runner.watch = watch
         ceiling = asked.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // device["page_size"])
         space = Space(found, ceiling, floors(found, fits))
-        search = Search(asked, space, runner, executor, Found(requests, names, refused), begun_s)
+        search = Search(asked, space, runner, executor, Found(requests, names, refused, device["capacity"]), begun_s)
         search.tell = tell
         return search.run()
 

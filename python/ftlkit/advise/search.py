@@ -97,7 +97,7 @@ class Search:
         """Keep what was finished of a part that was interrupted."""
         if self.found.asked_for:
             self.found.finalists |= {
-                stack: each for stack, each in measured.items() if len(each.rows) == self._asked.seeds
+                stack: each for stack, each in measured.items() if each.error or len(each.rows) == self._asked.seeds
             }
         elif self.found.rungs:
             self._note(self.found.rungs[-1], measured)
@@ -136,7 +136,9 @@ class Search:
         rung = self._rung(self._lengths[0])
         self._measure(rung, [REFERENCE], 0.0)
         there = [
-            each.point(asked.metrics).costs for each in (rung.tried.get(REFERENCE), chosen.whole) if each and each.rows
+            each.point(asked.metrics, is_exact=True).costs
+            for each in (rung.tried.get(REFERENCE), chosen.whole)
+            if each and each.rows
         ]
         if there:
             if all(asked.metric not in each for each in there):
@@ -297,10 +299,10 @@ class Search:
         many = len(measured)
         while many > 2 and self._asked.seeds * self._wall_s(rung, measured[:many], found.requests) > self._left_s():
             many -= 1
-        found.asked_for = measured[:many]
+        found.asked_for = measured
         self.tell(f"{_stacks(many)} on the {found.requests - found.searched:,} requests that were held out")
         self._until(0.0)
-        found.finalists = self._runner.held_out(found.asked_for, found.searched, self._asked.seeds)
+        found.finalists = self._runner.held_out(measured[:many], found.searched, self._asked.seeds)
 
 
 def _stacks(number: int) -> str:

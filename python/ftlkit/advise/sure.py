@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import api
 from ftlkit.advise import words
-from ftlkit.advise.asked import REFERENCE
+from ftlkit.advise.asked import FRONTS, REFERENCE
 from ftlkit.advise.choice import ranked
 from ftlkit.comparison import BETTER, change
 from ftlkit.metrics import COLUMNS
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ftlkit.advise.measure import Measured
     from ftlkit.document import Json
 
+_NAMED = 5
+"""So many of the stacks that were not measured are named."""
+
 
 def doubts(
     asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured], *, is_held_out: bool
@@ -29,7 +32,7 @@ def doubts(
     rung = found.last
     sentences = []
     if is_held_out:
-        seeds = "one seed" if asked.seeds == 1 else f"{asked.seeds} seeds with their 95 % intervals"
+        seeds = _seeds(asked, figures)
         steady = " on a device in a steady state" if rung.precondition else ""
         sentences.append(
             f"The stacks were chosen by the second half of the first {rung.requests:,} requests{steady}; the figures "
@@ -42,16 +45,49 @@ def doubts(
     else:
         sentences.append(
             f"The figures are of the second half of the first {rung.requests:,} requests, by which the stacks were "
-            "chosen, with one seed: nothing was measured on the part that was held out."
+            f"chosen, with one seed: nothing was measured on the part that was held out{_why_not(found)}."
         )
     sentences += _likeness(asked, found)
-    noise = (
-        "With one seed the noise is not known."
-        if asked.seeds == 1 or not is_held_out
-        else ("An interval tells the noise of the seeds, and nothing of how another workload would differ.")
-    )
+    noise = "An interval tells the noise of the seeds, and nothing of how another workload would differ."
+    if asked.seeds == 1 or not is_held_out:
+        noise = "With one seed the noise is not known."
+    elif not any(_differ(each) for each in figures.values()):
+        noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
     dry = " The proposals ended since none was new." if found.dry else ""
     return [*sentences, noise, f"{tried:,} stacks were tried; others exist, and one may be better.{dry}"]
+
+
+def _seeds(asked: Asked, figures: Mapping[str, Measured]) -> str:
+    """With how many seeds the figures were measured, and whether that made a difference."""
+    if asked.seeds == 1:
+        return "one seed"
+    differing = sum(_differ(each) for each in figures.values())
+    if not differing:
+        return f"{asked.seeds} seeds, whose runs were the same"
+    same = f" ({len(figures) - differing} of {len(figures)} stacks had the same run with each)"
+    return f"{asked.seeds} seeds with their 95 % intervals{same if differing < len(figures) else ''}"
+
+
+def _differ(measured: Measured) -> bool:
+    """Whether the runs of the seeds differ in what is told."""
+    return any(len({row[metric] for row in measured.rows}) > 1 for metric in ("ram_bytes", *FRONTS))
+
+
+def _why_not(found: Found) -> str:
+    """Why nothing was measured on the held-out part, where that is neither time nor Ctrl-C."""
+    worn = [stack for stack, each in found.finalists.items() if _is_worn(each)]
+    failed = [stack for stack in found.finalists if found.finalists[stack].error and stack not in worn]
+    said = [f"the device had worn out before it under {len(worn)} of {len(found.asked_for)} stacks"] if worn else []
+    if failed:
+        said.append(f"{len(failed)} failed there ({found.finalists[failed[0]].error.rstrip('.')})")
+    return f": {', '.join(said)}" if said else ""
+
+
+def _is_worn(measured: Measured) -> bool:
+    """Whether the device wore out before anything was measured."""
+    return "the device wore out" in measured.error or any(
+        row["end_of_life_request"] is not None and row["response_mean_ns"] is None for row in measured.rows
+    )
 
 
 def _likeness(asked: Asked, found: Found) -> list[str]:
@@ -102,6 +138,8 @@ def _better_there(asked: Asked, best: Measured, figures: Mapping[str, Measured])
     if asked.is_chosen_by_what_is_told:
         return []
     metric = asked.metric
+    if best.mean(metric) is None:
+        return []
     found = []
     for other in figures.values():
         ram = other.mean("ram_bytes") or 0.0
@@ -115,11 +153,11 @@ def _better_there(asked: Asked, best: Measured, figures: Mapping[str, Measured])
     return [f"On the held-out part these were better, though not where the choice was made: {', '.join(found)}."]
 
 
-def cautions(asked: Asked, found: Found, best: Measured) -> list[str]:
+def cautions(asked: Asked, found: Found, best: Measured, *, is_held_out: bool) -> list[str]:
     """What to be careful about."""
     alone = found.rungs[0].failed.get(REFERENCE)
     said = [f"Nothing is compared with {REFERENCE}, which could not be run: {alone}"] if alone else []
-    said += [*_unfinished(found), *_of_the_run(best), *_prepared(found, best)]
+    said += [*_unfinished(asked, found, is_held_out=is_held_out), *_of_the_run(best), *_prepared(found, best)]
     lost = lost_in_a_cut(best.stack)
     if lost:
         said.append(
@@ -130,18 +168,31 @@ def cautions(asked: Asked, found: Found, best: Measured) -> list[str]:
     return said
 
 
-def _unfinished(found: Found) -> list[str]:
+def _unfinished(asked: Asked, found: Found, *, is_held_out: bool) -> list[str]:
     """What of the search was not done."""
     said = ["The search was stopped; this is what was found until then."] if found.interrupted else []
-    missing = [stack for stack in found.asked_for if stack not in found.finalists]
-    if missing and not found.interrupted:
-        said.append(f"There was no time to measure on the held-out part: {', '.join(missing)}.")
+    if found.missed:
+        many = f"{len(found.missed)} of {len(found.asked_for)} stacks on the held-out part"
+        first = f"It was stopped before {many} were measured" if found.interrupted else f"There was no time for {many}"
+        named = ", ".join(found.missed[:_NAMED]) + (", …" if len(found.missed) > _NAMED else "")
+        said.append(f"{first}: {named}. {_of_the_missed(asked, found)}" if is_held_out else f"{first}: {named}.")
     if found.last.requests < found.searched and not found.interrupted:
         said.append(
             "There was no time for the whole part that is searched: the choice is by its first "
             f"{found.last.requests:,} of {found.searched:,} requests."
         )
     return said
+
+
+def _of_the_missed(asked: Asked, found: Found) -> str:
+    """What is known of stacks that were not run on the held-out part: figures of the part that was searched."""
+    missed = [each.point(asked.metrics) for each in found.of(found.last) if each.stack in found.missed]
+    best = ranked(missed, asked)[:1]
+    if not best:
+        return "Nothing is known of them there."
+    known = f"first {found.last.requests:,} requests, which --json has"
+    text = words.text(asked.metric, found.last.tried[best[0].stack])
+    return f"What is known of them is of the {known}: the best of them there is {best[0].stack}, with {text}."
 
 
 def _prepared(found: Found, best: Measured) -> list[str]:

@@ -12,6 +12,7 @@ from ftlkit.advise.asked import REFERENCE
 if TYPE_CHECKING:
     from ftlkit.advise.asked import Asked
     from ftlkit.advise.found import Found, Rung
+    from ftlkit.advise.measure import Measured
 
 HEADINGS = ("requests", "tried", "too much RAM", "failed", "beaten", "crowded out", "no time", "went on")
 
@@ -64,11 +65,20 @@ def _fate(asked: Asked, found: Found, name: str) -> Fate:
         waiting = any(is_of(stack, name) for rung in found.rungs for stack in rung.unfinished)
         return Fate(name, 0, 0, "not tried: there was no time" if waiting else "not tried: the trials ended before")
     rung = reached[-1]
-    if any(stack in found.finalists for stack in mine):
-        return Fate(name, len(mine), found.requests, "measured on the held-out part")
+    last = [found.finalists[stack] for stack in mine if stack in found.finalists]
+    if last:
+        return Fate(name, len(mine), found.requests, _held_out(last))
     return Fate(
         name, len(mine), rung.requests, _reason(asked, found, rung, [each for each in mine if each in rung.tried])
     )
+
+
+def _held_out(stacks: list[Measured]) -> str:
+    """What became of the stacks of a mapping that were run on the held-out part."""
+    if any(each.mean("response_mean_ns") is not None for each in stacks):
+        return "measured on the held-out part"
+    failed = next((each.error for each in stacks if each.error), "")
+    return f"failed on the held-out part: {failed}" if failed else "nothing was measured on the held-out part"
 
 
 def _reason(asked: Asked, found: Found, rung: Rung, stacks: list[str]) -> str:

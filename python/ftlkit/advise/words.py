@@ -40,6 +40,12 @@ def value(metric: str, found: Estimate | None) -> str:
     return f"{column.text(found.mean)} ± {column.text(found.half_width)}"
 
 
+def text(metric: str, measured: Measured) -> str:
+    """A stack's mean as people read it; of a life that outlasted the run, what it is at least."""
+    found, least = of(metric, measured), measured.least(metric)
+    return f"at least {COLUMNS[metric].text(least)}" if found is None and least is not None else value(metric, found)
+
+
 def named(metric: str) -> str:
     """A metric's name in a sentence."""
     return {"life_bytes": "life", "write_amplification": "write amplification"}.get(metric, COLUMNS[metric].heading)

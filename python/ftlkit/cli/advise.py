@@ -225,14 +225,14 @@ def _shown(found: Answer) -> list[Told]:
 
 
 def _rows(found: Answer, metrics: Sequence[str]) -> list[Row]:
-    from ftlkit.advise.words import of, value  # noqa: PLC0415 - as above
+    from ftlkit.advise.words import text  # noqa: PLC0415 - as above
 
     rows = []
     for each in _shown(found):
         cells = []
         for metric in metrics:
-            text = value(metric, of(metric, each.measured))
-            cells.append(text if metric == "ram_bytes" or metric in each.fronts else f"({text})")
+            cell = text(metric, each.measured)
+            cells.append(cell if metric == "ram_bytes" or metric in each.fronts else f"({cell})")
         rows.append(Row("", f"{'*' if each.is_advised else ' '} {each.stack}", cells))
     return rows
 
