@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -13,10 +12,9 @@ from ftlkit.drawing import DURATION, LOG_FROM, SIZE, log_axis, sized
 from ftlkit.metrics import COLUMNS
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
+from ftlkit.sweep.charts import Panel
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from ftlkit.advise.answer import Answer
     from ftlkit.document import Json
 
@@ -28,19 +26,6 @@ ADVISED, FRONT, BEATEN, LIMIT = KINDS = (
 )
 
 _LABELS = {"ns": DURATION, "B": SIZE}
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One chart of the page."""
-
-    name: str
-    title: str
-    note: str
-    lines: dict[str, Any]
-    """The style of each kind of mark, for the legend."""
-    spec: Json
-    still: Markup
 
 
 def panels(answer: Answer) -> list[Panel]:
