@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from io import StringIO
 from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
 
 from ftlkit.advise import tried, words
 from ftlkit.advise.answer import answer
 from ftlkit.advise.asked import Asked
+from ftlkit.advise.found import Found, Rung
+from ftlkit.advise.measure import Measured
+from ftlkit.advise.page import page
 from ftlkit.advise.run import advise
+from ftlkit.cli.advise import show
 from ftlkit.store import Store
 from ftlkit.sweep.local import Local
 
@@ -84,7 +92,7 @@ def test_figures_of_a_device_that_died_early_are_told_as_the_search_s(
     found = sought(tmp_path, goal="life", options=WORN, ftl="page", trials=1, seeds=2)
     assert "page" in found.found.finalists
     assert not found.is_held_out
-    assert "the device had worn out before it under 1 of 1 stacks" in found.doubts[0]
+    assert "the device had worn out before it under the only stack" in found.doubts[0]
     reasons = [fate.reason for fate in tried.fates(found.asked, found.found)]
     assert reasons == ["nothing was measured on the held-out part"]
     again = measured_again(found, call, tmp_path / "again")
@@ -140,3 +148,55 @@ def test_it_is_told_how_many_were_not_measured_on_the_held_out_part(tmp_path: Pa
     assert words.text("response_mean_ns", best) in said
     found.found.interrupted = True
     assert any("It was stopped before" in each for each in again(found).cautions)
+
+
+def test_a_prefix_that_was_cut_short_does_not_choose(tmp_path: Path) -> None:
+    """Of eight stacks one was run there when the time ended: it is not the best, it was the first."""
+    whole = sought(tmp_path, ftl="page,dftl,rftl", trials=8, seeds=1)
+    found = whole.found
+    worst = max(found.of(found.last), key=lambda each: each.mean("response_mean_ns") or 0).stack
+    cut = Rung(found.searched, begun=dict.fromkeys(found.last.tried), tried={worst: found.last.tried[worst]})
+    complete = found.last
+    found.rungs.append(cut)
+    found.finalists, found.asked_for = {}, []
+    told = again(whole)
+    assert found.last is complete
+    assert told.advised.stack != worst
+
+
+def test_nothing_is_told_of_a_search_that_had_no_time_to_begin() -> None:
+    assert answer(Asked("fin1"), Found(100, frozenset(), {}, 1 << 20, interrupted=True)) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--ftl", "page,nosuch"], "--ftl nosuch: unknown FTL nosuch"),
+        (["--ftl", "page,dftl:nokey=1"], "--ftl dftl:nokey=1: dftl.nokey: dftl has no parameter nokey"),
+        (["--ftl", "page,dftl:cmt=foo"], "dftl.cmt = foo: not a number of bytes"),
+        (["--ftl", "page,treeftl+lru"], "lru cannot work over treeftl"),
+        (["--set", "nosuch.key=3"], "nosuch is no section of a study. Give a key of device"),
+        (["--budget", ""], "--budget : must be a time"),
+    ],
+)
+def test_what_does_not_exist_is_refused_at_once(given: list[str], said: str, call: Callable[..., Result]) -> None:
+    result = call("advise", "fin1", "--requests", 3_000, "--trials", 2, *given)
+    assert result.exit_code == 2, result.output
+    assert said in " ".join(result.stderr.split())
+
+
+def test_the_page_says_what_was_asked(tmp_path: Path) -> None:
+    found = sought(tmp_path, ftl="page,dftl", trials=2, seeds=1, goal="ram", ram_bytes=1 << 23, budget_s=90.0)
+    html = page(found)
+    asked = "ftlkit advise fin1 --ftl page,dftl --goal ram --ram 8388608B --budget 90s --trials 2 --requests 6000"
+    assert asked in html
+    assert "Sought is the least RAM with a mean response time at most 10 %" in html
+    assert any("stacks were tried, with the reference page; " in each for each in found.doubts)
+
+
+def test_why_stacks_failed_is_printed(tmp_path: Path) -> None:
+    found = sought(tmp_path, ftl="page,dftl", trials=2, seeds=1)
+    found.found.rungs[0].tried["dftl:cmt=1KiB"] = Measured("dftl:cmt=1KiB", [], "the spares are used up.")
+    out = StringIO()
+    show(found, Console(file=out, width=200))
+    assert "failed, 1 stack such as dftl:cmt=1KiB: the spares are used up." in out.getvalue()

@@ -73,6 +73,8 @@ class Answer:
 
 def answer(asked: Asked, found: Found) -> Answer | None:
     """The answer to what was found; None if nothing was measured that could be advised."""
+    if not found.rungs:
+        return None
     figures, is_held_out = _figures(asked, found)
     candidates = {stack: each for stack, each in figures.items() if _may_be(asked, found, each)}
     if not candidates:
@@ -216,19 +218,40 @@ def command(asked: Asked, found: Found, names: list[str], *, is_held_out: bool) 
             options["precondition"] = rung.precondition
         skip, seeds = rung.requests // WARM_UP, 1
     stacks = ",".join(dict.fromkeys(names))
-    device = ["--device", asked.device] if asked.device else []
-    typed = ["ftlkit", "sweep", asked.workload, "--ftl", stacks, *device]
+    typed = ["ftlkit", "sweep", asked.workload, "--ftl", stacks, *_typed(asked, options)]
+    return shlex.join([*typed, "--skip", str(skip), "--seeds", str(seeds)])
+
+
+def _typed(asked: Asked, options: Options) -> list[str]:
+    """The device and the options as typed."""
+    typed = ["--device", asked.device] if asked.device else []
     for name, value in options.items():
         flag = f"--{name.replace('_', '-')}"
         if name == "settings":
-            typed += [each for setting in asked.options["settings"] for each in ("--set", setting)]
+            typed += [each for setting in options["settings"] for each in ("--set", setting)]
         elif value is True:
             typed.append(flag)
         elif name != "title":
             typed += [flag, str(value)]
-    return shlex.join([*typed, "--skip", str(skip), "--seeds", str(seeds)])
+    return typed
+
+
+def question(asked: Asked) -> str:
+    """The command that asked."""
+    given = {
+        "--ftl": asked.ftl,
+        "--goal": asked.goal,
+        "--ram": None if asked.ram_bytes is None else f"{asked.ram_bytes}B",
+        "--budget": None if asked.budget_s is None else f"{asked.budget_s:g}s",
+        "--trials": asked.trials,
+    }
+    own = [word for flag, value in given.items() if value is not None for word in (flag, str(value))]
+    return shlex.join(
+        ["ftlkit", "advise", asked.workload, *own, *_typed(asked, asked.options), "--seeds", str(asked.seeds)]
+    )
 
 
 def goal(asked: Asked) -> str:
     """The goal as a sentence."""
-    return f"Best is what is best for {GOALS[asked.goal].words}."
+    limit = "" if asked.ram_bytes is None else f", with at most {units.size(asked.ram_bytes)} of RAM"
+    return f"Sought is {GOALS[asked.goal].words}{limit}."

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ftlkit import study, units
+from ftlkit import api, study, units
 from ftlkit._native import UserError
 from ftlkit.study import Options
 from ftlkit.sweep import values
@@ -26,14 +26,15 @@ class Goal:
     metric: str
     """The column of a run that decides."""
     words: str
+    """What is sought, as the end of a sentence."""
 
 
 GOALS = {
-    "mean": Goal("response_mean_ns", "the mean response time"),
-    "p99": Goal("response_p99_ns", "the 99th percentile of the response time"),
-    "wa": Goal("write_amplification", "the write amplification"),
-    "life": Goal("life_bytes", "the bytes written until the device is read-only"),
-    "ram": Goal("response_mean_ns", "RAM, with a mean response time at most 10 % above the best one found"),
+    "mean": Goal("response_mean_ns", "the lowest mean response time"),
+    "p99": Goal("response_p99_ns", "the lowest 99th percentile of the response time"),
+    "wa": Goal("write_amplification", "the lowest write amplification"),
+    "life": Goal("life_bytes", "the most bytes written until the device is read-only"),
+    "ram": Goal("response_mean_ns", "the least RAM with a mean response time at most 10 % above the best one found"),
 }
 
 FRONTS = ("response_mean_ns", "response_p99_ns", "write_amplification", "life_bytes")
@@ -111,7 +112,13 @@ class Asked:
             place = setting.partition("=")[0].strip()
             if place in _OWN:
                 raise UserError(f"--set {setting}: the search sets {place} itself ({_OWN[place]}). Leave it out.")
-            if study.placed(place)[0] not in study.SECTIONS:
+            owner, _ = study.placed(place)
+            if owner not in (*study.SECTIONS, *(part["name"] for part in api.parts())):
+                raise UserError(
+                    f"--set {setting}: {owner or place} is no section of a study. Give a key of "
+                    f"{', '.join(study.SECTIONS)}, such as device.spare."
+                )
+            if owner not in study.SECTIONS:
                 raise UserError(
                     f"--set {setting}: parameters of translation layers are what is searched. To fix one, name it in "
                     f"--ftl, such as --ftl dftl:cmt=64KiB; --set takes keys of {', '.join(study.SECTIONS)}."

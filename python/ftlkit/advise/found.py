@@ -31,8 +31,13 @@ class Rung:
     over: dict[str, float] = field(default_factory=dict)
     """Stacks that take more RAM than asked for, with what they take."""
     halved: Halved | None = None
-    unfinished: list[str] = field(default_factory=list)
-    """Stacks for which there was no time."""
+    begun: dict[str, None] = field(default_factory=dict)
+    """Stacks that were to be run, in order."""
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Stacks for which there was no time."""
+        return [stack for stack in self.begun if stack not in self.tried]
 
     @property
     def failed(self) -> dict[str, str]:
@@ -75,8 +80,12 @@ class Found:
 
     @property
     def last(self) -> Rung:
-        """The longest prefix on which a candidate has figures."""
-        return next((rung for rung in reversed(self.rungs) if self.of(rung)), self.rungs[0])
+        """The longest prefix on which all were run that went on to it, and a candidate has figures; else the first.
+
+        Where time ended in the middle of a prefix, those that were run there are a choice by the order of the runs.
+        """
+        whole = (rung for rung in reversed(self.rungs) if not rung.unfinished and self.of(rung))
+        return next(whole, self.rungs[0])
 
     def of(self, rung: Rung) -> list[Measured]:
         """The candidates that have figures on a prefix and take no more RAM than asked for."""

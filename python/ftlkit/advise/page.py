@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
 from ftlkit.advise import sure, tried, words
-from ftlkit.advise.answer import goal
+from ftlkit.advise.answer import goal, question
 from ftlkit.advise.charts import panels
 from ftlkit.metrics import COLUMNS
 from ftlkit.report.facts import study_toml
@@ -34,6 +34,7 @@ def page(answer: Answer) -> str:
         prefix_headings=tried.HEADINGS,
         fates=tried.fates(asked, found),
         failures=sure.failures(found),
+        question=question(asked),
         study=study_toml(asked.document()),
         css=style(),
         script=own_script(),

@@ -114,9 +114,8 @@ class Search:
 
     def _measure(self, rung: Rung, stacks: Sequence[str], reserved_s: float) -> None:
         self._until(reserved_s)
-        measured = self._runner.prefix(stacks, rung.requests, rung.precondition)
-        self._note(rung, measured)
-        rung.unfinished += [stack for stack in stacks if stack not in measured]
+        rung.begun |= dict.fromkeys(stacks)
+        self._note(rung, self._runner.prefix(stacks, rung.requests, rung.precondition))
 
     def _note(self, rung: Rung, measured: Mapping[str, Measured]) -> None:
         rung.tried |= measured
@@ -169,7 +168,7 @@ class Search:
             for stack, trial in batch.items():
                 self._learn(trial, rung.tried.get(stack))
             count += len(batch)
-            self.tell(f"{count} stacks tried on the first {rung.requests:,} requests")
+            self.tell(f"{_stacks(count)} tried on the first {rung.requests:,} requests")
             if count >= beginnings > 0:
                 self._refuse_little_ram(rung)
                 self._fill(rung)

@@ -28,6 +28,9 @@ MOST_FLOOR_BYTES = 1 << 24
 NOT_TO_BE_BUILT = frozenset({("victims", "opt")})
 """Values of parameters that know the future and so exist in a simulation alone."""
 
+_UNREADABLE = "ftl.name: "
+"""So begins what is said of a stack that cannot be on any device; else it does not fit this one."""
+
 _TUNED = 2
 """So many parameters of a part, beside its RAM, are set to something else than their default at most."""
 _STEPS = 8
@@ -245,6 +248,7 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
 
     Of `stacks` alone if there are some. Else every mapping alone and with each write buffer in front of it; where
     `levelled`, with each wear policy too. `fits` says why a stack cannot be; it is empty for one that can.
+    A `UserError` is raised for one of `stacks` that no device has: a name, a key or a value that does not exist.
     """
     refused: dict[str, str] = {}
     found: dict[str, list[str]] = {}
@@ -252,6 +256,8 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
         for stack in stacks:
             head, plus, rest = stack.partition("+")
             reason = fits(stack)
+            if reason.startswith(_UNREADABLE):
+                raise UserError(f"--ftl {stack}: {reason.removeprefix(_UNREADABLE)}")
             if reason:
                 refused[stack] = reason
             else:

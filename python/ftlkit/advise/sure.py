@@ -28,7 +28,6 @@ def doubts(
     asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured], *, is_held_out: bool
 ) -> list[str]:
     """How sure the answer is."""
-    tried = len({stack for rung in found.rungs for stack in rung.tried})
     rung = found.last
     sentences = []
     if is_held_out:
@@ -54,7 +53,15 @@ def doubts(
     elif not any(_differ(each) for each in figures.values()):
         noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
     dry = " The proposals ended since none was new." if found.dry else ""
-    return [*sentences, noise, f"{tried:,} stacks were tried; others exist, and one may be better.{dry}"]
+    return [*sentences, noise, f"{_tried(found)}; others exist, and one may be better.{dry}"]
+
+
+def _tried(found: Found) -> str:
+    """How many stacks were tried, with the reference, which is run whether it may be advised or not."""
+    stacks = {stack for rung in found.rungs for stack in rung.tried}
+    number = "1 stack was tried" if len(stacks) == 1 else f"{len(stacks):,} stacks were tried"
+    is_there = any(rung.tried[REFERENCE].rows for rung in found.rungs if REFERENCE in rung.tried)
+    return f"{number}, with the reference {REFERENCE}" if is_there else number
 
 
 def _seeds(asked: Asked, figures: Mapping[str, Measured]) -> str:
@@ -77,10 +84,15 @@ def _why_not(found: Found) -> str:
     """Why nothing was measured on the held-out part, where that is neither time nor Ctrl-C."""
     worn = [stack for stack, each in found.finalists.items() if _is_worn(each)]
     failed = [stack for stack in found.finalists if found.finalists[stack].error and stack not in worn]
-    said = [f"the device had worn out before it under {len(worn)} of {len(found.asked_for)} stacks"] if worn else []
+    said = [f"the device had worn out before it under {_of(worn, found)}"] if worn else []
     if failed:
         said.append(f"{len(failed)} failed there ({found.finalists[failed[0]].error.rstrip('.')})")
     return f": {', '.join(said)}" if said else ""
+
+
+def _of(stacks: list[str], found: Found) -> str:
+    """How many of the stacks that were to be run on the held-out part."""
+    return f"{len(stacks)} of {len(found.asked_for)} stacks" if len(found.asked_for) > 1 else "the only stack"
 
 
 def _is_worn(measured: Measured) -> bool:
@@ -172,7 +184,7 @@ def _unfinished(asked: Asked, found: Found, *, is_held_out: bool) -> list[str]:
     """What of the search was not done."""
     said = ["The search was stopped; this is what was found until then."] if found.interrupted else []
     if found.missed:
-        many = f"{len(found.missed)} of {len(found.asked_for)} stacks on the held-out part"
+        many = f"{_of(found.missed, found)} on the held-out part"
         first = f"It was stopped before {many} were measured" if found.interrupted else f"There was no time for {many}"
         named = ", ".join(found.missed[:_NAMED]) + (", …" if len(found.missed) > _NAMED else "")
         said.append(f"{first}: {named}. {_of_the_missed(asked, found)}" if is_held_out else f"{first}: {named}.")

@@ -136,7 +136,7 @@ def advise(
         precondition=precondition,
         seed=seed,
     )
-    limit = budget or (None if trials is not None else BUDGET)
+    limit = BUDGET if budget is None and trials is None else budget
     asked = Asked(
         workload,
         device,
@@ -201,7 +201,7 @@ def show(found: Answer, console: Console) -> None:
     console.print(Sheet(("", "stack"), [_heading(each) for each in metrics], _rows(found, metrics)).fitted(console))
     line("* the advised stack. In brackets: another takes no more RAM and is as good or better.")
     if len(_shown(found)) < len(found.told):
-        line(f"{len(found.told) - len(_shown(found))} more on other fronts are in --report and --json.")
+        line(f"{len(found.told) - len(_shown(found))} more, beaten or on other fronts, are in --report and --json.")
     for title, sentences in (("How sure that is", found.doubts), ("Read with care", found.cautions)):
         line(f"\n{title}")
         for sentence in sentences:
@@ -239,6 +239,7 @@ def _rows(found: Answer, metrics: Sequence[str]) -> list[Row]:
 
 def _show_tried(found: Answer, console: Console) -> None:
     from ftlkit.advise import tried  # noqa: PLC0415 - as above
+    from ftlkit.advise.sure import failures  # noqa: PLC0415 - as above
 
     head, *headings = tried.HEADINGS
     rows = [Row("", f"first {row[0]}", row[1:]) for row in tried.rungs(found.found)]
@@ -251,3 +252,7 @@ def _show_tried(found: Answer, console: Console) -> None:
         table.add_row(fate.name, f"{fate.stacks}", units.typed(fate.reason))
     console.print()
     console.print(table)
+    for reason, stacks in failures(found.found).items():
+        many = "1 stack" if len(stacks) == 1 else f"{len(stacks)} stacks"
+        text = units.typed(f"failed, {many} such as {min(stacks)}: {reason}")
+        console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
