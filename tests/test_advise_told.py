@@ -16,8 +16,10 @@ from ftlkit.advise.found import Found, Rung
 from ftlkit.advise.measure import Measured
 from ftlkit.advise.page import page
 from ftlkit.advise.run import advise
+from ftlkit.advise.space import Head, Space
 from ftlkit.cli.advise import show
 from ftlkit.store import Store
+from ftlkit.sweep import values
 from ftlkit.sweep.local import Local
 
 if TYPE_CHECKING:
@@ -162,6 +164,25 @@ def test_a_prefix_that_was_cut_short_does_not_choose(tmp_path: Path) -> None:
     told = again(whole)
     assert found.last is complete
     assert told.advised.stack != worst
+
+
+def test_ram_that_buys_nothing_is_halved() -> None:
+    heads = [Head("dftl:cmt=64KiB", ("+lru",)), Head("treeftl", ("",))]
+    searched = Space(heads, 1 << 20, {"treeftl.ram": 4 << 10})
+    assert searched.smaller("treeftl:load_before_write=false:ram=112KiB") == [
+        "treeftl:load_before_write=false:ram=56KiB"
+    ]
+    assert searched.smaller("treeftl:ram=7KiB") == []
+    # What was asked for stays.
+    assert searched.smaller("dftl:cmt=64KiB+lru:ram=12KiB") == ["dftl:cmt=64KiB+lru:ram=6KiB"]
+
+
+def test_those_that_go_on_were_tried_with_less_ram(tmp_path: Path) -> None:
+    """Three are proposed: with half of the most RAM, with a quarter, and with the least."""
+    first = sought(tmp_path, ftl="dftl", trials=3, seeds=1).found.rungs[0].tried
+    sizes = {values.size(stack.partition("cmt=")[2]) or 0 for stack in first if stack != "page"}
+    most = max(sizes)
+    assert sizes == {most, most // 2, most // 4, most // 8, most // 16, 1 << 10}
 
 
 def test_nothing_is_told_of_a_search_that_had_no_time_to_begin() -> None:

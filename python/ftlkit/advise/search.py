@@ -44,6 +44,8 @@ _LOOKING = 0.2
 """The most of the time that is taken for choosing prefixes."""
 _SIMPLER = 3
 """So often simpler stacks are tried: those that go on then may be others."""
+_SIMPLIFYING = 0.15
+"""The share of the time that proposals leave to simpler stacks."""
 _SHARES = (0.35, 0.7)
 """The least and the most of the time that the first prefix leaves to the others, whatever they are reckoned to take."""
 
@@ -164,7 +166,7 @@ class Search:
         while count < most and not rung.unfinished and not self.found.dry:
             batch = self._batch(rung, min(BATCH, most - count))
             if batch:
-                self._measure(rung, list(batch), self._rest_s(rung))
+                self._measure(rung, list(batch), self._reserved_s(rung))
             for stack, trial in batch.items():
                 self._learn(trial, rung.tried.get(stack))
             count += len(batch)
@@ -173,20 +175,24 @@ class Search:
                 self._refuse_little_ram(rung)
                 self._fill(rung)
                 beginnings = 0
-            if self._rest_s(rung) >= self._left_s():
+            if self._reserved_s(rung) >= self._left_s():
                 break
         if not self.found.of(rung):
             self._refuse(rung)
         self._simplify(rung)
 
     def _simplify(self, rung: Rung) -> None:
-        """Try those that would go on without settings that may do nothing: of equals the simpler one goes on."""
+        """Try those that would go on without what may do nothing: settings, and half of their RAM.
+
+        Of equals the simpler one goes on, and one with less RAM that does as well beats the other.
+        """
         for _ in range(_SIMPLER):
-            going = halving.halve(self._points(rung), self._asked.metrics).kept
-            new = [stack for point in going for stack in self._space.simpler(point.stack) if stack not in rung.tried]
-            if not new or rung.unfinished:
+            going = [point.stack for point in halving.halve(self._points(rung), self._asked.metrics).kept]
+            tried = [each for stack in going for each in (*self._space.simpler(stack), *self._space.smaller(stack))]
+            new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
+            if not new or self._left_s() <= self._rest_s(rung):
                 return
-            self._measure(rung, list(dict.fromkeys(new)), self._rest_s(rung))
+            self._measure(rung, new, self._rest_s(rung))
 
     def _enqueue(self, proposals: Sequence[Mapping[str, str | int]]) -> int:
         for params in proposals:
@@ -276,6 +282,10 @@ class Search:
             many = max(halving.LEAST, many // halving.SHARE)
         least, most = (share * budget for share in _SHARES)
         return min(max(total + self._final_s(rung, going), least), most)
+
+    def _reserved_s(self, rung: Rung) -> float:
+        """What proposals leave of the time: for the rest, and for simpler forms of those that go on."""
+        return self._rest_s(rung) + _SIMPLIFYING * (self._asked.budget_s or 0.0)
 
     def _final_s(self, rung: Rung, going: Sequence[str]) -> float:
         return self._asked.seeds * self._wall_s(rung, going[:_RESERVED], self.found.requests)

@@ -85,8 +85,7 @@ class Space:
         Settings may do nothing where they are, as the window of a policy that another one replaces.
         """
         parts = [part.split(":") for part in stack.split("+")]
-        asked = {part for head in self.heads.values() for tail in head.tails for part in (head.text + tail).split("+")}
-        kept = {(part.partition(":")[0], each) for part in asked for each in part.split(":")[1:]}
+        kept = self._asked_for()
         extra = [
             (name, each)
             for name, *settings in parts
@@ -98,6 +97,29 @@ class Space:
             "+".join(":".join([name, *(each for each in rest if (name, each) not in gone)]) for name, *rest in parts)
             for gone in without
         ]
+
+    def smaller(self, stack: str) -> list[str]:
+        """The stack with half of one RAM that was not asked for, each in turn, where that is not below the least."""
+        parts, kept, found = stack.split("+"), self._asked_for(), []
+        for number, part in enumerate(parts):
+            name, *settings = part.split(":")
+            for place, each in enumerate(settings):
+                parameter = self._parameter(name, each)
+                half = (values.size(each.partition("=")[2]) or 0) // 2
+                if (name, each) in kept or not is_ram(parameter) or half < self._floor(name, parameter):
+                    continue
+                fewer = [*settings[:place], f"{parameter['name']}={_written(half)}", *settings[place + 1 :]]
+                found.append("+".join([*parts[:number], ":".join([name, *fewer]), *parts[number + 1 :]]))
+        return found
+
+    def _asked_for(self) -> set[tuple[str, str]]:
+        """The settings that were asked for, each with its part."""
+        asked = {part for head in self.heads.values() for tail in head.tails for part in (head.text + tail).split("+")}
+        return {(part.partition(":")[0], each) for part in asked for each in part.split(":")[1:]}
+
+    def _floor(self, owner: str, parameter: Json) -> int:
+        """The least RAM that is tried."""
+        return self._floors.get(f"{owner}.{parameter['name']}", max(FLOOR_BYTES, int(parameter["min"])))
 
     def _parameter(self, owner: str, setting: str) -> Json:
         found: Json = next(each for each in self._parameters[owner] if each["name"] == setting.partition("=")[0])
@@ -122,7 +144,7 @@ class Space:
 
     def _size(self, owner: str, parameter: Json, chooser: Chooser) -> str:
         key = f"{owner}.{parameter['name']}"
-        low = self._floors.get(key, max(FLOOR_BYTES, parameter["min"]))
+        low = self._floor(owner, parameter)
         high = max(low, min(self._ceiling, parameter["max"]))
         return _written(level(chooser.suggest_int(key, rank(low, up=True), max(rank(low, up=True), rank(high)))))
 
