@@ -287,6 +287,9 @@ impl<V: Device> Cache<V> {
             self.write_pages(others)?;
             return self.device.flush();
         };
+        if tables.len() > journal.room {
+            return Err(DeviceError::TooMuch);
+        }
         let pages: Vec<_> = tables.iter().map(|page| (*page, &*self.pages[page])).collect();
         journal.write(&mut self.device, &pages)?;
         self.device.flush()?;

@@ -22,6 +22,9 @@ pub enum DeviceError {
     /// The power was cut and is back: what was written and not flushed may be gone.
     #[error("the power was cut")]
     PowerWasCut,
+    /// More waits to be made safe at once than the journal has room for.
+    #[error("more waits to be made safe at once than the journal has room for")]
+    TooMuch,
     /// Nobody serves it any more.
     #[error("the device is gone")]
     Gone,

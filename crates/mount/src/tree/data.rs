@@ -1,7 +1,7 @@
 //! What is done with a file: open, read, write, change its length and attributes.
 
 use analyzer::Event;
-use fat::{Chain, Entry, MOST_FILE_BYTES, PAGE_BYTES, Stamp};
+use fat::{Chain, Entry, FatError, MOST_FILE_BYTES, PAGE_BYTES, Stamp};
 use ftl::Hint;
 
 use super::{Attributes, ROOT, Tree, now};
@@ -10,6 +10,9 @@ use crate::error::FileError;
 
 /// What is written where a file grows without being written to.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// Bytes by which a file grows before what waits may be made safe: less than a journal has room for beside all tables.
+const GROWN_AT_ONCE: u64 = 1 << 20;
 
 /// What of a file is to be changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,15 +69,20 @@ impl<V: Device> Tree<V> {
             self.tell(event, number);
         }
         let hint = self.rating.hint(&entry.name, entry.is_read_only);
-        self.alter(number, |tree, entry, chain| {
-            tree.grow(entry, chain, offset, hint)?;
+        let before = u64::from(entry.bytes);
+        self.grow(number, offset)?;
+        let result = self.alter(number, |tree, entry, chain| {
             let (old, end) = (u64::from(entry.bytes), offset + data.len() as u64);
             if end > old {
                 tree.volume.resize(entry, chain, end)?;
             }
             entry.modified = now();
             tree.put(chain, (offset, data), old, hint)
-        })
+        });
+        if result.is_err() && before < offset {
+            self.shrink_back(number, before);
+        }
+        result
     }
 
     /// Changes attributes of a file or folder; of a folder only when it was changed.
@@ -102,10 +110,8 @@ impl<V: Device> Tree<V> {
     }
 
     fn resize(&mut self, number: u64, bytes: u64) -> Result<(), FileError> {
-        let entry = self.file(number)?;
-        let hint = self.rating.hint(&entry.name, entry.is_read_only);
+        self.grow(number, bytes)?;
         self.alter(number, |tree, entry, chain| {
-            tree.grow(entry, chain, bytes, hint)?;
             if bytes < entry.bytes.into() {
                 tree.volume.resize(entry, chain, bytes)?;
             }
@@ -114,22 +120,61 @@ impl<V: Device> Tree<V> {
         })
     }
 
-    /// Gives a file zeros up to a length, if it is shorter.
-    fn grow(&mut self, entry: &mut Entry, chain: &mut Chain, bytes: u64, hint: Hint) -> Result<(), FileError> {
-        let mut at = u64::from(entry.bytes);
+    /// Gives a file zeros up to a length, if it is shorter, or leaves it as it is. What has grown may be made safe on the way: all at once would be
+    /// more than a journal has room for.
+    fn grow(&mut self, number: u64, bytes: u64) -> Result<(), FileError> {
+        let old = u64::from(self.file(number)?.bytes);
         if bytes > MOST_FILE_BYTES {
-            return Err(fat::FatError::LongFile.into());
+            return Err(FatError::LongFile.into());
         }
-        let old = at;
-        if at < bytes {
-            self.volume.resize(entry, chain, bytes)?;
+        let cluster_bytes = u64::from(self.volume.shape().cluster_bytes);
+        let wanted = bytes.div_ceil(cluster_bytes).saturating_sub(old.div_ceil(cluster_bytes));
+        if wanted > self.volume.free_clusters().into() {
+            return Err(FatError::Full.into());
         }
-        while at < bytes {
-            let part = (bytes - at).min(ZEROS.len() as u64);
-            self.put(chain, (at, &ZEROS[..part as usize]), old, hint)?;
-            at += part;
+        // Its clusters are known from step to step, as of any open file.
+        self.node_mut(number)?.opens += 1;
+        let mut at = old;
+        let mut result = Ok(());
+        while at < bytes && result.is_ok() {
+            at = (at + GROWN_AT_ONCE - at % GROWN_AT_ONCE).min(bytes);
+            result = self.grow_at_once(number, at);
         }
-        Ok(())
+        if result.is_err() {
+            self.shrink_back(number, old);
+        }
+        let node = self.node_mut(number)?;
+        node.opens -= 1;
+        if node.opens == 0 {
+            node.chain = None;
+        }
+        result
+    }
+
+    fn grow_at_once(&mut self, number: u64, bytes: u64) -> Result<(), FileError> {
+        let entry = self.file(number)?;
+        let hint = self.rating.hint(&entry.name, entry.is_read_only);
+        self.alter(number, |tree, entry, chain| {
+            let old = u64::from(entry.bytes);
+            tree.volume.resize(entry, chain, bytes)?;
+            let mut at = old;
+            while at < bytes {
+                let part = (bytes - at).min(ZEROS.len() as u64);
+                tree.put(chain, (at, &ZEROS[..part as usize]), old, hint)?;
+                at += part;
+            }
+            Ok(())
+        })
+    }
+
+    /// An operation has failed after the file had grown for it. Where nothing can be changed any more, it stays longer.
+    fn shrink_back(&mut self, number: u64, old: u64) {
+        let _ = self.alter(number, |tree, entry, chain| {
+            if old < entry.bytes.into() {
+                tree.volume.resize(entry, chain, old)?;
+            }
+            Ok(())
+        });
     }
 
     /// Writes bytes that lie within a file, which had so many before.

@@ -271,9 +271,9 @@ fn now() -> Stamp {
     Stamp::of_unix(since.as_secs().cast_signed())
 }
 
-/// Whether nobody but this crate may see a name.
+/// Whether nobody but this crate may see a name; FAT does not tell upper from lower case.
 fn is_hidden(name: &str) -> bool {
-    name.starts_with(HIDDEN)
+    name.get(..HIDDEN.len()).is_some_and(|start| start.eq_ignore_ascii_case(HIDDEN))
 }
 
 /// A name that is hidden may not be given.

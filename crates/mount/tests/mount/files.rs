@@ -231,3 +231,43 @@ fn a_volume_of_another_maker_is_served_without_a_journal() {
     expected[1_000..4_000].fill(9);
     assert!(bytes == expected);
 }
+
+#[test]
+fn a_file_grows_over_what_was_freed_by_more_than_the_journal_has_room_for() {
+    let device = Memory::formatted(64);
+    let mut tree = device.mounted();
+    let file = made(&mut tree, "big", b"big");
+    tree.open(file).expect("a file");
+    for at in 0..40 {
+        tree.write(file, at << 20, &vec![7; 1 << 20]).expect("room");
+    }
+    tree.sync().expect("power");
+    let set = |tree: &mut Tree<Memory>, bytes| tree.set(file, Changes { bytes: Some(bytes), ..Changes::default() });
+    set(&mut tree, 0).expect("power");
+    set(&mut tree, 20 << 20).expect("room");
+    // The same by a write far behind the end.
+    tree.write(file, 30 << 20, b"far").expect("room");
+    tree.sync().expect("the journal has room");
+    let expected = [vec![0; 30 << 20], b"far".to_vec()].concat();
+    assert!(tree.read(file, 0, 1 << 26).expect("readable") == expected);
+    let refused = set(&mut tree, 1 << 30).expect_err("too much");
+    assert!(matches!(refused, FileError::Fat(FatError::Full)), "{refused}");
+    assert_eq!(tree.attributes(file).expect("there").bytes, (30 << 20) + 3);
+    tree.unmount().expect("power");
+    let mut tree = device.mounted();
+    let found = tree.lookup(ROOT, "big").expect("there").number;
+    assert!(tree.read(found, 0, 1 << 26).expect("readable") == expected);
+}
+
+#[test]
+fn hidden_names_are_hidden_in_capitals_too() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    for name in [".ftlkit-removed-1", ".FTLKIT-Removed-1"] {
+        assert!(matches!(tree.create(ROOT, name, false), Err(FileError::Fat(FatError::BadName))), "{name}");
+    }
+    let file = made(&mut tree, "open.txt", b"kept");
+    tree.open(file).expect("a file");
+    tree.remove(ROOT, "open.txt").expect("there");
+    assert_eq!(tree.read(file, 0, 9).expect("readable"), b"kept");
+}
