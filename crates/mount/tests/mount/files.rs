@@ -236,9 +236,10 @@ fn a_volume_of_another_maker_is_served_without_a_journal() {
 fn a_file_grows_over_what_was_freed_by_more_than_the_journal_has_room_for() {
     let device = Memory::formatted(64);
     let mut tree = device.mounted();
+    // Of 60 MiB, so that most of what comes next must lie where this was.
     let file = made(&mut tree, "big", b"big");
     tree.open(file).expect("a file");
-    for at in 0..40 {
+    for at in 0..50 {
         tree.write(file, at << 20, &vec![7; 1 << 20]).expect("room");
     }
     tree.sync().expect("power");
