@@ -105,9 +105,7 @@ impl<P: JointPolicy> Joint<P> {
         let Some(place) = self.held.find(lpn).filter(|&place| self.held.at(place).is_newer) else { return Ok(()) };
         if self.paged.cache().find(lpn).is_none() {
             self.make_room(media, For::WriteDown(lpn))?;
-            self.paged.find(media, lpn)?;
-            let (policy, mut ram) = self.in_ram();
-            policy.looked_up(&mut ram, lpn);
+            self.and_look_up(media, lpn, |paged, media| paged.find(media, lpn))?;
         }
         let Held { page, hint, .. } = *self.held.at(place);
         let data = media.ram().get(page).clone();
@@ -143,10 +141,22 @@ impl<P: JointPolicy> Joint<P> {
         work: impl FnOnce(&mut DemandPaged<P::Map>, &mut Media<D>) -> Result<R, FtlError>,
     ) -> Result<R, FtlError> {
         self.make_room(media, For::Entry(lpn))?;
-        let result = work(&mut self.paged, media)?;
-        let (policy, mut ram) = self.in_ram();
-        policy.looked_up(&mut ram, lpn);
-        Ok(result)
+        self.and_look_up(media, lpn, work)
+    }
+
+    /// Does something for which there is room. The entry may have come although it failed afterwards, as on flash that fails.
+    fn and_look_up<D: Device, R>(
+        &mut self,
+        media: &mut Media<D>,
+        lpn: Lpn,
+        work: impl FnOnce(&mut DemandPaged<P::Map>, &mut Media<D>) -> Result<R, FtlError>,
+    ) -> Result<R, FtlError> {
+        let result = work(&mut self.paged, media);
+        if result.is_ok() || self.paged.cache().find(lpn).is_some() {
+            let (policy, mut ram) = self.in_ram();
+            policy.looked_up(&mut ram, lpn);
+        }
+        result
     }
 
     /// Where flash has a page.
