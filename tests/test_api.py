@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import re
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,7 +20,6 @@ from ftlkit.cli import app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_runs_have_the_documented_columns(results: fk.Results) -> None:
@@ -26,6 +28,19 @@ def test_runs_have_the_documented_columns(results: fk.Results) -> None:
     assert results.runs["verified"].all()
     assert all(results.runs["requests"] == 2_000)
     assert all(results.runs["response_mean_ns"] > 0)
+
+
+def test_every_public_name_is_what_its_module_calls_so() -> None:
+    """Also where another module has the same name for something else: the compiled one has."""
+    tree = ast.parse(Path(fk.__file__).read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module != "__future__"]
+    homes = {alias.name: node.module for node in imports for alias in node.names if alias.name != "TYPE_CHECKING"}
+    assert sorted(homes) == sorted(fk.__all__)
+    for name, home in homes.items():
+        assert getattr(fk, name) is getattr(importlib.import_module(str(home)), name), name
+    assert set(fk.__all__) <= set(dir(fk))
+    with pytest.raises(AttributeError, match="module ftlkit has no attribute nosuch"):
+        _ = fk.nosuch  # type: ignore[attr-defined] # that is the point
 
 
 def test_operations_add_up_to_what_the_runs_say(results: fk.Results) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,6 @@ import ftlkit as fk
 from ftlkit.progress import LINE_EVERY_S, Silent, State
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -84,6 +85,37 @@ def test_progress_is_told_in_plain_lines(start: Callable[..., subprocess.Popen[s
     process.kill()
     assert "\r" not in line
     assert "/s" in line
+
+
+def test_ctrl_c_while_the_command_is_loaded_ends_it_in_a_line(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """What is loaded first of all that takes time interrupts the process as a user would."""
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
+    process = start("schemes", PYTHONPATH=str(tmp_path))
+    out, said = process.communicate(timeout=30)
+    assert (process.returncode, out, said) == (130, "", "Stopped. Nothing was written.\n")
+
+
+def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it(
+    start: Callable[..., subprocess.Popen[str]],
+) -> None:
+    """A shell starts what runs in the background so."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = start("compare", "fin1", "--ftl", "page", "--requests", "50000")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    assert process.returncode == 0
+
+
+def test_what_comes_before_the_command_hears_ctrl_c_loads_nothing_that_takes_time() -> None:
+    loaded = "import sys, ftlkit.entry; print(*(name for name in sys.modules if name.startswith('ftlkit')))"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["ftlkit", "ftlkit.entry"]
 
 
 class Impatient(Silent):

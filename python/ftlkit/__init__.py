@@ -8,26 +8,30 @@
 
 from __future__ import annotations
 
-from ftlkit._native import FtlBug, FtlkitError, UserError, __version__
-from ftlkit.api import (
-    check_study,
-    compare,
-    devices,
-    generate_files,
-    parts,
-    run,
-    run_study,
-    schemes,
-    trace_convert,
-    trace_generate,
-    trace_info,
-    workloads,
-)
-from ftlkit.checking import TortureReport, replay, torture
-from ftlkit.engine import Interrupted
-from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
-from ftlkit.mounting import Mounted, mount
-from ftlkit.results import RUN_COLUMNS, Results, load
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ftlkit._native import FtlBug, FtlkitError, UserError, __version__
+    from ftlkit.api import (
+        check_study,
+        compare,
+        devices,
+        generate_files,
+        parts,
+        run,
+        run_study,
+        schemes,
+        trace_convert,
+        trace_generate,
+        trace_info,
+        workloads,
+    )
+    from ftlkit.checking import TortureReport, replay, torture
+    from ftlkit.engine import Interrupted
+    from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
+    from ftlkit.mounting import Mounted, mount
+    from ftlkit.results import RUN_COLUMNS, Results, load
 
 __all__ = [
     "RUN_COLUMNS",
@@ -64,3 +68,24 @@ __all__ = [
     "upgrade_image",
     "workloads",
 ]
+
+_HOMES = ("api", "results", "engine", "checking", "live", "mounting", "_native")
+"""The modules of these names; the compiled one last, whose functions are called alike and take and give JSON.
+
+They are loaded when a name is asked for: `python -m ftlkit` and the workers of sweeps begin with this file.
+"""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """A name of `__all__`, from the module that has it."""
+        if name in __all__:
+            for home in _HOMES:
+                module = importlib.import_module(f"ftlkit.{home}")
+                if hasattr(module, name):
+                    globals()[name] = getattr(module, name)
+                    return globals()[name]
+        raise AttributeError(f"module ftlkit has no attribute {name}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,6 +1,6 @@
 """`python -m ftlkit` is the `ftlkit` command."""
 
-from ftlkit.cli import main
+from ftlkit.entry import main
 
 if __name__ == "__main__":
     main()

@@ -7,13 +7,17 @@ ftlkit itself is at fault; 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.main import get_command
 
 from ftlkit._native import __version__
 from ftlkit.cli import advise, catalogue, compare, curve, live, mount, reproduce, results, sweep, torture, trace
 from ftlkit.cli.shell import OUT, Command, Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 app = typer.Typer(
     cls=Shell,
@@ -57,6 +61,6 @@ def _root(
     """Compare flash translation layers on a workload: simulate them, check them, report what differs and why."""
 
 
-def main() -> None:
-    """Run the command with the process's arguments."""
-    app()
+def command() -> Callable[..., object]:
+    """The root command, ready to be called with the process's arguments."""
+    return get_command(app)

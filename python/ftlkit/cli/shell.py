@@ -60,8 +60,10 @@ class Shell(Group):
     """The root command: runs a subcommand and turns exceptions into messages and exit codes."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
-        """Run the subcommand."""
+        """Run the subcommand; `obj`, if the caller gave one, is called when Ctrl-C will be answered here."""
         try:
+            if ctx.obj is not None:
+                ctx.obj()
             return super().invoke(ctx)
         except UserError as error:
             _end(f"Error: {error}", USER_ERROR)
