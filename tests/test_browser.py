@@ -101,7 +101,8 @@ def sweep_page(folder: Path) -> str:
     """A page with a point that failed, bands, and a layer that does not take the varied key."""
     made = plans.from_options(["fin1"], "page,dftl", None, {"requests": 3_000, "addresses": "dense"})
     axes = [values.parse("dftl.cmt=16KiB,64KiB"), values.parse("device.spare=0.1,1.5")]
-    return page(runs.run(plans.with_more(made, axes, 2), Store(folder / "store", create=True), Local()))
+    wide = plans.with_more(made, axes, 2)
+    return page(wide, runs.run(wide, Store(folder / "store", create=True), Local()))
 
 
 @pytest.mark.parametrize("width", [1280, 400])

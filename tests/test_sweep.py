@@ -205,14 +205,16 @@ def test_several_plans_over_a_trace_lay_it_out_once(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("ftlkit._native.check_study", checking)
     traces, store = Traces(tmp_path), Store(tmp_path / "s", create=True)
     for layers in ("page,dftl", "fast,bast", "page,rftl"):
-        assert not runs.run_some(plans.from_options([trace], layers, None, {}), store, Local(), traces).failed
+        assert not runs.run_points(
+            plans.from_options([trace], layers, None, {}).points(), store, Local(), traces
+        ).failed
     assert sorted(read) == ["laid out", "looked over"]
 
 
 def test_a_plan_among_several_may_be_refused_as_a_whole(tmp_path: Path) -> None:
     made = plan(vary={"device.spare": ["1.5"]})
     store = Store(tmp_path / "s", create=True)
-    done = runs.run_some(made, store, Local(), Traces(tmp_path))
+    done = runs.run_points(made.points(), store, Local(), Traces(tmp_path))
     assert [row["state"] for row in done.rows] == ["refused", "refused"]
     with pytest.raises(fk.UserError, match="spare"):
         runs.run(made, store, Local())

@@ -14,6 +14,7 @@ from ftlkit import study
 from ftlkit.advise.halving import Point
 from ftlkit.engine import Interrupted
 from ftlkit.metrics import COLUMNS, HIGHER
+from ftlkit.progress import Silent, Watcher
 from ftlkit.states import DONE
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from ftlkit.advise.asked import Asked
     from ftlkit.document import Json
-    from ftlkit.progress import Watcher
     from ftlkit.store import Store
     from ftlkit.sweep.local import Local
     from ftlkit.sweep.traces import Traces
@@ -82,7 +82,7 @@ class Runner:
     def __init__(self, asked: Asked, device: Json, store: Store, executor: Local, traces: Traces) -> None:
         self._asked, self._device = asked, device
         self._store, self._executor, self._traces = store, executor, traces
-        self.watch: Callable[[], Watcher] | None = None
+        self.watch: Callable[[], Watcher] = Silent
         self.reused = 0
         """How many points were in the store."""
         self.points = 0
@@ -111,9 +111,8 @@ class Runner:
         return replace(plan, study=plan.study | {"ftl": layers})
 
     def _run(self, plan: plans.Plan) -> dict[str, Measured]:
-        watch = {} if self.watch is None else {"watch": self.watch}
         try:
-            done = runs.run_some(plan, self._store, self._executor, self._traces, **watch)
+            done = runs.run_points(plan.points(), self._store, self._executor, self._traces, self.watch)
         except Interrupted as stop:
             raise Interrupted(None if stop.finished is None else self._measured(stop.finished)) from None
         return self._measured(done)

@@ -12,7 +12,6 @@ from ftlkit import study, units
 from ftlkit._native import UserError
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, Command, Group, say
-from ftlkit.cli.sweep import Seeds, StoreFolder
 from ftlkit.curves import cache as caches
 from ftlkit.curves import spare as spares
 from ftlkit.curves.accesses import accesses
@@ -169,8 +168,8 @@ def spare(
     spares_: Annotated[
         str, typer.Option("--spares", metavar="SHARES", help="Shares of the flash: 0.05..0.3:+0.05, or by commas.")
     ] = "0.05..0.3:+0.05",
-    seeds: Seeds = None,
-    store: StoreFolder = DEFAULT,
+    seeds: options.Seeds = None,
+    store: options.StoreFolder = DEFAULT,
     report: options.Report = None,
     device: options.Device = None,
     capacity: options.Capacity = None,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _OUT = "Outputs"
 _TRACE = "Workload"
 _DEVICE = "Device and run"
+_SWEEP = "Sweep"
 
 WINDOW = "0ms..10ms"
 """The window that is drawn when none is given: some thousand operations on most devices."""
@@ -251,6 +252,32 @@ Ftls = Annotated[
         help="Translation layers, by commas; `ftlkit schemes` lists them. dftl:cmt=32KiB sets a parameter, "
         "page+dynamic adds a part.",
         autocompletion=completing(names_of(api.schemes)),
+    ),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KEY=VALUES",
+        help="Values by commas, or a range: dftl.cmt=16KiB..4MiB:x2, device.spare=0.07,0.1; may be repeated.",
+        rich_help_panel=_SWEEP,
+    ),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Run each point with so many seeds, for the noise.", rich_help_panel=_SWEEP),
+]
+StoreFolder = Annotated[
+    Path,
+    typer.Option("--store", metavar="DIR", help="Where results are kept, and found again.", rich_help_panel=_SWEEP),
+]
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="local|ray|ray://HOST:PORT",
+        help="Where points run: on this machine's cores, or on a Ray cluster (pip install 'ftlkit\\[ray]').",
+        rich_help_panel=_SWEEP,
     ),
 ]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the report.", rich_help_panel=_OUT)]

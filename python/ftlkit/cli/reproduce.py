@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from ftlkit import reproduce as reproductions
 from ftlkit.cli import options
-from ftlkit.cli.shell import ERR, OUT, say
+from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
+from ftlkit.engine import Interrupted
 from ftlkit.outputs import check_writable
 from ftlkit.progress import watcher
+from ftlkit.store import DEFAULT, Store, files
+from ftlkit.sweep.executors import LOCAL, executor
+from ftlkit.sweep.run import Sweep
+
+if TYPE_CHECKING:
+    from ftlkit.reproduce import Reproduction
 
 
 def reproduce(
@@ -20,14 +27,32 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE.html", help="Where to write the page: NAME.html.")
     ] = None,
+    store: options.StoreFolder = DEFAULT,
+    on: options.On = LOCAL,
     threads: options.Threads = None,
 ) -> None:
-    """Run a paper's experiments, judge its claims, and write one page that shows both."""
+    """Run a paper's experiments, judge its claims, and write one page; repeated, it runs what is missing."""
     path = reproductions.find(name)
     plan = reproductions.load(path)
     target = out or Path(f"{plan.name}.html")
-    check_writable([target], [path, *plan.traces()])
-    done = reproductions.reproduce(plan, threads=threads, watch=lambda: watcher(ERR))
+    check_writable([target], [path, *plan.traces(), *files(store)])
+    where = executor(on, threads)
+    kept = Store(store, create=True, lazily=True)
+    kept.tidy()
+    try:
+        done = reproductions.reproduce(plan, store=kept, executor=where, watch=lambda: watcher(ERR))
+    except Interrupted as stop:
+        if not isinstance(stop.finished, Sweep) or not stop.finished.rows:
+            raise
+        there = f"{len(stop.finished.rows)} of {stop.finished.points} runs are in {store}"
+        say(f"Stopped. {there}; the same command goes on from there.")
+        raise typer.Exit(INTERRUPTED) from None
+    _show(done, store)
+    done.page(target)
+    say(f"wrote {target}")
+
+
+def _show(done: Reproduction, store: Path) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("claim", "kind", "paper", "ours", "verdict"):
         table.add_column(column)
@@ -39,5 +64,7 @@ def reproduce(
     say(reproductions.counted(done.judgements))
     if done.absent:
         say(f"left out, since they are not at hand (set FTLKIT_TRACES to their folder): {', '.join(done.absent)}")
-    done.page(target)
-    say(f"wrote {target}")
+    for point in done.failed:
+        OUT.print(f"failed: {point.error}", highlight=False)
+    runs = sum(point.results is not None for point in done.points) + len(done.failed)
+    say(f"{runs} runs: {done.reused} were in {store}{f', {len(done.failed)} failed' if done.failed else ''}")

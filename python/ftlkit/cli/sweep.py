@@ -29,35 +29,6 @@ if TYPE_CHECKING:
     from ftlkit.sweep.plan import Plan
     from ftlkit.sweep.run import Sweep
 
-_SWEEP = "Sweep"
-
-Vary = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--vary",
-        metavar="KEY=VALUES",
-        help="Values by commas, or a range: dftl.cmt=16KiB..4MiB:x2, device.spare=0.07,0.1; may be repeated.",
-        rich_help_panel=_SWEEP,
-    ),
-]
-Seeds = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Run each point with so many seeds, for the noise.", rich_help_panel=_SWEEP),
-]
-StoreFolder = Annotated[
-    Path,
-    typer.Option("--store", metavar="DIR", help="Where results are kept, and found again.", rich_help_panel=_SWEEP),
-]
-On = Annotated[
-    str,
-    typer.Option(
-        "--on",
-        metavar="local|ray|ray://HOST:PORT",
-        help="Where points run: on this machine's cores, or on a Ray cluster (pip install 'ftlkit\\[ray]').",
-        rich_help_panel=_SWEEP,
-    ),
-]
-
 
 def sweep(
     workloads: Annotated[
@@ -75,10 +46,10 @@ def sweep(
         str | None,
         typer.Option(metavar="NAMES", help="Device presets, by commas.", rich_help_panel="Device and run"),
     ] = None,
-    vary: Vary = None,
-    seeds: Seeds = None,
-    store: StoreFolder = DEFAULT,
-    on: On = LOCAL,
+    vary: options.Vary = None,
+    seeds: options.Seeds = None,
+    store: options.StoreFolder = DEFAULT,
+    on: options.On = LOCAL,
     report: options.Report = None,
     capacity: options.Capacity = None,
     setting: options.Setting = None,
@@ -142,10 +113,10 @@ def sweep(
         if stop.finished is None or not stop.finished.rows:
             raise
         _show(stop.finished, store, OUT)
-        _report(stop.finished, report, inputs)
+        _report(plan, stop.finished, report, inputs)
         raise typer.Exit(INTERRUPTED) from None
     _show(done, store, OUT)
-    _report(done, report, inputs)
+    _report(plan, done, report, inputs)
 
 
 def _plan(workloads: list[str], ftl: str | None, device: str | None, chosen: Any) -> Plan:  # noqa: ANN401 - the options that were given
@@ -186,9 +157,9 @@ def _show(done: Sweep, store: Path, console: Console) -> None:
     say(f"{done.points} points: {done.reused} were in {store}{failed}{missing}")
 
 
-def _report(done: Sweep, path: Path | None, inputs: Sequence[str | Path | None]) -> None:
+def _report(plan: Plan, done: Sweep, path: Path | None, inputs: Sequence[str | Path | None]) -> None:
     if path is not None:
         from ftlkit.sweep.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
-        write(path, page(done).encode(), inputs)
+        write(path, page(plan, done).encode(), inputs)
         say(f"wrote {path}")

@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit.outputs import write
+from ftlkit.progress import Silent, Watcher
 from ftlkit.reproduce.judge import Judgement, counted, judge
 from ftlkit.reproduce.plan import Plan, find, load
 from ftlkit.reproduce.points import Point
 from ftlkit.reproduce.runs import absent_traces, run_sweeps
+from ftlkit.sweep.local import Local
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ftlkit.progress import Watcher
+    from ftlkit.store import Store
+    from ftlkit.sweep.work import Executor
 
 __all__ = ["Judgement", "Plan", "Point", "Reproduction", "counted", "find", "judge", "load", "reproduce"]
 
@@ -34,6 +37,13 @@ class Reproduction:
     judgements: list[Judgement]
     absent: list[str]
     """Recorded traces that are not at hand, whose runs were left out."""
+    reused: int
+    """How many runs were in the store."""
+
+    @property
+    def failed(self) -> list[Point]:
+        """Points whose runs have an error in place of results; no claim that asks for one of them is judged."""
+        return [point for point in self.points if point.error]
 
     def page(self, path: Path) -> None:
         """Write the page, one self-contained HTML file."""
@@ -42,7 +52,20 @@ class Reproduction:
         write(path, page(self.plan, self.points, self.judgements, self.absent).encode())
 
 
-def reproduce(plan: Plan, *, threads: int | None = None, watch: Callable[[], Watcher] | None = None) -> Reproduction:
-    """Run a study and judge its claims. `watch` makes a watcher for each batch of runs."""
-    points = run_sweeps(plan, threads, watch)
-    return Reproduction(plan, points, [judge(claim, points) for claim in plan.claims], absent_traces(plan))
+def reproduce(
+    plan: Plan,
+    *,
+    store: Store | None = None,
+    executor: Executor | None = None,
+    watch: Callable[[], Watcher] = Silent,
+) -> Reproduction:
+    """Run a study and judge its claims.
+
+    Runs are points of a sweep: what the store has is not run again, and what is finished is kept there, so that a study
+    that was stopped goes on from there; without a store nothing is kept. The executor says where they run, by default
+    on this machine's cores. `watch` makes a watcher for each part of the work. Raises `UserError` where the study is at
+    fault or none of its runs can be done, and `Interrupted` on Ctrl-C, whose `finished` is the sweep of the runs that
+    are finished, if it had begun.
+    """
+    points, reused = run_sweeps(plan, store, executor or Local(), watch)
+    return Reproduction(plan, points, [judge(claim, points) for claim in plan.claims], absent_traces(plan), reused)

@@ -10,6 +10,7 @@ from ftlkit.reproduce.measures import MEASURES
 
 if TYPE_CHECKING:
     from ftlkit.document import Json
+    from ftlkit.reproduce.points import Point
 
 KINDS = {
     "measured": "a run decides it, and it can fail",
@@ -58,6 +59,18 @@ class Claim:
     def rows(self) -> list[str]:
         """Keys by which it is judged apart: one number for each of their combinations."""
         return list(self.measure.get("each", []))
+
+    def asks_for(self, point: Point) -> bool:
+        """Whether its number takes this run: of its sweep, and of a variant that it names, if it names any."""
+        orders_workloads = self.measure["kind"] == "workload_order"
+        keys = ("of", "against") if orders_workloads else ("of", "against", "rising")
+        variants = [self.measure[key] for key in keys if key in self.measure]
+        named = {name for each in variants for name in (each if isinstance(each, list) else [each])}
+        return self.takes(point) and (not named or point.variant in named)
+
+    def takes(self, point: Point) -> bool:
+        """Whether a run is of its sweep and has the keys that it wants."""
+        return point.matches(self.measure["sweep"], self.measure.get("only", {}))
 
     def check(self) -> None:
         """Refuse keys that are unknown or contradict each other, and bounds that cannot fail."""

@@ -24,11 +24,16 @@ WIDTH, HEIGHT = 300, 190
 
 
 def draw(plan: FigurePlan, points: Sequence[Point]) -> list[tuple[str, Markup]]:
-    """A figure's panels, one a workload (for gauges over time: one a run), each with its title."""
+    """A figure's panels, one a workload (for gauges over time: one a run), each with its title.
+
+    Runs that failed are left out, and with the one that others are set against the whole workload.
+    """
     mine = [point for point in points if point.seed == 0 and point.matches(plan.sweep, plan.only)]
     if plan.kind not in _KINDS or not mine:
         wrong = f"no kind {plan.kind}; there are {', '.join(_KINDS)}" if mine else "no run matches"
         raise UserError(f"figure {plan.id}: {wrong}.")
+    bare = {point.workload for point in mine if point.error and point.variant == plan.against}
+    mine = [point for point in mine if not point.error and point.workload not in bare]
     panels: dict[str, list[Point]] = {}
     for point in mine:
         titles = {"shares": _run_title(point), "ratios": f"over {plan.against}" if plan.against else "by workload"}

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from ftlkit import api
 from ftlkit._native import UserError
+from ftlkit.progress import Silent, Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from ftlkit.document import Json
-    from ftlkit.progress import Watcher
 
 
 SCALED = ("operations", "files", "volume_bytes", "interval")
@@ -23,7 +23,7 @@ SCALED = ("operations", "files", "volume_bytes", "interval")
 class Recordings:
     """Traces of file workloads in a folder, with what the analyzer of file types found on the way."""
 
-    def __init__(self, folder: Path, watch: Callable[[], Watcher] | None = None) -> None:
+    def __init__(self, folder: Path, watch: Callable[[], Watcher] = Silent) -> None:
         """Nothing is recorded yet. The folder must exist, and its files must outlive the runs."""
         self._folder = folder
         self._watch = watch
@@ -60,7 +60,7 @@ class Recordings:
         key = json.dumps([spec, seed], sort_keys=True)
         if key not in self._done:
             path = self._folder / f"{len(self._done)}.parquet"
-            done = api.generate_files(spec, path, seed=seed, watcher=self._watch() if self._watch else None)
+            done = api.generate_files(spec, path, seed=seed, watcher=self._watch())
             self._done[key] = path, done["intervals"]
         return self._done[key]
 

@@ -20,8 +20,12 @@ VERDICTS = {
     "not": "not reproduced",
     "holds": "holds",
     "fails": "does not hold",
+    "open": "not judged",
 }
-"""Verdicts and how a page says them: three for measured claims, then two for calibrated ones and identities."""
+"""Verdicts and how a page says them: three for measured claims, then two for calibrated ones and identities.
+
+The last is for any claim of which a run failed.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Row:
     label: str
     """The values of the keys that the claim is judged by apart; empty if there are none."""
     values: list[float]
-    """One number a seed."""
+    """One number a seed; none where a run failed."""
     verdict: str
     unit: str
     is_signed: bool
@@ -43,6 +47,8 @@ class Row:
     @property
     def text(self) -> str:
         """The number, its interval over the seeds, and what went into it, as a reader wants them."""
+        if not self.values:
+            return self.note
         mean, low, high = (self._shown(each) for each in (self.value, min(self.values), max(self.values)))
         interval = f" ({low} to {high}, {len(self.values)} seeds)" if len(self.values) > 1 else ""
         parts = ", ".join(f"{label}: {self._shown(value)}" for label, value in self.parts.items())
@@ -68,7 +74,10 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """The worst of its rows': `reproduced`, `partly` or `not` if it is measured, else `holds` or `fails`."""
+        """The worst of its rows': `reproduced`, `partly` or `not` if it is measured, else `holds` or `fails`.
+
+        `open` if one of them is.
+        """
         return max((row.verdict for row in self.rows), key=list(VERDICTS).index)
 
     @property
@@ -88,7 +97,8 @@ def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
     of_kind: dict[str, dict[str, int]] = {}
     for kind in dict.fromkeys(each.claim.kind for each in judgements):
         found = Counter(each.verdict for each in judgements if each.claim.kind == kind)
-        possible = [word for word in VERDICTS if (word in ("holds", "fails")) != (kind == "measured")]
+        own = ("reproduced", "partly", "not") if kind == "measured" else ("holds", "fails")
+        possible = [word for word in VERDICTS if word in own or found[word]]
         of_kind[kind] = {VERDICTS[word]: found[word] for word in possible}
     return of_kind
 
@@ -109,7 +119,7 @@ def _of(count: int, word: str) -> str:
 
 def judge(claim: Claim, points: Sequence[Point]) -> Judgement:
     """Measure a claim, row by row and seed by seed."""
-    mine = [point for point in points if point.matches(claim.measure["sweep"], claim.measure.get("only", {}))]
+    mine = [point for point in points if claim.takes(point)]
     rows: dict[str, list[Point]] = {}
     for point in mine:
         rows.setdefault(_label(claim, point, claim.rows), []).append(point)
@@ -127,6 +137,15 @@ def _label(claim: Claim, point: Point, keys: Sequence[str]) -> str:
 
 
 def _row(claim: Claim, label: str, points: Sequence[Point]) -> Row:
+    measure = MEASURES[claim.measure["kind"]]
+    failed = [point.error for point in points if point.error and claim.asks_for(point)]
+    if failed:
+        more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+        return Row(label, [], "open", claim.unit, measure.is_difference, note=f"a run failed: {failed[0]}{more}")
+    return _measured(claim, label, [point for point in points if not point.error])
+
+
+def _measured(claim: Claim, label: str, points: Sequence[Point]) -> Row:
     workloads = list(dict.fromkeys(point.workload for point in points))
     measure = MEASURES[claim.measure["kind"]]
     if len(workloads) > 1 and not measure.over_workloads:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absent: list[str]) -> str:
     """The page's HTML. It needs no script and loads nothing."""
     run = {point.sweep for point in points}
+    # Sweeps may share runs.
+    runs = {id(point.results): point.results for point in points if point.results}.values()
     return template("reproduction.html.j2").render(
         plan=plan,
         version=__version__,
@@ -30,10 +32,11 @@ def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absen
         words=VERDICTS,
         kinds=KINDS,
         counts=counts(judgements),
-        figures=[(figure, draw(figure, points) if figure.sweep in run else []) for figure in plan.figures],
+        figures=[(figure, draw(figure, points) if figure.sweep in run else None) for figure in plan.figures],
         absent=absent,
-        runs=sum(point.results is not None for point in points),
-        wall=units.duration(1e9 * sum(point.run["wall_s"] for point in points if point.results)),
+        failed=[point.error for point in points if point.error],
+        runs=len(runs),
+        wall=units.duration(1e9 * sum(each["wall_s"] for each in runs)),
         study=study_toml(plan.study),
         css=style(),
     )

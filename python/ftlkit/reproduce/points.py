@@ -31,6 +31,8 @@ class Point:
     """How far the study's seed it is run with is above the one in the file."""
     series: dict[str, list[float]] = field(default_factory=dict)
     """What the analyzer found in each interval: columns beside `request`."""
+    error: str = ""
+    """Why a run has no results."""
 
     @property
     def run(self) -> Run:

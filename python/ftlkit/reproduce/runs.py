@@ -1,57 +1,87 @@
-"""The runs of a reproduction: what its sweeps ask for."""
+"""The runs of a reproduction: what its sweeps ask for, as points that are run and kept as those of any sweep."""
 
 from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit import api, models
+from ftlkit import store as stores
+from ftlkit._native import UserError
+from ftlkit.progress import Silent, Watcher
 from ftlkit.reproduce.files import Recordings, later_half
 from ftlkit.reproduce.points import Point, statistics
+from ftlkit.states import DONE
+from ftlkit.sweep import plan as plans
+from ftlkit.sweep import run as runs
 from ftlkit.sweep.expand import of_study, placed, taken
+from ftlkit.sweep.scratch import scratch
+from ftlkit.sweep.traces import Traces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ftlkit.document import Json
-    from ftlkit.progress import Watcher
+    from ftlkit.document import Json, Run
     from ftlkit.reproduce.claims import Claim
     from ftlkit.reproduce.plan import Plan, Sweep
+    from ftlkit.store import Store
+    from ftlkit.sweep.prepare import Prepared
+    from ftlkit.sweep.work import Executor
 
 
-def run_sweeps(plan: Plan, threads: int | None, watch: Callable[[], Watcher] | None) -> list[Point]:
-    """Run all sweeps: a study with a watcher of its own for each workload, so that its runs share the threads.
+def run_sweeps(
+    plan: Plan, store: Store | None, executor: Executor, watch: Callable[[], Watcher] = Silent
+) -> tuple[list[Point], int]:
+    """Run what a store has not of the points of all sweeps; returns all points, and how many were in the store.
 
-    With the seeds after the first only what a claim asks for is run.
+    With the seeds after the first only what a claim asks for is run. File workloads are recorded first, and what needs
+    no run is told, so that what is wrong there is said before hours of runs. Without a store nothing is kept.
     """
-    with tempfile.TemporaryDirectory(prefix="ftlkit-") as folder:
-        return _run_sweeps(plan, threads, watch, Recordings(Path(folder), watch))
+    with scratch() as folder:
+        kept = store or stores.Store(folder / "store", create=True)
+        found = list(_points(plan, Recordings(folder, watch)))
+        asked = [run for _, run in found if run is not None]
+        done = runs.run_points(asked, kept, executor, Traces(folder), watch, check=_refuse_hopeless)
+    rows = iter(done.rows)
+    results = {row["key"]: stores.results(row).document["runs"][0] for row in done.rows if row["state"] == DONE}
+    return [point if run is None else _with_results(point, next(rows), results) for point, run in found], done.reused
 
 
-def _run_sweeps(
-    plan: Plan, threads: int | None, watch: Callable[[], Watcher] | None, recordings: Recordings
-) -> list[Point]:
-    points: list[Point] = []
+def _refuse_hopeless(prepared: list[Prepared]) -> None:
+    if prepared and all(each.refusal for each in prepared):
+        raise UserError(prepared[0].refusal)
+
+
+def _with_results(point: Point, row: Json, results: Mapping[str, Run]) -> Point:
+    """A point with its results or its error; those that are the same run share them."""
+    if row["state"] != DONE:
+        return replace(point, error=f"{stores.named(row)}: {row['error']}")
+    return replace(point, results=results[row["key"]])
+
+
+def _points(plan: Plan, recordings: Recordings) -> Iterator[tuple[Point, plans.Point | None]]:
+    """All points in the order of the study file, each with the run that is still to give its results, if it needs one.
+
+    Those of a workload that agree in what they ask of the study share its recording and its statistics.
+    """
     seeds = range(max((claim.seeds for claim in plan.claims), default=1))
     for seed, sweep in itertools.product(seeds, plan.sweeps):
         for workload in sweep.workloads:
             if _absent(workload):
                 continue
             asked = [each for each in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(each, plan.claims)]
-            points += _evaluated(sweep, asked)
+            yield from ((each, None) for each in _evaluated(sweep, asked))
             for _, group in itertools.groupby(asked, lambda each: of_study(each.keys)):
                 alike = list(group)
                 study, files = _study(plan, workload, alike[0])
                 if files:
-                    points += _analysed(sweep, alike, recordings, files, study["seed"])
+                    yield from ((each, None) for each in _analysed(sweep, alike, recordings, files, study["seed"]))
                     study["workload"]["trace"] = str(recordings.trace(files, study["seed"]))
-                points += _described(sweep, alike, study)
-                points += _run(sweep, alike, study, threads, watch)
-    return points
+                yield from ((each, None) for each in _described(sweep, alike, study))
+                yield from _runs(sweep, alike, study)
 
 
 def traces(workload: Json) -> Path:
@@ -81,15 +111,7 @@ def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
 
 def _is_asked_for(point: Point, claims: Sequence[Claim]) -> bool:
     """Whether a claim takes its number with this seed, too."""
-    for claim in claims:
-        orders_workloads = claim.measure["kind"] == "workload_order"
-        keys = ("of", "against") if orders_workloads else ("of", "against", "rising")
-        variants = [claim.measure[key] for key in keys if key in claim.measure]
-        named = {name for each in variants for name in (each if isinstance(each, list) else [each])}
-        of_mine = point.matches(claim.measure["sweep"], claim.measure.get("only", {}))
-        if point.seed < claim.seeds and of_mine and (not named or point.variant in named):
-            return True
-    return False
+    return any(point.seed < claim.seeds and claim.asks_for(point) for claim in claims)
 
 
 def _evaluated(sweep: Sweep, asked: Sequence[Point]) -> list[Point]:
@@ -105,22 +127,19 @@ def _evaluated(sweep: Sweep, asked: Sequence[Point]) -> list[Point]:
     ]
 
 
-def _run(
-    sweep: Sweep, asked: Sequence[Point], study: Json, threads: int | None, watch: Callable[[], Watcher] | None
-) -> list[Point]:
-    """The runs of a sweep's translation layers at points that agree in what they ask of the study."""
+def _runs(sweep: Sweep, asked: Sequence[Point], study: Json) -> Iterator[tuple[Point, plans.Point]]:
+    """The points of a sweep's translation layers that agree in what they ask of the study, each with its run."""
     layers = {variant.label: variant for variant in sweep.variants if variant.ftl}
-    by_label = {_run_label(point): point for point in asked if point.variant in layers}
-    if not by_label:
-        return []
-    ftl = [
-        layers[point.variant].ftl
-        | {key: str(value) for key, value in taken(layers[point.variant].takes, point.keys).items()}
-        | {"label": label}
-        for label, point in by_label.items()
-    ]
-    done = api.run_study(study | {"ftl": ftl}, threads=threads, watcher=watch() if watch else None)
-    return [replace(by_label[run["label"]], results=run) for run in done.document["runs"]]
+    device = str(study.get("device", {}).get("preset", plans.UNNAMED["device"]))
+    for point in (each for each in asked if each.variant in layers):
+        layer = layers[point.variant]
+        varied = {key: str(value) for key, value in taken(layer.takes, point.keys).items()}
+        ftl = layer.ftl | varied | {"label": point.variant}
+        varied |= {key: str(value) for key, value in of_study(point.keys).items()}
+        yield (
+            point,
+            plans.Point(study | {"ftl": [ftl]}, device, point.workload, point.variant, varied, study["seed"]),
+        )
 
 
 def _described(sweep: Sweep, asked: Sequence[Point], study: Json) -> list[Point]:
@@ -153,7 +172,3 @@ def _study(plan: Plan, workload: Json, point: Point) -> tuple[Json, Json]:
         study["workload"]["trace"] = str(traces(workload))
     varied = {key.partition(".")[2]: value for key, value in point.keys.items() if key.startswith("files.")}
     return study, (shared | workload["files"] | varied if "files" in workload else {})
-
-
-def _run_label(point: Point) -> str:
-    return ", ".join([point.variant, *(f"{key} {value}" for key, value in point.keys.items())])

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from ftlkit.document import Json
     from ftlkit.metrics import Metric
     from ftlkit.noise import Estimate
+    from ftlkit.sweep.plan import Plan
     from ftlkit.sweep.run import Sweep
 
 
-def page(done: Sweep) -> str:
+def page(plan: Plan, done: Sweep) -> str:
     """The page's HTML."""
     found = groups(done.rows)
     metrics = shown(done.rows)
-    keys = [axis.key for axis in done.plan.axes]
+    keys = [axis.key for axis in plan.axes]
     rows = [
         {
             "place": [group.workload, group.device, group.label, *(group.varied.get(key, "") for key in keys)],
@@ -30,19 +31,19 @@ def page(done: Sweep) -> str:
         }
         for group in found
     ]
-    longest = max(done.plan.axes, key=lambda axis: axis.size, default=None)
+    longest = max(plan.axes, key=lambda axis: axis.size, default=None)
     return template("sweep.html.j2").render(
-        title=done.plan.title,
+        title=plan.title,
         version=__version__,
         done=done,
-        seeds=done.plan.seeds,
+        seeds=plan.seeds,
         keys=keys,
         metrics=metrics,
         rows=rows,
         figures=panels(found, longest.key if longest is not None and longest.size > 1 else ""),
         failed=[{"name": named(row), "state": row["state"], "error": row["error"]} for row in done.failed],
-        axes={axis.key: ", ".join(axis.values()) for axis in done.plan.axes},
-        study=study_toml(done.plan.study),
+        axes={axis.key: ", ".join(axis.values()) for axis in plan.axes},
+        study=study_toml(plan.study),
         css=style(),
         script=own_script(),
         vega=drawing_script(),

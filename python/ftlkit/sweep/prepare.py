@@ -46,9 +46,8 @@ class Prepared:
     """Why it cannot be run."""
 
 
-def prepare(plan: Plan, traces: Traces, executor: Executor, control: Control) -> list[Prepared]:
-    """All points of a plan, checked, in their order; traces that are read again and again are laid out for it."""
-    points = plan.points()
+def prepare(points: Sequence[Point], traces: Traces, executor: Executor, control: Control) -> list[Prepared]:
+    """Points, checked, in their order; traces that are read again and again are laid out for it."""
     for point in points:
         study.refuse_unreadable(point.study)
         traces.digest(point.study["workload"])

@@ -19,20 +19,19 @@ from ftlkit.sweep.traces import Traces, as_given
 from ftlkit.sweep.work import Answer, Executor, Job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ftlkit.document import Json
     from ftlkit.store import Store
-    from ftlkit.sweep.plan import Plan
+    from ftlkit.sweep.plan import Plan, Point
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep that was run, or what was finished of it."""
+    """Points that were run, or what was finished of them."""
 
-    plan: Plan
     rows: list[Json]
-    """Points with `ftlkit.store.SCHEMA`'s columns, in the plan's order; those that are not finished are missing."""
+    """Points with `ftlkit.store.SCHEMA`'s columns, in the order they were asked; those not finished are missing."""
     points: int
     """How many there are altogether."""
     reused: int
@@ -58,30 +57,27 @@ def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watche
     """
     with scratch() as folder:
         traces = Traces(folder)
-        prepared = watched(lambda control: prepare(plan, traces, executor, control), watch())
-        refuse_hopeless(plan, prepared)
-        return _run(plan, prepared, store, executor, traces, watch)
+        return run_points(
+            plan.points(), store, executor, traces, watch, check=lambda prepared: refuse_hopeless(plan, prepared)
+        )
 
 
-def run_some(
-    plan: Plan, store: Store, executor: Executor, traces: Traces, watch: Callable[[], Watcher] = Silent
-) -> Sweep:
-    """Run a plan that is one of several over the same traces, which are laid out once for all of them.
-
-    As `run`, but a plan of which every point is refused is no error.
-    """
-    prepared = watched(lambda control: prepare(plan, traces, executor, control), watch())
-    return _run(plan, prepared, store, executor, traces, watch)
-
-
-def _run(
-    plan: Plan,
-    prepared: list[Prepared],
+def run_points(
+    points: Sequence[Point],
     store: Store,
     executor: Executor,
     traces: Traces,
-    watch: Callable[[], Watcher],
+    watch: Callable[[], Watcher] = Silent,
+    *,
+    check: Callable[[list[Prepared]], None] = lambda _: None,
 ) -> Sweep:
+    """Run points that a store has not, over traces that are laid out once for all that are run with the same `traces`.
+
+    A point that is refused is no error, unless `check` makes it one, which is given the points before they are run.
+    Ctrl-C ends it as it ends `run`.
+    """
+    prepared = watched(lambda control: prepare(points, traces, executor, control), watch())
+    check(prepared)
     there, damaged = store.sound(sorted({each.key for each in prepared} & store.keys()))
     rows = {row["key"]: row for row in there if row["state"] != LOST}
     reused = sum(each.key in rows for each in prepared)
@@ -95,14 +91,14 @@ def _run(
     except KeyboardInterrupt:
         # It may have come between storing a point and taking note of it.
         rows |= {row["key"]: row for row in store.sound({each.key for each in missing} & store.keys())[0]}
-        raise Interrupted(_sweep(plan, prepared, rows, reused, damaged)) from None
-    return _sweep(plan, prepared, rows, reused, damaged)
+        raise Interrupted(_sweep(prepared, rows, reused, damaged)) from None
+    return _sweep(prepared, rows, reused, damaged)
 
 
-def _sweep(plan: Plan, prepared: list[Prepared], rows: dict[str, Json], reused: int, damaged: list[str]) -> Sweep:
-    """The finished points, each called as in this sweep: a store may have it from another."""
+def _sweep(prepared: list[Prepared], rows: dict[str, Json], reused: int, damaged: list[str]) -> Sweep:
+    """The finished points, each called as it was asked here: a store may have it from elsewhere."""
     found = [rows[each.key] | _place(each) for each in prepared if each.key in rows]
-    return Sweep(plan, found, len(prepared), reused, damaged)
+    return Sweep(found, len(prepared), reused, damaged)
 
 
 def _run_missing(

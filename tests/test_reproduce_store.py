@@ -1,0 +1,167 @@
+"""Reproductions keep their runs in a store: what is finished is not run again, and a run that fails is named."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import ftlkit as fk
+from ftlkit import reproduce
+from ftlkit.states import DONE
+from ftlkit.store import Store
+from ftlkit.sweep.local import Local
+from reproduction import CLAIM, STUDY
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Generator, Sequence
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    from ftlkit.sweep.work import Answer, Job
+
+HEAD = STUDY.partition("[[sweeps]]")[0]
+SWEEPS = """
+[[sweeps]]
+id = "files"
+workloads = [{ label = "PM", files = { personality = "postmark", operations = 2_000 } }]
+variants = [{ label = "page", ftl = { name = "page" } }, { label = "SAW", ftl = { name = "page+saw" } }]
+
+[[sweeps]]
+id = "n"
+workloads = [{ preset = "fin1", requests = 150_000, addresses = "wrap" }]
+vary = { group_blocks = [1, 2, 4, 8], "device.spare" = [0.2, 0.3] }
+variants = [
+    { label = "SAST", takes = ["group_blocks"], ftl = { name = "sast", log_blocks = "8" } },
+    { label = "page", ftl = { name = "page" } },
+]
+"""
+CLAIMS = CLAIM.format(id="F", kind="measured", measure='kind = "value", of = "page", only = { "device.spare" = 0.3 }')
+FILES = '[study.files]\nfiles = 1_000\nvolume_bytes = "32MiB"\n'
+LONG = HEAD + FILES + SWEEPS + CLAIMS + "partly = [0.0, 1e9]\n"
+RUNS = 2 + 8 + 2
+"""The page mapping takes no group_blocks: its runs at the same spare are one."""
+
+
+class Counting(Local):
+    """An executor that remembers how many points it was given."""
+
+    given = 0
+
+    def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
+        """Count, and run."""
+        self.given += len(jobs)
+        yield from super().run(jobs)
+
+
+def results(done: reproduce.Reproduction) -> list[Any]:
+    """What the runs of a reproduction gave, but for how long they took."""
+    runs = [json.loads(json.dumps(point.results)) for point in done.points]
+    for run in runs:
+        for name in [name for name in run if "wall" in name]:
+            del run[name]
+    return runs
+
+
+def under_way(start: Callable[..., subprocess.Popen[str]], folder: Path) -> subprocess.Popen[str]:
+    """A reproduction of which some runs are in the store."""
+    (folder / "long.toml").write_text(LONG, encoding="utf-8")
+    process = start("reproduce", "long.toml", "--store", "store", "--threads", 1)
+    until = time.monotonic() + 60
+    while len(list((folder / "store").glob("points/*.parquet"))) < 3:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return process
+
+
+def test_a_killed_reproduction_goes_on_where_it_was(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    process = under_way(start, tmp_path)
+    process.kill()
+    process.wait()
+    store, counting = Store(tmp_path / "store"), Counting()
+    before = len(store.keys())
+    assert store.frame()["state"].to_list() == [DONE] * before
+    plan = reproduce.load(tmp_path / "long.toml")
+    resumed = reproduce.reproduce(plan, store=store, executor=counting)
+    # Also those of the file workload, which was recorded anew, and is the same to the byte.
+    assert (3 <= before < RUNS, counting.given) == (True, RUNS - before)
+    assert len(store.keys()) == RUNS
+    again = reproduce.reproduce(plan, store=store, executor=counting)
+    assert counting.given == RUNS - before
+    assert again.reused == len(again.points) == 2 + 16
+    at_once = reproduce.reproduce(plan)
+    assert results(resumed) == results(again) == results(at_once)
+    assert [each.text for each in resumed.judgements] == [each.text for each in at_once.judgements]
+
+
+def test_ctrl_c_says_how_to_go_on(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process = under_way(start, tmp_path)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    stored = len(Store(tmp_path / "store").keys())
+    assert stored < RUNS
+    assert " of 18 runs are in store; the same command goes on from there." in said
+    assert not (tmp_path / "tiny.html").exists()
+
+
+def test_a_run_that_fails_is_named_and_what_asks_for_it_is_not_judged(
+    call: Callable[..., Result], tmp_path: Path
+) -> None:
+    """With a spare of 0.01 there is no room for the log blocks."""
+    text = STUDY.replace(
+        "vary = { group_blocks = [1, 4] }", 'vary = { group_blocks = [1, 4], "device.spare" = [0.01, 0.2] }'
+    )
+    text += CLAIM.format(
+        id="C3", kind="measured", measure='kind = "value", of = "SAST", only = { "device.spare" = 0.2 }'
+    )
+    (tmp_path / "tiny.toml").write_text(
+        text.replace("group_blocks = 4 }", 'group_blocks = 4, "device.spare" = 0.2 }') + "partly = [0, 1e9]\n",
+        encoding="utf-8",
+    )
+    result = call("reproduce", "tiny.toml")
+    assert result.exit_code == 0, result.output
+    assert "measured: 0 reproduced, 1 partly reproduced, 0 not reproduced, 2 not judged" in result.stderr
+    assert "8 runs: 0 were in ftlkit-results, 4 failed" in result.stderr
+    failed = " ".join(result.stdout.split())
+    assert "failed: slc-small, fin1, SAST, group_blocks=1, device.spare=0.01, seed 1: " in failed
+    page = (tmp_path / "tiny.html").read_text(encoding="utf-8")
+    assert "What failed" in page
+    assert page.count("a run failed: ") == 2
+    again = call("reproduce", "tiny.toml", "--out", "again.html")
+    assert "8 runs: 8 were in ftlkit-results, 4 failed" in again.stderr
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
+
+
+def test_a_study_of_which_nothing_can_be_run_is_refused(study: Path) -> None:
+    study.write_text(STUDY.replace("spare = 0.2", "spare = 0.01"), encoding="utf-8")
+    with pytest.raises(fk.UserError, match="spare"):
+        reproduce.reproduce(reproduce.load(study))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--on", "mars"], "--on mars: points run on local"),
+        (["--store", "full"], "full is no store of results and is not empty"),
+        (["--store", "full/other"], "full/other is no folder"),
+        (["--threads", "0"], "--threads"),
+    ],
+)
+def test_places_that_there_are_not(
+    arguments: list[str], words: str, call: Callable[..., Result], tmp_path: Path, study: Path
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "other").touch()
+    result = call("reproduce", study, *arguments)
+    assert result.exit_code == 2, result.output
+    assert words in " ".join(result.stderr.split())
+    assert not (tmp_path / "tiny.html").exists()
