@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import time
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,9 +20,7 @@ from ftlkit.sweep.local import Local
 from reproduction import CLAIM, STUDY
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Generator, Sequence
-    from pathlib import Path
 
     from typer.testing import Result
 
@@ -34,7 +35,7 @@ variants = [{ label = "page", ftl = { name = "page" } }, { label = "SAW", ftl = 
 
 [[sweeps]]
 id = "n"
-workloads = [{ preset = "fin1", requests = 150_000, addresses = "wrap" }]
+workloads = [{ preset = "fin1", requests = 4_000, addresses = "wrap" }]
 vary = { group_blocks = [1, 2, 4, 8], "device.spare" = [0.2, 0.3] }
 variants = [
     { label = "SAST", takes = ["group_blocks"], ftl = { name = "sast", log_blocks = "8" } },
@@ -46,6 +47,16 @@ FILES = '[study.files]\nfiles = 1_000\nvolume_bytes = "32MiB"\n'
 LONG = HEAD + FILES + SWEEPS + CLAIMS + "partly = [0.0, 1e9]\n"
 RUNS = 2 + 8 + 2
 """The page mapping takes no group_blocks: its runs at the same spare are one."""
+
+
+KILLED = """
+import signal, sys
+from pathlib import Path
+from ftlkit import reproduce, store
+from test_reproduce_store import Stopping
+plan = reproduce.load(Path(sys.argv[1]))
+reproduce.reproduce(plan, store=store.Store(Path(sys.argv[2])), executor=Stopping(signal.SIGKILL))
+"""
 
 
 class Counting(Local):
@@ -68,48 +79,48 @@ def results(done: reproduce.Reproduction) -> list[Any]:
     return runs
 
 
-def under_way(start: Callable[..., subprocess.Popen[str]], folder: Path) -> subprocess.Popen[str]:
-    """A reproduction of which some runs are in the store."""
-    (folder / "long.toml").write_text(LONG, encoding="utf-8")
-    process = start("reproduce", "long.toml", "--store", "store", "--threads", 1)
-    until = time.monotonic() + 60
-    while len(list((folder / "store").glob("points/*.parquet"))) < 3:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    return process
+class Stopping(Local):
+    """An executor whose process gets a signal when it has the results of three points."""
+
+    def __init__(self, which: signal.Signals) -> None:
+        super().__init__(1)
+        self._which = which
+
+    def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
+        """Run, and stop before the fourth answer."""
+        for number, answer in enumerate(super().run(jobs)):
+            if number == 3:
+                os.kill(os.getpid(), self._which)
+            yield answer
 
 
-def test_a_killed_reproduction_goes_on_where_it_was(
-    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
-) -> None:
-    process = under_way(start, tmp_path)
-    process.kill()
-    process.wait()
-    store, counting = Store(tmp_path / "store"), Counting()
-    before = len(store.keys())
-    assert store.frame()["state"].to_list() == [DONE] * before
-    plan = reproduce.load(tmp_path / "long.toml")
+def test_a_killed_reproduction_goes_on_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(LONG, encoding="utf-8")
+    plan, store = reproduce.load(path), Store(tmp_path / "store", create=True)
+    killed = subprocess.run([sys.executable, "-c", KILLED, path, store.path], cwd=Path(__file__).parent, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert store.frame()["state"].to_list() == [DONE] * 3
+    counting = Counting()
     resumed = reproduce.reproduce(plan, store=store, executor=counting)
     # Also those of the file workload, which was recorded anew, and is the same to the byte.
-    assert (3 <= before < RUNS, counting.given) == (True, RUNS - before)
+    assert counting.given == RUNS - 3
     assert len(store.keys()) == RUNS
     again = reproduce.reproduce(plan, store=store, executor=counting)
-    assert counting.given == RUNS - before
+    assert counting.given == RUNS - 3
     assert again.reused == len(again.points) == 2 + 16
     at_once = reproduce.reproduce(plan)
     assert results(resumed) == results(again) == results(at_once)
     assert [each.text for each in resumed.judgements] == [each.text for each in at_once.judgements]
 
 
-def test_ctrl_c_says_how_to_go_on(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
-    process = under_way(start, tmp_path)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
-    assert process.returncode == 130
-    stored = len(Store(tmp_path / "store").keys())
-    assert stored < RUNS
-    assert " of 18 runs are in store; the same command goes on from there." in said
+def test_ctrl_c_says_how_to_go_on(call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
+    monkeypatch.setattr("ftlkit.cli.reproduce.executor", lambda *_: Stopping(signal.SIGINT))
+    result = call("reproduce", "long.toml", "--store", "store")
+    assert result.exit_code == 130
+    assert "Stopped. 3 of 18 runs are in store; the same command goes on from there." in result.stderr
+    assert len(Store(tmp_path / "store").keys()) == 3
     assert not (tmp_path / "tiny.html").exists()
 
 
