@@ -95,7 +95,7 @@ impl Seen<'_> {
     fn is_called(&self, name: &Folded) -> bool {
         match self.long {
             Some((units, _)) if name.is_in(units) => true,
-            _ => name.is(&slots::short_name(self.slot)),
+            _ => name.is(slots::short_letters(self.slot)),
         }
     }
 }

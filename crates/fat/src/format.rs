@@ -83,8 +83,11 @@ impl Plan {
         let plan = |per_cluster: u64, is_32: bool| {
             let (reserved, root, entry) =
                 if is_32 { (RESERVED_32, 0, 4) } else { (1, (ROOT_SLOTS * SLOT_BYTES).div_ceil(PAGE_BYTES as u64), 2) };
-            let table = ((sectors / per_cluster + 2) * entry).div_ceil(PAGE_BYTES as u64);
-            let data = sectors.checked_sub(reserved + root + u64::from(tables) * table)?;
+            let (left, tables) = (sectors.checked_sub(reserved + root)?, u64::from(tables));
+            // A sector more of each table takes its own sectors from the data, and has entries for so many of them.
+            let entries = per_cluster * PAGE_BYTES as u64 / entry;
+            let table = (left + 2 * per_cluster).div_ceil(entries + tables);
+            let data = left.checked_sub(tables * table)?;
             let clusters = data / per_cluster;
             let fits = if is_32 { clusters >= least_32 } else { (least_16..least_32).contains(&clusters) };
             fits.then_some(Self { per_cluster, reserved, table, is_32 })
@@ -144,4 +147,28 @@ fn boot_sector(sectors: u64, options: FormatOptions) -> Result<Page, FatError> {
     boot[extended + 18..extended + 26].copy_from_slice(if is_32 { b"FAT32   " } else { b"FAT16   " });
     boot[boot::SIGNATURE_AT..boot::SIGNATURE_AT + 2].copy_from_slice(&boot::SIGNATURE);
     Ok(boot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_have_an_entry_for_each_cluster_and_no_sector_more_than_that_takes() {
+        let mut kinds = [0, 0];
+        for sectors in (LEAST_VOLUME_BYTES / PAGE_BYTES as u64..2_000_000).step_by(97) {
+            for tables in [1, 2] {
+                let Plan { per_cluster, reserved, table, is_32 } = Plan::of(sectors, tables).expect("a kind of table");
+                kinds[usize::from(is_32)] += 1;
+                let (root, width) = if is_32 { (0, 4) } else { (ROOT_SLOTS * SLOT_BYTES / PAGE_BYTES as u64, 2) };
+                let has_entries = |table: u64| {
+                    let data = sectors - reserved - root - u64::from(tables) * table;
+                    table * PAGE_BYTES as u64 / width >= data / per_cluster + 2
+                };
+                assert!(has_entries(table), "{sectors} sectors, {tables} tables of {table}");
+                assert!(!has_entries(table - 1), "{sectors} sectors, {tables} tables of {table}");
+            }
+        }
+        assert!(kinds.iter().all(|&count| count > 500), "{kinds:?}");
+    }
 }

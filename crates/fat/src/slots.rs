@@ -1,5 +1,7 @@
 //! Slots of folders, 32 bytes each: entries of files and folders, and the parts of their long names in front of them.
 
+use std::ops::Range;
+
 use crate::names;
 use crate::shape::Kind;
 use crate::stamp::Stamp;
@@ -108,7 +110,7 @@ impl Entry {
         let number = |at: usize| u16::from_le_bytes([slot[at], slot[at + 1]]);
         let high = if kind == Kind::Fat32 { u32::from(number(20)) << 16 } else { 0 };
         Self {
-            name: long.unwrap_or_else(|| short_name(slot)),
+            name: long.unwrap_or_else(|| short_letters(slot).collect()),
             is_read_only: attributes & READ_ONLY != 0,
             bytes: u32::from_le_bytes([slot[28], slot[29], slot[30], slot[31]]),
             modified: Stamp { date: number(24), time: number(22) },
@@ -238,19 +240,20 @@ impl LongName {
     }
 }
 
-/// The short name of a slot, as people write it.
-pub(crate) fn short_name(slot: &Slot) -> String {
-    let part = |bytes: &[u8], is_lower: bool| -> String {
+/// The short name of a slot, as people write it, letter after letter.
+pub(crate) fn short_letters(slot: &Slot) -> impl Iterator<Item = char> {
+    let part = |place: Range<usize>, is_lower: bool| {
+        let bytes = &slot[place];
         let length = bytes.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
-        let letter = |&byte: &u8| match byte {
+        bytes[..length].iter().map(move |&byte| match byte {
             GONE_LETTER => char::REPLACEMENT_CHARACTER,
             byte if byte.is_ascii() && is_lower => byte.to_ascii_lowercase().into(),
             byte if byte.is_ascii() => byte.into(),
             _ => char::REPLACEMENT_CHARACTER,
-        };
-        bytes[..length].iter().map(letter).collect()
+        })
     };
-    let base = part(&slot[..8], slot[CASE] & LOWER_BASE != 0);
-    let extension = part(&slot[8..11], slot[CASE] & LOWER_EXTENSION != 0);
-    if extension.is_empty() { base } else { format!("{base}.{extension}") }
+    let base = part(0..8, slot[CASE] & LOWER_BASE != 0);
+    let extension = part(8..11, slot[CASE] & LOWER_EXTENSION != 0);
+    let dot = (extension.len() > 0).then_some('.');
+    base.chain(dot).chain(extension)
 }

@@ -226,6 +226,11 @@ impl<D: Disk> Volume<D> {
         ranges
     }
 
+    /// Where a cluster of a file lies on the disk, in bytes; the file's first one is number 0, and it must have that many.
+    pub fn cluster(&self, chain: &Chain, number: usize) -> u64 {
+        self.shape.cluster(chain.clusters[number])
+    }
+
     /// Adds an entry, whose name nobody but `except` may have.
     fn add(
         &mut self,

@@ -66,10 +66,9 @@ impl Cache {
         }
     }
 
-    /// Pages hold nothing any more: what waits of them never leaves, and they are trimmed if that is wanted.
-    pub(crate) fn freed(&mut self, mut pages: Vec<u64>, trims: bool) {
-        pages.sort_unstable();
-        for page in &pages {
+    /// Pages, in order, hold nothing any more: what waits of them never leaves, and they are trimmed if that is wanted.
+    pub(crate) fn freed(&mut self, pages: &[u64], trims: bool) {
+        for page in pages {
             self.dirty.remove(page);
         }
         if trims {
@@ -176,7 +175,7 @@ mod tests {
     fn pages_that_are_freed_never_leave_and_are_trimmed_in_runs() {
         let mut cache = Cache::new(64 * PAGE_BYTES);
         (5..9).for_each(|page| cache.wrote(page, Some(7), HOT));
-        cache.freed(vec![7, 5, 6, 12], true);
+        cache.freed(&[5, 6, 7, 12], true);
         cache.write_back();
         let trimmed = |page, pages| (Op::Trim, page, pages, Hint::NONE);
         assert_eq!(left(&mut cache), [trimmed(5, 3), trimmed(12, 1), (Op::Write, 8, 1, HOT)]);
@@ -188,5 +187,96 @@ mod tests {
         cache.wrote(6, Some(7), HOT);
         (4..8).for_each(|page| cache.read(page, HOT));
         assert_eq!(left(&mut cache), [(Op::Read, 4, 2, HOT), (Op::Read, 7, 1, HOT)]);
+    }
+
+    /// The same with a list: pages wait in any order, and what leaves at once is joined page by page.
+    #[derive(Default)]
+    struct Plain {
+        waiting: Vec<(u64, Option<u32>, Hint)>,
+        left: Vec<(Op, u64, u64, Hint)>,
+    }
+
+    impl Plain {
+        fn ask(&mut self, op: Op, page: u64, hint: Hint, may_join: bool) {
+            match self.left.last_mut() {
+                Some((last, first, pages, of))
+                    if may_join && *last == op && *first + *pages == page && *of == hint && *pages < MOST_PAGES =>
+                {
+                    *pages += 1;
+                }
+                _ => self.left.push((op, page, 1, hint)),
+            }
+        }
+
+        fn leave(&mut self, leaves: impl Fn(Option<u32>) -> bool) {
+            let (mut leaving, staying): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(|each| leaves(each.1));
+            self.waiting = staying;
+            leaving.sort_by_key(|each| each.0);
+            for (i, (page, _, hint)) in leaving.into_iter().enumerate() {
+                self.ask(Op::Write, page, hint, i > 0);
+            }
+        }
+
+        fn wrote(&mut self, page: u64, owner: Option<u32>, hint: Hint, most: u64) {
+            self.waiting.retain(|each| each.0 != page);
+            self.waiting.push((page, owner, hint));
+            if self.waiting.len() as u64 > most {
+                self.leave(|_| true);
+            }
+        }
+
+        fn freed(&mut self, pages: &[u64], trims: bool) {
+            self.waiting.retain(|each| !pages.contains(&each.0));
+            for (i, &page) in pages.iter().enumerate().filter(|_| trims) {
+                self.ask(Op::Trim, page, Hint::NONE, i > 0);
+            }
+        }
+
+        fn read(&mut self, page: u64, hint: Hint) {
+            if self.waiting.iter().all(|each| each.0 != page) {
+                self.ask(Op::Read, page, hint, true);
+            }
+        }
+    }
+
+    #[test]
+    fn requests_are_those_of_a_plain_list_of_pages() {
+        let mut dice = trace::generate::seed::Stream::named(1, "cache");
+        for round in 0..200 {
+            let (most, trims) = (1 + dice.below(300), round % 2 == 0);
+            let (mut cache, mut plain) = (Cache::new(most * PAGE_BYTES), Plain::default());
+            for _ in 0..300 {
+                let (first, owner) = (dice.below(500), dice.below(4) as u32);
+                let hint = Hint { temperature: dice.below(3) as u8, ..Hint::NONE };
+                let pages = first..first + dice.below(200);
+                match dice.below(8) {
+                    0 => {
+                        cache.sync(owner);
+                        plain.leave(|other| other.is_none_or(|other| other == owner));
+                        plain.left.push((Op::Flush, 0, 0, Hint::NONE));
+                    }
+                    1 => {
+                        let pages: Vec<u64> = pages.step_by(1 + dice.below(2) as usize).collect();
+                        cache.freed(&pages, trims);
+                        plain.freed(&pages, trims);
+                    }
+                    2 => pages.for_each(|page| {
+                        cache.read(page, hint);
+                        plain.read(page, hint);
+                    }),
+                    3 => pages.for_each(|page| {
+                        cache.wrote(page, Some(owner), hint);
+                        plain.wrote(page, Some(owner), hint, most);
+                    }),
+                    _ => {
+                        cache.wrote(first, None, Hint::NONE);
+                        plain.wrote(first, None, Hint::NONE, most);
+                    }
+                }
+            }
+            cache.write_back();
+            plain.leave(|_| true);
+            assert_eq!(left(&mut cache), plain.left, "round {round}");
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Whole workloads: what they ask for is held against what lies on the volume.
 
 use std::collections::BTreeMap;
+use std::io::{Cursor, Read, Write};
+use std::process::Command;
 
 use trace::{Op, Record};
 
@@ -50,13 +52,46 @@ fn what_the_drive_holds_in_the_end_are_the_files_that_there_are() {
             let (workload, records) = run(&FileSpec { names, ..small(personality) });
             let clusters: u64 = workload.files().map(|(_, bytes)| u64::from(bytes).div_ceil(PAGE_BYTES)).sum();
             assert_eq!(pages_with_data(&records) as u64, clusters, "{personality:?} {names:?}");
-            let root = workload.volume().file_system().root_dir();
-            for (path, bytes) in workload.files() {
-                let (folder, name) = path.rsplit_once('/').expect("files lie in folders");
-                let listed = root.open_dir(folder).expect("a folder").iter().map(|entry| entry.expect("readable"));
-                let found = listed.into_iter().find(|entry| entry.file_name() == name).map(|entry| entry.len());
-                assert_eq!(found, Some(u64::from(bytes)), "{personality:?} {path}");
+        }
+    }
+}
+
+/// All files of a folder and of those in it, with their bytes, as another implementation of FAT finds them.
+fn found(folder: &fatfs::Dir<'_, Cursor<Vec<u8>>>, path: &str, into: &mut BTreeMap<String, u32>) {
+    for entry in folder.iter().map(|entry| entry.expect("readable")) {
+        let path = format!("{path}{}", entry.file_name());
+        if entry.is_file() {
+            let read = entry.to_file().read_to_end(&mut Vec::new()).expect("a whole chain of clusters");
+            assert_eq!(read as u64, entry.len(), "{path}");
+            into.insert(path, read as u32);
+        } else if !entry.file_name().starts_with('.') {
+            found(&entry.to_dir(), &format!("{path}/"), into);
+        }
+    }
+}
+
+#[test]
+fn another_implementation_of_fat_and_fsck_find_the_volume_whole() {
+    for (megabytes, files) in [(32, 300), (262, 2_000)] {
+        for personality in ALL {
+            let spec = FileSpec { volume_bytes: megabytes << 20, files, names: Names::Mix, ..small(personality) };
+            let (workload, _) = run(&spec);
+            let image: Vec<u8> = workload.volume().pages().flatten().copied().collect();
+            assert_eq!(image.len() as u64, spec.volume_bytes);
+            let mut checked = tempfile::NamedTempFile::new().expect("a file");
+            checked.write_all(&image).expect("room");
+            match Command::new("fsck.vfat").arg("-n").arg(checked.path()).output() {
+                Ok(fsck) => {
+                    assert!(fsck.status.success(), "{personality:?}: {}", String::from_utf8_lossy(&fsck.stdout));
+                }
+                Err(error) => println!("not checked by fsck.vfat: {error}"),
             }
+            let volume = fatfs::FileSystem::new(Cursor::new(image), fatfs::FsOptions::new()).expect("a volume");
+            assert!(!volume.read_status_flags().expect("readable").dirty(), "it was unmounted");
+            let mut files = BTreeMap::new();
+            found(&volume.root_dir(), "", &mut files);
+            let expected = workload.files().map(|(path, bytes)| (path.to_owned(), bytes)).collect();
+            assert_eq!(files, expected, "{personality:?}");
         }
     }
 }

@@ -1,23 +1,22 @@
 //! A FAT volume on which files are created, written, read and deleted, with the analyzer that watches.
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::collections::HashMap;
 
 use analyzer::{Analyzer, Event, File, Interval, Label};
-use fatfs::{FatType, FileSystem, FormatVolumeOptions, FsOptions};
+use fat::{Chain, Entry, FatError, Folder, FormatOptions, PAGE_BYTES, Stamp};
 use thiserror::Error;
 use trace::Hint;
 
 use crate::cache::Cache;
-use crate::disk::{Disk, Doing};
-use crate::page::PAGE_BYTES;
+use crate::disk::Disk;
 use crate::population::FileEntry;
 use crate::spec::FileSpec;
 
-/// From so many clusters on a volume has tables of four bytes an entry.
-const LEAST_FAT32_CLUSTERS: u64 = 65_525;
+const PAGE: u32 = PAGE_BYTES as u32;
 
-/// What is written: nobody looks at it.
-static NOTHING: [u8; 1 << 16] = [0; 1 << 16];
+/// Copies of the allocation table, and the number that tells the volume from others.
+const TABLES: u32 = 2;
+const SERIAL: u32 = 0x4654_4C4B;
 
 /// The file system could not do what was asked: mostly because it is full.
 #[derive(Debug, Error)]
@@ -28,19 +27,28 @@ pub struct VolumeError {
     doing: &'static str,
     path: String,
     volume_bytes: u64,
-    source: io::Error,
+    source: FatError,
 }
 
-/// The volume.
+/// The volume. Files and folders are looked up once: as an operating system does, it remembers where they are.
 pub(crate) struct Volume {
-    files: FileSystem<Disk>,
-    disk: Disk,
+    fat: fat::Volume<Disk>,
+    /// Folders by path.
+    folders: HashMap<String, Folder>,
+    /// Files by number.
+    nodes: Vec<Option<Node>>,
     analyzer: Analyzer,
     intervals: Vec<Interval>,
     streams: u8,
     trims: bool,
     request_bytes: u32,
     bytes: u64,
+}
+
+/// Where a file is.
+struct Node {
+    entry: Entry,
+    chain: Chain,
 }
 
 /// Where a write goes in a file.
@@ -51,31 +59,29 @@ pub(crate) enum Place {
 }
 
 impl Volume {
-    /// A volume that has been formatted.
+    /// A volume that has been formatted, and is in use from now on.
     pub(crate) fn new(spec: &FileSpec, analyzer: Analyzer) -> Result<Self, VolumeError> {
-        let failed = |source| VolumeError {
+        let FileSpec { streams, trims, request_bytes, volume_bytes: bytes, .. } = *spec;
+        let mut disk = Disk::new(bytes, Cache::new(spec.dirty_bytes));
+        let make = || {
+            fat::format(&mut disk, FormatOptions { bytes, tables: TABLES, serial: SERIAL })?;
+            let mut fat = fat::Volume::open(disk)?;
+            fat.set_in_use(true)?;
+            Ok(fat)
+        };
+        let fat = make().map_err(|source| VolumeError {
             doing: "formatting",
             path: "a volume".into(),
-            volume_bytes: spec.volume_bytes,
+            volume_bytes: bytes,
             source,
-        };
-        let disk = Disk::new(spec.volume_bytes, Cache::new(spec.dirty_bytes));
-        let fat_type =
-            if spec.volume_bytes / PAGE_BYTES > LEAST_FAT32_CLUSTERS { FatType::Fat32 } else { FatType::Fat16 };
-        let options = FormatVolumeOptions::new()
-            .bytes_per_sector(PAGE_BYTES as u16)
-            .bytes_per_cluster(PAGE_BYTES as u32)
-            .fat_type(fat_type);
-        fatfs::format_volume(disk.clone(), options).map_err(failed)?;
-        disk.learn_layout();
-        let files = FileSystem::new(disk.clone(), FsOptions::new()).map_err(failed)?;
-        let FileSpec { streams, trims, request_bytes, volume_bytes, .. } = *spec;
-        Ok(Self { files, disk, analyzer, intervals: Vec::new(), streams, trims, request_bytes, bytes: volume_bytes })
+        })?;
+        let (folders, nodes) = (HashMap::new(), Vec::new());
+        Ok(Self { fat, folders, nodes, analyzer, intervals: Vec::new(), streams, trims, request_bytes, bytes })
     }
 
-    /// The disk under it.
-    pub(crate) fn disk(&self) -> &Disk {
-        &self.disk
+    /// The page cache.
+    pub(crate) fn cache(&mut self) -> &mut Cache {
+        &mut self.fat.disk_mut().cache
     }
 
     /// Intervals of the analyzer that have ended.
@@ -85,16 +91,7 @@ impl Volume {
 
     /// Creates a file, and its folders if need be.
     pub(crate) fn create(&mut self, entry: &FileEntry) -> Result<(), VolumeError> {
-        let create = || {
-            let (folders, _) = entry.path.rsplit_once('/').unwrap_or_default();
-            let mut folder = self.files.root_dir();
-            for name in folders.split('/') {
-                folder = folder.create_dir(name)?;
-            }
-            self.files.root_dir().create_file(&entry.path)?;
-            Ok(())
-        };
-        create().map_err(|source| self.failed("creating", entry, source))?;
+        self.add(entry).map_err(|source| self.failed("creating", entry, source))?;
         self.tell(Event::Create, entry);
         Ok(())
     }
@@ -109,67 +106,110 @@ impl Volume {
         let mut done = 0;
         while done < bytes {
             let part = (bytes - done).min(self.request_bytes);
-            let (event, from) = match place {
-                Place::End => (Event::Append, SeekFrom::End(0)),
-                Place::At(at) => (Event::Rewrite, SeekFrom::Start(u64::from(at + done))),
-            };
+            let event = if place == Place::End { Event::Append } else { Event::Rewrite };
             self.tell(event, entry);
-            let doing = Doing { file: entry.number, hint: self.hint(entry) };
-            let write = || {
-                let mut file = self.files.root_dir().open_file(&entry.path)?;
-                file.seek(from)?;
-                self.disk.set_doing(Some(doing));
-                let mut left = part as usize;
-                while left > 0 {
-                    let now = left.min(NOTHING.len());
-                    file.write_all(&NOTHING[..now])?;
-                    left -= now;
-                }
-                // What is left to write, in the folder, is no data.
-                self.disk.set_doing(None);
-                file.flush()
-            };
-            let wrote = write();
-            self.disk.set_doing(None);
-            wrote.map_err(|source| self.failed("writing", entry, source))?;
+            self.write_part(entry, place, done, part).map_err(|source| self.failed("writing", entry, source))?;
             done += part;
         }
         Ok(())
     }
 
     /// Reads a file to its end.
-    pub(crate) fn read(&mut self, entry: &FileEntry) -> Result<(), VolumeError> {
-        let doing = Doing { file: entry.number, hint: self.hint(entry) };
-        let read = || {
-            let mut file = self.files.root_dir().open_file(&entry.path)?;
-            self.disk.set_doing(Some(doing));
-            let mut into = [0; PAGE_BYTES as usize];
-            while file.read(&mut into)? > 0 {}
-            self.disk.set_doing(None);
-            Ok(())
-        };
-        let done = read();
-        self.disk.set_doing(None);
-        done.map_err(|source| self.failed("reading", entry, source))
+    pub(crate) fn read(&mut self, entry: &FileEntry) {
+        let hint = self.hint(entry);
+        let Node { entry, chain } = node(&mut self.nodes, entry);
+        for index in 0..entry.bytes.div_ceil(PAGE) {
+            let page = self.fat.cluster(chain, index as usize) / u64::from(PAGE);
+            self.fat.disk_mut().cache.read(page, hint);
+        }
     }
 
     /// Deletes a file.
     pub(crate) fn delete(&mut self, entry: &FileEntry) -> Result<(), VolumeError> {
         self.tell(Event::Delete, entry);
-        self.files.root_dir().remove(&entry.path).map_err(|source| self.failed("deleting", entry, source))?;
-        self.disk.settle_freed(self.trims);
+        let removed = self.fat.remove(&node(&mut self.nodes, entry).entry);
+        removed.map_err(|source| self.failed("deleting", entry, source))?;
+        self.nodes[entry.number as usize] = None;
+        self.fat.disk_mut().settle_freed(self.trims);
         Ok(())
     }
 
     /// Makes a file safe.
     pub(crate) fn sync(&mut self, entry: &FileEntry) {
-        self.disk.with_cache(|cache| cache.sync(entry.number));
+        self.cache().sync(entry.number);
     }
 
-    /// The file system.
+    /// Says on the volume that it is not in use any more, and writes back all that waits.
+    pub(crate) fn unmount(&mut self) -> Result<(), VolumeError> {
+        let marked = self.fat.write_free().and_then(|()| self.fat.set_in_use(false));
+        marked.map_err(|source| self.error("unmounting", "the volume", source))?;
+        self.cache().write_back();
+        self.cache().flush();
+        Ok(())
+    }
+
+    /// All pages in order.
     #[cfg(test)]
-    pub(crate) fn file_system(&self) -> &FileSystem<Disk> {
-        &self.files
+    pub(crate) fn pages(&self) -> impl Iterator<Item = &fat::Page> {
+        self.fat.disk().pages()
+    }
+
+    /// Enters a file into its folder.
+    fn add(&mut self, entry: &FileEntry) -> Result<(), FatError> {
+        let (path, name) = entry.path.rsplit_once('/').unwrap_or(("", &entry.path));
+        let folder = match self.folders.get(path) {
+            Some(&known) => known,
+            None => self.make_folders(path)?,
+        };
+        let node = Node { entry: self.fat.create_file(folder, name, always())?, chain: Chain::default() };
+        let number = entry.number as usize;
+        if self.nodes.len() <= number {
+            self.nodes.resize_with(number + 1, || None);
+        }
+        self.nodes[number] = Some(node);
+        Ok(())
+    }
+
+    /// Makes the folders of a path that there are not yet, and returns the last of them.
+    fn make_folders(&mut self, path: &str) -> Result<Folder, FatError> {
+        let mut folder = Folder::ROOT;
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]).filter(|&end| end > 0);
+        let mut begin = 0;
+        for end in ends {
+            if let Some(&known) = self.folders.get(&path[..end]) {
+                folder = known;
+            } else {
+                let made = self.fat.create_folder(folder, &path[begin..end], always())?;
+                folder = made.folder().unwrap_or_else(|| unreachable!("a folder was made"));
+                self.folders.insert(path[..end].into(), folder);
+            }
+            begin = end + 1;
+        }
+        Ok(folder)
+    }
+
+    /// Serves a write request, of which `done` bytes were written by the requests before it.
+    fn write_part(&mut self, file: &FileEntry, place: Place, done: u32, bytes: u32) -> Result<(), FatError> {
+        let hint = self.hint(file);
+        let Node { entry, chain } = node(&mut self.nodes, file);
+        let from = match place {
+            Place::End => u64::from(entry.bytes),
+            Place::At(at) => u64::from(at + done),
+        };
+        let (end, page) = (from + u64::from(bytes), u64::from(PAGE));
+        let old_bytes = entry.bytes;
+        for index in from / page..end.div_ceil(page) {
+            let reached = end.min((index + 1) * page);
+            if reached > entry.bytes.into() {
+                self.fat.resize(entry, chain, reached)?;
+            }
+            let written = self.fat.cluster(chain, index as usize) / page;
+            self.fat.disk_mut().cache.wrote(written, Some(file.number), hint);
+        }
+        if entry.bytes > old_bytes {
+            self.fat.update(entry)?;
+        }
+        Ok(())
     }
 
     fn tell(&mut self, event: Event, entry: &FileEntry) {
@@ -187,11 +227,25 @@ impl Volume {
         Hint { stream, temperature: degree + 1, file_type }
     }
 
-    fn failed(&self, doing: &'static str, entry: &FileEntry, source: io::Error) -> VolumeError {
-        VolumeError { doing, path: entry.path.clone(), volume_bytes: self.bytes, source }
+    fn failed(&self, doing: &'static str, entry: &FileEntry, source: FatError) -> VolumeError {
+        self.error(doing, &entry.path, source)
+    }
+
+    fn error(&self, doing: &'static str, path: &str, source: FatError) -> VolumeError {
+        VolumeError { doing, path: path.into(), volume_bytes: self.bytes, source }
     }
 }
 
 fn file(entry: &FileEntry) -> File<'_> {
     File { id: entry.number.into(), name: &entry.path, read_only: false }
+}
+
+/// What is remembered of a file that there is.
+fn node<'a>(nodes: &'a mut [Option<Node>], entry: &FileEntry) -> &'a mut Node {
+    nodes[entry.number as usize].as_mut().unwrap_or_else(|| unreachable!("{} was created", entry.path))
+}
+
+/// When everything was changed, so that equal descriptions give equal volumes.
+fn always() -> Stamp {
+    Stamp::of_unix(0)
 }

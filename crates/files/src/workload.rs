@@ -69,14 +69,10 @@ impl FileWorkload {
         }
         if self.done == self.operations {
             self.is_over = true;
-            self.programs.volume().disk().with_cache(|cache| {
-                cache.write_back();
-                cache.flush();
-            });
-            return Ok(());
+            return self.programs.volume_mut().unmount();
         }
         let now_ns = (self.done as f64 * self.ns_per_operation) as u64;
-        self.programs.volume().disk().with_cache(|cache| cache.set_time(now_ns));
+        self.programs.volume_mut().cache().set_time(now_ns);
         self.done += 1;
         self.programs.step()
     }
@@ -87,7 +83,7 @@ impl Iterator for FileWorkload {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(record) = self.programs.volume().disk().with_cache(crate::cache::Cache::next) {
+            if let Some(record) = self.programs.volume_mut().cache().next() {
                 return Some(Ok(record));
             }
             if self.is_over {
