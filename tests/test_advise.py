@@ -21,12 +21,12 @@ from typer.testing import CliRunner
 import conftest
 import ftlkit as fk
 from ftlkit import study
-from ftlkit.advise import halving, likeness, space, words
-from ftlkit.advise.answer import answer
-from ftlkit.advise.asked import Asked
-from ftlkit.advise.found import prefixes
-from ftlkit.advise.measure import Measured
-from ftlkit.advise.run import advise
+from ftlkit.advice import halving, likeness, space, words
+from ftlkit.advice.answer import answer
+from ftlkit.advice.asked import Asked
+from ftlkit.advice.found import prefixes
+from ftlkit.advice.measure import Measured
+from ftlkit.advice.run import advise
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
 from ftlkit.store import Store
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-    from ftlkit.advise.answer import Answer
+    from ftlkit.advice.answer import Answer
 
 KIB = 1024
 # A device that does not begin to collect in the middle, so that the searched part and the held-out one are of a kind.

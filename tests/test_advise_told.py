@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
-from ftlkit.advise import tried, words
-from ftlkit.advise.answer import answer
-from ftlkit.advise.asked import Asked
-from ftlkit.advise.found import Found, Rung
-from ftlkit.advise.measure import Measured
-from ftlkit.advise.page import page
-from ftlkit.advise.run import advise
-from ftlkit.advise.space import Head, Space
+import ftlkit as fk
+from conftest import write_msr
+from ftlkit.advice import tried, words
+from ftlkit.advice.answer import answer
+from ftlkit.advice.asked import Asked
+from ftlkit.advice.found import Found, Rung
+from ftlkit.advice.measure import Measured, Runner
+from ftlkit.advice.page import page
+from ftlkit.advice.run import advise
+from ftlkit.advice.space import Head, Space
 from ftlkit.cli.advise import show
 from ftlkit.store import Store
 from ftlkit.sweep import values
 from ftlkit.sweep.local import Local
+from ftlkit.sweep.traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-    from ftlkit.advise.answer import Answer
+    from ftlkit.advice.answer import Answer
 
 FIN1: dict[str, Any] = {"requests": 6_000, "settings": ["workload.span=256MiB"]}
 
@@ -221,3 +224,28 @@ def test_why_stacks_failed_is_printed(tmp_path: Path) -> None:
     out = StringIO()
     show(found, Console(file=out, width=200))
     assert "failed, 1 stack such as dftl:cmt=1KiB: the spares are used up." in out.getvalue()
+
+
+def test_seeds_that_make_no_difference_are_not_run(tmp_path: Path) -> None:
+    """Nothing is drawn of a recorded trace, but for blocks that are chosen by chance."""
+    trace, drawing = write_msr(tmp_path / "t.csv", 12_000), "page:victim=random"
+    asked, store = Asked(str(trace), seeds=4), Store(tmp_path / "store", create=True)
+    device = fk.check_study(asked.document())["device"]
+    measured = Runner(asked, device, store, Local(), Traces(tmp_path)).held_out(["page", "dftl", drawing], 8_000, 4)
+    assert [row["seed"] for row in measured[drawing].rows] == [1, 2, 3, 4]
+    assert {stack: len(each.rows) for stack, each in measured.items()} == {"page": 2, "dftl": 2, drawing: 4}
+    assert len(store.keys()) == 8
+    # One that was measured with two seeds is set beside one with four, seed by seed.
+    page, other = measured["page"], measured[drawing]
+    pairs = page.beside(other, "erases")
+    assert pairs == [(page.rows[0]["erases"], row["erases"]) for row in other.rows]
+    assert words.against("write_amplification", other, page, "page")
+
+
+def test_where_the_preparation_is_drawn_all_seeds_are_run(tmp_path: Path) -> None:
+    trace = write_msr(tmp_path / "t.csv", 600)
+    asked = Asked(str(trace), options={"precondition": "steady"}, ftl="page,dftl", trials=2, seeds=3)
+    found = answer(asked, advise(asked, Store(tmp_path / "store", create=True), Local()))
+    assert found is not None
+    assert {len(each.measured.rows) for each in found.told} == {3}
+    assert "with 3 seeds with their 95 % intervals." in found.doubts[0]

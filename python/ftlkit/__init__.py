@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ftlkit._native import FtlBug, FtlkitError, UserError, __version__
+    from ftlkit.advising import Advice, advise
     from ftlkit.api import (
         check_study,
         compare,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RUN_COLUMNS",
+    "Advice",
     "Device",
     "FtlBug",
     "FtlkitError",
@@ -44,6 +46,7 @@ __all__ = [
     "TortureReport",
     "UserError",
     "__version__",
+    "advise",
     "check_image",
     "check_study",
     "compare",
@@ -69,7 +72,7 @@ __all__ = [
     "workloads",
 ]
 
-_HOMES = ("api", "results", "engine", "checking", "live", "mounting", "_native")
+_HOMES = ("api", "results", "engine", "checking", "live", "mounting", "advising", "_native")
 """The modules of these names; the compiled one last, whose functions are called alike and take and give JSON.
 
 They are loaded when a name is asked for: `python -m ftlkit` and the workers of sweeps begin with this file.

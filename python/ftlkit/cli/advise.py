@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,23 +10,22 @@ from rich.table import Table
 
 from ftlkit import units
 from ftlkit._native import UserError
-from ftlkit.advise.asked import BUDGET, GOALS, REFERENCE, SEEDS, Asked, seconds, size
+from ftlkit.advice.asked import BUDGET, GOALS, REFERENCE, SEEDS, Asked, seconds, size
+from ftlkit.advising import Advice, searched
 from ftlkit.cli import options
 from ftlkit.cli.sheet import Row, Sheet
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
-from ftlkit.engine import Interrupted
 from ftlkit.metrics import COLUMNS
 from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit.progress import watcher
 from ftlkit.store import DEFAULT, Store, files
-from ftlkit.sweep.local import Local
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from ftlkit.advise.answer import Answer, Told
+    from ftlkit.advice.answer import Answer, Told
 
 _SEARCH = "Search"
 
@@ -153,39 +151,18 @@ def advise(
     if report == STANDARD_OUTPUT:
         raise UserError("--report -: only --json writes to standard output. Give the name of a file.")
     check_writable([report, json], inputs)
-    found = _searched(asked, store, threads)
+    advice = Advice(searched(asked, Store(store, create=True, lazily=True), threads, lambda: watcher(ERR), say))
+    found = advice.answer
     show(found, screen(json))
     if json is not None:
-        from ftlkit.advise.document import document  # noqa: PLC0415 - as for the page
-
-        write(json, json_text.dumps(document(found), ensure_ascii=False, indent=1).encode(), inputs)
+        write(json, advice.written(), inputs)
         if json != STANDARD_OUTPUT:
             say(f"wrote {json}")
     if report is not None:
-        from ftlkit.advise.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
-
-        write(report, page(found).encode(), inputs)
+        advice.report(report)
         say(f"wrote {report}")
     if found.found.interrupted:
         raise typer.Exit(INTERRUPTED)
-
-
-def _searched(asked: Asked, store: Path, threads: int | None) -> Answer:
-    from ftlkit.advise.answer import answer  # noqa: PLC0415 - Optuna takes a second to load
-    from ftlkit.advise.run import advise as search  # noqa: PLC0415 - as above
-
-    kept = Store(store, create=True, lazily=True)
-    kept.tidy()
-    found = search(asked, kept, Local(threads), lambda: watcher(ERR), say)
-    answered = answer(asked, found)
-    if answered is None:
-        if found.interrupted:
-            raise Interrupted(None)
-        raise UserError(
-            f"no stack that was tried has what --goal {asked.goal} asks for within what was asked. Give more time, or "
-            "another goal."
-        )
-    return answered
 
 
 def show(found: Answer, console: Console) -> None:
@@ -225,7 +202,7 @@ def _shown(found: Answer) -> list[Told]:
 
 
 def _rows(found: Answer, metrics: Sequence[str]) -> list[Row]:
-    from ftlkit.advise.words import text  # noqa: PLC0415 - as above
+    from ftlkit.advice.words import text  # noqa: PLC0415 - as above
 
     rows = []
     for each in _shown(found):
@@ -238,8 +215,8 @@ def _rows(found: Answer, metrics: Sequence[str]) -> list[Row]:
 
 
 def _show_tried(found: Answer, console: Console) -> None:
-    from ftlkit.advise import tried  # noqa: PLC0415 - as above
-    from ftlkit.advise.sure import failures  # noqa: PLC0415 - as above
+    from ftlkit.advice import tried  # noqa: PLC0415 - as above
+    from ftlkit.advice.sure import failures  # noqa: PLC0415 - as above
 
     head, *headings = tried.HEADINGS
     rows = [Row("", f"first {row[0]}", row[1:]) for row in tried.rungs(found.found)]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from ftlkit import _native, api, study
 from ftlkit._native import UserError
-from ftlkit.advise.found import Found, prefixes
-from ftlkit.advise.measure import Runner
-from ftlkit.advise.search import Search
-from ftlkit.advise.space import Space, fitting, floors, heads
+from ftlkit.advice.found import Found, prefixes
+from ftlkit.advice.measure import Runner
+from ftlkit.advice.search import Search
+from ftlkit.advice.space import Space, fitting, floors, heads
 from ftlkit.engine import watched
 from ftlkit.progress import Silent
 from ftlkit.sweep.scratch import scratch
@@ -21,7 +21,7 @@ from ftlkit.sweep.traces import Traces
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ftlkit.advise.asked import Asked
+    from ftlkit.advice.asked import Asked
     from ftlkit.document import Json
     from ftlkit.progress import Watcher
     from ftlkit.store import Store

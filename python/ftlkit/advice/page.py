@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
-from ftlkit.advise import sure, tried, words
-from ftlkit.advise.answer import goal, question
-from ftlkit.advise.charts import panels
+from ftlkit.advice import sure, tried, words
+from ftlkit.advice.answer import goal, question
+from ftlkit.advice.charts import panels
 from ftlkit.metrics import COLUMNS
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import drawing_script, own_script, style, template
 
 if TYPE_CHECKING:
-    from ftlkit.advise.answer import Answer, Told
+    from ftlkit.advice.answer import Answer, Told
     from ftlkit.document import Json
 
 

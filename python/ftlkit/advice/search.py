@@ -2,7 +2,7 @@
 
 On the shortest prefix stacks are proposed in batches, so that what is proposed does not depend on how many run at once,
 and Optuna learns from every batch. Each further prefix is three times as long, and those that go on
-(`ftlkit.advise.halving`) are run on it. Of each prefix the first half is a warm-up, served and not measured. The last
+(`ftlkit.advice.halving`) are run on it. Of each prefix the first half is a warm-up, served and not measured. The last
 prefix is the whole part that is searched: by it the finalists are chosen. What they are said to cost is measured on the
 rest of the workload, which no choice has seen.
 """
@@ -16,22 +16,22 @@ import optuna
 
 from ftlkit import units
 from ftlkit._native import UserError
-from ftlkit.advise import halving
-from ftlkit.advise.asked import FINALISTS, REFERENCE, TRIALS, duration
-from ftlkit.advise.choice import ranked
-from ftlkit.advise.found import Found, Rung, prefixes
-from ftlkit.advise.likeness import ladder
-from ftlkit.advise.measure import wall_s
-from ftlkit.advise.space import filling, first
+from ftlkit.advice import halving
+from ftlkit.advice.asked import FINALISTS, REFERENCE, TRIALS, duration
+from ftlkit.advice.choice import ranked
+from ftlkit.advice.found import Found, Rung, prefixes
+from ftlkit.advice.likeness import ladder
+from ftlkit.advice.measure import wall_s
+from ftlkit.advice.space import filling, first
 from ftlkit.engine import Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ftlkit.advise.asked import Asked
-    from ftlkit.advise.halving import Point
-    from ftlkit.advise.measure import Measured, Runner
-    from ftlkit.advise.space import Space
+    from ftlkit.advice.asked import Asked
+    from ftlkit.advice.halving import Point
+    from ftlkit.advice.measure import Measured, Runner
+    from ftlkit.advice.space import Space
     from ftlkit.sweep.local import Local
 
 BATCH = 16
@@ -99,7 +99,7 @@ class Search:
         """Keep what was finished of a part that was interrupted."""
         if self.found.asked_for:
             self.found.finalists |= {
-                stack: each for stack, each in measured.items() if each.error or len(each.rows) == self._asked.seeds
+                stack: each for stack, each in measured.items() if each.is_complete(self._asked.seeds)
             }
         elif self.found.rungs:
             self._note(self.found.rungs[-1], measured)

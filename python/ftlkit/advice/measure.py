@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ftlkit import study
-from ftlkit.advise.halving import Point
+from ftlkit.advice.asked import FRONTS
+from ftlkit.advice.halving import Point
 from ftlkit.engine import Interrupted
 from ftlkit.metrics import COLUMNS, HIGHER
 from ftlkit.progress import Silent, Watcher
@@ -22,7 +23,7 @@ from ftlkit.sweep import run as runs
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ftlkit.advise.asked import Asked
+    from ftlkit.advice.asked import Asked
     from ftlkit.document import Json
     from ftlkit.store import Store
     from ftlkit.sweep.local import Local
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
 WARM_UP = 2
 """Of a prefix the first of so many equal parts is served before the measurement begins."""
+
+_ENOUGH = 2
+"""Where the runs of so many seeds are the same, nothing is drawn, and no more are made."""
+_SAME = ("event_hash", "ram_bytes", *FRONTS)
+"""What is the same in runs that are the same: every flash operation with its time, and what is told."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,22 @@ class Measured:
     rows: list[Json]
     """With `ftlkit.store.SCHEMA`'s columns, in the order of the seeds; none if it failed."""
     error: str = ""
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the runs of the seeds differ; unknown, and so False, of a single one."""
+        return any(len({row[name] for row in self.rows}) > 1 for name in _SAME)
+
+    def is_complete(self, seeds: int) -> bool:
+        """Whether it has all that so many seeds can tell: where two runs are the same, the others would be, too."""
+        there = len(self.rows)
+        return bool(self.error) or there == seeds or (there == _ENOUGH and not self.is_drawn)
+
+    def beside(self, other: Measured, metric: str) -> list[tuple[Any, Any]]:
+        """A metric of this stack's runs and of another's, seed by seed; runs that are all the same stand for each."""
+        many = max(len(self.rows), len(other.rows))
+        mine, its = (each.rows if len(each.rows) == many else each.rows[:1] * many for each in (self, other))
+        return [(one[metric], two[metric]) for one, two in zip(mine, its, strict=True)]
 
     def mean(self, metric: str) -> float | None:
         """A metric's mean over the seeds; None where a run has none."""
@@ -83,9 +105,6 @@ class Runner:
         self._asked, self._device = asked, device
         self._store, self._executor, self._traces = store, executor, traces
         self.watch: Callable[[], Watcher] = Silent
-        self.reused = 0
-        """How many points were in the store."""
-        self.points = 0
 
     def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
         """Runs over the first requests, of which the second half is measured, with one seed.
@@ -99,10 +118,31 @@ class Runner:
         return self._run(replace(plan, workloads=workloads, devices=[(plan.devices[0][0], self._device)]))
 
     def held_out(self, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
-        """Runs over everything, measured after so many requests, with several seeds; only those that are complete."""
-        plan = plans.with_more(self._plan(stacks, {"skip": skip}), [], seeds)
-        found = self._run(plan)
-        return {stack: each for stack, each in found.items() if each.error or len(each.rows) == seeds}
+        """Runs over everything, measured after so many requests, with several seeds; only those that are complete.
+
+        A recorded trace is the same with every seed, and few translation layers draw anything. So two seeds come first
+        there, and others only where these differ; the first of the stacks tells whether the device's preparation does.
+        """
+        few = _ENOUGH if self._is_recorded and seeds > _ENOUGH else seeds
+        found = self._seeds(stacks[:1], skip, range(few))
+        if any(each.is_drawn for each in found.values()):
+            few = seeds
+        found |= self._seeds(stacks[1:], skip, range(few))
+        drawn = [stack for stack, each in found.items() if not each.is_complete(seeds) and len(each.rows) == _ENOUGH]
+        for stack, more in self._seeds(drawn, skip, range(_ENOUGH, seeds)).items():
+            found[stack] = replace(more, rows=[*found[stack].rows, *more.rows])
+        return {stack: each for stack, each in found.items() if each.is_complete(seeds)}
+
+    @property
+    def _is_recorded(self) -> bool:
+        return "trace" in self._asked.document()["workload"]
+
+    def _seeds(self, stacks: Sequence[str], skip: int, seeds: range) -> dict[str, Measured]:
+        """Runs with some seeds, counted from the one that was asked for."""
+        if not stacks or not seeds:
+            return {}
+        plan = self._plan(stacks, {"skip": skip, "seed": self._asked.options.get("seed", 1) + seeds.start})
+        return self._run(plans.with_more(plan, [], len(seeds)))
 
     def _plan(self, stacks: Sequence[str], more: Json) -> plans.Plan:
         chosen: study.Options = {**self._asked.options, **more}  # type: ignore[typeddict-item] # options that a study has
@@ -118,8 +158,6 @@ class Runner:
         return self._measured(done)
 
     def _measured(self, done: runs.Sweep) -> dict[str, Measured]:
-        self.reused += done.reused
-        self.points += len(done.rows)
         found: dict[str, Measured] = {}
         for row in done.rows:
             there = found.get(row["label"], Measured(row["label"], []))

@@ -108,6 +108,15 @@ class Asked:
                 "--ftl: no translation layer is named. Give at least one, for example page,dftl, or leave --ftl out "
                 "to have all of them tried."
             )
+        if "skip" in self.options:
+            raise UserError(
+                "skip: the search sets it itself, for warm-ups and for the part that is held out. Leave it out."
+            )
+        if self.ram_bytes is not None and self.ram_bytes < 1:
+            raise UserError(f"ram = {self.ram_bytes}: must be 1 byte or more, or text such as 256KiB.")
+        self._check_settings()
+
+    def _check_settings(self) -> None:
         for setting in self.options.get("settings", ()):
             place = setting.partition("=")[0].strip()
             if place in _OWN:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ftlkit.advise.asked import RAM_SLACK
-from ftlkit.advise.halving import front
+from ftlkit.advice.asked import RAM_SLACK
+from ftlkit.advice.halving import front
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ftlkit.advise.asked import Asked
-    from ftlkit.advise.halving import Point
+    from ftlkit.advice.asked import Asked
+    from ftlkit.advice.halving import Point
 
 NEAR = 0.05
 """A stack with less RAM is named beside the best one if it is at most so much worse."""

@@ -11,7 +11,7 @@ from ftlkit.metrics import COLUMNS, Metric
 from ftlkit.noise import Estimate, estimate
 
 if TYPE_CHECKING:
-    from ftlkit.advise.measure import Measured
+    from ftlkit.advice.measure import Measured
 
 _MORE_LESS = {
     "response_mean_ns": ("slower", "faster"),
@@ -53,7 +53,7 @@ def named(metric: str) -> str:
 
 def against(metric: str, one: Measured, other: Measured, name: str) -> str:
     """How one compares with the other, which is called so: `12 % slower than page (11 % to 13 %)`; empty if unknown."""
-    pairs = [(was[metric], now[metric]) for was, now in zip(other.rows, one.rows, strict=True)]
+    pairs = other.beside(one, metric)
     if not pairs or any(each is None for pair in pairs for each in pair):
         return ""
     found = change(COLUMNS[metric], [(float(was), float(now)) for was, now in pairs])

@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
-from ftlkit.advise import tried, words
-from ftlkit.advise.asked import FRONTS
+from ftlkit.advice import tried, words
+from ftlkit.advice.asked import FRONTS
 from ftlkit.units import typed
 
 if TYPE_CHECKING:
-    from ftlkit.advise.answer import Answer, Told
-    from ftlkit.advise.found import Found
+    from ftlkit.advice.answer import Answer, Told
+    from ftlkit.advice.found import Found
     from ftlkit.document import Json
 
 

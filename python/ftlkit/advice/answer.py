@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit import api, units
-from ftlkit.advise import words
-from ftlkit.advise.asked import FINALISTS, FRONTS, GOALS, REFERENCE, Asked
-from ftlkit.advise.choice import frugal, ranked
-from ftlkit.advise.halving import front, halve
-from ftlkit.advise.measure import WARM_UP
-from ftlkit.advise.space import is_ram
-from ftlkit.advise.sure import cautions, doubts
+from ftlkit.advice import words
+from ftlkit.advice.asked import FINALISTS, FRONTS, GOALS, REFERENCE, Asked
+from ftlkit.advice.choice import frugal, ranked
+from ftlkit.advice.halving import front, halve
+from ftlkit.advice.measure import WARM_UP
+from ftlkit.advice.space import is_ram
+from ftlkit.advice.sure import cautions, doubts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ftlkit.advise.found import Found
-    from ftlkit.advise.measure import Measured
+    from ftlkit.advice.found import Found
+    from ftlkit.advice.measure import Measured
     from ftlkit.study import Options
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from ftlkit.advise import words
+from ftlkit.advice import words
 from ftlkit.drawing import DURATION, LOG_FROM, SIZE, log_axis, sized
 from ftlkit.metrics import COLUMNS
 from ftlkit.report.figures import page_spec, still
@@ -15,7 +15,7 @@ from ftlkit.report.palette import styles
 from ftlkit.sweep.charts import Panel
 
 if TYPE_CHECKING:
-    from ftlkit.advise.answer import Answer
+    from ftlkit.advice.answer import Answer
     from ftlkit.document import Json
 
 ADVISED, FRONT, BEATEN, LIMIT = KINDS = (

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.advise.asked import REFERENCE
-from ftlkit.advise.halving import SHARE
+from ftlkit.advice.asked import REFERENCE
+from ftlkit.advice.halving import SHARE
 
 if TYPE_CHECKING:
-    from ftlkit.advise.halving import Halved
-    from ftlkit.advise.measure import Measured
+    from ftlkit.advice.halving import Halved
+    from ftlkit.advice.measure import Measured
 
 SEARCHED = (2, 3)
 """The part of the workload that is searched; the rest is held out."""

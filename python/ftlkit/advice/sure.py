@@ -6,18 +6,18 @@ import json
 from typing import TYPE_CHECKING
 
 from ftlkit import api
-from ftlkit.advise import words
-from ftlkit.advise.asked import FRONTS, REFERENCE
-from ftlkit.advise.choice import ranked
+from ftlkit.advice import words
+from ftlkit.advice.asked import REFERENCE
+from ftlkit.advice.choice import ranked
 from ftlkit.comparison import BETTER, change
 from ftlkit.metrics import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ftlkit.advise.asked import Asked
-    from ftlkit.advise.found import Found
-    from ftlkit.advise.measure import Measured
+    from ftlkit.advice.asked import Asked
+    from ftlkit.advice.found import Found
+    from ftlkit.advice.measure import Measured
     from ftlkit.document import Json
 
 _NAMED = 5
@@ -50,7 +50,7 @@ def doubts(
     noise = "An interval tells the noise of the seeds, and nothing of how another workload would differ."
     if asked.seeds == 1 or not is_held_out:
         noise = "With one seed the noise is not known."
-    elif not any(_differ(each) for each in figures.values()):
+    elif not any(each.is_drawn for each in figures.values()):
         noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
     dry = " The proposals ended since none was new." if found.dry else ""
     return [*sentences, noise, f"{_tried(found)}; others exist, and one may be better.{dry}"]
@@ -68,16 +68,13 @@ def _seeds(asked: Asked, figures: Mapping[str, Measured]) -> str:
     """With how many seeds the figures were measured, and whether that made a difference."""
     if asked.seeds == 1:
         return "one seed"
-    differing = sum(_differ(each) for each in figures.values())
-    if not differing:
-        return f"{asked.seeds} seeds, whose runs were the same"
-    same = f" ({len(figures) - differing} of {len(figures)} stacks had the same run with each)"
-    return f"{asked.seeds} seeds with their 95 % intervals{same if differing < len(figures) else ''}"
-
-
-def _differ(measured: Measured) -> bool:
-    """Whether the runs of the seeds differ in what is told."""
-    return any(len({row[metric] for row in measured.rows}) > 1 for metric in ("ram_bytes", *FRONTS))
+    fewer = min(len(each.rows) for each in figures.values())
+    others = ", so no more were run" if fewer < asked.seeds else ""
+    same = [each for each in figures.values() if not each.is_drawn]
+    if len(same) == len(figures):
+        return f"{fewer} seeds, whose runs were the same{others}"
+    said = f" ({len(same)} of {len(figures)} stacks had the same run with each{others})"
+    return f"{asked.seeds} seeds with their 95 % intervals{said if same else ''}"
 
 
 def _why_not(found: Found) -> str:
@@ -157,7 +154,7 @@ def _better_there(asked: Asked, best: Measured, figures: Mapping[str, Measured])
         ram = other.mean("ram_bytes") or 0.0
         if other is best or other.mean(metric) is None or (asked.ram_bytes is not None and ram > asked.ram_bytes):
             continue
-        pairs = [(float(was[metric]), float(now[metric])) for was, now in zip(best.rows, other.rows, strict=True)]
+        pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
         if change(COLUMNS[metric], pairs).verdict == BETTER:
             found.append(f"{other.stack} ({words.against(metric, other, best, best.stack)})")
     if not found:

@@ -10,12 +10,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit.advise.halving import ratio
+from ftlkit.advice.halving import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ftlkit.advise.measure import Measured
+    from ftlkit.advice.measure import Measured
 
 STEADY = "steady"
 LIKE = {"response": 1.5, "write_amplification": 1.25}

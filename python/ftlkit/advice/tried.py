@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit import units
-from ftlkit.advise import halving
-from ftlkit.advise.asked import REFERENCE
+from ftlkit.advice import halving
+from ftlkit.advice.asked import REFERENCE
 
 if TYPE_CHECKING:
-    from ftlkit.advise.asked import Asked
-    from ftlkit.advise.found import Found, Rung
-    from ftlkit.advise.measure import Measured
+    from ftlkit.advice.asked import Asked
+    from ftlkit.advice.found import Found, Rung
+    from ftlkit.advice.measure import Measured
 
 HEADINGS = ("requests", "tried", "too much RAM", "failed", "beaten", "crowded out", "no time", "went on")
 
