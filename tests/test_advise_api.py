@@ -21,7 +21,7 @@ TYPED = "--ftl page,dftl --trials 4 --seeds 2 --ram 100KiB --requests 3000 --set
 
 def test_the_answer_is_that_of_the_command(call: Callable[..., Result], tmp_path: Path) -> None:
     heard: list[str] = []
-    advice = fk.advise("fin1", **ASKED, settings=["workload.span=256MiB"], requests=3_000, tell=heard.append)
+    advice = fk.advise("fin1", **ASKED, requests=3_000, settings=["workload.span=256MiB"], tell=heard.append)
     assert list(tmp_path.iterdir()) == [], "without a store nothing is kept"
     assert any("tried on the first" in each for each in heard)
     result = call("advise", "fin1", *TYPED.split(), "--json", "a.json")

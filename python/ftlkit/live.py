@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit import _native, study
 from ftlkit.outputs import check_writable
+from ftlkit.running import Running
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from ftlkit.document import Json
 
@@ -87,36 +85,17 @@ def fault(path: str | Path, request: Mapping[str, object] | str) -> str:
     return done
 
 
-class Device:
+class Device(Running):
     """A device that is being served; a context manager that stops it in good order."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
-        self._server = _native.Server(json.dumps(options))
-        self.ready: Json = json.loads(self._server.ready())
-        """Where it listens and what it serves."""
+        super().__init__(_native.Server(json.dumps(options)))
 
     @property
     def uri(self) -> str:
         """What clients connect to."""
         uri: str = self.ready["uri"]
         return uri
-
-    def wait(self, seconds: float) -> bool:
-        """Wait at most so long; whether it has ended by itself."""
-        return self._server.wait(seconds)
-
-    def stop(self) -> Json:
-        """Stop in good order: no more requests, everything on the disk. Returns what was saved."""
-        summary: Json = json.loads(self._server.stop())
-        return summary
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def serve(  # noqa: PLR0913 - as many as there are options

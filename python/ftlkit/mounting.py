@@ -15,45 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit import _native
 from ftlkit.outputs import check_writable
+from ftlkit.running import Running
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
-
-    from typing_extensions import Self
-
-    from ftlkit.document import Json
 
 
-class Mounted:
+class Mounted(Running):
     """An image that is mounted; a context manager that unmounts it in good order."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
-        self._mounted = _native.Mounted(json.dumps(options))
-        self.ready: Json = json.loads(self._mounted.ready())
-        """Where it is mounted and what there is."""
+        super().__init__(_native.Mounted(json.dumps(options)))
 
     @property
     def folder(self) -> Path:
         """Where its files are."""
         return Path(self.ready["folder"])
-
-    def wait(self, seconds: float) -> bool:
-        """Wait at most so long; whether it has ended by itself, as when somebody unmounts it."""
-        return self._mounted.wait(seconds)
-
-    def stop(self) -> Json:
-        """Unmount it: everything that was written reaches the disk. Returns what was saved."""
-        summary: Json = json.loads(self._mounted.stop())
-        return summary
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def mount(  # noqa: PLR0913 - as many as there are options

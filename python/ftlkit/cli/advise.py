@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from ftlkit import units
+from ftlkit import study, units
 from ftlkit._native import UserError
 from ftlkit.advice.asked import BUDGET, GOALS, REFERENCE, SEEDS, Asked, seconds, size
 from ftlkit.advising import Advice, searched
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _SEARCH = "Search"
 
 
+@options.taking("capacity", "requests", *options.READING, *options.HOST, "precondition", "seed")
 def advise(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
@@ -87,7 +88,6 @@ def advise(
             rich_help_panel="Outputs",
         ),
     ] = None,
-    capacity: options.Capacity = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -97,48 +97,15 @@ def advise(
             rich_help_panel="Device and run",
         ),
     ] = None,
-    requests: options.Requests = None,
-    format_: options.Format = None,
-    columns: options.Columns = None,
-    time_unit: options.TimeUnit = None,
-    trace_device: options.TraceDevice = None,
-    time_backwards: options.TimeBackwards = None,
-    skip_bad: options.SkipBad = False,
-    blkparse_action: options.BlkparseAction = None,
-    align_offset: options.AlignOffset = None,
-    addresses: options.Addresses = None,
-    speedup: options.Speedup = None,
-    loop: options.Loop = None,
-    queue_depth: options.QueueDepth = None,
-    precondition: options.Precondition = None,
-    seed: options.Seed = None,
+    chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
     """Search translation layers and their parameters for a workload, and say which to take and what it costs."""
-    chosen = options.given(
-        capacity=capacity,
-        settings=setting,
-        requests=requests,
-        format=format_,
-        columns=columns,
-        time_unit=time_unit,
-        trace_device=trace_device,
-        time_backwards=time_backwards,
-        skip_bad=skip_bad,
-        blkparse_action=blkparse_action,
-        align_offset=align_offset,
-        addresses=addresses,
-        speedup=speedup,
-        loop=loop,
-        queue_depth=queue_depth,
-        precondition=precondition,
-        seed=seed,
-    )
     limit = BUDGET if budget is None and trials is None else budget
     asked = Asked(
         workload,
         device,
-        chosen,
+        chosen | options.given(settings=setting),
         goal,
         None if ram is None else size("--ram", ram),
         None if limit is None else seconds("--budget", limit),

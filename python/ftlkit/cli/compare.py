@@ -105,36 +105,29 @@ def run(
     _run(document, outputs, threads)
 
 
+@options.taking(
+    "capacity",
+    "settings",
+    "requests",
+    *options.READING,
+    *options.HOST,
+    "skip",
+    "precondition",
+    "memory_limit",
+    "samples",
+    "seed",
+    "verify",
+    "classes",
+    "title",
+)
 def compare(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
     ],
     ftl: options.Ftls = "page,block,fast,dftl",
     device: options.Device = None,
-    capacity: options.Capacity = None,
-    setting: options.Setting = None,
-    requests: options.Requests = None,
-    format_: options.Format = None,
-    columns: options.Columns = None,
-    time_unit: options.TimeUnit = None,
-    trace_device: options.TraceDevice = None,
-    time_backwards: options.TimeBackwards = None,
-    skip_bad: options.SkipBad = False,
-    blkparse_action: options.BlkparseAction = None,
-    align_offset: options.AlignOffset = None,
-    addresses: options.Addresses = None,
-    speedup: options.Speedup = None,
-    loop: options.Loop = None,
-    queue_depth: options.QueueDepth = None,
-    skip: options.Skip = None,
-    precondition: options.Precondition = None,
-    memory_limit: options.MemoryLimit = None,
-    samples: options.Samples = None,
-    seed: options.Seed = None,
-    verify: options.Verify = False,
-    classes: options.Classes = False,
+    chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
-    title: options.Title = None,
     report: options.Report = None,
     json: options.JsonFile = None,
     csv: options.CsvFile = None,
@@ -146,31 +139,6 @@ def compare(
 ) -> None:
     """Run several translation layers over a trace or a preset and compare them."""
     outputs = Outputs(report, json, csv, parquet, series, timeline, requests_out)
-    chosen: study.Options = options.given(
-        capacity=capacity,
-        settings=setting,
-        requests=requests,
-        format=format_,
-        columns=columns,
-        time_unit=time_unit,
-        trace_device=trace_device,
-        time_backwards=time_backwards,
-        skip_bad=skip_bad,
-        blkparse_action=blkparse_action,
-        align_offset=align_offset,
-        addresses=addresses,
-        speedup=speedup,
-        loop=loop,
-        queue_depth=queue_depth,
-        skip=skip,
-        precondition=precondition,
-        memory_limit=memory_limit,
-        samples=samples,
-        seed=seed,
-        verify=verify,
-        classes=classes,
-        title=title,
-    )
     document = study.build(workload, ftl, device, chosen)
     outputs.check([document["workload"].get("trace")])
     _set_window(document, outputs, timeline_window)

@@ -48,6 +48,18 @@ _MOST_SIZES = 1_000
 
 
 @app.command("cache", cls=Command)
+@options.taking(
+    "capacity",
+    "requests",
+    "format",
+    "columns",
+    "time_unit",
+    "time_backwards",
+    "skip_bad",
+    "align_offset",
+    "addresses",
+    "seed",
+)
 def cache(
     workload: Workload,
     sizes: Annotated[
@@ -60,32 +72,11 @@ def cache(
     ] = None,
     report: options.Report = None,
     device: options.Device = None,
-    capacity: options.Capacity = None,
-    requests: options.Requests = None,
-    format_: options.Format = None,
-    columns: options.Columns = None,
-    time_unit: options.TimeUnit = None,
-    time_backwards: options.TimeBackwards = None,
-    skip_bad: options.SkipBad = False,
-    align_offset: options.AlignOffset = None,
-    addresses: options.Addresses = None,
+    chosen: study.Options = options.CHOSEN,
     precondition: Preparation = None,
-    seed: options.Seed = None,
 ) -> None:
     """Hit ratio of dftl's mapping cache (LRU) over its size, from one pass over the workload."""
-    chosen = options.given(
-        capacity=capacity,
-        requests=requests,
-        format=format_,
-        columns=columns,
-        time_unit=time_unit,
-        time_backwards=time_backwards,
-        skip_bad=skip_bad,
-        align_offset=align_offset,
-        addresses=addresses,
-        precondition=precondition,
-        seed=seed,
-    )
+    chosen = chosen | options.given(precondition=precondition)
     if sample is not None and not 0 < sample <= 1:
         raise UserError(f"--sample {sample}: must be above 0 and at most 1.")
     asked = None if sizes is None else _asked(sizes)
@@ -162,6 +153,9 @@ def _cache_drawing(found: Accesses, curve: Curve) -> Drawing:
 
 
 @app.command("spare", cls=Command)
+@options.taking(
+    "capacity", "settings", "requests", *options.READING, *options.HOST, "precondition", "seed", precondition="steady"
+)
 def spare(
     workload: Workload,
     ftl: Annotated[str, typer.Option("--ftl", metavar="NAMES", help="Translation layers, by commas.")] = "page",
@@ -172,45 +166,10 @@ def spare(
     store: options.StoreFolder = DEFAULT,
     report: options.Report = None,
     device: options.Device = None,
-    capacity: options.Capacity = None,
-    setting: options.Setting = None,
-    requests: options.Requests = None,
-    format_: options.Format = None,
-    columns: options.Columns = None,
-    time_unit: options.TimeUnit = None,
-    trace_device: options.TraceDevice = None,
-    time_backwards: options.TimeBackwards = None,
-    skip_bad: options.SkipBad = False,
-    blkparse_action: options.BlkparseAction = None,
-    align_offset: options.AlignOffset = None,
-    addresses: options.Addresses = None,
-    speedup: options.Speedup = None,
-    loop: options.Loop = None,
-    queue_depth: options.QueueDepth = None,
-    precondition: options.Precondition = "steady",
-    seed: options.Seed = None,
+    chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
     """Write amplification over spare, from a run at each, beside theory for uniform writes."""
-    chosen = options.given(
-        capacity=capacity,
-        settings=setting,
-        requests=requests,
-        format=format_,
-        columns=columns,
-        time_unit=time_unit,
-        trace_device=trace_device,
-        time_backwards=time_backwards,
-        skip_bad=skip_bad,
-        blkparse_action=blkparse_action,
-        align_offset=align_offset,
-        addresses=addresses,
-        speedup=speedup,
-        loop=loop,
-        queue_depth=queue_depth,
-        precondition=precondition,
-        seed=seed,
-    )
     made = plans.from_options([workload], ftl, device, chosen)
     made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
     check_writable([report], [*made.traces(), *files(store)])

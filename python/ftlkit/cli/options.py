@@ -5,8 +5,10 @@ Their values are checked by the simulator, which knows the ranges.
 
 from __future__ import annotations
 
+import inspect
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -14,7 +16,7 @@ from ftlkit import api
 from ftlkit.study import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 _OUT = "Outputs"
 _TRACE = "Workload"
@@ -281,6 +283,82 @@ On = Annotated[
     ),
 ]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the report.", rich_help_panel=_OUT)]
+
+
+_SHARED: dict[str, Any] = {
+    "capacity": Capacity,
+    "settings": Setting,
+    "requests": Requests,
+    "format": Format,
+    "columns": Columns,
+    "time_unit": TimeUnit,
+    "trace_device": TraceDevice,
+    "time_backwards": TimeBackwards,
+    "skip_bad": SkipBad,
+    "blkparse_action": BlkparseAction,
+    "align_offset": AlignOffset,
+    "addresses": Addresses,
+    "speedup": Speedup,
+    "loop": Loop,
+    "queue_depth": QueueDepth,
+    "skip": Skip,
+    "precondition": Precondition,
+    "memory_limit": MemoryLimit,
+    "samples": Samples,
+    "seed": Seed,
+    "verify": Verify,
+    "classes": Classes,
+    "title": Title,
+}
+"""Options that `study.Options` has as keys, by these keys."""
+
+READING = (
+    "format",
+    "columns",
+    "time_unit",
+    "trace_device",
+    "time_backwards",
+    "skip_bad",
+    "blkparse_action",
+    "align_offset",
+)
+"""How a trace is read."""
+HOST = ("addresses", "speedup", "loop", "queue_depth")
+"""How the requests come to the device."""
+
+CHOSEN: Any = None
+"""Stands in a command's signature where its shared options are to be."""
+
+
+def taking(*names: str, **defaults: object) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take shared options by their names; it gets those that the user gave as `chosen`.
+
+    They stand in its help where `chosen` stands in its signature. Of `defaults` each is the default of one of them.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True)
+
+        def take(**values: Any) -> None:  # noqa: ANN401 - as the command and typer agree
+            shared = {name: values.pop(name) for name in names}
+            command(**values, chosen=given(**shared))
+
+        parameters = [
+            each.replace(kind=Parameter.KEYWORD_ONLY)
+            for parameter in own.parameters.values()
+            for each in ([_shared(name, defaults) for name in names] if parameter.name == "chosen" else [parameter])
+        ]
+        take.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # read by typer
+        take.__name__, take.__doc__, take.__module__ = command.__name__, command.__doc__, command.__module__
+        return take
+
+    return decorate
+
+
+def _shared(name: str, defaults: Mapping[str, object]) -> Parameter:
+    is_flag = get_args(_SHARED[name])[0] is bool
+    default = defaults.get(name, False if is_flag else None)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=_SHARED[name])
 
 
 def given(**values: Any) -> Any:  # noqa: ANN401 - becomes the options of whichever function takes them

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit.cli import options
 from ftlkit.cli.sheet import Row, Sheet
@@ -30,6 +31,19 @@ if TYPE_CHECKING:
     from ftlkit.sweep.run import Sweep
 
 
+@options.taking(
+    "capacity",
+    "settings",
+    "requests",
+    *options.READING,
+    *options.HOST,
+    "skip",
+    "precondition",
+    "samples",
+    "seed",
+    "verify",
+    "title",
+)
 def sweep(
     workloads: Annotated[
         list[str], typer.Argument(metavar="TRACE|PRESET|STUDY.toml…", help="Workloads; or one study file.")
@@ -51,53 +65,10 @@ def sweep(
     store: options.StoreFolder = DEFAULT,
     on: options.On = LOCAL,
     report: options.Report = None,
-    capacity: options.Capacity = None,
-    setting: options.Setting = None,
-    requests: options.Requests = None,
-    format_: options.Format = None,
-    columns: options.Columns = None,
-    time_unit: options.TimeUnit = None,
-    trace_device: options.TraceDevice = None,
-    time_backwards: options.TimeBackwards = None,
-    skip_bad: options.SkipBad = False,
-    blkparse_action: options.BlkparseAction = None,
-    align_offset: options.AlignOffset = None,
-    addresses: options.Addresses = None,
-    speedup: options.Speedup = None,
-    loop: options.Loop = None,
-    queue_depth: options.QueueDepth = None,
-    skip: options.Skip = None,
-    precondition: options.Precondition = None,
-    samples: options.Samples = None,
-    seed: options.Seed = None,
-    verify: options.Verify = False,
-    title: options.Title = None,
+    chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
     """Run every combination of devices, workloads, translation layers and values; repeated, it runs what is missing."""
-    chosen = options.given(
-        capacity=capacity,
-        settings=setting,
-        requests=requests,
-        format=format_,
-        columns=columns,
-        time_unit=time_unit,
-        trace_device=trace_device,
-        time_backwards=time_backwards,
-        skip_bad=skip_bad,
-        blkparse_action=blkparse_action,
-        align_offset=align_offset,
-        addresses=addresses,
-        speedup=speedup,
-        loop=loop,
-        queue_depth=queue_depth,
-        skip=skip,
-        precondition=precondition,
-        samples=samples,
-        seed=seed,
-        verify=verify,
-        title=title,
-    )
     file = next((Path(name) for name in workloads if name.endswith(".toml")), None)
     plan = _plan(workloads, ftl, device, chosen)
     plan = plans.with_more(plan, [values.parse(each) for each in vary or []], seeds)

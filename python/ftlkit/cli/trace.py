@@ -27,35 +27,15 @@ DEVICES_SHOWN = 12
 
 
 @app.command(cls=Command)
+@options.taking(*options.READING, "requests", "seed")
 def info(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
     ],
-    format_: options.Format = None,
-    columns: options.Columns = None,
-    time_unit: options.TimeUnit = None,
-    trace_device: options.TraceDevice = None,
-    time_backwards: options.TimeBackwards = None,
-    skip_bad: options.SkipBad = False,
-    blkparse_action: options.BlkparseAction = None,
-    align_offset: options.AlignOffset = None,
-    requests: options.Requests = None,
-    seed: options.Seed = None,
+    chosen: study.TraceOptions = options.CHOSEN,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say what a workload is like: requests, shares, sizes, gaps, footprint, overwrites, span, alignment."""
-    chosen: study.TraceOptions = options.given(
-        format=format_,
-        columns=columns,
-        time_unit=time_unit,
-        trace_device=trace_device,
-        time_backwards=time_backwards,
-        skip_bad=skip_bad,
-        blkparse_action=blkparse_action,
-        align_offset=align_offset,
-        requests=requests,
-        seed=seed,
-    )
     found = api.trace_info(workload, watcher=watcher(ERR), **chosen)
     if as_json:
         OUT.file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
@@ -64,27 +44,13 @@ def info(
 
 
 @app.command(cls=Command)
+@options.taking(*(name for name in options.READING if name != "trace_device"))
 def convert(
     source: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; the name ends in .parquet or .csv.")],
-    format_: options.Format = None,
-    columns: options.Columns = None,
-    time_unit: options.TimeUnit = None,
-    time_backwards: options.TimeBackwards = None,
-    skip_bad: options.SkipBad = False,
-    blkparse_action: options.BlkparseAction = None,
-    align_offset: options.AlignOffset = None,
+    chosen: study.ReadingOptions = options.CHOSEN,
 ) -> None:
     """Convert a trace of any format to Parquet, which reads fastest, or to CSV."""
-    chosen: study.ReadingOptions = options.given(
-        format=format_,
-        columns=columns,
-        time_unit=time_unit,
-        time_backwards=time_backwards,
-        skip_bad=skip_bad,
-        blkparse_action=blkparse_action,
-        align_offset=align_offset,
-    )
     done = api.trace_convert(source, out, watcher=watcher(ERR), **chosen)
     say(f"read {source} as {done['format']}: {', '.join(_counted(done))}")
     say(f"wrote {out}")
