@@ -18,13 +18,15 @@ pub(crate) struct Disk {
     /// Pages that belong to no file any more, since [`settle_freed`](Self::settle_freed) last.
     freed: Vec<u64>,
     pub(crate) cache: Cache,
+    /// What goes to the drive with tables and folders.
+    hint: Hint,
 }
 
 impl Disk {
-    /// An empty disk of as many whole pages as fit into so many bytes.
-    pub(crate) fn new(bytes: u64, cache: Cache) -> Self {
+    /// An empty disk of as many whole pages as fit into so many bytes, of whose tables and folders `hint` is said.
+    pub(crate) fn new(bytes: u64, cache: Cache, hint: Hint) -> Self {
         let pages = (bytes / PAGE_BYTES as u64) as usize;
-        Self { tables: vec![None; pages], freed: Vec::new(), cache }
+        Self { tables: vec![None; pages], freed: Vec::new(), cache, hint }
     }
 
     /// Tells the cache of the pages that have been freed since, and trims them if that is wanted.
@@ -51,12 +53,12 @@ impl fat::Disk for Disk {
     }
 
     fn page_mut(&mut self, page: u64) -> io::Result<&mut Page> {
-        self.cache.wrote(page, None, Hint::NONE);
+        self.cache.wrote(page, None, self.hint);
         Ok(self.tables[page as usize].get_or_insert_with(|| Box::new(ZEROS)))
     }
 
     fn new_page(&mut self, page: u64) -> io::Result<&mut Page> {
-        self.cache.wrote(page, None, Hint::NONE);
+        self.cache.wrote(page, None, self.hint);
         Ok(self.tables[page as usize].insert(Box::new(ZEROS)))
     }
 

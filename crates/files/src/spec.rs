@@ -67,6 +67,8 @@ pub struct FileSpec {
     pub trims: bool,
     /// Streams for the data of files, by their degrees, 0 to 15; the file system's own tables have stream 0.
     pub streams: u8,
+    /// The temperature degree that the file system gives its own tables and folders, 0 to the analyzer's `degrees`; without one nothing is said of them.
+    pub table_degree: Option<u8>,
     /// Operations a second, which says when requests arrive.
     pub operations_per_second: f64,
     /// How temperatures are found.
@@ -107,6 +109,7 @@ impl FileSpec {
             dirty_bytes: 4 << 20,
             trims: true,
             streams: 3,
+            table_degree: None,
             operations_per_second: 1_000.0,
             analyzer: Parameters::default(),
         };
@@ -141,6 +144,13 @@ impl FileSpec {
         }
         if self.streams > MOST_STREAMS {
             return refused("streams", self.streams.to_string(), format!("must be at most {MOST_STREAMS}"));
+        }
+        if let Some(degree) = self.table_degree.filter(|&degree| degree > self.analyzer.degrees) {
+            let rule = format!(
+                "must be at most {}, which is degrees; leave it out if nothing shall be said",
+                self.analyzer.degrees
+            );
+            return refused("table_degree", degree.to_string(), rule);
         }
         if !(self.operations_per_second.is_finite() && self.operations_per_second > 0.0) {
             let rule = "must be above 0".into();

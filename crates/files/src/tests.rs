@@ -149,6 +149,22 @@ fn types_that_are_rewritten_more_are_hotter_and_said_so_with_their_data() {
     }
 }
 
+#[test]
+fn tables_have_the_degree_that_they_are_given_and_nothing_else_changes() {
+    let spec = small(Personality::Varmail);
+    let degree = FileSpec { table_degree: Some(4), ..spec.clone() };
+    let (plain, told) = (run(&spec).1, run(&degree).1);
+    assert_eq!(plain.len(), told.len());
+    let mut tables = 0;
+    for (plain, told) in plain.into_iter().zip(told) {
+        let is_of_tables = plain.op == Op::Write && plain.hint == trace::Hint::NONE;
+        tables += usize::from(is_of_tables);
+        let hint = if is_of_tables { trace::Hint { temperature: 5, ..plain.hint } } else { plain.hint };
+        assert_eq!(told, Record { hint, ..plain });
+    }
+    assert!(tables > 600, "{tables}");
+}
+
 /// Claim S3 of Wang 2013 7.5.2 and 7.5.3 in small: where all types are used alike, what is predicted is close to what comes.
 #[test]
 fn after_the_start_f_predicts_phi() {
@@ -181,6 +197,7 @@ fn what_cannot_be_carried_out_is_named_with_its_limit() {
         (FileSpec { volume_bytes: 256 << 20, ..of() }, "not from 255 to 260 MiB"),
         (FileSpec { files: 50_000, ..of() }, "50000 files of 5250 bytes take 409600000 bytes"),
         (FileSpec { streams: 16, ..of() }, "streams = 16: must be at most 15"),
+        (FileSpec { table_degree: Some(11), ..of() }, "table_degree = 11: must be at most 10"),
         (FileSpec { operations_per_second: 0.0, ..of() }, "operations_per_second = 0: must be above 0"),
         (FileSpec { analyzer: analyzer::Parameters { alpha: 2.0, ..Default::default() }, ..of() }, "alpha = 2"),
     ] {

@@ -22,6 +22,7 @@ pub struct FileText {
     dirty_bytes: Option<Bytes>,
     trims: Option<bool>,
     streams: Option<u8>,
+    table_degree: Option<u8>,
     operations_per_second: Option<f64>,
     alpha: Option<f64>,
     beta: Option<f64>,
@@ -52,6 +53,7 @@ impl FileText {
             dirty_bytes: self.dirty_bytes.map_or(own.dirty_bytes, |bytes| bytes.0),
             trims: self.trims.unwrap_or(own.trims),
             streams: self.streams.unwrap_or(own.streams),
+            table_degree: self.table_degree.or(own.table_degree),
             operations_per_second: self.operations_per_second.unwrap_or(own.operations_per_second),
             analyzer: parameters,
         }

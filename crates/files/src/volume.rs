@@ -62,7 +62,8 @@ impl Volume {
     /// A volume that has been formatted, and is in use from now on.
     pub(crate) fn new(spec: &FileSpec, analyzer: Analyzer) -> Result<Self, VolumeError> {
         let FileSpec { streams, trims, request_bytes, volume_bytes: bytes, .. } = *spec;
-        let mut disk = Disk::new(bytes, Cache::new(spec.dirty_bytes));
+        let hint = Hint { temperature: spec.table_degree.map_or(0, |degree| degree + 1), ..Hint::NONE };
+        let mut disk = Disk::new(bytes, Cache::new(spec.dirty_bytes), hint);
         let make = || {
             fat::format(&mut disk, FormatOptions { bytes, tables: TABLES, serial: SERIAL })?;
             let mut fat = fat::Volume::open(disk)?;
