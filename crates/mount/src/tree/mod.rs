@@ -117,7 +117,7 @@ impl<V: Device> Tree<V> {
         };
         if !is_read_only {
             for entry in tree.volume.list(Folder::ROOT)? {
-                if entry.name.starts_with(HIDDEN) {
+                if is_left_over(&entry) {
                     tree.change(|tree| Ok(tree.volume.remove(&entry)?))?;
                 }
             }
@@ -214,6 +214,12 @@ impl<V: Device> Tree<V> {
         }
     }
 
+    /// Whether an entry is of a file that was removed and is still open, or was when the power went, which nobody sees.
+    fn is_hidden(&self, folder: Folder, entry: &Entry) -> bool {
+        let node = self.numbers.get(&entry.id()).and_then(|number| self.nodes.get(number));
+        node.is_some_and(|node| node.is_removed) || (self.is_read_only && folder == Folder::ROOT && is_left_over(entry))
+    }
+
     fn drop_if_unused(&mut self, number: u64) {
         let is_used = |node: &Node| node.lookups > 0 || node.opens > 0 || node.is_removed;
         if !self.changed.contains(&number) && self.nodes.get(&number).is_some_and(|node| !is_used(node)) {
@@ -271,12 +277,18 @@ fn now() -> Stamp {
     Stamp::of_unix(since.as_secs().cast_signed())
 }
 
-/// Whether nobody but this crate may see a name; FAT does not tell upper from lower case.
-fn is_hidden(name: &str) -> bool {
-    name.get(..HIDDEN.len()).is_some_and(|start| start.eq_ignore_ascii_case(HIDDEN))
+/// Whether an entry of the root folder was removed while it was open, before the volume was last mounted.
+fn is_left_over(entry: &Entry) -> bool {
+    !entry.is_folder() && entry.name.starts_with(HIDDEN) && is_reserved(&entry.name)
 }
 
-/// A name that is hidden may not be given.
+/// Whether a name is kept for files that are removed while they are open; FAT does not tell upper from lower case.
+fn is_reserved(name: &str) -> bool {
+    let number = name.split_at_checked(HIDDEN.len()).filter(|(start, _)| start.eq_ignore_ascii_case(HIDDEN));
+    number.is_some_and(|(_, rest)| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A name that is reserved may not be given.
 fn check_name(name: &str) -> Result<(), FileError> {
-    if is_hidden(name) { Err(FatError::BadName.into()) } else { Ok(()) }
+    if is_reserved(name) { Err(FatError::BadName.into()) } else { Ok(()) }
 }

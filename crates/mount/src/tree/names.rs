@@ -3,7 +3,7 @@
 use analyzer::Event;
 use fat::{Entry, FatError, Folder};
 
-use super::{Attributes, HIDDEN, Listed, Node, ROOT, Tree, check_name, is_hidden, now};
+use super::{Attributes, HIDDEN, Listed, Node, ROOT, Tree, check_name, now};
 use crate::device::Device;
 use crate::error::FileError;
 
@@ -16,9 +16,10 @@ impl<V: Device> Tree<V> {
 
     /// All names of a folder.
     pub fn list(&mut self, folder: u64) -> Result<Vec<Listed>, FileError> {
-        let all = self.volume.list(self.folder(folder)?)?;
+        let folder = self.folder(folder)?;
+        let all = self.volume.list(folder)?;
         let listed = |entry: Entry| Listed { is_folder: entry.is_folder(), name: entry.name };
-        Ok(all.into_iter().filter(|entry| !is_hidden(&entry.name)).map(listed).collect())
+        Ok(all.into_iter().filter(|entry| !self.is_hidden(folder, entry)).map(listed).collect())
     }
 
     /// The number of the folder that a folder lies in.
@@ -139,10 +140,8 @@ impl<V: Device> Tree<V> {
     /// The entry of a name, as its node has it if there is one.
     fn find(&mut self, folder: u64, name: &str) -> Result<Entry, FileError> {
         let inside = self.folder(folder)?;
-        if is_hidden(name) {
-            return Err(FileError::NotFound);
-        }
-        let found = self.volume.find(inside, name)?.ok_or(FileError::NotFound)?;
+        let found = self.volume.find(inside, name)?.filter(|entry| !self.is_hidden(inside, entry));
+        let found = found.ok_or(FileError::NotFound)?;
         let number = self.numbers.get(&found.id());
         Ok(number.and_then(|number| self.nodes.get(number)).map_or(found, |node| node.entry.clone()))
     }
@@ -169,8 +168,14 @@ impl<V: Device> Tree<V> {
             self.volume.remove(entry)?;
             return Ok(None);
         }
-        self.removed += 1;
-        Ok(Some(self.volume.rename(entry, Folder::ROOT, &format!("{HIDDEN}{}", self.removed))?))
+        loop {
+            self.removed += 1;
+            // Another system may have given such a name, in capitals or to a folder.
+            match self.volume.rename(entry, Folder::ROOT, &format!("{HIDDEN}{}", self.removed)) {
+                Err(FatError::Exists) => {}
+                renamed => return Ok(Some(renamed?)),
+            }
+        }
     }
 
     /// An entry is not there any more, or hidden; the number of its file is not given again.

@@ -261,6 +261,46 @@ fn a_file_grows_over_what_was_freed_by_more_than_the_journal_has_room_for() {
 }
 
 #[test]
+fn what_another_system_called_like_hidden_files_is_seen_and_kept_and_no_open_file_is_found_by_its_short_name() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    tree.create_folder(ROOT, "inner").expect("room");
+    tree.unmount().expect("power");
+    let mut disk = Cursor::new(device.content());
+    let volume = FileSystem::new(&mut disk, FsOptions::new()).expect("a volume");
+    let root = volume.root_dir();
+    let names = [".FTLKIT-REMOVED-1", ".ftlkit-removed-by me", "inner/.ftlkit-removed-2"];
+    for name in names {
+        root.create_file(name).expect("room");
+    }
+    root.create_dir(".ftlkit-removed-3").expect("room").create_file("inside").expect("room");
+    root.create_file(".ftlkit-removed-4").expect("room");
+    drop(root);
+    drop(volume);
+    let mut device = Memory::formatted(24);
+    mount::Device::write(&mut device, 0, disk.into_inner().into(), ftl::Hint::NONE).expect("power");
+    let mut tree = device.mounted();
+    for name in [names[0], names[1], ".ftlkit-removed-3"] {
+        tree.lookup(ROOT, name).expect(name);
+    }
+    let found = tree.lookup(ROOT, "inner").expect("a folder").number;
+    assert_eq!(tree.list(found).expect("readable").len(), 1);
+    assert!(matches!(tree.lookup(ROOT, ".ftlkit-removed-4"), Err(FileError::NotFound)), "left over");
+    let open = made(&mut tree, "open.txt", b"kept");
+    tree.open(open).expect("a file");
+    tree.remove(ROOT, "open.txt").expect("there");
+    assert_eq!(tree.read(open, 0, 9).expect("readable"), b"kept");
+    let listed = tree.list(ROOT).expect("readable");
+    assert_eq!(listed.len(), 4, "{listed:?}");
+    for alias in ["FTLKIT~1", "FTLKIT~2", "FTLKIT~3", "FTLKIT~4", ".ftlkit-removed-2"] {
+        if let Ok(found) = tree.lookup(ROOT, alias) {
+            assert_ne!(found.number, open, "{alias}");
+        }
+    }
+    tree.remove(ROOT, names[0]).expect("it is an ordinary file");
+}
+
+#[test]
 fn hidden_names_are_hidden_in_capitals_too() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
