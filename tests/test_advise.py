@@ -20,15 +20,19 @@ from typer.testing import CliRunner
 
 import conftest
 import ftlkit as fk
-from ftlkit import study
+from ftlkit import _native, study
 from ftlkit.advice import halving, likeness, space, words
 from ftlkit.advice.answer import answer
 from ftlkit.advice.asked import Asked
+from ftlkit.advice.clock import Clock
+from ftlkit.advice.fits import fitting, floors, heads
 from ftlkit.advice.found import prefixes
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.run import advise
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
+from ftlkit.engine import TimeIsUp, watched
+from ftlkit.progress import Silent
 from ftlkit.store import Store
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
@@ -38,7 +42,7 @@ from ftlkit.sweep.summary import groups
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from typer.testing import Result
@@ -111,10 +115,10 @@ class Anything:
 
 def everything(ceiling: int = 1 << 20) -> space.Space:
     """The space of all stacks that fit the default device."""
-    fits = space.fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
-    heads, refused = space.heads([], fits, levelled=True)
+    fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    found, refused = heads([], fits, levelled=True)
     assert not refused
-    return space.Space(heads, ceiling, space.floors(heads, fits))
+    return space.Space(found, ceiling, floors(found, fits))
 
 
 def test_whatever_is_proposed_is_a_stack_within_the_ranges_of_the_registry() -> None:
@@ -142,6 +146,59 @@ def test_whatever_is_proposed_is_a_stack_within_the_ranges_of_the_registry() -> 
     missed = {pair for pair in kept - seen if parts[pair[0]][pair[1]]["default"] != parts[pair[0]][pair[1]].get("max")}
     assert {name for name, _ in seen} >= {"dftl", "page", "lru", "static", "owl"}
     assert len(missed) < 0.2 * len(kept), missed
+
+
+def test_a_search_begins_with_every_mapping_and_turns_its_switches() -> None:
+    heads = [
+        space.Head("page", ("",)),
+        space.Head("treeftl", ("",)),
+        space.Head("faster:sequential=false", ("", "+lru")),
+    ]
+    searched = space.Space(heads, 64 * KIB, {"treeftl.ram": 8 * KIB})
+    # As Optuna gives them back: what was chosen is asked for under the names that are fixed.
+    found = [searched.ask(Fixed(each)) for each in space.first(searched)]
+    assert found == [
+        "page",
+        "treeftl:ram=32KiB",
+        "faster:sequential=false",
+        "treeftl:ram=8KiB",
+        "treeftl:load_before_write=false:ram=8KiB",
+        "faster:second_chance=false:sequential=false",
+        "treeftl:ram=16KiB",
+    ]
+
+
+class Fixed:
+    """Chooses what is written."""
+
+    def __init__(self, params: Mapping[str, str | int]) -> None:
+        self._params = params
+
+    def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
+        """The word under a name."""
+        assert self._params[name] in choices
+        return str(self._params[name])
+
+    def suggest_int(self, name: str, low: int, high: int) -> int:
+        """The number under a name."""
+        assert low <= int(self._params[name]) <= high
+        return int(self._params[name])
+
+
+def test_a_mapping_of_each_family_is_looked_at() -> None:
+    assert everything().probes() == ["fast", "dftl"]
+    heads = [space.Head("page", ("",)), space.Head("rftl:cmt=8KiB", ("+lru", ""))]
+    assert space.Space(heads, 1 << 20, {}).probes() == ["rftl:cmt=8KiB+lru"]
+
+
+def test_what_takes_too_much_with_the_least_ram_is_left_out() -> None:
+    heads = [space.Head("page", ("",)), space.Head("dftl", ("", "+lru")), space.Head("cdftl", ("",))]
+    searched = space.Space(heads, 64 * KIB, {"dftl.cmt": KIB, "cdftl.cmt": KIB, "cdftl.ctp": 4 * KIB})
+    assert searched.least() == {"page": "page", "dftl": "dftl:cmt=1KiB", "cdftl": "cdftl:cmt=1KiB:ctp=4KiB"}
+    assert searched.bound({"page": 4096.0 * KIB, "dftl": 5.0 * KIB, "cdftl": 9.0 * KIB}) == {"page": 4096.0 * KIB}
+    assert list(searched.heads) == ["dftl", "cdftl"]
+    # What dftl takes beside its cache is off the ceiling.
+    assert searched.ask(space.Rule(searched.heads["dftl"], lambda _, high: high)) == "dftl:cmt=60KiB"
 
 
 def test_what_only_a_simulation_knows_is_not_to_be_built() -> None:
@@ -184,13 +241,13 @@ def test_a_stack_is_simpler_without_settings_that_were_not_asked_for() -> None:
 
 
 def test_the_least_ram_of_a_part_is_what_works() -> None:
-    fits = space.fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
-    heads, _ = space.heads(["cdftl", "page+lru"], fits, levelled=False)
-    floors = space.floors(heads, fits)
-    assert floors["cdftl.ctp"] == 4 * KIB
+    fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    found, _ = heads(["cdftl", "page+lru"], fits, levelled=False)
+    least = floors(found, fits)
+    assert least["cdftl.ctp"] == 4 * KIB
     assert fits("cdftl:ctp=2KiB")
-    assert floors["cdftl.cmt"] == KIB
-    assert floors["lru.ram"] >= 4 * KIB
+    assert least["cdftl.cmt"] == KIB
+    assert least["lru.ram"] >= 4 * KIB
 
 
 # What is kept.
@@ -229,6 +286,24 @@ def test_halving_keeps_the_front_then_the_nearest_and_drops_what_is_far() -> Non
     kept = [each.costs["m"] for each in halving.halve(steps, ["m"], 9).kept]
     assert 3 <= len(kept) < 9
     assert max(min(cost for cost in kept if cost >= each.costs["m"]) / each.costs["m"] for each in steps) <= 1.01
+
+
+def test_as_many_go_on_as_there_is_time_for_and_the_best_whatever_it_takes() -> None:
+    some = points((1, 100), (2, 50), (4, 20), (5, 10))
+    asked: list[int] = []
+
+    def fits(stacks: Sequence[str]) -> bool:
+        asked.append(len(stacks))
+        return len(stacks) <= 3
+
+    done = halving.within(some, ["m"], fits, ["3"])
+    # Of the front the two ends and the place that is hardest to fill.
+    assert ([each.stack for each in done.kept], done.late) == (["0", "2", "3"], ["1"])
+    assert asked == [4, 3]
+    assert halving.within(some, ["m"], lambda _: True, ["3"]) == halving.halve(some, ["m"])
+    none = halving.within(some, ["m"], lambda _: False, ["3", "2"])
+    assert ([each.stack for each in none.kept], none.late) == (["2", "3"], ["0", "1"])
+    assert halving.within([], ["m"], lambda _: False, []).kept == []
 
 
 def test_of_equals_the_simpler_one_goes_on() -> None:
@@ -270,10 +345,22 @@ def reference(response: float, amplification: float | None, pages: int, prepared
 METRICS = ["response_mean_ns", "write_amplification"]
 
 
-def chosen(table: dict[tuple[int, str], Measured], *, may_prepare: bool = True) -> likeness.Ladder:
-    """The prefixes that are chosen of some."""
-    lengths = sorted({length for length, _ in table})
-    return likeness.ladder(lengths, lambda *key: table.get(key), METRICS, may_prepare=may_prepare)
+def chosen(
+    table: dict[tuple[int, str], Measured],
+    others: dict[str, dict[tuple[int, str], Measured]] | None = None,
+    *,
+    may_prepare: bool = True,
+    affords: bool = True,
+) -> likeness.Ladder:
+    """The prefixes that are chosen of some, by what the reference and other stacks had on them."""
+    lengths, known = sorted({length for length, _ in table}), {"page": table} | (others or {})
+
+    def measure(stacks: Sequence[str], *key: Any) -> dict[str, Measured]:  # noqa: ANN401 - a length and a preparation
+        return {stack: known[stack][key] for stack in stacks if key in known[stack]}
+
+    return likeness.ladder(
+        lengths, measure, METRICS, probes=list(others or {}), may_prepare=may_prepare, affords=lambda _: affords
+    )
 
 
 def test_prefixes_are_those_on_which_the_reference_does_as_on_the_whole() -> None:
@@ -293,6 +380,22 @@ def test_prefixes_are_those_on_which_the_reference_does_as_on_the_whole() -> Non
     # A metric that is missing is a difference, too; and what was not run in time tells nothing.
     assert chosen({**alike, (10, ""): reference(2e6, None, 9)}).lengths == [30, 90]
     assert chosen({**alike, (90, ""): Measured("page", [])}) == likeness.Ladder([10, 30, 90])
+
+
+def test_other_families_must_do_on_a_prefix_as_on_the_whole() -> None:
+    """On a device in a steady state page can do as on the whole while a demand-paged mapping takes thrice as long."""
+    table = {(30, ""): reference(2e6, 4.0, 30), (90, ""): reference(2e6, 4.0, 900)}
+    like = {key: reference(8e6, 9.0, 90) for key in table}
+    assert chosen(table, {"dftl": like}).lengths == [30, 90]
+    slower = like | {(30, ""): reference(24e6, 9.0, 90)}
+    assert chosen(table, {"dftl": like, "fast": slower}).lengths == [90]
+    # Where there is no time for the whole, the prefix is better than nothing, and that is said.
+    cut = chosen(table, {"dftl": like, "fast": slower}, affords=False)
+    assert (cut.lengths, cut.unlike) == ([30, 90], ["fast"])
+    # Another preparation is looked at before.
+    steady = {**table, (30, "steady"): reference(2e6, 4.0, 30)}
+    found = chosen(steady, {"fast": {**slower, (30, "steady"): like[30, ""]}}, affords=False)
+    assert (found.precondition, found.unlike) == ("steady", [])
 
 
 def test_each_prefix_takes_twice_the_work_of_the_one_before() -> None:
@@ -339,6 +442,12 @@ def test_the_fronts_that_are_told_are_fronts(given: Given) -> None:
             )
             assert not (beaten and metric in each["on_fronts"])
     assert any("response_mean_ns" in each["on_fronts"] for each in stacks)
+
+
+def test_a_mapping_that_takes_more_ram_than_there_may_be_is_told(given: Given) -> None:
+    mappings = {each["name"]: each for each in given.document["mappings"]}
+    assert mappings["page"] == {"name": "page", "stacks": 0, "requests": 0, "reason": "takes 256 KiB of RAM or more"}
+    assert mappings["dftl"]["stacks"] > 0
 
 
 def test_what_is_not_known_is_said(given: Given) -> None:
@@ -472,7 +581,7 @@ def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -
     assert result.stdout.startswith("Take block: mean response")
     assert "page" not in result.stdout.split("Read with care")[0]
     assert "Nothing is compared with page, which could not be run: " in result.stdout
-    assert "--ftl block --set" in result.stdout
+    assert "--ftl block --requests 3000 --set" in result.stdout
     result = call("advise", "fin1", "--ftl", "dftl", *tight)
     assert result.exit_code == 2
     assert "raise device.spare" in " ".join(result.stderr.split())
@@ -546,6 +655,36 @@ def test_without_the_held_out_part_the_figures_are_those_of_the_search(tmp_path:
 # Time, and its end.
 
 
+def test_a_clock_tells_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, executor = [100.0], Local(1)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    clock = Clock(60.0, 90.0)
+    assert (clock.left_s, clock.part_s(0.5), clock.is_running) == (50.0, 30.0, True)
+    clock.limit(executor, 20.0)
+    assert executor.until_s == 130.0
+    now[0] = 151.0
+    assert clock.left_s == -1.0
+    assert "--budget 60.0 s: too short to try anything. After 61.0 s nothing. Give" in str(clock.too_short("nothing"))
+    always = Clock(None, 90.0)
+    assert (always.left_s, always.part_s(0.5), always.is_running) == (math.inf, 0.0, False)
+    always.limit(executor, 20.0)
+    assert executor.until_s is None
+
+
+def test_work_that_takes_too_long_is_stopped() -> None:
+    text = json.dumps(study.build("fin1", "page", None, {"requests": 10**9})["workload"])
+    with pytest.raises(TimeIsUp):
+        watched(lambda control: _native.trace_info(text, 1, control), Silent(), until_s=time.monotonic() + 0.2)
+
+
+def test_a_workload_that_takes_all_the_time_to_look_over_is_answered(call: Callable[..., Result]) -> None:
+    result = call("advise", "fin1", "--requests", 10**9, "--budget", "1500ms")
+    assert result.exit_code == 2
+    said = " ".join(result.stderr.split())
+    assert "--budget 1.50 s: too short to try anything. After " in said
+    assert "the workload had not been looked over" in said
+
+
 def test_a_budget_ends_the_search_with_an_answer(tmp_path: Path) -> None:
     found = sought(tmp_path, budget_s=4.0, seeds=1, ftl="page,dftl")
     assert found.found.rungs[0].tried
@@ -556,7 +695,7 @@ def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[st
     process = start("advise", "fin1", "--requests", 60_000, "--ftl", "page,dftl,rftl", "--budget", "1h", "--threads", 2)
     assert process.stderr is not None
     for line in process.stderr:
-        if line.startswith("16 stacks tried"):
+        if "stacks tried on the first" in line:
             break
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-ASKED: dict[str, Any] = {"ftl": "page,dftl", "trials": 4, "seeds": 2, "ram": 100 << 10}
-TYPED = "--ftl page,dftl --trials 4 --seeds 2 --ram 100KiB --requests 3000 --set workload.span=256MiB"
+ASKED: dict[str, Any] = {"ftl": "page,dftl", "trials": 2, "seeds": 2, "ram": 100 << 10}
+SMALL: dict[str, Any] = {"requests": 3_000, "settings": ["workload.span=64MiB"]}
+TYPED = "--ftl page,dftl --trials 2 --seeds 2 --ram 100KiB --requests 3000 --set workload.span=64MiB"
 
 
 def test_the_answer_is_that_of_the_command(call: Callable[..., Result], tmp_path: Path) -> None:
     heard: list[str] = []
-    advice = fk.advise("fin1", **ASKED, requests=3_000, settings=["workload.span=256MiB"], tell=heard.append)
+    advice = fk.advise("fin1", **ASKED, **SMALL, tell=heard.append)
     assert list(tmp_path.iterdir()) == [], "without a store nothing is kept"
     assert any("tried on the first" in each for each in heard)
     result = call("advise", "fin1", *TYPED.split(), "--json", "a.json")
@@ -36,17 +37,17 @@ def test_the_answer_is_that_of_the_command(call: Callable[..., Result], tmp_path
 
 
 def test_the_stacks_are_a_frame(tmp_path: Path) -> None:
-    advice = fk.advise("fin1", **ASKED, requests=3_000, store=tmp_path / "store")
+    advice = fk.advise("fin1", **ASKED, **SMALL, store=tmp_path / "store")
     frame = advice.stacks
     assert frame["ram_bytes"].is_sorted()
     assert frame.filter("is_advised")["stack"].to_list() == [advice.advised]
     page = frame.filter(frame["stack"] == "page")
-    runs = [fk.run(workload="fin1", requests=3_000, skip=2_000, seed=seed).runs for seed in (1, 2)]
+    runs = [fk.run(workload="fin1", skip=2_000, seed=seed, **SMALL).runs for seed in (1, 2)]
     assert page["response_mean_ns"][0] == sum(run["response_mean_ns"][0] for run in runs) / 2
     assert page["response_mean_ns_half_width"][0] > 0
     assert page["life_bytes"].to_list() == [None]
     before = sorted((tmp_path / "store" / "points").iterdir())
-    again = fk.advise("fin1", **ASKED, requests=3_000, store=tmp_path / "store")
+    again = fk.advise("fin1", **ASKED, **SMALL, store=tmp_path / "store")
     assert sorted((tmp_path / "store" / "points").iterdir()) == before
     assert again.document == advice.document
     again.report(tmp_path / "a.html")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import shlex
+from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,18 @@ def sought(folder: Path, **asked: Any) -> Answer:  # noqa: ANN401 - fields of a 
     found = answer(question, advise(question, Store(folder / "store", create=True, lazily=True), Local()))
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    """The answer to a question about three layers."""
+    return sought(tmp_path_factory.mktemp("once"), ftl="page,dftl,rftl", trials=20, seeds=1)
+
+
+@pytest.fixture
+def whole(once: Answer) -> Answer:
+    """A copy of it, which may be changed."""
+    return copy.deepcopy(once)
 
 
 def again(found: Answer) -> Answer:
@@ -136,8 +150,8 @@ def test_what_is_not_held_out_is_measured_again_where_it_was_measured(
             assert rows[told.stack]["key"] == told.measured.rows[0]["key"]
 
 
-def test_it_is_told_how_many_were_not_measured_on_the_held_out_part(tmp_path: Path) -> None:
-    found = sought(tmp_path, ftl="page,dftl,rftl", trials=20, seeds=1)
+def test_it_is_told_how_many_were_not_measured_on_the_held_out_part(whole: Answer) -> None:
+    found = whole
     first, *missed = found.found.asked_for
     assert len(missed) >= 2
     found.found.finalists = {first: found.found.finalists[first]}
@@ -155,9 +169,8 @@ def test_it_is_told_how_many_were_not_measured_on_the_held_out_part(tmp_path: Pa
     assert any("It was stopped before" in each for each in again(found).cautions)
 
 
-def test_a_prefix_that_was_cut_short_does_not_choose(tmp_path: Path) -> None:
-    """Of eight stacks one was run there when the time ended: it is not the best, it was the first."""
-    whole = sought(tmp_path, ftl="page,dftl,rftl", trials=8, seeds=1)
+def test_a_prefix_that_was_cut_short_does_not_choose(whole: Answer) -> None:
+    """Of many stacks one was run there when the time ended: it is not the best, it was the first."""
     found = whole.found
     worst = max(found.of(found.last), key=lambda each: each.mean("response_mean_ns") or 0).stack
     cut = Rung(found.searched, begun=dict.fromkeys(found.last.tried), tried={worst: found.last.tried[worst]})
@@ -167,6 +180,35 @@ def test_a_prefix_that_was_cut_short_does_not_choose(tmp_path: Path) -> None:
     told = again(whole)
     assert found.last is complete
     assert told.advised.stack != worst
+
+
+def test_a_prefix_on_which_most_were_run_chooses(whole: Answer) -> None:
+    found = whole.found
+    first, *others = found.last.tried
+    found.rungs.append(Rung(found.searched, begun=dict.fromkeys([first, *others])))
+    found.last.tried.pop(first)
+    found.rungs[-1].tried = {stack: found.rungs[0].tried[stack] for stack in others}
+    assert found.last is found.rungs[-1]
+    told = again(whole)
+    assert "1 stack that did well on a prefix was not run on the next one, for want of time." in told.cautions
+
+
+def test_where_the_whole_part_was_not_reached_the_held_out_figures_choose(whole: Answer) -> None:
+    """What is best on a short prefix can be far from the best on the whole."""
+    found = whole.found
+    worst = max(found.finalists, key=lambda each: mean(found.finalists[each]))
+    rows = [row | {"response_mean_ns": 1.0} for row in found.last.tried[worst].rows]
+    tried = found.last.tried | {worst: replace(found.last.tried[worst], rows=rows)}
+    found.rungs[:] = [Rung(found.searched // 9, tried=tried)]
+    told = again(whole)
+    assert told.advised.stack == min(found.finalists, key=lambda each: mean(found.finalists[each]))
+    assert any(f"By the search alone it would have been {worst}." in each for each in told.doubts)
+    assert any("stacks were sifted by its first" in each for each in told.cautions)
+
+
+def mean(measured: Measured) -> float:
+    """The mean response."""
+    return measured.mean("response_mean_ns") or 0.0
 
 
 def test_ram_that_buys_nothing_is_halved() -> None:

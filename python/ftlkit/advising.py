@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -186,11 +187,12 @@ def searched(
     tell: Callable[[str], None] = lambda _: None,
 ) -> Answer:
     """Search, and answer; raises `UserError` where nothing suits, and `Interrupted` where nothing was measured."""
+    begun_s = time.monotonic()
     from ftlkit.advice.answer import answer  # noqa: PLC0415 - Optuna takes a second to load
     from ftlkit.advice.run import advise as search  # noqa: PLC0415 - as above
 
     store.tidy()
-    found = search(asked, store, Local(threads), watch, tell)
+    found = search(asked, store, Local(threads), watch, tell, begun_s)
     answered = answer(asked, found)
     if answered is not None:
         return answered

@@ -7,6 +7,7 @@ interrupt asks the work to stop and waits for what it has finished; it never kil
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ftlkit._native import Control
@@ -35,6 +36,10 @@ class Interrupted(KeyboardInterrupt, Generic[T]):
     def __init__(self, finished: T | None) -> None:
         super().__init__("interrupted")
         self.finished = finished
+
+
+class TimeIsUp(Exception):
+    """Work was not done in the time that there was, and was asked to stop."""
 
 
 class _Worker(threading.Thread, Generic[T]):
@@ -73,11 +78,18 @@ def _finished_any(control: Control) -> bool:
     return any(0 < total <= done for _, done, total in control.progress())
 
 
-def watched(work: Callable[[Control], T], watcher: Watcher, *, keeps_unfinished: bool = False) -> T:
+def watched(
+    work: Callable[[Control], T],
+    watcher: Watcher,
+    *,
+    keeps_unfinished: bool = False,
+    until_s: float | None = None,
+) -> T:
     """Do native work while `watcher` shows its progress.
 
     Raises what the work raises, and `Interrupted` on Ctrl-C with the part that was finished. `keeps_unfinished` is for
-    work that has something to hand over whenever it is stopped.
+    work that has something to hand over whenever it is stopped. With `until_s`, on `time.monotonic`'s clock, work that
+    is not done by then is stopped, and `TimeIsUp` raised.
     """
     control = Control()
     worker = _Worker(work, control)
@@ -86,6 +98,10 @@ def watched(work: Callable[[Control], T], watcher: Watcher, *, keeps_unfinished:
         try:
             while not worker.ended.wait(POLL_S):
                 watcher.show(control.progress())
+                if until_s is not None and time.monotonic() > until_s:
+                    control.cancel()
+                    worker.ended.wait(BRIEF_S)
+                    raise TimeIsUp
         except KeyboardInterrupt:
             control.cancel()
             watcher.stopping()

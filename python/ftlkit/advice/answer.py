@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ftlkit import api, units
 from ftlkit.advice import words
 from ftlkit.advice.asked import FINALISTS, FRONTS, GOALS, REFERENCE, Asked
-from ftlkit.advice.choice import frugal, ranked
+from ftlkit.advice.choice import frugal, is_by_what_is_told, ranked
 from ftlkit.advice.halving import front, halve
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.space import is_ram
@@ -116,7 +116,7 @@ def _figures(asked: Asked, found: Found) -> tuple[dict[str, Measured], bool]:
     finished = {stack: each for stack, each in found.finalists.items() if each.rows}
     there = [each.point(asked.metrics) for each in finished.values() if _may_be(asked, found, each)]
     if there:
-        chosen = [point.stack for point in ranked(there, asked)] if asked.is_chosen_by_what_is_told else best
+        chosen = [point.stack for point in ranked(there, asked)] if is_by_what_is_told(asked, found) else best
         order = [stack for stack in (*chosen, *found.asked_for) if stack in finished]
         return {stack: finished[stack] for stack in dict.fromkeys(order)}, True
     order = [*best[:1], REFERENCE, *(point.stack for point in halve(points, asked.metrics, FINALISTS).kept)]

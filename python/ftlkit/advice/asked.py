@@ -91,11 +91,6 @@ class Asked:
         found = [self.response, "write_amplification"]
         return [*found, "life_bytes"] if self.goal == "life" else found
 
-    @property
-    def is_chosen_by_what_is_told(self) -> bool:
-        """Whether the held-out figures decide among the stacks that are measured there, not those of the search."""
-        return self.goal == "ram"
-
     def check(self) -> None:
         """Refuse what cannot be answered, by a `UserError`."""
         known(self.goal, GOALS, "goal")
@@ -132,6 +127,14 @@ class Asked:
                     f"--set {setting}: parameters of translation layers are what is searched. To fix one, name it in "
                     f"--ftl, such as --ftl dftl:cmt=64KiB; --set takes keys of {', '.join(study.SECTIONS)}."
                 )
+
+    def too_little_ram(self, stack: str, least: float, tried: int) -> UserError:
+        """An error that names the stack with the least RAM, in bytes, of those that were tried."""
+        return UserError(
+            f"--ram {units.typed(units.size(self.ram_bytes))}: no stack that was tried takes so little on this device. "
+            f"The least is {units.typed(units.size(least))} ({units.count(least)} bytes), by {stack}, of {tried} "
+            "tried. Give at least that."
+        )
 
     def stacks(self) -> list[str]:
         """The stacks that `--ftl` names; each must be one that there is."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ftlkit.advice.asked import Asked
+    from ftlkit.advice.found import Found
     from ftlkit.advice.halving import Point
 
 NEAR = 0.05
@@ -26,6 +27,15 @@ def ranked(points: Sequence[Point], asked: Asked) -> list[Point]:
     within = [point for point in there if point.costs[asked.metric] <= limit]
     rest = sorted((point for point in there if point not in within), key=lambda point: point.costs[asked.metric])
     return [*sorted(within, key=lambda point: (point.ram, point.costs[asked.metric], len(point.stack))), *rest]
+
+
+def is_by_what_is_told(asked: Asked, found: Found) -> bool:
+    """Whether the held-out figures decide among the stacks that are measured there, not those of the search.
+
+    They do for the goal `ram`, of which they make the promise, and where the search was cut: a short prefix can be far
+    from the whole.
+    """
+    return asked.goal == "ram" or found.was_cut
 
 
 def frugal(points: Sequence[Point], best: Point, metric: str) -> Point | None:

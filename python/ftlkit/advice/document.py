@@ -86,7 +86,7 @@ def _prefixes(found: Found) -> list[Json]:
             "failed": rung.failed,
             "beaten": {stack: _finite(far) for stack, far in rung.halved.beaten.items()} if rung.halved else {},
             "crowded_out": rung.halved.crowded if rung.halved else [],
-            "unfinished": rung.unfinished,
+            "unfinished": [*rung.unfinished, *(rung.halved.late if rung.halved else [])],
         }
         for rung in found.rungs
     ]

@@ -59,6 +59,10 @@ class Found:
     """Of the device, in bytes."""
     whole: Measured | None = None
     """The reference on the whole part that is searched, by which prefixes were chosen; None if there was no time."""
+    unlike: list[str] = field(default_factory=list)
+    """Stacks that do otherwise on the first prefix than on the whole part, where there was no time to do without."""
+    too_large: dict[str, float] = field(default_factory=dict)
+    """Mappings that take more RAM than asked for with the least that they work with, and how much that is, in bytes."""
     rungs: list[Rung] = field(default_factory=list)
     asked_for: list[str] = field(default_factory=list)
     """The stacks that were to be measured on the held-out part, the advised one first."""
@@ -80,12 +84,17 @@ class Found:
 
     @property
     def last(self) -> Rung:
-        """The longest prefix on which all were run that went on to it, and a candidate has figures; else the first.
+        """The longest prefix on which most were run that went on to it, and a candidate has figures; else the first.
 
-        Where time ended in the middle of a prefix, those that were run there are a choice by the order of the runs.
+        Where time ended early on a prefix, those that were run there are a choice by the order of the runs.
         """
-        whole = (rung for rung in reversed(self.rungs) if not rung.unfinished and self.of(rung))
-        return next(whole, self.rungs[0])
+        most = (rung for rung in reversed(self.rungs) if 2 * len(rung.unfinished) <= len(rung.begun) and self.of(rung))
+        return next(most, self.rungs[0])
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the stacks were chosen without the whole part that is searched: then only held-out figures tell."""
+        return self.last.requests < self.searched
 
     def of(self, rung: Rung) -> list[Measured]:
         """The candidates that have figures on a prefix and take no more RAM than asked for."""

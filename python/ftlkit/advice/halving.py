@@ -7,11 +7,11 @@ its cost over the least one that takes no more RAM.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 SHARE = 3
 """Of so many stacks one goes on."""
@@ -70,6 +70,8 @@ class Halved:
     """Stacks that another beats, each with its distance from the nearest front."""
     crowded: list[str]
     """Stacks on a front or near it that would have been more than the share; the loss by leaving them out is least."""
+    late: list[str] = field(default_factory=list)
+    """Stacks that would have gone on, had there been time."""
 
 
 def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = None) -> Halved:
@@ -95,6 +97,28 @@ def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = No
     gone = {each.stack for each in (*kept, *going)}
     beaten = doubled | {stack: far for stack, far in near.items() if stack not in gone}
     return Halved([*kept, *going], beaten, [stack for stack in best if stack not in gone])
+
+
+def within(
+    points: Sequence[Point], metrics: Sequence[str], fits: Callable[[Sequence[str]], bool], best: Sequence[str]
+) -> Halved:
+    """Choose those that go on, as many as fit: `fits` says of stacks whether there is time for them.
+
+    The `best` go on whatever it says, if they do at all.
+    """
+    halved = halve(points, metrics)
+    kept = {point.stack for point in halved.kept}
+    for most in range(len(halved.kept), 0, -1):
+        fewer = {point.stack for point in halve(points, metrics, most).kept} | (kept & set(best))
+        if fits([point.stack for point in halved.kept if point.stack in fewer]):
+            break
+    else:
+        fewer = kept & set(best)
+    return replace(
+        halved,
+        kept=[point for point in halved.kept if point.stack in fewer],
+        late=[point.stack for point in halved.kept if point.stack not in fewer],
+    )
 
 
 @dataclass

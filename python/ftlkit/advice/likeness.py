@@ -7,13 +7,14 @@ a long run is made of. Where no prefix does as the whole, prefixes on a device i
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ftlkit.advice.asked import REFERENCE
 from ftlkit.advice.halving import ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ftlkit.advice.measure import Measured
 
@@ -39,28 +40,52 @@ class Ladder:
     """How the device is prepared for all but the last; empty: as asked."""
     whole: Measured | None = None
     """The reference on the whole part; None if there was no time."""
+    unlike: list[str] = field(default_factory=list)
+    """Probes that do otherwise on the first prefix than on the whole, where there was no time to do without it."""
 
 
 def ladder(
-    lengths: Sequence[int], measure: Callable[[int, str], Measured | None], metrics: Sequence[str], *, may_prepare: bool
+    lengths: Sequence[int],
+    measure: Callable[[Sequence[str], int, str], Mapping[str, Measured]],
+    metrics: Sequence[str],
+    *,
+    probes: Sequence[str],
+    may_prepare: bool,
+    affords: Callable[[Sequence[Measured]], bool],
 ) -> Ladder:
-    """Choose among prefixes; `measure` runs the reference on one with a preparation, or as asked.
+    """Choose among prefixes; `measure` runs stacks on one with a preparation, or as asked, and has what was in time.
 
-    The first of the metrics is the response. `may_prepare`: whether the preparation was left open.
+    The reference must do on a prefix as on the whole, and so must the probes, one of each other family of mappings. If
+    it does and they do not, the prefixes are taken only where `affords` says, of the runs on the whole, that there is
+    no time to try every stack on the whole. The first of the metrics is the response. `may_prepare`: whether the
+    preparation was left open.
     """
     last = lengths[-1]
-    whole = measure(last, "")
-    if whole is None or not whole.rows:
+    wholes = {stack: each for stack, each in measure([REFERENCE, *probes], last, "").items() if each.rows}
+    whole = wholes.pop(REFERENCE, None)
+    if whole is None:
         return Ladder(list(lengths))
+    otherwise = Ladder([last], "", whole)
+    is_settled = affords([whole, *wholes.values()])
     for precondition in ("", STEADY) if may_prepare else ("",):
         there: dict[int, Measured] = {}
         for length in lengths[:-1]:
-            found = measure(length, precondition)
+            found = measure([REFERENCE], length, precondition).get(REFERENCE)
             if found is not None and found.rows and is_like(found, whole, metrics):
                 there[length] = found
-        if there:
-            return Ladder(_spaced({**there, last: whole}), precondition, whole)
-    return Ladder([last], "", whole)
+        off = {length: _unlike(measure(list(wholes), length, precondition), wholes, metrics) for length in there}
+        alike = {length: each for length, each in there.items() if not off[length]}
+        if alike:
+            return Ladder(_spaced({**alike, last: whole}), precondition, whole)
+        if there and not is_settled:
+            spaced = _spaced({**there, last: whole})
+            otherwise, is_settled = Ladder(spaced, precondition, whole, off.get(spaced[0], [])), True
+    return otherwise
+
+
+def _unlike(found: Mapping[str, Measured], wholes: Mapping[str, Measured], metrics: Sequence[str]) -> list[str]:
+    """The stacks that do otherwise on a prefix than on the whole."""
+    return [stack for stack, each in found.items() if each.rows and not is_like(each, wholes[stack], metrics)]
 
 
 def is_like(part: Measured, whole: Measured, metrics: Sequence[str]) -> bool:

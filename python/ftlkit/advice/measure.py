@@ -111,6 +111,8 @@ class Runner:
 
         `precondition` is how the device is prepared, if not as asked. What there was no time for is missing.
         """
+        if not stacks:
+            return {}
         prepared = {"precondition": precondition} if precondition else {}
         plan = self._plan(stacks, {"skip": requests // WARM_UP, **prepared})
         workloads = [(name, table | {"requests": requests}) for name, table in plan.workloads]

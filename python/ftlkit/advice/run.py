@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 
 from ftlkit import _native, api, study
 from ftlkit._native import UserError
+from ftlkit.advice.clock import Clock
+from ftlkit.advice.fits import fitting, floors, heads, one_request
 from ftlkit.advice.found import Found, prefixes
 from ftlkit.advice.measure import Runner
 from ftlkit.advice.search import Search
-from ftlkit.advice.space import Space, fitting, floors, heads
-from ftlkit.engine import watched
+from ftlkit.advice.space import Space
+from ftlkit.engine import TimeIsUp, watched
 from ftlkit.progress import Silent
 from ftlkit.sweep.scratch import scratch
 from ftlkit.sweep.traces import Traces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ftlkit.advice.asked import Asked
     from ftlkit.document import Json
@@ -37,49 +39,75 @@ def advise(
     executor: Local,
     watch: Callable[[], Watcher] = Silent,
     tell: Callable[[str], None] = lambda _: None,
+    begun_s: float | None = None,
 ) -> Found:
     """Search for the stacks that suit, within the time; Ctrl-C ends the search with what was found so far.
 
-    `tell` hears a sentence now and then of how far the search is.
+    `tell` hears a sentence now and then of how far the search is. `begun_s` is since when the time counts, on
+    `time.monotonic`'s clock, if not from now on.
     """
-    begun_s = time.monotonic()
+    clock = Clock(asked.budget_s, time.monotonic() if begun_s is None else begun_s)
     asked.check()
     document = asked.document()
     study.refuse_unreadable(document)
-    device = _device(asked, document, watch)
-    requests = _requests(document, watch)
+    try:
+        device = _device(asked, document, watch, clock.ends_s)
+        requests = _requests(document, watch, clock.ends_s)
+    except TimeIsUp:
+        raise clock.too_short("the workload had not been looked over") from None
     prefixes(requests)
     fits = fitting(device)
     found, refused = heads(asked.stacks(), fits, levelled=asked.goal == "life")
     if not found:
         raise UserError(next(iter(refused.values())))
-    names = frozenset(head.text for head in found)
     with scratch() as folder:
         runner = Runner(asked, device, store, executor, Traces(folder))
         runner.watch = watch
         ceiling = asked.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // device["page_size"])
         space = Space(found, ceiling, floors(found, fits))
-        search = Search(asked, space, runner, executor, Found(requests, names, refused, device["capacity"]), begun_s)
+        least_stacks = space.least()
+        too_large = {} if asked.ram_bytes is None else space.bound(_least_ram(least_stacks, device))
+        if not space.heads:
+            stack, least = min(too_large.items(), key=lambda pair: pair[1])
+            raise asked.too_little_ram(least_stacks[stack], least, len(too_large))
+        names = frozenset(space.heads)
+        into = Found(requests, names, refused, device["capacity"], too_large=too_large)
+        search = Search(asked, space, runner, executor, into, clock)
         search.tell = tell
         return search.run()
 
 
-def _device(asked: Asked, document: Json, watch: Callable[[], Watcher]) -> Json:
+def _device(asked: Asked, document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
     """The device that the whole workload asks for, by a stack that fits: the reference, or another that is searched."""
+
+    def device(ftl: Json) -> Json:
+        text = json.dumps(document | ftl)
+        found: Json = json.loads(watched(lambda control: _native.check_study(text, control), watch(), until_s=until_s))
+        return found["device"]  # type: ignore[no-any-return] # a document's table
+
     try:
-        found: Json = api.check_study(document, watcher=watch())["device"]
+        return device({})
     except UserError:
         for stack in asked.stacks() or [scheme["name"] for scheme in api.schemes()]:
             with suppress(UserError):
-                other: Json = api.check_study(document | {"ftl": [study.scheme(stack)]}, watcher=watch())["device"]
-                return other
+                return device({"ftl": [study.scheme(stack)]})
         raise
-    return found
 
 
-def _requests(document: Json, watch: Callable[[], Watcher]) -> int:
+def _requests(document: Json, watch: Callable[[], Watcher], until_s: float | None) -> int:
     """How many requests the workload has."""
-    workload, seed = document["workload"], document.get("seed", 1)
-    text = json.dumps(workload)
-    found: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watch()))
+    text, seed = json.dumps(document["workload"]), document.get("seed", 1)
+    found: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watch(), until_s=until_s))
     return int(found["requests"])
+
+
+def _least_ram(stacks: Mapping[str, str], device: Json) -> dict[str, float]:
+    """What stacks take of RAM, in bytes, by what they are called: of a run over one request."""
+    document = {
+        "device": device,
+        "workload": one_request(),
+        "run": {"precondition": "none"},
+        "ftl": [study.scheme(stack) | {"label": text} for text, stack in stacks.items()],
+    }
+    found = api.run_study(document).runs
+    return dict(zip(found["label"], found["ram_bytes"], strict=True))

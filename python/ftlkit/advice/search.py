@@ -9,15 +9,13 @@ rest of the workload, which no choice has seen.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import optuna
 
-from ftlkit import units
 from ftlkit._native import UserError
 from ftlkit.advice import halving
-from ftlkit.advice.asked import FINALISTS, REFERENCE, TRIALS, duration
+from ftlkit.advice.asked import FINALISTS, REFERENCE, TRIALS
 from ftlkit.advice.choice import ranked
 from ftlkit.advice.found import Found, Rung, prefixes
 from ftlkit.advice.likeness import ladder
@@ -29,15 +27,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ftlkit.advice.asked import Asked
-    from ftlkit.advice.halving import Point
+    from ftlkit.advice.clock import Clock
+    from ftlkit.advice.halving import Halved, Point
     from ftlkit.advice.measure import Measured, Runner
     from ftlkit.advice.space import Space
     from ftlkit.sweep.local import Local
 
 BATCH = 16
 """Trials that are proposed together, whatever runs at once, so that the same number gives the same answer."""
+_FEW = 2
+"""With a budget so many are run together for each that runs at once."""
 PROPOSALS = 20
 """After so many proposals a trial that are not new, the search on the first prefix ends."""
+_TOLD, _OFF = 2, 5.0
+"""So many are measured on the held-out part, whatever time is left; and by which factor a time may be off at most."""
 _RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
 _LOOKING = 0.2
@@ -46,6 +49,10 @@ _SIMPLER = 3
 """So often simpler stacks are tried: those that go on then may be others."""
 _SIMPLIFYING = 0.15
 """The share of the time that proposals leave to simpler stacks."""
+_TRYING, _ENOUGH = 0.4, 24
+"""The share of the time in which so many stacks must be run on the whole part for it to be the only prefix."""
+_BEST = 3
+"""So many of the best are run first on each prefix, whatever time is left."""
 _SHARES = (0.35, 0.7)
 """The least and the most of the time that the first prefix leaves to the others, whatever they are reckoned to take."""
 
@@ -67,11 +74,9 @@ _NO_RESPONSE = (
 class Search:
     """One search over a space."""
 
-    def __init__(
-        self, asked: Asked, space: Space, runner: Runner, executor: Local, found: Found, begun_s: float
-    ) -> None:
+    def __init__(self, asked: Asked, space: Space, runner: Runner, executor: Local, found: Found, clock: Clock) -> None:
         self._asked, self._space, self._runner, self._executor = asked, space, runner, executor
-        self._begun_s = begun_s
+        self._clock = clock
         self._lengths = prefixes(found.requests)
         self._precondition = ""
         self._objectives = asked.metrics
@@ -104,18 +109,8 @@ class Search:
         elif self.found.rungs:
             self._note(self.found.rungs[-1], measured)
 
-    def _left_s(self) -> float:
-        if self._asked.budget_s is None:
-            return float("inf")
-        return self._begun_s + self._asked.budget_s - time.monotonic()
-
-    def _until(self, reserved_s: float) -> None:
-        """Let runs go on until so many seconds are left."""
-        left = self._left_s()
-        self._executor.until_s = None if left == float("inf") else time.monotonic() + max(0.0, left - reserved_s)
-
     def _measure(self, rung: Rung, stacks: Sequence[str], reserved_s: float) -> None:
-        self._until(reserved_s)
+        self._clock.limit(self._executor, reserved_s)
         rung.begun |= dict.fromkeys(stacks)
         self._note(rung, self._runner.prefix(stacks, rung.requests, rung.precondition))
 
@@ -132,8 +127,17 @@ class Search:
     def _begin(self) -> Rung:
         """The shortest prefix that tells something of the whole, with the reference run on it."""
         asked, found = self._asked, self.found
-        chosen = ladder(self._lengths, self._reference, asked.metrics, may_prepare="precondition" not in asked.options)
+        self._clock.limit(self._executor, self._clock.part_s(1 - _LOOKING))
+        chosen = ladder(
+            self._lengths,
+            self._runner.prefix,
+            asked.metrics,
+            probes=self._space.probes(),
+            may_prepare="precondition" not in asked.options,
+            affords=self._affords,
+        )
         self._lengths, self._precondition, found.whole = chosen.lengths, chosen.precondition, chosen.whole
+        found.unlike = chosen.unlike
         rung = self._rung(self._lengths[0])
         self._measure(rung, [REFERENCE], 0.0)
         there = [
@@ -148,10 +152,12 @@ class Search:
             self._proposer = _optuna(asked, len(self._objectives))
         return rung
 
-    def _reference(self, requests: int, precondition: str) -> Measured | None:
-        """The reference on a prefix, if there is time to see whether that is like the whole."""
-        self._until((1 - _LOOKING) * (self._asked.budget_s or 0.0))
-        return self._runner.prefix([REFERENCE], requests, precondition).get(REFERENCE)
+    def _affords(self, whole: Sequence[Measured]) -> bool:
+        """Whether there is time to try enough stacks on the whole part, by what these took there."""
+        took = [wall_s(each, 1.0) for each in whole if each.rows]
+        if not self._clock.is_running or not took:
+            return True
+        return self._clock.part_s(_TRYING) * self._executor.checks >= _ENOUGH * sum(took) / len(took)
 
     def _rung(self, requests: int) -> Rung:
         """A prefix; the whole part that is searched is prepared as asked, whatever the others are."""
@@ -163,23 +169,30 @@ class Search:
         rung = self._begin()
         beginnings = self._enqueue(first(self._space))
         most, count = self._asked.trials or TRIALS, 0
-        while count < most and not rung.unfinished and not self.found.dry:
+        while count < most and not self.found.dry:
             batch = self._batch(rung, min(BATCH, most - count))
-            if batch:
-                self._measure(rung, list(batch), self._reserved_s(rung))
+            self._try(rung, list(batch))
             for stack, trial in batch.items():
                 self._learn(trial, rung.tried.get(stack))
             count += len(batch)
-            self.tell(f"{_stacks(count)} tried on the first {rung.requests:,} requests")
+            self.tell(f"{_stacks(len(rung.tried))} tried on the first {rung.requests:,} requests")
             if count >= beginnings > 0:
                 self._refuse_little_ram(rung)
                 self._fill(rung)
                 beginnings = 0
-            if self._reserved_s(rung) >= self._left_s():
+            if self._reserved_s(rung) >= self._clock.left_s:
                 break
         if not self.found.of(rung):
             self._refuse(rung)
         self._simplify(rung)
+
+    def _try(self, rung: Rung, stacks: Sequence[str]) -> None:
+        """Run proposals: all at once, or with a budget a few, since what they take tells how many there is time for."""
+        few = _FEW * self._executor.checks if self._clock.is_running else max(1, len(stacks))
+        for place in range(0, len(stacks), few):
+            if place and self._reserved_s(rung) >= self._clock.left_s:
+                return
+            self._measure(rung, stacks[place : place + few], self._reserved_s(rung))
 
     def _simplify(self, rung: Rung) -> None:
         """Try those that would go on without what may do nothing: settings, and half of their RAM.
@@ -190,7 +203,7 @@ class Search:
             going = [point.stack for point in halving.halve(self._points(rung), self._asked.metrics).kept]
             tried = [each for stack in going for each in (*self._space.simpler(stack), *self._space.smaller(stack))]
             new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
-            if not new or self._left_s() <= self._rest_s(rung):
+            if not new or self._clock.left_s <= self._rest_s(rung):
                 return
             self._measure(rung, new, self._rest_s(rung))
 
@@ -234,22 +247,14 @@ class Search:
         """Raise a `UserError` if every candidate takes more RAM than asked for."""
         if rung.over and not self.found.of(rung):
             stack, least = min(rung.over.items(), key=lambda pair: pair[1])
-            raise UserError(
-                f"--ram {units.typed(units.size(self._asked.ram_bytes))}: no stack that was tried takes so little "
-                f"on this device. The least is {units.typed(units.size(least))} ({units.count(least)} bytes), by "
-                f"{stack}, of {len(rung.tried)} tried. Give at least that."
-            )
+            raise self._asked.too_little_ram(stack, least, len(rung.tried))
 
     def _refuse(self, rung: Rung) -> None:
         """Raise why there is nothing to choose from."""
         self._refuse_little_ram(rung)
         if rung.unfinished:
-            budget = duration(self._asked.budget_s or 0)
-            took = duration(time.monotonic() - self._begun_s)
-            raise UserError(
-                f"--budget {units.typed(budget)}: too short to try anything. After {units.typed(took)} the workload "
-                f"was looked over, but no stack had been run over its first {rung.requests:,} requests. Give several "
-                "times as much, or fewer requests (--requests)."
+            raise self._clock.too_short(
+                f"the workload was looked over, but no stack had been run over its first {rung.requests:,} requests"
             )
         raise UserError(next(iter(rung.failed.values()), "no stack could be tried. Name some with --ftl."))
 
@@ -261,40 +266,59 @@ class Search:
     def _sift(self, requests: int) -> bool:
         """Run those that go on over a longer prefix; whether there was time for all of them."""
         before = self.found.rungs[-1]
-        before.halved = halving.halve(self._points(before), self._asked.metrics)
+        before.halved = self._going(before, requests)
         going = [point.stack for point in before.halved.kept]
         rung = self._rung(requests)
         self.tell(f"{_stacks(len(going))} for the first {requests:,} requests")
-        # The reference first: without it there is nothing to compare with.
-        stacks = list(dict.fromkeys([REFERENCE, *going]))
-        self._measure(rung, stacks, self._final_s(before, going))
+        # The reference first: without it there is nothing to compare with; then the best, should time end.
+        best = [point.stack for point in ranked(before.halved.kept, self._asked)[:_BEST]]
+        self._measure(rung, list(dict.fromkeys([REFERENCE, *best, *going])), self._final_s(before, going))
         return not rung.unfinished
+
+    def _going(self, rung: Rung, requests: int) -> Halved:
+        """Those that go on to a longer prefix, as many as there is time for."""
+
+        def fits(stacks: Sequence[str]) -> bool:
+            takes = self._wall_s(rung, stacks, requests) + self._final_s(rung, stacks)
+            return takes <= self._clock.left_s
+
+        points = self._points(rung)
+        best = [point.stack for point in ranked(points, self._asked)[:_BEST]]
+        return halving.within(points, self._asked.metrics, fits, best)
 
     def _rest_s(self, rung: Rung) -> float:
         """About how long the longer prefixes and the held-out part would take from here, within bounds."""
-        points, budget = self._points(rung), self._asked.budget_s
-        if budget is None or not points:
+        points = self._points(rung)
+        if not self._clock.is_running or not points:
             return 0.0
         going = [point.stack for point in halving.halve(points, self._asked.metrics).kept]
         total, many = 0.0, len(going)
         for requests in self._lengths[self._lengths.index(rung.requests) + 1 :]:
             total += self._wall_s(rung, going[:many], requests)
             many = max(halving.LEAST, many // halving.SHARE)
-        least, most = (share * budget for share in _SHARES)
+        least, most = (self._clock.part_s(share) for share in _SHARES)
         return min(max(total + self._final_s(rung, going), least), most)
 
     def _reserved_s(self, rung: Rung) -> float:
         """What proposals leave of the time: for the rest, and for simpler forms of those that go on."""
-        return self._rest_s(rung) + _SIMPLIFYING * (self._asked.budget_s or 0.0)
+        return self._rest_s(rung) + self._clock.part_s(_SIMPLIFYING)
 
     def _final_s(self, rung: Rung, going: Sequence[str]) -> float:
-        return self._asked.seeds * self._wall_s(rung, going[:_RESERVED], self.found.requests)
+        return self._told_s(rung, going[:_RESERVED])
 
     def _wall_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
         longer = requests / rung.requests
         runs = [wall_s(rung.tried[stack], longer) for stack in stacks]
         # Whatever the number of cores, the longest run has to end.
-        return max(sum(runs) / self._executor.checks, max(runs, default=0.0))
+        return self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
+
+    def _pace(self, rung: Rung) -> float:
+        """How long the reference took on the whole, over what its run on a prefix makes one expect; within bounds."""
+        whole, part = self.found.whole, rung.tried.get(REFERENCE)
+        if whole is None or part is None or not part.rows or rung.requests == self.found.searched:
+            return 1.0
+        expected = wall_s(part, self.found.searched / rung.requests)
+        return min(max(wall_s(whole, 1.0) / expected, 1 / _OFF), _OFF) if expected else 1.0
 
     # The held-out part.
 
@@ -305,13 +329,25 @@ class Search:
         rung.halved = halving.halve(points, self._asked.metrics, FINALISTS)
         order = [best[0].stack, REFERENCE, *(point.stack for point in rung.halved.kept)] if best else []
         measured = [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
-        many = len(measured)
-        while many > 2 and self._asked.seeds * self._wall_s(rung, measured[:many], found.requests) > self._left_s():
-            many -= 1
         found.asked_for = measured
-        self.tell(f"{_stacks(many)} on the {found.requests - found.searched:,} requests that were held out")
-        self._until(0.0)
-        found.finalists = self._runner.held_out(measured[:many], found.searched, self._asked.seeds)
+        self._clock.limit(self._executor, 0.0)
+        waiting, pace = measured, 1.0
+        while waiting:
+            many = len(waiting)
+            least = 0 if found.finalists else _TOLD
+            while many > least and pace * self._told_s(rung, waiting[:many]) > self._clock.left_s:
+                many -= 1
+            if not many:
+                break
+            self.tell(f"{_stacks(many)} on the {found.requests - found.searched:,} requests that were held out")
+            begun_s, expected = self._clock.left_s, self._told_s(rung, waiting[:many])
+            found.finalists |= self._runner.held_out(waiting[:many], found.searched, self._asked.seeds)
+            # What the first ones took tells whether there is time for more.
+            pace, waiting = (begun_s - self._clock.left_s) / expected if expected else 1.0, waiting[many:]
+
+    def _told_s(self, rung: Rung, stacks: Sequence[str]) -> float:
+        """About how long stacks take on the held-out part with all seeds."""
+        return self._asked.seeds * self._wall_s(rung, stacks, self.found.requests)
 
 
 def _stacks(number: int) -> str:

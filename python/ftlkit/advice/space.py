@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ftlkit import api, study
-from ftlkit._native import UserError
+from ftlkit import api
 from ftlkit.sweep import values
 
 if TYPE_CHECKING:
@@ -22,14 +21,11 @@ if TYPE_CHECKING:
 FLOOR_BYTES = 1 << 10
 """The least RAM that a cache or a buffer is tried with, unless its own least is above."""
 
-MOST_FLOOR_BYTES = 1 << 24
-"""Where the least RAM of a part is not looked for any further."""
-
 NOT_TO_BE_BUILT = frozenset({("victims", "opt")})
 """Values of parameters that know the future and so exist in a simulation alone."""
 
-_UNREADABLE = "ftl.name: "
-"""So begins what is said of a stack that cannot be on any device; else it does not fit this one."""
+PROBES = {"demand-paged": "dftl", "log-buffer": "fast"}
+"""Families whose mappings do otherwise than `page` on a device in use; of each the mapping that is looked at."""
 
 _TUNED = 2
 """So many parameters of a part, beside its RAM, are set to something else than their default at most."""
@@ -67,6 +63,7 @@ class Space:
         """`floors` has the least RAM of parameters, in bytes, by their keys such as `dftl.cmt`."""
         self.heads = {head.text: head for head in heads}
         self._ceiling, self._floors = ceiling_bytes, floors
+        self._beside: dict[str, int] = {}
         self._parameters = {part["name"]: part["parameters"] for part in api.parts()}
 
     def ask(self, chooser: Chooser) -> str:
@@ -78,6 +75,46 @@ class Space:
             tail = chooser.suggest_categorical(f"behind {head.text}", head.tails)
         text = head.text + tail
         return "+".join(self._part(part, chooser) for part in text.split("+"))
+
+    def least(self) -> dict[str, str]:
+        """By each beginning the stack of it with the least RAM."""
+        return {head.text: self.ask(Rule(head, _least)) for head in self.heads.values()}
+
+    def switches(self, head: Head) -> list[tuple[str, str]]:
+        """The switches of a mapping that were not set, each with the value that is not its default."""
+        name, *given = head.text.split(":")
+        return [
+            (each["name"], "false" if each["default"] == "true" else "true")
+            for each in self._parameters[name]
+            if each["kind"] == "switch" and each["name"] not in {setting.partition("=")[0] for setting in given}
+        ]
+
+    def bound(self, least: Mapping[str, float]) -> dict[str, float]:
+        """Leave out the beginnings that take more than the ceiling with their least RAM, which is given in bytes.
+
+        Returns these. Of the others what they take beside their caches is taken off the ceiling of the caches.
+        """
+        over = {text: ram for text, ram in least.items() if ram > self._ceiling}
+        stacks = self.least()
+        for text, ram in least.items():
+            name, *settings = stacks[text].partition("+")[0].split(":")
+            sizes = [
+                values.size(each.partition("=")[2]) or 0 for each in settings if is_ram(self._parameter(name, each))
+            ]
+            beside = int(ram) - sum(sizes)
+            self._beside[name] = min(beside, self._beside.get(name, beside))
+        self.heads = {text: head for text, head in self.heads.items() if text not in over}
+        return over
+
+    def probes(self) -> list[str]:
+        """A stack of each family of mappings that does otherwise than the reference in use."""
+        families = {scheme["name"]: scheme["family"] for scheme in api.schemes()}
+        found: dict[str, str] = {}
+        for head in self.heads.values():
+            name = head.text.partition(":")[0]
+            if name == PROBES.get(families[name]) or (families[name] in PROBES and families[name] not in found):
+                found[families[name]] = head.text + head.tails[0]
+        return list(found.values())
 
     def simpler(self, stack: str) -> list[str]:
         """The stack without one of the settings that are no RAM and were not asked for, each in turn; and without any.
@@ -145,7 +182,7 @@ class Space:
     def _size(self, owner: str, parameter: Json, chooser: Chooser) -> str:
         key = f"{owner}.{parameter['name']}"
         low = self._floor(owner, parameter)
-        high = max(low, min(self._ceiling, parameter["max"]))
+        high = max(low, min(self._ceiling - self._beside.get(owner, 0), parameter["max"]))
         return _written(level(chooser.suggest_int(key, rank(low, up=True), max(rank(low, up=True), rank(high)))))
 
 
@@ -211,13 +248,17 @@ def _number(text: str) -> float:
 class Rule:
     """Chooses by a rule, and remembers what it chose, so that Optuna can be told to begin with it."""
 
-    def __init__(self, head: Head, size: Callable[[int, int], int]) -> None:
+    def __init__(self, head: Head, size: Callable[[int, int], int], turned: tuple[str, str] = ("", "")) -> None:
+        """`turned` is a switch of the mapping that is set, and its value; nothing else is tuned."""
         self.params: dict[str, str | int] = {}
-        self._head, self._size = head, size
+        self._head, self._size, self._turned = head, size, turned
 
     def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
-        """The mapping of the rule with its first tail; nothing is tuned."""
-        chosen = self._head.text if name == "mapping" else choices[0]
+        """The mapping of the rule with its first tail, and the switch that is turned."""
+        switch, value = self._turned
+        chosen = {"mapping": self._head.text, f"tune {self._head.text} 0": switch}.get(name, choices[0])
+        if switch and name == f"{self._head.text.partition(':')[0]}.{switch}":
+            chosen = value
         self.params[name] = chosen
         return chosen
 
@@ -231,14 +272,24 @@ class Rule:
 def first(space: Space) -> list[Mapping[str, str | int]]:
     """What a search begins with: every mapping with half of the ceiling, with the least RAM, and with a quarter.
 
-    A mapping without RAM to choose is there once.
+    With the least RAM each of a mapping's switches is turned, too: what costs RAM and what saves it may go together. A
+    mapping without RAM to choose is there once.
     """
+    heads = list(space.heads.values())
+    rules = [
+        *(Rule(head, _half) for head in heads),
+        *(Rule(head, _least) for head in heads),
+        *(Rule(head, _least, turned) for head in heads for turned in space.switches(head)),
+        *(Rule(head, lambda _, high: high - 2 * _STEPS) for head in heads),
+    ]
     found: dict[str, Mapping[str, str | int]] = {}
-    for size in (_half, lambda low, _: low, lambda _, high: high - 2 * _STEPS):
-        for head in space.heads.values():
-            rule = Rule(head, size)
-            found.setdefault(space.ask(rule), rule.params)
+    for rule in rules:
+        found.setdefault(space.ask(rule), rule.params)
     return list(found.values())
+
+
+def _least(low: int, _: int) -> int:
+    return low
 
 
 def _half(_: int, high: int) -> int:
@@ -263,72 +314,3 @@ def filling(space: Space, ram_bytes: int, takes: Callable[[str], float | None]) 
             space.ask(filled)
             found.append(filled.params)
     return found
-
-
-def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) -> tuple[list[Head], dict[str, str]]:
-    """The stacks to choose from, and the mappings that do not fit the device, each with the reason.
-
-    Of `stacks` alone if there are some. Else every mapping alone and with each write buffer in front of it; where
-    `levelled`, with each wear policy too. `fits` says why a stack cannot be; it is empty for one that can.
-    A `UserError` is raised for one of `stacks` that no device has: a name, a key or a value that does not exist.
-    """
-    refused: dict[str, str] = {}
-    found: dict[str, list[str]] = {}
-    if stacks:
-        for stack in stacks:
-            head, plus, rest = stack.partition("+")
-            reason = fits(stack)
-            if reason.startswith(_UNREADABLE):
-                raise UserError(f"--ftl {stack}: {reason.removeprefix(_UNREADABLE)}")
-            if reason:
-                refused[stack] = reason
-            else:
-                found.setdefault(head, []).append(plus + rest)
-        return [Head(head, tuple(tails)) for head, tails in found.items()], refused
-    parts = api.parts()
-    names = {
-        kind: [each["name"] for each in parts if each["kind"] == kind] for kind in ("mapping", "wear policy", "buffer")
-    }
-    wear = ["", *(f"+{name}" for name in names["wear policy"] if name != "none")] if levelled else [""]
-    for mapping in names["mapping"]:
-        reason = fits(mapping)
-        if reason:
-            refused[mapping] = reason
-            continue
-        policies = [each for each in wear if not each or not fits(mapping + each)]
-        buffers = ["", *(f"+{name}" for name in names["buffer"] if not fits(f"{mapping}+{name}"))]
-        found[mapping] = [policy + buffer for buffer in buffers for policy in policies]
-    return [Head(head, tuple(tails)) for head, tails in found.items()], refused
-
-
-def floors(heads: Sequence[Head], fits: Callable[[str], str]) -> dict[str, int]:
-    """The least RAM of each parameter with which its part fits the device, found by doubling."""
-    found = {}
-    parts = {part["name"]: part for part in api.parts()}
-    for name, over in {part.partition(":")[0]: head.text for head in heads for part in _parts_of(head)}.items():
-        for parameter in filter(is_ram, parts[name]["parameters"]):
-            size = max(FLOOR_BYTES, parameter["min"])
-            setting = f"{name}:{parameter['name']}"
-            before = "" if parts[name]["kind"] == "mapping" else f"{over}+"
-            while size < MOST_FLOOR_BYTES and fits(f"{before}{setting}={size}B"):
-                size *= 2
-            found[f"{name}.{parameter['name']}"] = size
-    return found
-
-
-def _parts_of(head: Head) -> list[str]:
-    return [part for tail in head.tails for part in (head.text + tail).split("+")]
-
-
-def fitting(device: Json) -> Callable[[str], str]:
-    """Tells why a stack cannot work on a device: what the simulator says of a study with one request."""
-
-    def fits(stack: str) -> str:
-        workload = {"preset": api.workloads()[0]["name"], "requests": 1, "addresses": "wrap"}
-        try:
-            api.check_study({"device": device, "workload": workload, "ftl": [study.scheme(stack)]})
-        except UserError as error:
-            return str(error)
-        return ""
-
-    return fits

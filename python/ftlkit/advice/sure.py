@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ftlkit import api
 from ftlkit.advice import words
 from ftlkit.advice.asked import REFERENCE
-from ftlkit.advice.choice import ranked
+from ftlkit.advice.choice import is_by_what_is_told, ranked
 from ftlkit.comparison import BETTER, change
 from ftlkit.metrics import COLUMNS
 
@@ -40,7 +40,7 @@ def doubts(
         )
         sentences += _chosen_there(asked, found, best)
         sentences += _both_parts(asked, found, best, figures)
-        sentences += _better_there(asked, best, figures)
+        sentences += _better_there(asked, found, best, figures)
     else:
         sentences.append(
             f"The figures are of the second half of the first {rung.requests:,} requests, by which the stacks were "
@@ -115,12 +115,21 @@ def _likeness(asked: Asked, found: Found) -> list[str]:
         for metric in (asked.response, "write_amplification")
         if words.of(metric, found.whole) is not None
     )
-    return [f"Stacks were first tried on {rung.requests:,} requests{prepared}. There {REFERENCE} has {compared}."]
+    unlike = ""
+    if found.unlike:
+        stacks = " and ".join(found.unlike)
+        unlike = (
+            f" {stacks} did otherwise there than on the whole, which may mislead the choice; there was no time to try "
+            "all stacks on the whole."
+        )
+    return [
+        f"Stacks were first tried on {rung.requests:,} requests{prepared}. There {REFERENCE} has {compared}.{unlike}"
+    ]
 
 
 def _chosen_there(asked: Asked, found: Found, best: Measured) -> list[str]:
     """That the held-out figures decided, and what those of the search would have chosen."""
-    if not asked.is_chosen_by_what_is_told:
+    if not is_by_what_is_told(asked, found):
         return []
     searched = ranked([each.point(asked.metrics) for each in found.of(found.last)], asked)
     same = " The search alone would have chosen the same."
@@ -142,24 +151,24 @@ def _both_parts(asked: Asked, found: Found, best: Measured, figures: Mapping[str
     return [f"On {part} {best.stack} was {then}; on the held-out part: {now}."] if then and now else []
 
 
-def _better_there(asked: Asked, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
+def _better_there(asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
     """Finalists that were better than the advised one on the held-out part."""
-    if asked.is_chosen_by_what_is_told:
+    if is_by_what_is_told(asked, found):
         return []
     metric = asked.metric
     if best.mean(metric) is None:
         return []
-    found = []
+    better = []
     for other in figures.values():
         ram = other.mean("ram_bytes") or 0.0
         if other is best or other.mean(metric) is None or (asked.ram_bytes is not None and ram > asked.ram_bytes):
             continue
         pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
         if change(COLUMNS[metric], pairs).verdict == BETTER:
-            found.append(f"{other.stack} ({words.against(metric, other, best, best.stack)})")
-    if not found:
+            better.append(f"{other.stack} ({words.against(metric, other, best, best.stack)})")
+    if not better:
         return []
-    return [f"On the held-out part these were better, though not where the choice was made: {', '.join(found)}."]
+    return [f"On the held-out part these were better, though not where the choice was made: {', '.join(better)}."]
 
 
 def cautions(asked: Asked, found: Found, best: Measured, *, is_held_out: bool) -> list[str]:
@@ -185,9 +194,14 @@ def _unfinished(asked: Asked, found: Found, *, is_held_out: bool) -> list[str]:
         first = f"It was stopped before {many} were measured" if found.interrupted else f"There was no time for {many}"
         named = ", ".join(found.missed[:_NAMED]) + (", …" if len(found.missed) > _NAMED else "")
         said.append(f"{first}: {named}. {_of_the_missed(asked, found)}" if is_held_out else f"{first}: {named}.")
-    if found.last.requests < found.searched and not found.interrupted:
+    late = sum(len(rung.unfinished) for rung in found.rungs[1:])
+    late += sum(len(rung.halved.late) for rung in found.rungs if rung.halved)
+    if late and not found.interrupted:
+        many = "1 stack that did well on a prefix was" if late == 1 else f"{late} stacks that did well on a prefix were"
+        said.append(f"{many} not run on the next one, for want of time.")
+    if found.was_cut and not found.interrupted:
         said.append(
-            "There was no time for the whole part that is searched: the choice is by its first "
+            "There was no time for the whole part that is searched: stacks were sifted by its first "
             f"{found.last.requests:,} of {found.searched:,} requests."
         )
     return said

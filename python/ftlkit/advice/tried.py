@@ -32,7 +32,7 @@ def _rung(found: Found, rung: Rung) -> list[str]:
         len(rung.failed),
         len(halved.beaten) if halved else 0,
         len(halved.crowded) if halved else 0,
-        len(rung.unfinished),
+        len(rung.unfinished) + (len(halved.late) if halved else 0),
         len(halved.kept) if halved else 0,
     ]
     return [units.count(each) for each in numbers]
@@ -55,6 +55,7 @@ def fates(asked: Asked, found: Found) -> list[Fate]:
     """A row for each mapping that may be advised, the ones that do not fit the device last."""
     told = [_fate(asked, found, name) for name in sorted(found.candidates)]
     told.sort(key=lambda fate: (-fate.requests, fate.name))
+    told += [Fate(name, 0, 0, f"takes {units.size(ram)} of RAM or more") for name, ram in found.too_large.items()]
     return [*told, *(Fate(name, 0, 0, f"does not fit the device: {why}") for name, why in found.unfit.items())]
 
 

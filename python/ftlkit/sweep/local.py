@@ -13,14 +13,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from queue import Empty, Queue, SimpleQueue
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.states import LOST
-from ftlkit.sweep.work import TRIES, Answer
+from ftlkit.sweep.work import TRIES, Answer, left_s
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -40,7 +39,6 @@ class Local:
         self.checks = workers or os.cpu_count() or 1
         """As many as points are run."""
         self.until_s: float | None = None
-        """When points that are not finished are given up, on `time.monotonic`'s clock; None: never."""
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
         """Answers as they come, until the time is over; closing the generator kills the workers."""
@@ -54,7 +52,7 @@ class Local:
         try:
             for _ in jobs:
                 try:
-                    answer = answers.get(timeout=self._left_s())
+                    answer = answers.get(timeout=left_s(self.until_s))
                 except Empty:
                     return
                 if isinstance(answer, BaseException):
@@ -63,9 +61,6 @@ class Local:
         finally:
             for slot in slots:
                 slot.stop()
-
-    def _left_s(self) -> float | None:
-        return None if self.until_s is None else max(0.0, self.until_s - time.monotonic())
 
 
 class _Slot(threading.Thread):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit._native import UserError
 from ftlkit.states import LOST
 from ftlkit.sweep.key import engine
-from ftlkit.sweep.work import TRIES, Answer, perform
+from ftlkit.sweep.work import TRIES, Answer, left_s, perform
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -39,6 +39,7 @@ class OnRay:
 
     def __init__(self, address: str | None = None) -> None:
         self.checks = os.cpu_count() or 1
+        self.until_s: float | None = None
         try:
             self._ray: Any = importlib.import_module("ray")
         except ImportError:
@@ -57,7 +58,7 @@ class OnRay:
             raise _unreachable(address or os.environ.get("RAY_ADDRESS") or "a new cluster here", reason) from None
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
-        """Answers as they come; closing the generator cancels what is under way and leaves the cluster."""
+        """Answers as they come, until the time is over; closing it cancels what is under way and leaves the cluster."""
         ray = self._ray
         task = ray.remote(num_cpus=1, max_retries=TRIES - 1)(point)
         traces = {job.trace.digest: job.trace.path for job in jobs if job.trace is not None}
@@ -72,7 +73,10 @@ class OnRay:
                     # In a list, Ray hands the reference over and not the trace.
                     trace = [] if job.trace is None else [sent[job.trace.digest]]
                     running[task.remote(job, trace)] = job
-                for done in ray.wait(list(running), num_returns=1)[0]:
+                finished = ray.wait(list(running), num_returns=1, timeout=left_s(self.until_s))[0]
+                if not finished:
+                    return
+                for done in finished:
                     yield self._answer(running.pop(done), done)
         finally:
             for each in running:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit import store as stores
-from ftlkit.engine import Interrupted, watched
+from ftlkit.engine import Interrupted, TimeIsUp, watched
 from ftlkit.progress import Silent, State, Watcher
 from ftlkit.states import DONE, LOST, REFUSED
 from ftlkit.sweep import key
@@ -74,9 +74,14 @@ def run_points(
     """Run points that a store has not, over traces that are laid out once for all that are run with the same `traces`.
 
     A point that is refused is no error, unless `check` makes it one, which is given the points before they are run.
-    Ctrl-C ends it as it ends `run`.
+    Ctrl-C ends it as it ends `run`; where the executor's time is over, what is finished until then is returned.
     """
-    prepared = watched(lambda control: prepare(points, traces, executor, control), watch())
+    try:
+        prepared = watched(
+            lambda control: prepare(points, traces, executor, control), watch(), until_s=executor.until_s
+        )
+    except TimeIsUp:
+        return Sweep([], len(points), 0, [])
     check(prepared)
     there, damaged = store.sound(sorted({each.key for each in prepared} & store.keys()))
     rows = {row["key"]: row for row in there if row["state"] != LOST}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -56,9 +57,16 @@ class Executor(Protocol):
     """How many studies are checked at once before, on this machine."""
     least_readers: int
     """By how many points a trace must be read to be laid out before."""
+    until_s: float | None
+    """When points that are not finished are given up, on `time.monotonic`'s clock; None: never."""
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
-        """Answers as they come, in any order; closing the generator ends all work that is under way."""
+        """Answers as they come, in any order, until the time is over; closing the generator ends all work under way."""
+
+
+def left_s(until_s: float | None) -> float | None:
+    """The seconds until a time, none below 0; None where there is no such time."""
+    return None if until_s is None else max(0.0, until_s - time.monotonic())
 
 
 def perform(text: str) -> tuple[str, str]:
