@@ -281,6 +281,27 @@ def test_a_worker_that_dies_once_costs_no_point(monkeypatch: pytest.MonkeyPatch)
     assert [answer.state for answer in Local(1).run([Job(0, study, None), Job(1, study, None)])] == ["done", "done"]
 
 
+def test_workers_wait_for_the_next_run_and_end_with_their_executor() -> None:
+    study = STUDY | {"ftl": [{"name": "page"}]}
+    executor, before = Local(2), set(children(os.getpid()))
+
+    def workers() -> set[int]:
+        return set(children(os.getpid())) - before
+
+    assert [answer.state for answer in executor.run([Job(place, study, None) for place in range(2)])] == ["done"] * 2
+    first = workers()
+    assert len(first) == 2
+    assert [answer.state for answer in executor.run([Job(0, study, None)])] == ["done"]
+    assert workers() == first
+    # One that ended meanwhile is replaced.
+    ended = min(first)
+    os.kill(ended, signal.SIGKILL)
+    assert [answer.state for answer in executor.run([Job(place, study, None) for place in range(2)])] == ["done"] * 2
+    assert len(workers() - {ended}) == 2
+    del executor
+    assert workers() == set()
+
+
 def test_an_error_of_ours_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ftlkit.sweep.local._asked", lambda *_: "no JSON\n")
     with pytest.raises(ValueError, match="Expecting value"):

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from contextlib import suppress
 from queue import Empty, Queue, SimpleQueue
 from typing import TYPE_CHECKING
@@ -39,14 +40,17 @@ class Local:
         self.checks = workers or os.cpu_count() or 1
         """As many as points are run."""
         self.until_s: float | None = None
+        self._idle: list[subprocess.Popen[str]] = []
+        """Workers that wait for the points of the next run: beginning one takes as long as a small point."""
+        weakref.finalize(self, _end, self._idle)
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
-        """Answers as they come, until the time is over; closing the generator kills the workers."""
+        """Answers as they come, until the time is over; closing the generator kills the workers that are at a point."""
         waiting: SimpleQueue[Job] = SimpleQueue()
         for job in jobs:
             waiting.put(job)
         answers: Queue[Answer | BaseException] = Queue()
-        slots = [_Slot(waiting, answers) for _ in range(min(self.checks, len(jobs)))]
+        slots = [_Slot(waiting, answers, self._idle) for _ in range(min(self.checks, len(jobs)))]
         for slot in slots:
             slot.start()
         try:
@@ -66,33 +70,53 @@ class Local:
 class _Slot(threading.Thread):
     """A thread with a worker process, which is replaced when it dies."""
 
-    def __init__(self, waiting: SimpleQueue[Job], answers: Queue[Answer | BaseException]) -> None:
+    def __init__(
+        self,
+        waiting: SimpleQueue[Job],
+        answers: Queue[Answer | BaseException],
+        idle: list[subprocess.Popen[str]],
+    ) -> None:
         super().__init__(name="ftlkit sweep", daemon=True)
         self._waiting = waiting
         self._answers = answers
         self._process: subprocess.Popen[str] | None = None
+        self._idle = idle
         self._lock = threading.Lock()
-        self._is_stopped = False
+        self._is_stopped = self._is_busy = False
 
     def run(self) -> None:
         """Take jobs until there is none left; whatever goes wrong here is raised where answers are awaited."""
         try:
             while not self._is_stopped:
-                self._answers.put(self._answered(self._waiting.get_nowait()))
+                job = self._waiting.get_nowait()
+                with self._lock:
+                    self._is_busy = True
+                answer = self._answered(job)
+                with self._lock:
+                    self._is_busy = False
+                self._answers.put(answer)
         except Empty:
             pass
         except BaseException as error:  # noqa: BLE001 - raised again there
             self._answers.put(error)
+        self._hand_back()
 
     def stop(self) -> None:
-        """Kill the process, whatever it is at, and wait for the thread."""
+        """Kill the process if it is at a point, and wait for the thread."""
         with self._lock:
             self._is_stopped = True
-            if self._process is not None:
+            if self._process is not None and self._is_busy:
                 self._process.kill()
         self.join()
         if self._process is not None:
             _close(self._process)
+
+    def _hand_back(self) -> None:
+        """Leave the process to the next run, unless it is at a point or has ended."""
+        with self._lock:
+            if self._process is not None and not self._is_busy and self._process.poll() is None:
+                self._idle.append(self._process)
+                self._process = None
 
     def _answered(self, job: Job) -> Answer:
         died = ""
@@ -119,6 +143,11 @@ class _Slot(threading.Thread):
             if self._process is not None and self._process.poll() is not None:
                 _close(self._process)
                 self._process = None
+            while self._process is None and self._idle:
+                self._process = self._idle.pop()
+                if self._process.poll() is not None:
+                    _close(self._process)
+                    self._process = None
             if self._process is None:
                 # In a session of its own, so that Ctrl-C is heard in one place.
                 self._process = subprocess.Popen(
@@ -153,6 +182,12 @@ def _close(process: subprocess.Popen[str]) -> None:
             if pipe is not None:
                 pipe.close()
     process.wait()
+
+
+def _end(idle: list[subprocess.Popen[str]]) -> None:
+    """End workers that wait: there is nothing more to read for them."""
+    while idle:
+        _close(idle.pop())
 
 
 def _ending(code: int) -> str:
