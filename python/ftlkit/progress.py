@@ -161,20 +161,12 @@ class Bars:
 
 
 @dataclass
-class Lines:
+class Lines(Silent):
     """A line every few seconds, for logs."""
 
     console: Console
     _last_s: float = field(default_factory=lambda: time.monotonic())  # noqa: PLW0108 - looked up when called
     _paces: dict[str, _Pace] = field(default_factory=dict)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
 
     def show(self, state: State) -> None:
         """Print a line if the last one is old enough."""
