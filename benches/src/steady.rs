@@ -71,6 +71,14 @@ pub const CASES: &[Case] = &[
         precondition: "steady",
     },
     Case {
+        name: "treeftl, 32 GiB, 256 MiB RAM, zipf 0.99",
+        ftl: "name = \"treeftl\"\nram = \"256MiB\"",
+        pattern: ZIPF,
+        blocks_per_plane: 1024,
+        requests: 3_000_000,
+        precondition: "steady",
+    },
+    Case {
         name: "treeftl, 32 GiB, 64 MiB RAM, zipf 0.99",
         ftl: "name = \"treeftl\"\nram = \"64MiB\"",
         pattern: ZIPF,

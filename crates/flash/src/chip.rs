@@ -269,6 +269,11 @@ impl<S: Store> Flash for Chip<S> {
         self.store.logical(ppn.index())
     }
 
+    #[inline]
+    fn prefetch(&self, ppn: Ppn) {
+        self.store.prefetch(ppn.index());
+    }
+
     fn tag(&self, ppn: Ppn) -> Option<Tag> {
         self.store.tag(ppn.index())
     }

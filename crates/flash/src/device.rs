@@ -65,6 +65,9 @@ pub trait Flash {
     /// content equals the tags. As such a map lies in RAM, it still knows a page that has decayed since.
     fn peek(&self, ppn: Ppn) -> Option<u32>;
 
+    /// Asks for the memory of the simulating computer that reading a page will touch. Changes nothing.
+    fn prefetch(&self, _ppn: Ppn) {}
+
     /// The tag of a readable programmed page, without a flash operation: for checks, and for what a scheme remembers in RAM of
     /// the pages of a block that it is filling.
     fn tag(&self, ppn: Ppn) -> Option<Tag>;

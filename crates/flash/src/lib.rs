@@ -14,7 +14,7 @@ mod store;
 mod tag;
 
 pub use address::{Lbn, Lpn, Pbn, Ppn};
-pub use array::{long_array, long_array_of};
+pub use array::{long_array, long_array_of, prefetch};
 pub use chip::{Chip, ChipOptions, PastEndurance, UsedBlock};
 pub use device::{Flash, Operations, Page, ProgramOrder, Scan};
 pub use error::{FlashError, MediaEvent, Rule, Violation};

@@ -15,6 +15,10 @@ macro_rules! pass_on_flash {
         fn peek(&self, ppn: $crate::Ppn) -> Option<u32> {
             $crate::Flash::peek(&self.$inner, ppn)
         }
+        #[inline]
+        fn prefetch(&self, ppn: $crate::Ppn) {
+            $crate::Flash::prefetch(&self.$inner, ppn);
+        }
         fn tag(&self, ppn: $crate::Ppn) -> Option<$crate::Tag> {
             $crate::Flash::tag(&self.$inner, ppn)
         }

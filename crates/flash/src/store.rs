@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Role, Tag, long_array};
+use crate::{Role, Tag, long_array, prefetch};
 
 /// Memory of a chip's pages, indexed by page number.
 pub trait Store {
@@ -18,6 +18,10 @@ pub trait Store {
 
     /// The tag of a programmed page; parts that the store does not keep read as zero.
     fn tag(&self, page: usize) -> Option<Tag>;
+
+    /// Asks for the memory of a page's tag.
+    #[inline]
+    fn prefetch(&self, _page: usize) {}
 
     /// Whether a page reads as an error.
     #[inline]
@@ -122,6 +126,11 @@ impl Store for Lean {
     #[inline]
     fn logical(&self, page: usize) -> Option<u32> {
         self.words[page].checked_sub(1)
+    }
+
+    #[inline]
+    fn prefetch(&self, page: usize) {
+        prefetch(&self.words, page);
     }
 
     fn tag(&self, page: usize) -> Option<Tag> {

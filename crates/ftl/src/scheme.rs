@@ -86,7 +86,7 @@ pub trait Ftl<D: Device>: Send {
 
     /// Tells of a request to come, so that a scheme can ask for the memory that it will touch. Changes nothing. A shell that
     /// looks ahead says so three times for each request, each time when it is nearer.
-    fn foresee(&self, _request: &Request, _foresight: Foresight) {}
+    fn foresee(&self, _media: &Media<D>, _request: &Request, _foresight: Foresight) {}
 
     /// Whether it decides by what the host will ask, which no real device knows. A shell that does not know it either must refuse it.
     fn looks_ahead(&self) -> bool {

@@ -117,7 +117,7 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
     /// Announces neighbouring pages that will be asked for.
     #[inline]
     pub(crate) fn foresee_extent(&self, extent: Extent, foresight: Foresight) {
-        self.server.ftl.foresee(&request_of(extent, Nanos::ZERO, Hint::NONE), foresight);
+        self.server.ftl.foresee(&self.media, &request_of(extent, Nanos::ZERO, Hint::NONE), foresight);
     }
 
     /// Serves a request that begins at a moment; returns when its last page is done.

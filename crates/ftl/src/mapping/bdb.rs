@@ -262,8 +262,8 @@ impl<D: Device> Ftl<D> for Bdb {
         self.paged.flush(media)
     }
 
-    fn foresee(&self, request: &Request, foresight: Foresight) {
-        Ftl::<D>::foresee(&self.paged, request, foresight);
+    fn foresee(&self, media: &Media<D>, request: &Request, foresight: Foresight) {
+        self.paged.foresee(media, request, foresight);
     }
 
     fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {

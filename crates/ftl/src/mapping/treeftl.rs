@@ -72,7 +72,7 @@ use crate::parts::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::parts::demand::table::TranslationTable;
 use crate::parts::joint::held_pages::HeldPages;
 use crate::parts::joint::policy::{self, Evict, For, InRam, JointPolicy, Leaving};
-use crate::{AccessDelays, ConfigError, Entry, Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
+use crate::{AccessDelays, ConfigError, Entry, Foresight, Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
 
 mod opt;
 mod victims;
@@ -116,9 +116,10 @@ impl DemandScheme for Map {
                 2 * page_bytes
             )));
         }
-        let cache = PageCache::new(layout.logical_pages, TranslationTable::entries_per_page(layout, values));
-        let groups = layout.logical_pages.div_ceil(cache.entries_per_page());
+        let entries = TranslationTable::entries_per_page(layout, values);
+        let groups = layout.logical_pages.div_ceil(entries);
         let pages = room_pages(layout, ram, groups);
+        let cache = PageCache::new(layout.logical_pages, entries);
         let used = if pages < ram / page_bytes { pages * page_bytes } else { ram };
         let lists = victims::bytes(values, pages, groups.into());
         Ok((
@@ -210,6 +211,14 @@ impl JointPolicy for Tree {
     fn leaves(&mut self, ram: &mut InRam<'_, PageCache>, place: u32) {
         let lpn = ram.held.at(place).lpn;
         self.order.left(ram.cache.page_of(lpn), place, lpn);
+    }
+
+    fn foresee(&self, place: u32, foresight: Foresight) {
+        self.order.foresee(place, foresight);
+    }
+
+    fn leaves_after(&self, place: u32) -> Option<u32> {
+        self.order.leaves_after(place)
     }
 
     fn let_go(&mut self, cache: &mut PageCache, what: Evict) {

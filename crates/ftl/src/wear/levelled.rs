@@ -66,8 +66,8 @@ impl<D: Device> Ftl<D> for Levelled<D> {
         self.mapping.flush(media)
     }
 
-    fn foresee(&self, request: &Request, foresight: Foresight) {
-        self.mapping.foresee(request, foresight);
+    fn foresee(&self, media: &Media<D>, request: &Request, foresight: Foresight) {
+        self.mapping.foresee(media, request, foresight);
     }
 
     fn told(&mut self, event: FileEvent, of: &Request) {

@@ -10,7 +10,7 @@ use flash::Lpn;
 use crate::parts::joint::held_pages::HeldPages;
 use crate::parts::joint::policy::{Evict, Leaving};
 use crate::parts::memory::chains::Chains;
-use crate::{Foretold, Request, Values};
+use crate::{Foresight, Foretold, Request, Values};
 
 /// An order in which pages leave.
 pub(super) trait Order: fmt::Debug + Send {
@@ -37,6 +37,14 @@ pub(super) trait Order: fmt::Debug + Send {
 
     /// What leaves next, if there is anything; not the translation page of the group in use, which by use is the last anyway.
     fn next(&mut self, held: &HeldPages, in_use: Option<u32>) -> Option<Leaving>;
+
+    /// Asks for the memory that using the data page at a place will touch.
+    fn foresee(&self, _place: u32, _foresight: Foresight) {}
+
+    /// The place of the data page that leaves after the one at a place if nothing is used before, where that can be told at once.
+    fn leaves_after(&self, _place: u32) -> Option<u32> {
+        None
+    }
 }
 
 /// The order that `victims` asks for, if it looks back, in RAM with room for so many pages, over so many groups of so many logical pages each.
@@ -133,6 +141,23 @@ impl Order for ByGroup {
 
     fn next(&mut self, held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
         self.groups.next(|group| self.pages.front(group).map(|place| held.at(place).lpn))
+    }
+
+    #[inline]
+    fn foresee(&self, place: u32, foresight: Foresight) {
+        match foresight {
+            Foresight::Far => {}
+            Foresight::Near => self.pages.prefetch(place),
+            Foresight::Next => self.pages.prefetch_neighbours(place),
+        }
+    }
+
+    #[inline]
+    fn leaves_after(&self, place: u32) -> Option<u32> {
+        self.pages.after(place).or_else(|| {
+            let group = self.groups.order.after(self.pages.chain_of(place)?)?;
+            self.pages.front(group)
+        })
     }
 }
 

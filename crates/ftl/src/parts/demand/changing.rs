@@ -12,7 +12,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Takes a logical page out of the table; returns where it lay.
     pub fn unmap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         let slot = self.lookup(media, lpn, false)?;
-        let old = self.cache.ppn(slot);
+        let old = self.cache.ppn(slot, &self.table);
         if old.is_some() {
             self.remap(media, lpn, slot, None);
         }

@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use flash::{Lpn, Ppn, long_array};
 
 use crate::parts::demand::newer_entries::NewerEntries;
+use crate::parts::demand::paging::Paging;
 use crate::parts::demand::policy::MapCache;
 use crate::parts::demand::table::TranslationTable;
 use crate::parts::memory::prefetch::prefetch;
@@ -23,7 +24,7 @@ pub struct EntryCache {
     free: Vec<u32>,
     place_of: Vec<Option<NonZeroU32>>,
     newer: NewerEntries,
-    entries_per_page: u32,
+    paging: Paging,
 }
 
 impl EntryCache {
@@ -34,7 +35,7 @@ impl EntryCache {
             free: Vec::new(),
             place_of: long_array(None, logical_pages as usize),
             newer: NewerEntries::none(logical_pages, entries_per_page),
-            entries_per_page,
+            paging: Paging::new(entries_per_page),
         }
     }
 
@@ -50,7 +51,7 @@ impl EntryCache {
 
     /// The translation page of an entry.
     pub fn page_of(&self, lpn: Lpn) -> u32 {
-        lpn.get() / self.entries_per_page
+        self.paging.page_of(lpn)
     }
 
     /// An entry leaves, of which flash says the same.
@@ -96,7 +97,7 @@ impl MapCache for EntryCache {
     }
 
     #[inline]
-    fn ppn(&self, Place(place): Place) -> Option<Ppn> {
+    fn ppn(&self, Place(place): Place, _table: &TranslationTable) -> Option<Ppn> {
         self.entries[place as usize].1
     }
 
@@ -118,7 +119,7 @@ impl MapCache for EntryCache {
     fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
         for lpn in self.newer.of_page(translation_page) {
             if let Some(place) = self.find(lpn) {
-                write(lpn, self.ppn(place));
+                write(lpn, self.entries[place.0 as usize].1);
             }
         }
         self.newer.remove_page(translation_page);
@@ -131,12 +132,12 @@ impl MapCache for EntryCache {
 
     #[inline]
     fn prefetch_change(&self, lpn: Lpn, place: Place) {
-        self.prefetch_use(place);
+        prefetch(&self.entries, place.0 as usize);
         self.newer.prefetch(lpn);
     }
 
     #[inline]
-    fn prefetch_use(&self, Place(place): Place) {
+    fn prefetch_use(&self, Place(place): Place, _table: &TranslationTable) {
         prefetch(&self.entries, place as usize);
     }
 }
@@ -161,6 +162,6 @@ mod tests {
         cache.let_go(Lpn::new(7));
         // The place of an entry that has left is taken again.
         assert_eq!((cache.find(Lpn::new(7)), cache.insert(Lpn::new(9), &table)), (None, places[1]));
-        assert_eq!((cache.entries(), cache.lpn(places[1]), cache.ppn(places[1])), (3, Lpn::new(9), None));
+        assert_eq!((cache.entries(), cache.lpn(places[1]), cache.entries[1].1), (3, Lpn::new(9), None));
     }
 }

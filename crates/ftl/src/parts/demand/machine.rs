@@ -194,7 +194,7 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
     }
 
-    fn foresee(&self, request: &Request, foresight: Foresight) {
+    fn foresee(&self, _media: &Media<D>, request: &Request, foresight: Foresight) {
         if request.lpn.get() < self.table.logical_pages() {
             match foresight {
                 Foresight::Far => self.cache.prefetch_slot(request.lpn),
@@ -294,13 +294,13 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// What the map says of a logical page, wherever that stands.
     pub(super) fn entry(&self, lpn: Lpn) -> Option<Ppn> {
-        self.cache.find(lpn).map_or_else(|| self.table.entry(lpn), |slot| self.cache.ppn(slot))
+        self.cache.find(lpn).map_or_else(|| self.table.entry(lpn), |slot| self.cache.ppn(slot, &self.table))
     }
 
     /// Where a logical page lies, for reading it.
     pub fn find<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         match self.lookup(media, lpn, false) {
-            Ok(slot) => Ok(self.cache.ppn(slot)),
+            Ok(slot) => Ok(self.cache.ppn(slot, &self.table)),
             // A changed entry cannot leave the cache any more, so this one is fetched each time it is needed.
             Err(FtlError::ReadOnly { .. }) => self.find_on_flash(media, lpn),
             Err(error) => Err(error),
@@ -353,9 +353,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let mut eviction = Note::CleanEviction;
         while let Some(page) = self.cache.must_write() {
             eviction = Note::DirtyEviction;
-            for foresight in [Foresight::Near, Foresight::Next] {
-                self.foresee_translation(page, foresight);
-            }
+            self.foresee_writing(page);
             self.write_translation(media, page, &[], Self::next_translation_die)?;
         }
         media.note(eviction);
@@ -364,7 +362,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     pub(super) fn remap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
         media.spend(self.delays.write);
-        match self.cache.ppn(slot) {
+        match self.cache.ppn(slot, &self.table) {
             Some(old) => self.space.release(old),
             None => {
                 if let Some(page) = self.trims.overwritten(lpn) {

@@ -4,6 +4,7 @@ use flash::{Lpn, Ppn, long_array, long_array_of};
 
 use crate::parameter::joined;
 use crate::parts::demand::newer_entries::NewerEntries;
+use crate::parts::demand::paging::Paging;
 use crate::parts::demand::policy::{MapCache, Ram};
 use crate::parts::demand::recency::{self, Recency};
 use crate::parts::demand::table::TranslationTable;
@@ -62,7 +63,7 @@ pub struct MappingCache {
     slot_of: Vec<Option<std::num::NonZeroU32>>,
     recency: Recency,
     newer: NewerEntries,
-    entries_per_page: u32,
+    paging: Paging,
     /// Whether all changed entries of a translation page are written together.
     batches: bool,
 }
@@ -84,7 +85,7 @@ impl MappingCache {
             slot_of: long_array(None, logical_pages as usize),
             recency: recency(capacity),
             newer: NewerEntries::none(logical_pages, entries_per_page),
-            entries_per_page,
+            paging: Paging::new(entries_per_page),
             batches,
         }
     }
@@ -125,7 +126,7 @@ impl MappingCache {
 
     /// The translation page of an entry.
     fn page_of(&self, lpn: Lpn) -> u32 {
-        lpn.get() / self.entries_per_page
+        self.paging.page_of(lpn)
     }
 }
 
@@ -174,7 +175,7 @@ impl MapCache for MappingCache {
     }
 
     #[inline]
-    fn ppn(&self, slot: Slot) -> Option<Ppn> {
+    fn ppn(&self, slot: Slot, _table: &TranslationTable) -> Option<Ppn> {
         self.entries[slot.0 as usize].ppn
     }
 
@@ -200,14 +201,14 @@ impl MapCache for MappingCache {
                 && self.newer.contains(self.lpn(victim))
             {
                 let lpn = self.lpn(victim);
-                write(lpn, self.ppn(victim));
+                write(lpn, self.entries[victim.0 as usize].ppn);
                 self.newer.remove(lpn);
             }
             return;
         }
         for lpn in self.newer.of_page(translation_page) {
             if let Some(slot) = self.find(lpn) {
-                write(lpn, self.ppn(slot));
+                write(lpn, self.entries[slot.0 as usize].ppn);
             }
         }
         self.newer.remove_page(translation_page);
@@ -230,7 +231,7 @@ impl MapCache for MappingCache {
     }
 
     #[inline]
-    fn prefetch_use(&self, slot: Slot) {
+    fn prefetch_use(&self, slot: Slot, _table: &TranslationTable) {
         self.prefetch_entry(slot);
         self.recency.prefetch(slot.0);
     }

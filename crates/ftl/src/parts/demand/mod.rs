@@ -10,6 +10,7 @@ pub mod machine;
 pub mod mapping_cache;
 pub mod newer_entries;
 pub mod page_cache;
+pub mod paging;
 pub mod policy;
 pub mod recency;
 mod sharing;

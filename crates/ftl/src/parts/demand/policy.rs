@@ -105,8 +105,8 @@ pub trait MapCache {
     /// Brings in an entry that was not cached, fresh from its translation page, in place of what leaves next.
     fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Self::Slot;
 
-    /// Where an entry's page lies.
-    fn ppn(&self, slot: Self::Slot) -> Option<Ppn>;
+    /// Where an entry's page lies. A cache need not repeat what the translation page on flash says of a clean entry.
+    fn ppn(&self, slot: Self::Slot, table: &TranslationTable) -> Option<Ppn>;
 
     /// Changes an entry, which is then newer than flash.
     fn set(&mut self, slot: Self::Slot, ppn: Option<Ppn>);
@@ -135,7 +135,7 @@ pub trait MapCache {
     fn prefetch_change(&self, _lpn: Lpn, _slot: Self::Slot) {}
 
     /// Asks for the memory that using an entry touches.
-    fn prefetch_use(&self, _slot: Self::Slot) {}
+    fn prefetch_use(&self, _slot: Self::Slot, _table: &TranslationTable) {}
 
     /// Asks for the memory that using an entry touches beyond its own place, which has arrived.
     fn prefetch_neighbours(&self, _slot: Self::Slot) {}

@@ -23,6 +23,12 @@ impl<S: DemandScheme> DemandPaged<S> {
         self.background
     }
 
+    /// Uses the entry of a logical page, which is in RAM, without asking what it says: the memory that a simulation needs for that is touched by nothing
+    /// else, so that the processor would wait for it.
+    pub fn use_entry<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+        self.lookup(media, lpn, false).map(|_| ())
+    }
+
     /// Writes a logical page that leaves RAM. That is no use of its entry, which therefore stays where it is in its cache; if it is not there, it is
     /// fetched.
     pub fn write_down<D: Device>(
@@ -47,6 +53,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         media.because(Cause::Mapping, |media| {
             while self.cache.newer_of(page).next().is_some() {
                 eviction = Note::DirtyEviction;
+                self.foresee_writing(page);
                 self.write_translation(media, page, &[], Self::next_translation_die)?;
             }
             Ok(())
@@ -68,7 +75,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     pub fn find_without_keeping<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         if let Some(slot) = self.cache.find(lpn) {
             media.note(Note::MappingHit);
-            return Ok(self.cache.ppn(slot));
+            return Ok(self.cache.ppn(slot, &self.table));
         }
         media.note(Note::MappingMiss);
         self.find_on_flash(media, lpn)

@@ -8,6 +8,7 @@
 
 use flash::{Lpn, Ppn, long_array};
 
+use crate::parts::demand::paging::Paging;
 use crate::parts::memory::prefetch::prefetch;
 use crate::{BrokenInvariant, Device, Kind, Layout, Media, Parameter, Values};
 
@@ -28,7 +29,7 @@ pub struct TranslationTable {
     directory: Vec<Option<Ppn>>,
     copies: u32,
     content: Vec<Option<Ppn>>,
-    entries_per_page: u32,
+    paging: Paging,
 }
 
 impl TranslationTable {
@@ -44,14 +45,14 @@ impl TranslationTable {
             directory: vec![None; (logical_pages.div_ceil(entries_per_page) * copies) as usize],
             copies,
             content: long_array(None, logical_pages as usize),
-            entries_per_page,
+            paging: Paging::new(entries_per_page),
         }
     }
 
     /// The translation page of a logical page.
     #[inline]
     pub fn page_of(&self, lpn: Lpn) -> u32 {
-        lpn.get() / self.entries_per_page
+        self.paging.page_of(lpn)
     }
 
     /// Copies of each translation page.
@@ -91,8 +92,8 @@ impl TranslationTable {
 
     /// What a translation page on flash says, entry by entry.
     pub fn entries_of(&self, page: u32) -> &[Option<Ppn>] {
-        let first = (page * self.entries_per_page) as usize;
-        &self.content[first..(first + self.entries_per_page as usize).min(self.content.len())]
+        let first = self.paging.entry_at(page, 0).index();
+        &self.content[first..(first + self.paging.entries_per_page() as usize).min(self.content.len())]
     }
 
     /// Asks for the memory of an entry.

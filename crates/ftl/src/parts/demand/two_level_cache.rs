@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use flash::{Lpn, Ppn, long_array};
 
 use crate::parts::demand::newer_entries::NewerEntries;
+use crate::parts::demand::paging::Paging;
 use crate::parts::demand::policy::MapCache;
 use crate::parts::demand::recency::Recency;
 use crate::parts::demand::table::TranslationTable;
@@ -49,7 +50,7 @@ pub struct TwoLevelCache {
     page_recency: Recency,
     page_of: BTreeMap<u32, u32>,
     newer: NewerEntries,
-    entries_per_page: u32,
+    paging: Paging,
 }
 
 impl TwoLevelCache {
@@ -69,7 +70,7 @@ impl TwoLevelCache {
             page_recency: Recency::segmented(page_capacity, 0),
             page_of: BTreeMap::new(),
             newer: NewerEntries::none(logical_pages, entries_per_page),
-            entries_per_page,
+            paging: Paging::new(entries_per_page),
         }
     }
 
@@ -77,8 +78,15 @@ impl TwoLevelCache {
         self.entry_of[lpn.index()].map(|slot| slot.get() - 1)
     }
 
+    fn at(&self, slot: Slot) -> Option<Ppn> {
+        match slot {
+            Slot::Entry(entry) => self.entries[entry as usize].ppn,
+            Slot::Page(cached, offset) => self.pages[cached as usize].content[offset as usize],
+        }
+    }
+
     fn place(&self, lpn: Lpn) -> (u32, u32) {
-        (lpn.get() / self.entries_per_page, lpn.get() % self.entries_per_page)
+        self.paging.split(lpn)
     }
 
     /// The cached translation page that leaves when another one comes, if one has to.
@@ -158,7 +166,7 @@ impl MapCache for TwoLevelCache {
         };
         self.page_recency.touch(cached);
         let CachedPage { number, content } = &self.pages[cached as usize];
-        let (lpn, ppn) = (Lpn::new(number * self.entries_per_page + offset), content[offset as usize]);
+        let (lpn, ppn) = (self.paging.entry_at(*number, offset), content[offset as usize]);
         let leaving = self.leaving_entry().map(|entry| self.entries[entry as usize].lpn);
         // A hit writes nothing: the entry stays where it is if none can make way without that.
         if leaving.is_none_or(|leaving| self.may_fall(leaving)) { self.promote(lpn, ppn) } else { slot }
@@ -189,11 +197,8 @@ impl MapCache for TwoLevelCache {
         self.promote(lpn, ppn)
     }
 
-    fn ppn(&self, slot: Slot) -> Option<Ppn> {
-        match slot {
-            Slot::Entry(entry) => self.entries[entry as usize].ppn,
-            Slot::Page(cached, offset) => self.pages[cached as usize].content[offset as usize],
-        }
+    fn ppn(&self, slot: Slot, _table: &TranslationTable) -> Option<Ppn> {
+        self.at(slot)
     }
 
     fn set(&mut self, slot: Slot, ppn: Option<Ppn>) {
@@ -206,7 +211,7 @@ impl MapCache for TwoLevelCache {
             Slot::Page(cached, offset) => {
                 let page = &mut self.pages[cached as usize];
                 page.content[offset as usize] = ppn;
-                Lpn::new(page.number * self.entries_per_page + offset)
+                self.paging.entry_at(page.number, offset)
             }
         };
         self.newer.insert(lpn);
@@ -227,7 +232,7 @@ impl MapCache for TwoLevelCache {
     fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
         for lpn in self.newer.of_page(translation_page) {
             if let Some(slot) = self.find(lpn) {
-                let ppn = self.ppn(slot);
+                let ppn = self.at(slot);
                 write(lpn, ppn);
                 // What flash now says, the cached translation page says too.
                 if let (page, offset) = self.place(lpn)
@@ -271,7 +276,7 @@ mod tests {
         }
         let fallen = cache.find(Lpn::new(5)).expect("still in the page");
         assert!(matches!(fallen, Slot::Page(_, 5)));
-        assert_eq!(cache.ppn(fallen), Some(Ppn::new(50)));
+        assert_eq!(cache.at(fallen), Some(Ppn::new(50)));
         assert_eq!(cache.must_write(), Some(0), "the page is newer than flash and leaves next");
         let mut written = Vec::new();
         cache.clean(0, |lpn, ppn| written.push((lpn.get(), ppn.map(Ppn::get))));

@@ -49,6 +49,11 @@ impl HeldPages {
         self.newer
     }
 
+    /// Whether there is such a logical page.
+    pub fn knows(&self, lpn: Lpn) -> bool {
+        lpn.index() < self.place_of.len()
+    }
+
     /// The place of a logical page's content.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
@@ -118,6 +123,12 @@ impl HeldPages {
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         prefetch(&self.place_of, lpn.index());
+    }
+
+    /// Asks for the memory of a place.
+    #[inline]
+    pub fn prefetch_at(&self, place: u32) {
+        prefetch(&self.places, place as usize);
     }
 }
 

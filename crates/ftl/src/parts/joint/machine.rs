@@ -24,9 +24,9 @@ use crate::{
 
 /// A scheme with data and map in one RAM: the shared machine with a policy.
 pub struct Joint<P: JointPolicy> {
-    paged: DemandPaged<P::Map>,
-    policy: P,
-    held: HeldPages,
+    pub(super) paged: DemandPaged<P::Map>,
+    pub(super) policy: P,
+    pub(super) held: HeldPages,
     page_delay: Nanos,
     selection_delay: Nanos,
     /// Pages of the largest request that uses RAM.
@@ -88,6 +88,7 @@ impl<P: JointPolicy> Joint<P> {
     fn evict<D: Device>(&mut self, media: &mut Media<D>, what: Evict) -> Result<(), FtlError> {
         match what {
             Evict::Data(lpn) => {
+                self.foresee_evictions(lpn);
                 self.write_down(media, lpn)?;
                 self.drop_page(media, lpn);
                 media.note(Note::BufferEviction);
@@ -173,7 +174,11 @@ impl<P: JointPolicy> Joint<P> {
             return Ok(None);
         }
         if P::FINDS_DATA_BY_ENTRY {
-            self.locate(media, lpn)?;
+            if self.paged.cache().find(lpn).is_some() {
+                self.with_entry(media, lpn, |paged, media| paged.use_entry(media, lpn))?;
+            } else {
+                self.locate(media, lpn)?;
+            }
         }
         let Some(place) = self.held.find(lpn) else { return Ok(None) };
         let (policy, mut ram) = self.in_ram();
@@ -330,11 +335,10 @@ impl<P: JointPolicy, D: Device> Ftl<D> for Joint<P> {
         self.policy.foretell(&self.held, asked);
     }
 
-    fn foresee(&self, request: &Request, foresight: Foresight) {
-        if foresight == Foresight::Far {
-            self.held.prefetch(request.lpn);
+    fn foresee(&self, media: &Media<D>, request: &Request, foresight: Foresight) {
+        if self.held.knows(request.lpn) {
+            self.foresee_use(media, request.lpn, foresight);
         }
-        Ftl::<D>::foresee(&self.paged, request, foresight);
     }
 
     fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {

@@ -8,7 +8,7 @@ use flash::Lpn;
 
 use crate::parts::demand::policy::DemandScheme;
 use crate::parts::joint::held_pages::HeldPages;
-use crate::{Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
+use crate::{Foresight, Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
 
 /// The RAM that data and map share.
 pub const RAM: Parameter = Parameter {
@@ -148,6 +148,14 @@ pub trait JointPolicy: Send + Sized {
 
     /// A page was trimmed, or written around RAM: whether it was held or not, what RAM had of it is of no use.
     fn superseded(&mut self, _lpn: Lpn) {}
+
+    /// Asks for the memory that using the data page at a place will touch.
+    fn foresee(&self, _place: u32, _foresight: Foresight) {}
+
+    /// The place of the data page that leaves after the one at a place if nothing is used before, where that can be told at once.
+    fn leaves_after(&self, _place: u32) -> Option<u32> {
+        None
+    }
 
     /// What of the map was to leave can leave: flash says the same.
     fn let_go(&mut self, cache: &mut CacheOf<Self>, what: Evict);

@@ -6,6 +6,8 @@
 
 use crate::Foresight;
 
+pub use flash::prefetch;
+
 /// How far ahead the items of a list are announced: so far that a miss is over, and so near that the line is still there.
 const ANNOUNCED: [(usize, Foresight); 3] = [(24, Foresight::Far), (16, Foresight::Near), (8, Foresight::Next)];
 
@@ -21,23 +23,6 @@ pub fn announce<T>(items: &[T], at: usize, mut to: impl FnMut(&T, Foresight)) {
             to(item, foresight);
         }
     }
-}
-
-/// Asks for the cache line of `items[index]`. An index past the end is ignored.
-#[inline(always)]
-#[allow(unsafe_code, clippy::inline_always)]
-pub fn prefetch<T>(items: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(item) = items.get(index) {
-        // SAFETY: `item` is a live reference, so its address is valid; a prefetch reads nothing that the program can see, and
-        // every x86-64 processor has the instruction (SSE). `cargo bench --bench steady` pays for it: see docs/performance.md.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, index);
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
         collect_in_idle(self, media, self.gc_idle, budget)
     }
 
-    fn foresee(&self, request: &Request, foresight: Foresight) {
+    fn foresee(&self, _media: &Media<D>, request: &Request, foresight: Foresight) {
         match foresight {
             Foresight::Far => prefetch(&self.map, request.lpn.index()),
             Foresight::Near => {
