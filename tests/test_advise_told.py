@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
     from ftlkit.advice.answer import Answer
+    from ftlkit.sweep.plan import Plan
 
 FIN1: dict[str, Any] = {"requests": 6_000, "settings": ["workload.span=256MiB"]}
 
@@ -282,6 +283,26 @@ def test_seeds_that_make_no_difference_are_not_run(tmp_path: Path) -> None:
     pairs = page.beside(other, "erases")
     assert pairs == [(page.rows[0]["erases"], row["erases"]) for row in other.rows]
     assert words.against("write_amplification", other, page, "page")
+
+
+def test_what_was_measured_before_ctrl_c_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first stack tells whether seeds make a difference; Ctrl-C comes in the middle of the others."""
+    asked, store = Asked(str(write_msr(tmp_path / "t.csv", 300)), seeds=3), Store(tmp_path / "store", create=True)
+    runner = Runner(asked, fk.check_study(asked.document())["device"], store, Local(), Traces(tmp_path))
+    run, calls = runner._run, []  # noqa: SLF001 - where it is interrupted
+
+    def interrupted(plan: Plan) -> dict[str, Measured]:
+        calls.append(plan)
+        if len(calls) == 2:
+            raise fk.Interrupted({"dftl": Measured("dftl", [])})
+        return run(plan)
+
+    monkeypatch.setattr(runner, "_run", interrupted)
+    with pytest.raises(fk.Interrupted) as caught:
+        runner.held_out(["page", "dftl", "rftl"], 200, 3)
+    finished = caught.value.finished
+    assert finished is not None
+    assert {stack: len(each.rows) for stack, each in finished.items()} == {"dftl": 0, "page": 2}
 
 
 def test_where_the_preparation_is_drawn_all_seeds_are_run(tmp_path: Path) -> None:

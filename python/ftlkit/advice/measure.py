@@ -125,15 +125,23 @@ class Runner:
         A recorded trace is the same with every seed, and few translation layers draw anything. So two seeds come first
         there, and others only where these differ; the first of the stacks tells whether the device's preparation does.
         """
-        few = _ENOUGH if self._is_recorded and seeds > _ENOUGH else seeds
-        found = self._seeds(stacks[:1], skip, range(few))
-        if any(each.is_drawn for each in found.values()):
-            few = seeds
+        found: dict[str, Measured] = {}
+        try:
+            if self._is_recorded and seeds > _ENOUGH:
+                self._add_recorded(found, stacks, skip, seeds)
+            else:
+                found |= self._seeds(stacks, skip, range(seeds))
+        except Interrupted as stop:
+            raise Interrupted((stop.finished or {}) | found) from None
+        return {stack: each for stack, each in found.items() if each.is_complete(seeds)}
+
+    def _add_recorded(self, found: dict[str, Measured], stacks: Sequence[str], skip: int, seeds: int) -> None:
+        found |= self._seeds(stacks[:1], skip, range(_ENOUGH))
+        few = seeds if any(each.is_drawn for each in found.values()) else _ENOUGH
         found |= self._seeds(stacks[1:], skip, range(few))
         drawn = [stack for stack, each in found.items() if not each.is_complete(seeds) and len(each.rows) == _ENOUGH]
         for stack, more in self._seeds(drawn, skip, range(_ENOUGH, seeds)).items():
             found[stack] = replace(more, rows=[*found[stack].rows, *more.rows])
-        return {stack: each for stack, each in found.items() if each.is_complete(seeds)}
 
     @property
     def _is_recorded(self) -> bool:

@@ -331,10 +331,9 @@ class Search:
         measured = [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
         found.asked_for = measured
         self._clock.limit(self._executor, 0.0)
-        waiting, pace = measured, 1.0
-        while waiting:
+        waiting, pace, least = measured, 1.0, _TOLD
+        while waiting and self._clock.left_s > 0:
             many = len(waiting)
-            least = 0 if found.finalists else _TOLD
             while many > least and pace * self._told_s(rung, waiting[:many]) > self._clock.left_s:
                 many -= 1
             if not many:
@@ -343,7 +342,8 @@ class Search:
             begun_s, expected = self._clock.left_s, self._told_s(rung, waiting[:many])
             found.finalists |= self._runner.held_out(waiting[:many], found.searched, self._asked.seeds)
             # What the first ones took tells whether there is time for more.
-            pace, waiting = (begun_s - self._clock.left_s) / expected if expected else 1.0, waiting[many:]
+            pace = (begun_s - self._clock.left_s) / expected if expected else 1.0
+            waiting, least = waiting[many:], 0
 
     def _told_s(self, rung: Rung, stacks: Sequence[str]) -> float:
         """About how long stacks take on the held-out part with all seeds."""
