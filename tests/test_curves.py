@@ -219,6 +219,7 @@ def test_the_page_of_a_curve_holds_it(call: Callable[..., Result], tmp_path: Pat
         (["cache", "fin1", "--sizes", "large"], ["large is no size", "16KiB..4MiB:x2"]),
         (["cache", "fin1", "--precondition", "steady"], ["steady", "ftlkit sweep"]),
         (["cache", "none.csv"], ["none.csv"]),
+        (["cache", "fin1", "--seed", f"{2**63}"], [f"seed = {2**63}: must be a whole number from 0"]),
         (["spare", "fin1", "--spares", "2,3", "--requests", "100"], ["spare", "2"]),
         (["spare", "fin1", "--ftl", "pag"], ["pag", "page"]),
     ],
@@ -236,3 +237,22 @@ def test_a_trace_of_several_devices_is_refused(call: Callable[..., Result], tmp_
     result = call("curve", "cache", "two.csv")
     assert result.exit_code == 2
     assert "host_0" in result.stderr
+    assert "--trace-device NAME" in " ".join(result.stderr.split())
+    result = call("curve", "cache", "two.csv", "--trace-device", "stacked")
+    assert result.exit_code == 2
+    assert "a curve is of one device" in " ".join(result.stderr.split())
+
+
+def test_one_device_of_a_trace_has_the_curve_of_its_runs(tmp_path: Path) -> None:
+    chance = random.Random(2)  # noqa: S311 - a test's numbers
+    lines = []
+    for at in range(1_000):
+        page = chance.randrange(200 + 400 * (at % 2))
+        lines.append(f"{128_166_372_000_000_000 + 10_000 * at},host,{at % 2},Write,{page * 4096},4096,5")
+    (tmp_path / "two.csv").write_text("\n".join(lines) + "\n")
+    options: dict[str, Any] = {"trace_device": "host_1", "addresses": "dense", "precondition": "none", "requests": 400}
+    sizes = [256, 1024, 4096]
+    found = looked_up(tmp_path / "two.csv", **options)
+    assert len(found.pages) == 400
+    ratios = run_ratios(tmp_path / "two.csv", sizes, **options)
+    assert cache.curve(found, sizes).hit_ratios == pytest.approx(ratios, abs=1e-12)

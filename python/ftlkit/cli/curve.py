@@ -51,12 +51,7 @@ _MOST_SIZES = 1_000
 @options.taking(
     "capacity",
     "requests",
-    "format",
-    "columns",
-    "time_unit",
-    "time_backwards",
-    "skip_bad",
-    "align_offset",
+    *options.READING,
     "addresses",
     "seed",
 )

@@ -84,22 +84,34 @@ def _records(resolved: Json, control: Control) -> pl.DataFrame:
     workload = resolved["workload"]
     with TemporaryDirectory(prefix="ftlkit-") as folder:
         path = str(Path(folder) / "records.parquet")
-        shift = 0
+        shift, chosen = 0, None
         if "trace" in workload:
             options = json.dumps({key: workload[key] for key in ReadingOptions.__annotations__ if key in workload})
             done = json.loads(_native.trace_convert(workload["trace"], path, options, control))
-            if len(done["devices"]) > 1:
-                raise UserError(
-                    f"{workload['trace']} has {len(done['devices'])} devices, and a curve is of one. Write the one "
-                    "that you mean into a trace of its own."
-                )
+            chosen = _device(workload, done["devices"])
         else:
             spec, _ = study.generator(workload.get("generator") or workload["preset"])
             spec |= {key: workload[key] for key in ("requests", "span") if workload.get(key) is not None}
             _native.trace_generate(json.dumps(spec), resolved["seed"], path, control)
             shift = workload.get("align_offset") or 0
-        frame = pl.read_parquet(path, columns=["op", "offset", "length"])
+        frame = pl.read_parquet(path, columns=["op", "offset", "length", "device"])
+    if chosen is not None:
+        frame = frame.filter(pl.col("device") == chosen)
+    frame = frame.drop("device")
     return frame.head(workload.get("requests") or frame.height).with_columns(pl.col("offset") + shift)
+
+
+def _device(workload: Json, devices: list[str]) -> int | None:
+    """The number of the trace's device whose requests are taken; None where the trace has no other."""
+    if len(devices) < 2:
+        return None
+    asked = str(workload.get("trace_device") or "only")
+    if asked == "stacked":
+        raise UserError(
+            f"--trace-device stacked: a curve is of one device, and {workload['trace']} has {len(devices)}. Give the "
+            f"name of one ({', '.join(devices[:5])}), or run dftl at each size (ftlkit sweep)."
+        )
+    return devices.index(asked.removeprefix("name:"))
 
 
 def _spans(records: pl.DataFrame, page_bytes: int) -> Iterator[tuple[int, int, int, list[bool]]]:
