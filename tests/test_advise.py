@@ -29,10 +29,12 @@ from ftlkit.advice.fits import fitting, floors, heads
 from ftlkit.advice.found import prefixes
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.run import advise
+from ftlkit.advice.search import _optuna
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
 from ftlkit.engine import TimeIsUp, watched
 from ftlkit.progress import Silent
+from ftlkit.seeds import of_32_bits
 from ftlkit.store import Store
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
@@ -718,6 +720,16 @@ def test_ctrl_c_before_anything_says_so(start: Callable[..., subprocess.Popen[st
 # Bad input.
 
 
+def test_a_search_takes_the_seeds_that_runs_take() -> None:
+    assert of_32_bits(2**32 - 1) == 2**32 - 1
+    found = {of_32_bits(2**32 + more) for more in range(20)}
+    assert len(found) == 20
+    assert max(found) < 2**32
+    for seed in (2**32, 2**63 - 1):
+        sampled = [_optuna(Asked("fin1", options={"seed": seed}), 2) for _ in range(2)]
+        assert len({study.ask().suggest_int("x", 0, 10**9) for study in sampled}) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
@@ -734,6 +746,7 @@ def test_ctrl_c_before_anything_says_so(start: Callable[..., subprocess.Popen[st
         (["--trials", "0"], ["--trials 0"]),
         (["--trials", "100000"], ["--trials 100000", "10,000"]),
         (["--seeds", "0"], ["--seeds 0"]),
+        (["--seed", f"{2**63 - 2}", "--seeds", "3"], [f"seed = {2**63 - 2}: with 3 seeds", f"at most {2**63 - 3}"]),
         (["--ftl", ""], ["no translation layer is named"]),
         (["--ftl", " , "], ["no translation layer is named"]),
         (["--ftl", "dfttl"], ["dfttl", "dftl"]),

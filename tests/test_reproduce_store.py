@@ -152,6 +152,14 @@ def test_a_run_that_fails_is_named_and_what_asks_for_it_is_not_judged(
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
 
 
+def test_seeds_that_end_before_the_claims_do_are_refused(study: Path) -> None:
+    claims = CLAIMS.replace("[[claims]]", "[[claims]]\nseeds = 3")
+    head = HEAD.replace("seed = 1\n", f"seed = {2**63 - 1}\n")
+    study.write_text(f"{head}{FILES}{SWEEPS}{claims}partly = [0.0, 1e9]\n")
+    with pytest.raises(fk.UserError, match=f"seed = {2**63 - 1}: with 3 seeds.*at most {2**63 - 3}"):
+        reproduce.reproduce(reproduce.load(study), executor=Local(1))
+
+
 def test_a_study_of_which_nothing_can_be_run_is_refused(study: Path) -> None:
     study.write_text(STUDY.replace("spare = 0.2", "spare = 0.01"), encoding="utf-8")
     with pytest.raises(fk.UserError, match="spare"):

@@ -439,6 +439,8 @@ def _state(process: int) -> list[str]:
         (["--vary", "dftl.label=a,b"], ["--vary dftl.label", "--ftl"]),
         (["--seeds", "0"], ["--seeds 0"]),
         (["--seeds", "1000000000"], ["points", "fewer seeds"]),
+        (["--seed", f"{2**63}"], [f"seed = {2**63}: must be a whole number from 0 to {2**63 - 1}"]),
+        (["--seed", f"{2**63 - 2}", "--seeds", "3"], [f"seed = {2**63 - 2}: with 3 seeds", f"at most {2**63 - 3}"]),
         (["--threads", "0"], ["--threads"]),
         (["--store", "full"], ["full", "not empty"]),
         (["--store", "full/other"], ["full/other is no folder"]),
@@ -464,6 +466,7 @@ def test_bad_input_is_answered(
     [
         ("[sweep]\nseed = 3", ["seed is no key of the table sweep", "seeds"]),
         ("[sweep]\nseeds = true", ["sweep.seeds"]),
+        ("seed = 'x'\n" + ONE, ["seed = x: must be a whole number from 0"]),
         ("[sweep]\ndevices = []", ["sweep.devices", "at least one"]),
         (ONE + "[sweep.vary]\n'device.spare' = []", ["there is no value"]),
         (ONE + "[sweep.vary]\n'device.spare' = [{}]", ["no value"]),

@@ -18,6 +18,7 @@ from ftlkit.engine import Interrupted, watched
 from ftlkit.outputs import check_writable, replacing
 from ftlkit.progress import Silent, Watcher
 from ftlkit.results import Results
+from ftlkit.seeds import check_seed
 from ftlkit.signatures import takes
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def trace_info(
 ) -> Json:
     """Statistics of a workload: a preset's name, a trace's path, or a `[workload]` table."""
     text, seed = json.dumps(study.workload(workload, options)), options.get("seed", 1)
+    check_seed(seed)
     found: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent()))
     return found
 
@@ -169,6 +171,7 @@ def trace_generate(
     table, own_seed = study.generator(spec)
     text = json.dumps(table if requests is None else table | {"requests": requests})
     chosen = next((each for each in (seed, own_seed) if each is not None), 1)
+    check_seed(chosen)
     with replacing(Path(target), [spec] if isinstance(spec, (str, Path)) else []) as whole:
         done: Json = json.loads(
             watched(lambda control: _native.trace_generate(text, chosen, str(whole), control), watcher or Silent())
@@ -194,6 +197,7 @@ def generate_files(
     _check_suffix(target, ".parquet")
     table = {"personality": spec} if isinstance(spec, str) else dict(spec)
     text = json.dumps(table if operations is None else table | {"operations": operations})
+    check_seed(seed)
     with replacing(Path(target), []) as whole:
         done: Json = json.loads(
             watched(lambda control: _native.generate_files(text, seed, str(whole), control), watcher or Silent())

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ftlkit._native import UserError, parse_stack, parse_study_toml, schemes, trace_formats, workload_presets
+from ftlkit.seeds import check_seed
 from ftlkit.words import hint, known
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def build(
     if "title" in options:
         study["name"] = options["title"]
     if "seed" in options:
+        check_seed(options["seed"])
         study["seed"] = options["seed"]
     given: Mapping[str, Any] = options
     for key, (section, name) in _PLACES.items():

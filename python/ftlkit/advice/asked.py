@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import api, study, units
 from ftlkit._native import UserError
+from ftlkit.seeds import check_seed
 from ftlkit.study import Options
 from ftlkit.sweep import values
 from ftlkit.words import known
@@ -98,6 +99,7 @@ class Asked:
             raise UserError(f"--trials {self.trials}: must be from 1 to {TRIALS:,}.")
         if not 1 <= self.seeds <= MOST_SEEDS:
             raise UserError(f"--seeds {self.seeds}: must be from 1 to {MOST_SEEDS}.")
+        check_seed(self.options.get("seed", 1), self.seeds)
         if self.ftl is not None and not self.stacks():
             raise UserError(
                 "--ftl: no translation layer is named. Give at least one, for example page,dftl, or leave --ftl out "

@@ -22,6 +22,7 @@ from ftlkit.advice.likeness import ladder
 from ftlkit.advice.measure import wall_s
 from ftlkit.advice.space import filling, first
 from ftlkit.engine import Interrupted
+from ftlkit.seeds import of_32_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -372,5 +373,5 @@ class _Trial:
 def _optuna(asked: Asked, metrics: int) -> optuna.Study:
     """What proposes: TPE over RAM and so many metrics, seeded."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    sampler = optuna.samplers.TPESampler(seed=asked.options.get("seed", 1))
+    sampler = optuna.samplers.TPESampler(seed=of_32_bits(asked.options.get("seed", 1)))
     return optuna.create_study(directions=["minimize"] * (1 + metrics), sampler=sampler)

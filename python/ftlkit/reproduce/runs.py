@@ -14,6 +14,7 @@ from ftlkit._native import UserError
 from ftlkit.progress import Silent, Watcher
 from ftlkit.reproduce.files import Recordings, later_half
 from ftlkit.reproduce.points import Point, statistics
+from ftlkit.seeds import check_seed
 from ftlkit.states import DONE
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
@@ -67,8 +68,9 @@ def _points(plan: Plan, recordings: Recordings) -> Iterator[tuple[Point, plans.P
 
     Those of a workload that agree in what they ask of the study share its recording and its statistics.
     """
-    seeds = range(max((claim.seeds for claim in plan.claims), default=1))
-    for seed, sweep in itertools.product(seeds, plan.sweeps):
+    many = max((claim.seeds for claim in plan.claims), default=1)
+    check_seed(plan.study.get("seed", 1), many)
+    for seed, sweep in itertools.product(range(many), plan.sweeps):
         for workload in sweep.workloads:
             if _absent(workload):
                 continue

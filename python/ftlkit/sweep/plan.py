@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit.seeds import check_seed
 from ftlkit.sweep import values
 from ftlkit.sweep.expand import combinations, placed
 from ftlkit.words import refuse_unknown
@@ -90,6 +91,7 @@ class Plan:
                 f"the sweep has {self.size():,} points; at most {MOST_POINTS:,} are run. Take fewer values or larger "
                 f"steps ({counts}), fewer seeds ({self.seeds}), or several sweeps into one store."
             )
+        check_seed(self.study.get("seed", 1), self.seeds)
 
     def points(self) -> list[Point]:
         """All points, those that differ in their seed alone next to each other."""
