@@ -45,7 +45,7 @@ impl Programs {
         match self.spec.personality {
             Personality::Postmark | Personality::Webserver => self.spec.files - 1,
             // filebench's prealloc = 80.
-            Personality::Fileserver | Personality::Varmail => self.spec.files / 5 * 4,
+            Personality::Fileserver | Personality::Varmail => (u64::from(self.spec.files) * 4 / 5) as u32,
         }
     }
 

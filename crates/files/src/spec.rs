@@ -114,7 +114,7 @@ impl FileSpec {
             analyzer: Parameters::default(),
         };
         match personality {
-            // Wang 2013 7.5.1 has 50 000 files at once; 4 KiB are the benchmark's own writes.
+            // Wang 2013 7.5.1 has 50 000 files at once. The benchmark itself writes 512 B at a time.
             Personality::Postmark => Self { files: 50_000, request_bytes: 4 << 10, mean_bytes: 5_250, ..small },
             Personality::Fileserver => Self { files: 10_000, mean_bytes: 128 << 10, volume_bytes: 2 << 30, ..small },
             Personality::Varmail | Personality::Webserver => small,

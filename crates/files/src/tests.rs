@@ -8,6 +8,8 @@ use trace::{Op, Record};
 
 use super::*;
 use crate::page::PAGE_BYTES;
+use crate::personality::Programs;
+use crate::volume::Volume;
 
 const ALL: [Personality; 4] =
     [Personality::Postmark, Personality::Fileserver, Personality::Varmail, Personality::Webserver];
@@ -52,6 +54,19 @@ fn what_the_drive_holds_in_the_end_are_the_files_that_there_are() {
             let (workload, records) = run(&FileSpec { names, ..small(personality) });
             let clusters: u64 = workload.files().map(|(_, bytes)| u64::from(bytes).div_ceil(PAGE_BYTES)).sum();
             assert_eq!(pages_with_data(&records) as u64, clusters, "{personality:?} {names:?}");
+        }
+    }
+}
+
+/// filebench's preallocation of 80 %, also of few files.
+#[test]
+fn four_fifths_of_the_files_are_there_at_the_start() {
+    for (files, first) in [(2, 1), (4, 3), (9, 7), (14, 11), (300, 240)] {
+        for personality in [Personality::Fileserver, Personality::Varmail] {
+            let spec = FileSpec { files, ..small(personality) };
+            let analyzer = analyzer::Analyzer::new(spec.analyzer).expect("parameters");
+            let volume = Volume::new(&spec, analyzer).expect("room");
+            assert_eq!(Programs::new(spec, volume, 1).first_files(), first, "{personality:?} of {files}");
         }
     }
 }
