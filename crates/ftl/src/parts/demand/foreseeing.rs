@@ -9,7 +9,7 @@ use crate::{Device, Foresight, Media};
 impl<S: DemandScheme> DemandPaged<S> {
     /// Asks for a cached entry, or for the one on flash that an update will change.
     #[inline]
-    pub fn prefetch_change(&self, lpn: Lpn) {
+    pub(super) fn prefetch_change(&self, lpn: Lpn) {
         match self.cache.find(lpn) {
             Some(slot) => self.cache.prefetch_change(lpn, slot),
             None => self.table.prefetch(lpn),

@@ -37,7 +37,7 @@ impl<P: JointPolicy> Joint<P> {
         let Some(second) = after(&next) else { return };
         let lpn = self.held.at(second).lpn;
         self.held.prefetch(lpn);
-        self.paged.prefetch_change(lpn);
+        self.paged.prefetch_lookup(lpn);
         if let Some(third) = after(&second) {
             self.held.prefetch_at(third);
             self.policy.foresee(third, Foresight::Near);

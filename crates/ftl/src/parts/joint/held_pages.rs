@@ -27,7 +27,8 @@ pub struct Held {
 /// All data pages in RAM.
 #[derive(Clone, Debug)]
 pub struct HeldPages {
-    places: Vec<Option<Held>>,
+    /// What is held at each place, or was.
+    places: Vec<Held>,
     free: Vec<u32>,
     place_of: Vec<Option<NonZeroU32>>,
     newer: u32,
@@ -63,21 +64,24 @@ impl HeldPages {
     /// The page at a place.
     ///
     /// # Panics
-    /// When there is none: an error in the caller's own source.
+    /// When there was never one: an error in the caller's own source.
     #[inline]
     pub fn at(&self, place: u32) -> &Held {
-        self.places[place as usize].as_ref().unwrap_or_else(|| panic!("no page is held at place {place}"))
+        let held = &self.places[place as usize];
+        debug_assert!(self.find(held.lpn) == Some(place), "no page is held at place {place}");
+        held
     }
 
     /// Holds a page, of which none was held; returns its place.
+    #[inline]
     pub fn hold(&mut self, held: Held) -> u32 {
         debug_assert!(self.find(held.lpn).is_none(), "{} is held already", held.lpn);
         self.newer += u32::from(held.is_newer);
         let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
+            self.places.push(held);
             self.places.len() as u32 - 1
         });
-        self.places[place as usize] = Some(held);
+        self.put(place, held);
         self.place_of[held.lpn.index()] = NonZeroU32::new(place + 1);
         place
     }
@@ -86,30 +90,41 @@ impl HeldPages {
     pub fn replace(&mut self, place: u32, page: RamPage, hint: Hint) -> Held {
         let before = *self.at(place);
         self.newer += u32::from(!before.is_newer);
-        self.places[place as usize] = Some(Held { page, hint, is_newer: true, ..before });
+        self.put(place, Held { page, hint, is_newer: true, ..before });
         before
     }
 
     /// Flash has what is held at a place.
     pub fn is_written(&mut self, place: u32) {
-        if let Some(held) = self.places[place as usize].as_mut().filter(|held| held.is_newer) {
-            held.is_newer = false;
-            self.newer -= 1;
-        }
+        self.newer -= u32::from(self.at(place).is_newer);
+        self.places[place as usize].is_newer = false;
+    }
+
+    /// Field by field: a whole that is read just after its small fields were written makes the processor wait until all writes before them have arrived in
+    /// its cache (docs/performance.md).
+    #[inline]
+    fn put(&mut self, place: u32, Held { lpn, page, hint, is_newer }: Held) {
+        let at = &mut self.places[place as usize];
+        at.lpn = lpn;
+        at.page = page;
+        at.hint = hint;
+        at.is_newer = is_newer;
     }
 
     /// Holds a logical page no longer; returns what was held.
+    #[inline]
     pub fn remove(&mut self, lpn: Lpn) -> Option<Held> {
         let place = self.place_of[lpn.index()].take()?.get() - 1;
         self.free.push(place);
-        let held = self.places[place as usize].take()?;
+        let held = self.places[place as usize];
         self.newer -= u32::from(held.is_newer);
         Some(held)
     }
 
     /// All pages held, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Held> {
-        self.places.iter().flatten()
+        let is_held = |&(place, held): &(u32, &Held)| self.find(held.lpn) == Some(place);
+        (0..).zip(&self.places).filter(is_held).map(|(_, held)| held)
     }
 
     /// Those that are newer than flash, by logical page.
