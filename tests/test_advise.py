@@ -697,7 +697,7 @@ def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[st
     process = start("advise", "fin1", "--requests", 60_000, "--ftl", "page,dftl,rftl", "--budget", "1h", "--threads", 2)
     assert process.stderr is not None
     for line in process.stderr:
-        if "stacks tried on the first" in line:
+        if "measured on the first" in line:
             break
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)

@@ -24,7 +24,7 @@ def test_the_answer_is_that_of_the_command(call: Callable[..., Result], tmp_path
     heard: list[str] = []
     advice = fk.advise("fin1", **ASKED, **SMALL, tell=heard.append)
     assert list(tmp_path.iterdir()) == [], "without a store nothing is kept"
-    assert any("tried on the first" in each for each in heard)
+    assert any("measured on the first" in each for each in heard)
     result = call("advise", "fin1", *TYPED.split(), "--json", "a.json")
     assert result.exit_code == 0, result.output
     advice.save(tmp_path / "b.json")

@@ -207,6 +207,49 @@ def test_where_the_whole_part_was_not_reached_the_held_out_figures_choose(whole:
     assert any("stacks were sifted by its first" in each for each in told.cautions)
 
 
+def test_what_was_better_on_the_held_out_part_stands_beside_the_advice(whole: Answer) -> None:
+    found, best = whole.found, whole.advised.stack
+    other = next(each for each in found.finalists if each not in (best, "page"))
+    for stack, each in found.finalists.items():
+        rows = [
+            row | {"response_mean_ns": row["response_mean_ns"] / (100 if stack == other else 1)} for row in each.rows
+        ]
+        found.finalists[stack] = replace(each, rows=2 * rows)
+    told = again(whole)
+    assert told.advised.stack == best
+    assert told.sentences[1].startswith(
+        f"It was chosen on the part that was searched; on the held-out part {other} was better: mean response "
+    )
+    assert f"faster than {best}" in told.sentences[1]
+    assert not any(each.startswith(f"With less RAM, {other} ") for each in told.sentences)
+
+
+def test_gains_that_are_far_apart_are_remarked(whole: Answer) -> None:
+    found = whole.found
+    found.candidates = frozenset({"dftl"})
+    assert not any("far apart" in each for each in again(whole).doubts)
+    found.finalists["page"] = replace(
+        found.finalists["page"],
+        rows=[row | {"response_mean_ns": 2 * row["response_mean_ns"]} for row in found.finalists["page"].rows],
+    )
+    told = again(whole)
+    assert any("These are far apart" in each for each in told.doubts)
+
+
+def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
+    found = whole.found
+    assert found.mappings == ["dftl", "page", "rftl"]
+    assert " mappings " not in whole.sentences[0]
+    found.candidates = frozenset({"page", "dftl", "rftl", "aps", "jtl", "cdftl"})
+    told = answer(replace(whole.asked, budget_s=20.0), found)
+    assert told is not None
+    assert "(the best of 3 of 6 mappings that could be tried before the search ended; " in told.sentences[0]
+    assert "about --budget 40s)" in told.sentences[0]
+    fates = {each.name: each.reason for each in tried.fates(told.asked, found)}
+    assert fates["aps"] == "not tried: there was no time"
+    assert "mappings" not in again(whole).sentences[0], "the number of trials was asked for"
+
+
 def mean(measured: Measured) -> float:
     """The mean response."""
     return measured.mean("response_mean_ns") or 0.0

@@ -16,10 +16,10 @@ from ftlkit.advice.choice import frugal, is_by_what_is_told, ranked
 from ftlkit.advice.halving import front, halve
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.space import is_ram
-from ftlkit.advice.sure import cautions, doubts
+from ftlkit.advice.sure import better_there, cautions, doubts, few
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ftlkit.advice.found import Found
     from ftlkit.advice.measure import Measured
@@ -92,12 +92,13 @@ def answer(asked: Asked, found: Found) -> Answer | None:
         Told(each, each is best, frozenset(metric for metric, stacks in fronts.items() if each.stack in stacks))
         for each in sorted(figures.values(), key=lambda each: each.mean("ram_bytes") or 0)
     ]
+    better = better_there(asked, found, best, figures) if is_held_out else []
     return Answer(
         asked,
         found,
         told,
         is_held_out,
-        _advice(asked, best, figures.get(REFERENCE), candidates),
+        _advice(asked, found, best, figures.get(REFERENCE), candidates, better),
         doubts(asked, found, best, figures, is_held_out=is_held_out),
         cautions(asked, found, best, is_held_out=is_held_out),
         command(asked, found, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
@@ -131,10 +132,17 @@ def _may_be(asked: Asked, found: Found, measured: Measured) -> bool:
     return measured.stack != REFERENCE or REFERENCE in found.candidates
 
 
-def _advice(asked: Asked, best: Measured, reference: Measured | None, others: Mapping[str, Measured]) -> list[str]:
+def _advice(
+    asked: Asked,
+    found: Found,
+    best: Measured,
+    reference: Measured | None,
+    others: Mapping[str, Measured],
+    better: Sequence[Measured],
+) -> list[str]:
     metric = asked.metric
     within = "" if asked.ram_bytes is None else f"With {units.size(asked.ram_bytes)} "
-    take = f"{within}{'take' if within else 'Take'} {best.stack}"
+    take = f"{within}{'take' if within else 'Take'} {best.stack}{few(asked, found)}"
     ram = units.size(best.mean("ram_bytes"))
     first = f"{take}: {words.named(metric)} {words.text(metric, best)} with {ram} of RAM"
     if reference is not None and best.stack != REFERENCE:
@@ -142,20 +150,35 @@ def _advice(asked: Asked, best: Measured, reference: Measured | None, others: Ma
         needs = units.size(reference.mean("ram_bytes"))
         its = f"has {words.text(metric, reference)} and " if reference.least(metric) is not None else ""
         first += f", {compared}, which needs {needs}" if compared else f"; {REFERENCE} {its}needs {needs}"
-    found = [f"{first}."]
+    said = [f"{first}.", *_better(metric, best, better)]
     points = [each.point([metric]) for each in others.values()]
     less = frugal(points, best.point([metric]), metric)
-    if less is not None:
+    if less is not None and less.stack not in {each.stack for each in better[:1]}:
         near = others[less.stack]
         compared = words.against(metric, near, best, best.stack)
-        found.append(
+        said.append(
             f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {words.named(metric)} "
             f"{words.text(metric, near)}{compared and f', {compared}'}."
         )
     for name in (asked.response, "write_amplification"):
         if name != metric:
-            found += _also(name, best, reference)
-    return [*found, *_life(metric, best, reference), *_settings(best.stack)]
+            said += _also(name, best, reference)
+    return [*said, *_life(metric, best, reference), *_settings(best.stack)]
+
+
+def _better(metric: str, best: Measured, better: Sequence[Measured]) -> list[str]:
+    """That another stack was better where the figures are from, though not where the choice was made."""
+    if not better:
+        return []
+    other, many = better[0], len(better) - 1
+    more = f", and so {'was' if many == 1 else 'were'} {many} more" if many else ""
+    return [
+        (
+            f"It was chosen on the part that was searched; on the held-out part {other.stack} was better: "
+            f"{words.named(metric)} {words.text(metric, other)} with {units.size(other.mean('ram_bytes'))} of RAM, "
+            f"{words.against(metric, other, best, best.stack)}{more}."
+        )
+    ]
 
 
 def _settings(stack: str) -> list[str]:

@@ -73,6 +73,12 @@ class Found:
     """Whether the proposals ended since none was new."""
 
     @property
+    def mappings(self) -> list[str]:
+        """The mappings that may be advised and have figures on some prefix."""
+        there = {each.stack for rung in self.rungs for each in self.of(rung)}
+        return [name for name in sorted(self.candidates) if any(is_of(stack, name) for stack in there)]
+
+    @property
     def searched(self) -> int:
         """Requests of the part that was searched."""
         return prefixes(self.requests)[-1]
@@ -103,6 +109,11 @@ class Found:
             for stack, each in rung.tried.items()
             if each.rows and stack not in rung.over and (stack != REFERENCE or REFERENCE in self.candidates)
         ]
+
+
+def is_of(stack: str, head: str) -> bool:
+    """Whether a stack begins with a mapping and its settings."""
+    return stack == head or stack.startswith((f"{head}:", f"{head}+"))
 
 
 def prefixes(requests: int) -> list[int]:

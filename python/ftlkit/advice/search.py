@@ -176,7 +176,9 @@ class Search:
             for stack, trial in batch.items():
                 self._learn(trial, rung.tried.get(stack))
             count += len(batch)
-            self.tell(f"{_stacks(len(rung.tried))} tried on the first {rung.requests:,} requests")
+            there = sum(bool(each.rows) for each in rung.tried.values())
+            failed = f", {len(rung.failed)} failed" if rung.failed else ""
+            self.tell(f"{_stacks(there)} measured on the first {rung.requests:,} requests{failed}")
             if count >= beginnings > 0:
                 self._refuse_little_ram(rung)
                 self._fill(rung)
@@ -270,7 +272,7 @@ class Search:
         before.halved = self._going(before, requests)
         going = [point.stack for point in before.halved.kept]
         rung = self._rung(requests)
-        self.tell(f"{_stacks(len(going))} for the first {requests:,} requests")
+        self.tell(f"now {_stacks(len(going))} on the first {requests:,} requests")
         # The reference first: without it there is nothing to compare with; then the best, should time end.
         best = [point.stack for point in ranked(before.halved.kept, self._asked)[:_BEST]]
         self._measure(rung, list(dict.fromkeys([REFERENCE, *best, *going])), self._final_s(before, going))
@@ -339,9 +341,13 @@ class Search:
                 many -= 1
             if not many:
                 break
-            self.tell(f"{_stacks(many)} on the {found.requests - found.searched:,} requests that were held out")
+            held = f"on the {found.requests - found.searched:,} requests that were held out"
+            self.tell(f"now {_stacks(many)} {held}")
             begun_s, expected = self._clock.left_s, self._told_s(rung, waiting[:many])
             found.finalists |= self._runner.held_out(waiting[:many], found.searched, self._asked.seeds)
+            there = sum(bool(found.finalists[stack].rows) for stack in waiting[:many] if stack in found.finalists)
+            if there < many:
+                self.tell(f"{there} of {_stacks(many)} measured {held}")
             # What the first ones took tells whether there is time for more.
             pace = (begun_s - self._clock.left_s) / expected if expected else 1.0
             waiting, least = waiting[many:], 0

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.document import Json
 
+_HANDFUL = 5
+"""An answer says in its first sentence that fewer mappings than these were tried, where there are more."""
+_APART = 0.2
+"""What a stack gains on two parts of the workload is far apart from this difference of the logarithms on."""
 _NAMED = 5
 """So many of the stacks that were not measured are named."""
 
@@ -54,6 +58,20 @@ def doubts(
         noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
     dry = " The proposals ended since none was new." if found.dry else ""
     return [*sentences, noise, f"{_tried(found)}; others exist, and one may be better.{dry}"]
+
+
+def few(asked: Asked, found: Found) -> str:
+    """That the time was enough for few of the mappings, and what would be enough for all; else nothing."""
+    there, all_ = len(found.mappings), len(found.candidates)
+    if not there or there >= min(_HANDFUL, all_) or (asked.budget_s is None and not found.interrupted):
+        return ""
+    only = "the only one" if there == 1 else f"the best of {there}"
+    ended = "was stopped" if found.interrupted or asked.budget_s is None else "ended"
+    more = ""
+    if asked.budget_s is not None:
+        enough = asked.budget_s * -(-all_ // there)
+        more = f"; at this pace all of them take about --budget {enough:g}s"
+    return f" ({only} of {all_} mappings that could be tried before the search {ended}{more})"
 
 
 def _tried(found: Found) -> str:
@@ -148,11 +166,29 @@ def _both_parts(asked: Asked, found: Found, best: Measured, figures: Mapping[str
     part = (
         "the part that was searched" if found.last.requests == found.searched else f"the first {found.last.requests:,}"
     )
-    return [f"On {part} {best.stack} was {then}; on the held-out part: {now}."] if then and now else []
+    if not then or not now:
+        return []
+    gains = [
+        words.logarithm(metric, *pair)
+        for pair in ((searched[best.stack], searched[REFERENCE]), (best, figures[REFERENCE]))
+    ]
+    apart = ""
+    if None not in gains and abs((gains[0] or 0.0) - (gains[1] or 0.0)) > _APART:
+        apart = " These are far apart, so on other parts of the workload it may be as far from both."
+    return [f"On {part} {best.stack} was {then}; on the held-out part: {now}.{apart}"]
 
 
 def _better_there(asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
-    """Finalists that were better than the advised one on the held-out part."""
+    """The sentence about finalists that were better than the advised one on the held-out part."""
+    metric, better = asked.metric, better_there(asked, found, best, figures)
+    if not better:
+        return []
+    named = ", ".join(f"{each.stack} ({words.against(metric, each, best, best.stack)})" for each in better)
+    return [f"On the held-out part these were better, though not where the choice was made: {named}."]
+
+
+def better_there(asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured]) -> list[Measured]:
+    """Finalists that were better than the advised one on the held-out part, the best first."""
     if is_by_what_is_told(asked, found):
         return []
     metric = asked.metric
@@ -165,10 +201,8 @@ def _better_there(asked: Asked, found: Found, best: Measured, figures: Mapping[s
             continue
         pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
         if change(COLUMNS[metric], pairs).verdict == BETTER:
-            better.append(f"{other.stack} ({words.against(metric, other, best, best.stack)})")
-    if not better:
-        return []
-    return [f"On the held-out part these were better, though not where the choice was made: {', '.join(better)}."]
+            better.append(other)
+    return sorted(better, key=lambda each: each.point([metric]).costs[metric])
 
 
 def cautions(asked: Asked, found: Found, best: Measured, *, is_held_out: bool) -> list[str]:

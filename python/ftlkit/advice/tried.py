@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ftlkit import units
 from ftlkit.advice import halving
 from ftlkit.advice.asked import REFERENCE
+from ftlkit.advice.found import is_of
 
 if TYPE_CHECKING:
     from ftlkit.advice.asked import Asked
@@ -64,7 +65,8 @@ def _fate(asked: Asked, found: Found, name: str) -> Fate:
     reached = [rung for rung in found.rungs if any(stack in rung.tried for stack in mine)]
     if not reached:
         waiting = any(is_of(stack, name) for rung in found.rungs for stack in rung.unfinished)
-        return Fate(name, 0, 0, "not tried: there was no time" if waiting else "not tried: the trials ended before")
+        no_time = waiting or asked.budget_s is not None
+        return Fate(name, 0, 0, "not tried: there was no time" if no_time else "not tried: the trials ended before")
     rung = reached[-1]
     last = [found.finalists[stack] for stack in mine if stack in found.finalists]
     if last:
@@ -108,8 +110,3 @@ def _nothing(rung: Rung, stacks: list[str]) -> str:
         return f"failed: {rung.tried[min(stacks)].error}"
     stack, ram = min(over.items(), key=lambda pair: pair[1])
     return f"takes {units.size(ram)} of RAM or more ({stack})"
-
-
-def is_of(stack: str, head: str) -> bool:
-    """Whether a stack begins with a mapping and its settings."""
-    return stack == head or stack.startswith((f"{head}:", f"{head}+"))

@@ -60,6 +60,17 @@ def against(metric: str, one: Measured, other: Measured, name: str) -> str:
     return _told(metric, found, name)
 
 
+def logarithm(metric: str, one: Measured, other: Measured) -> float | None:
+    """The mean logarithm of one over the other; None where that is not known."""
+    pairs = other.beside(one, metric)
+    if not pairs or any(each is None for pair in pairs for each in pair):
+        return None
+    found = change(COLUMNS[metric], [(float(was), float(now)) for was, now in pairs])
+    if found.ratio is None:
+        return 0.0 if found.verdict == SAME else None
+    return found.ratio.mean
+
+
 def _told(metric: str, found: Change, name: str) -> str:
     if found.verdict == SAME:
         return f"the same as {name}"
