@@ -72,7 +72,7 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         ('metric = "flash_time_s", of', 'metric = "flash_time", of', "gauges.log_utilisation"),
         ('kind = "lines"', 'kind = "line"', "lines, ratios, bars, heat, shares, series, cdf"),
         ('title = "Time"', 'titel = "Time"', "titel"),
-        ('axis = "s"\n', "", "axis is missing in the figureplan time"),
+        ('axis = "s"\n', "", "axis is missing in the figure time"),
         ('sweep = "n"\nx = "group', 'sweep = "m"\nx = "group', "the sweeps are n"),
         ("[[sweeps]]", "[[sweeps]", "Expected"),
         ('kind = "measured"', 'kind = "mesured"', "there are measured, calibrated, identity"),

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import conftest
 import ftlkit as fk
 from ftlkit import comparison, noise, units
 from ftlkit import store as stores
+from ftlkit.cli import app
 from ftlkit.comparison import BETTER, SAME, UNKNOWN, UNSEEN, WORSE
 from ftlkit.metrics import COLUMNS
 from ftlkit.store import Store
@@ -145,6 +147,17 @@ def test_what_differs_may_be_fixed_on_each_side(call: Callable[..., Result]) -> 
     assert "page, device.spare 0.1 → dftl, device.spare 0.4" in result.stdout
 
 
+def test_a_value_that_is_missing_may_be_fixed(call: Callable[..., Result]) -> None:
+    call("sweep", "fin1", "--ftl", "page", *SMALL)
+    call("sweep", "fin1", "--ftl", "page", *SMALL, "--loop", "closed", "--queue-depth", "2")
+    sides = ("host.loop=open,host.queue_depth=none", "host.loop=closed,host.queue_depth=2")
+    result = call("results", "compare", *sides)
+    assert result.exit_code == 0, result.output
+    result = call("results", "compare", sides[0].replace("queue_depth", "queue_dept"), sides[1])
+    assert result.exit_code == 2
+    assert "host.queue_dept is no key" in " ".join(result.stderr.split())
+
+
 def test_seeds_of_different_requests_are_not_mixed(call: Callable[..., Result]) -> None:
     for seed, requests in ((1, 500), (2, 600)):
         call("sweep", "fin1", "--ftl", "page,dftl", "--addresses", "dense", "--requests", requests, "--seed", seed)
@@ -226,6 +239,29 @@ def test_a_store_is_listed(filled: Path, call: Callable[..., Result]) -> None:
     result = call("results", "list", "--store", filled)
     assert result.stdout.count("done") == result.stdout.count("refused") == 9
     assert "18 points" in result.stderr
+
+
+@pytest.mark.parametrize("width", ["40", "200"])
+def test_keys_are_listed_however_narrow_the_terminal_is(width: str, filled: Path) -> None:
+    result = CliRunner().invoke(app, ["results", "list", "--store", str(filled)], env={"COLUMNS": width})
+    assert {row["key"][:8] for row in Store(filled).rows()} <= set(result.stdout.split())
+    assert max(len(line) for line in result.stdout.splitlines()) <= int(width)
+
+
+def test_a_damaged_store_is_listed_with_all_that_is_damaged(call: Callable[..., Result], tmp_path: Path) -> None:
+    assert "1 point: 0 were in" in call("sweep", "fin1", "--ftl", "page", *SMALL).stderr
+    points = tmp_path / stores.DEFAULT / "points"
+    (points / "x.parquet").write_bytes(b"PAR1")
+    os.mkfifo(points / "y.parquet")
+    result = call("results", "list")
+    assert result.exit_code == 2
+    assert "done" in result.stdout
+    assert "1 point in" in result.stderr
+    said = " ".join(result.stderr.split())
+    assert "x.parquet is no point of a store" in said
+    assert "So are 1 more: y.parquet." in said
+    with pytest.raises(fk.UserError, match="it is no file"):
+        Store(points.parent).rows(["y"])
 
 
 def test_a_point_is_shown_whole(filled: Path, call: Callable[..., Result], tmp_path: Path) -> None:

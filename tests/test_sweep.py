@@ -438,6 +438,8 @@ def _state(process: int) -> list[str]:
         (["--vary", f"run.skip={'9' * 40}..{'9' * 40}:+1"], ["--vary run.skip", "a range ends below 10,000,000"]),
         (["--vary", "dftl.label=a,b"], ["--vary dftl.label", "--ftl"]),
         (["--seeds", "0"], ["--seeds 0"]),
+        (["fin1"], ["the workload fin1 is there twice", "--seeds"]),
+        (["--device", "slc-small,slc-small"], ["the device slc-small is there twice"]),
         (["--seeds", "1000000000"], ["points", "fewer seeds"]),
         (["--seed", f"{2**63}"], [f"seed = {2**63}: must be a whole number from 0 to {2**63 - 1}"]),
         (["--seed", f"{2**63 - 2}", "--seeds", "3"], [f"seed = {2**63 - 2}: with 3 seeds", f"at most {2**63 - 3}"]),

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 BETTER, WORSE, SAME, UNSEEN, UNKNOWN = "better", "worse", "same", "no difference seen", "one seed"
 """What is said of a change: the last one where noise is not known."""
 
+_NONE = "none"
+"""What a condition gives for a key that a point has no value of, as differences are told."""
+
 _NAMES = (*identity.PLACE, "seed", "engine")
 """What a condition may name beside the keys of a study."""
 
@@ -107,7 +110,7 @@ def select(text: str, store: Path) -> Selection:
 def _chosen(text: str, conditions: dict[str, str], store: Store) -> Selection:
     rows = sorted(store.rows(), key=in_order)
     found = [row for row in rows if _meets(row, conditions)]
-    if not found:
+    if not found or _unknown(conditions, rows):
         raise UserError(_nothing(text, conditions, store, rows))
     done = [row for row in found if row["state"] == "done"]
     if not done:
@@ -117,16 +120,29 @@ def _chosen(text: str, conditions: dict[str, str], store: Store) -> Selection:
 
 def _nothing(text: str, conditions: dict[str, str], store: Store, rows: list[Json]) -> str:
     """Why no point meets the conditions."""
-    names = list(dict.fromkeys([*_NAMES, *(key for row in rows for key in (*varied(row), *identity.values(row)))]))
-    for key in conditions:
-        if rows and key not in names and all(_value(row, key) is None for row in rows):
-            return (
-                f"{text}: {key} is no key of the points of {store.path}.{hint(key, names)} Give one of "
-                f"{', '.join(_NAMES)}, or a key of a study such as device.spare."
-            )
+    key = _unknown(conditions, rows)
+    if key:
+        return (
+            f"{text}: {key} is no key of the points of {store.path}.{hint(key, _keys(rows))} Give one of "
+            f"{', '.join(_NAMES)}, or a key of a study such as device.spare."
+        )
     layers = list(dict.fromkeys(row["label"] for row in rows))
     meant = hint(conditions.get("ftl", ""), layers)
     return f"{text}: no point of {store.path} is so.{meant} Its layers are {', '.join(layers) or 'none'}."
+
+
+def _keys(rows: list[Json]) -> list[str]:
+    """What conditions on these points may name."""
+    return list(dict.fromkeys([*_NAMES, *(key for row in rows for key in (*varied(row), *identity.values(row)))]))
+
+
+def _unknown(conditions: dict[str, str], rows: list[Json]) -> str:
+    """The first key of the conditions that no point has; empty if there is none, or no point."""
+    if not rows or not set(conditions) - set(_NAMES):
+        return ""
+    names = _keys(rows)
+    missing = (key for key in conditions if key not in names and all(_value(row, key) is None for row in rows))
+    return next(missing, "")
 
 
 def in_order(row: Json) -> tuple[object, ...]:
@@ -146,7 +162,10 @@ def _meets_one(row: Json, key: str, value: str) -> bool:
         return value in (row["label"], row["ftl"])
     if key in _NAMES:
         return str(row[key]) == value
-    return identity.is_value(_value(row, key), value) or identity.is_value(varied(row).get(key), value)
+    own = _value(row, key)
+    if value == _NONE and own in (None, "null") and study.placed(key)[0]:
+        return True
+    return identity.is_value(own, value) or identity.is_value(varied(row).get(key), value)
 
 
 def _value(row: Json, key: str) -> str | None:

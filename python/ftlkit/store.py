@@ -194,6 +194,16 @@ class Store:
         names = sorted(self.keys()) if keys is None else list(keys)
         return pl.concat([pl.DataFrame(schema=SCHEMA), *(self._read(name) for name in names)], how="diagonal")
 
+    def readable(self) -> tuple[list[Json], dict[str, str]]:
+        """All points as rows, and by the keys of those whose files are damaged what is wrong."""
+        found, damaged = [], {}
+        for key in sorted(self.keys()):
+            try:
+                found.append(dict.fromkeys(SCHEMA) | self._read(key).to_dicts()[0])
+            except UserError as error:  # noqa: PERF203 - each may be damaged
+                damaged[key] = str(error)
+        return found, damaged
+
     def sound(self, keys: Iterable[str]) -> tuple[list[Json], list[str]]:
         """Points of some keys as rows, and the keys of those whose files are damaged."""
         found = {key: self._sound(key) for key in keys}
@@ -211,6 +221,9 @@ class Store:
     def _read(self, key: str) -> pl.DataFrame:
         path = self._points / f"{key}.parquet"
         try:
+            # Reading what is no file, such as a pipe, may never end.
+            if path.exists() and not path.is_file():
+                raise OSError("it is no file")  # noqa: TRY301 - told as what cannot be read is
             frame = pl.read_parquet(path)
             frame = frame.select([name for name in SCHEMA if name in frame.columns]).cast(
                 {name: kind for name, kind in SCHEMA.items() if name in frame.columns}

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def several(number: int, what: str) -> str:
+    """A number of things, `1 point` or `2,000 points`."""
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
+
+
 def hint(name: str, names: Iterable[str]) -> str:
     """A question for the name that was probably meant, after a space; nothing where none is near."""
     near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
-from rich.table import Table
 
-from ftlkit import units
 from ftlkit._native import UserError
 from ftlkit.cli import options
 from ftlkit.cli.sheet import Row, Sheet
@@ -20,6 +18,7 @@ from ftlkit.comparison import BETTER, WORSE, compare, in_order, select
 from ftlkit.metrics import COLUMNS
 from ftlkit.outputs import check_writable, write
 from ftlkit.store import DEFAULT, PLACE, Store, results, varied
+from ftlkit.words import several
 
 if TYPE_CHECKING:
     from ftlkit.comparison import Pair, Selection
@@ -35,25 +34,21 @@ _SHORT = 8
 @app.command("list", cls=Command)
 def list_(store: Folder = DEFAULT) -> None:
     """List all points: what each is, and whether it has results."""
-    rows = Store(store).rows()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("key", "device", "workload", "FTL", "varied", "seed", "state", "mean response", "WA"):
-        table.add_column(heading)
+    rows, damaged = Store(store).readable()
+    made = []
     for row in sorted(rows, key=in_order):
         settings = ", ".join(f"{key}={value}" for key, value in varied(row).items())
-        place = [
-            row["key"][:_SHORT],
-            row["device"],
-            row["workload"],
-            row["label"],
-            settings,
-            str(row["seed"]),
-            row["state"],
-        ]
+        place = [row["device"], row["workload"], row["label"], settings, str(row["seed"]), row["state"]]
         found = [COLUMNS[name].text(row[name]) for name in ("response_mean_ns", "write_amplification")]
-        table.add_row(*place, *(units.typed(cell) for cell in found))
-    OUT.print(table)
-    say(f"{len(rows)} points in {store}")
+        made.append(Row("", row["key"][:_SHORT], [*place, *found]))
+    headings = ["device", "workload", "FTL", "varied", "seed", "state", "mean response", "WA"]
+    if made:
+        OUT.print(Sheet(("", "key"), headings, made).fitted(OUT))
+    say(f"{several(len(rows), 'point')} in {store}")
+    if damaged:
+        others = ", ".join(f"{name}.parquet" for name in list(damaged)[1:])
+        more = f" So are {len(damaged) - 1} more: {others}." if others else ""
+        raise UserError(f"{next(iter(damaged.values()))}{more}")
 
 
 @app.command("show", cls=Command)
@@ -105,16 +100,12 @@ def compare_(
 def _say_counts(pairs: list[Pair], sides: tuple[Selection, Selection]) -> None:
     """Say how many seeds were paired, and how many points have no like on the other side."""
     seeds = sorted({len(pair.before) for pair in pairs})
-    each = _several(seeds[0], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
+    each = several(seeds[0], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
     used = ({row["key"] for pair in pairs for row in pair.before}, {row["key"] for pair in pairs for row in pair.after})
     left = [len({row["key"] for row in side.rows} - keys) for side, keys in zip(sides, used, strict=True)]
     names = [f"{count} of {side.text}" for count, side in zip(left, sides, strict=True) if count]
     out = f"; left out, since the other side has not their like: {', '.join(names)}" if names else ""
-    say(f"{_several(len(pairs), 'pair')} of points, {each} in each{out}")
-
-
-def _several(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
+    say(f"{several(len(pairs), 'pair')} of points, {each} in each{out}")
 
 
 def _cells(pair: Pair, names: list[str]) -> list[str]:
@@ -162,7 +153,7 @@ def _key(store: Store, text: str) -> str:
     if len(found) == 1:
         return found[0]
     raise UserError(
-        f"{len(found)} points of {store.path} begin with {text}: give "
+        f"{several(len(found), 'point')} of {store.path} begin with {text}: give "
         + ("more digits" if found else "one of `ftlkit results list`")
         + "."
     )

@@ -21,6 +21,7 @@ from ftlkit.sweep import run as runs
 from ftlkit.sweep import values
 from ftlkit.sweep.executors import LOCAL, executor
 from ftlkit.sweep.summary import groups, shown, text
+from ftlkit.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +126,7 @@ def _show(done: Sweep, store: Path, console: Console) -> None:
         say(f"run again, since their files in {store} were damaged: {many}")
     missing = f", {done.points - len(done.rows)} not finished" if done.cancelled else ""
     failed = f", {len(done.failed)} failed" if done.failed else ""
-    say(f"{done.points} points: {done.reused} were in {store}{failed}{missing}")
+    say(f"{several(done.points, 'point')}: {done.reused} were in {store}{failed}{missing}")
 
 
 def _report(plan: Plan, done: Sweep, path: Path | None, inputs: Sequence[str | Path | None]) -> None:

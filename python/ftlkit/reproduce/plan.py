@@ -160,14 +160,19 @@ def _made(kind: type[T], table: Json, path: Path) -> T:
     known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type] # all are dataclasses
     unknown = [key for key in table if key not in known]
     if unknown:
-        raise UserError(f"{path}: {unknown[0]} is no key of a {kind.__name__.lower()}; they are {', '.join(known)}.")
+        raise UserError(f"{path}: {unknown[0]} is no key of a {_called(kind)}; they are {', '.join(known)}.")
     try:
         return kind(**table)
     except TypeError:
         needed = [key for key, each in known.items() if each.default is MISSING and each.default_factory is MISSING]
         missing = next(key for key in needed if key not in table)
         name = table.get("id", table.get("label", path.name))
-        raise UserError(f"{path}: {missing} is missing in the {kind.__name__.lower()} {name}.") from None
+        raise UserError(f"{path}: {missing} is missing in the {_called(kind)} {name}.") from None
+
+
+def _called(kind: type) -> str:
+    """What a table of a study file is called."""
+    return {Plan: "study", FigurePlan: "figure"}.get(kind, kind.__name__.lower())
 
 
 def _check_references(plan: Plan, path: Path) -> None:

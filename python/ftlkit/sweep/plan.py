@@ -230,11 +230,14 @@ def _beside(name: str, path: Path | None) -> str:
 
 
 def _named(tables: list[Json], what: str) -> list[tuple[str, Json]]:
-    """Tables by their labels, presets or traces; those that would be called alike are numbered."""
+    """Tables by their labels, presets or traces; those called alike are numbered, the same are refused."""
     names = [
         str(table.get("label") or table.get("preset") or Path(str(table.get("trace", ""))).name or UNNAMED[what])
         for table in tables
     ]
+    for place, (name, table) in enumerate(zip(names, tables, strict=True)):
+        if table in tables[:place]:
+            raise UserError(f"the {what} {name} is there twice. Name each once; --seeds runs it with several seeds.")
     return [
         (
             name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}",
