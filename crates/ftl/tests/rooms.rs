@@ -10,14 +10,14 @@ const ROOMS: [(&str, &[&str]); 12] = [
     ("crates/ftl", &["flash"]),
     ("crates/trace", &[]),
     ("crates/analyzer", &[]),
-    ("crates/files", &["analyzer", "trace"]),
+    ("crates/files", &["analyzer", "fat", "trace"]),
     ("crates/check", &["flash", "ftl"]),
     ("crates/sim", &["check", "flash", "ftl", "trace"]),
     ("crates/live", &["flash", "ftl", "sim", "trace"]),
     ("crates/fat", &[]),
     ("crates/mount", &["analyzer", "fat", "ftl", "live"]),
     ("crates/py", &["check", "files", "ftl", "live", "mount", "sim", "trace"]),
-    ("benches", &["flash", "ftl", "sim", "trace"]),
+    ("benches", &["files", "flash", "ftl", "sim", "trace"]),
 ];
 
 fn root() -> PathBuf {
