@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 LINES = 200
 """Requests of the small traces."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _heard() -> None:
+    """Let this process and those it starts hear Ctrl-C, also when the tests were started where a shell ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
