@@ -101,9 +101,11 @@ def test_an_old_image_is_converted_in_its_place_and_a_link_to_it_stays_one(
     ],
 )
 def test_mistakes_are_said_in_a_paragraph(call: Callable[..., Result], arguments: list[str], part: str) -> None:
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     ended = call(*arguments)
     assert ended.exit_code == 2
     assert part in ended.output
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_a_modelled_device_tells_how_late_its_replies_were(call: Callable[..., Result], tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -18,6 +18,8 @@ from ftlkit.cli.shell import OUT, USER_ERROR, Command, Group, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from typing_extensions import Self
 
     from ftlkit.document import Json
 
@@ -170,37 +172,37 @@ def serve(
     """Serve an image as a block device over NBD, until Ctrl-C or SIGTERM."""
     if latency not in ("none", "modelled"):
         raise UserError(f"--latency {latency}: must be none or modelled.")
-    stopping = Stopping()
-    device = live.serve(
-        path,
-        socket=socket,
-        listen=listen,
-        latency=latency,
-        fault=fault,
-        record=record,
-        metrics=metrics,
-        tls=tls,
-        clients=clients,
-        accept_damage=accept_damage,
-        read_only=read_only,
-        insecure=insecure,
-    )
-    for finding in device.ready["findings"]:
-        say(f"{path}: {finding}")
-    for warning in device.ready["warnings"]:
-        say(f"warning: {warning}")
-    size = units.typed(units.size(device.ready["logical_bytes"]))
-    how = ", for reading alone" if read_only else ""
-    say(f"serving {path} ({device.ready['ftl']}, {size}{how}) at {device.uri}")
-    if device.ready["mount_s"] >= SLOW_MOUNT_S:
-        say(f"the modelled device recovers for {units.duration(device.ready['mount_s'] * 1e9)} before it answers")
-    if device.ready["metrics"]:
-        say(f"metrics at {device.ready['metrics']}")
-    try:
-        while not stopping.asked and not device.wait(POLL_S):
-            pass
-    finally:
-        _say_saved(path, device.stop(), read_only=read_only)
+    with Stopping() as stopping:
+        device = live.serve(
+            path,
+            socket=socket,
+            listen=listen,
+            latency=latency,
+            fault=fault,
+            record=record,
+            metrics=metrics,
+            tls=tls,
+            clients=clients,
+            accept_damage=accept_damage,
+            read_only=read_only,
+            insecure=insecure,
+        )
+        for finding in device.ready["findings"]:
+            say(f"{path}: {finding}")
+        for warning in device.ready["warnings"]:
+            say(f"warning: {warning}")
+        size = units.typed(units.size(device.ready["logical_bytes"]))
+        how = ", for reading alone" if read_only else ""
+        say(f"serving {path} ({device.ready['ftl']}, {size}{how}) at {device.uri}")
+        if device.ready["mount_s"] >= SLOW_MOUNT_S:
+            say(f"the modelled device recovers for {units.duration(device.ready['mount_s'] * 1e9)} before it answers")
+        if device.ready["metrics"]:
+            say(f"metrics at {device.ready['metrics']}")
+        try:
+            while not stopping.asked and not device.wait(POLL_S):
+                pass
+        finally:
+            _say_saved(path, device.stop(), read_only=read_only)
     if record is not None:
         say(f"wrote {record}")
 
@@ -247,12 +249,19 @@ def fault(
 
 
 class Stopping:
-    """Hears Ctrl-C and SIGTERM; a second one ends the process, as it would without us."""
+    """Hears Ctrl-C and SIGTERM from here to its end; a second one ends the process, as it would without us."""
 
     def __init__(self) -> None:
         self.asked = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._ask)
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._before = {each: signal.signal(each, self._ask) for each in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler or signal.SIG_DFL)
 
     def _ask(self, number: int, _frame: object) -> None:
         self.asked = True

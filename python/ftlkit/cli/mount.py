@@ -57,30 +57,30 @@ def mount(
     """Mount an image as a FAT file system, until Ctrl-C, SIGTERM or fusermount3 -u FOLDER."""
     if latency not in ("none", "modelled"):
         raise UserError(f"--latency {latency}: must be none or modelled.")
-    stopping = Stopping()
-    mounted = mounting.mount(
-        path,
-        folder,
-        format=format_,
-        record=record,
-        interval=interval,
-        streams=streams,
-        latency=latency,
-        fault=fault,
-        metrics=metrics,
-        accept_damage=accept_damage,
-        read_only=read_only,
-    )
-    for finding in mounted.ready["findings"]:
-        say(f"{path}: {finding}")
-    size, free = (units.typed(units.size(mounted.ready[key])) for key in ("bytes", "free_bytes"))
-    how = ", for reading alone" if read_only else ""
-    say(f"mounted {path} ({mounted.ready['ftl']}{how}) at {folder}: {free} of {size} free; Ctrl-C unmounts it")
-    try:
-        while not stopping.asked and not mounted.wait(POLL_S):
-            pass
-    finally:
-        _say_saved(path, mounted.stop(), read_only=read_only)
+    with Stopping() as stopping:
+        mounted = mounting.mount(
+            path,
+            folder,
+            format=format_,
+            record=record,
+            interval=interval,
+            streams=streams,
+            latency=latency,
+            fault=fault,
+            metrics=metrics,
+            accept_damage=accept_damage,
+            read_only=read_only,
+        )
+        for finding in mounted.ready["findings"]:
+            say(f"{path}: {finding}")
+        size, free = (units.typed(units.size(mounted.ready[key])) for key in ("bytes", "free_bytes"))
+        how = ", for reading alone" if read_only else ""
+        say(f"mounted {path} ({mounted.ready['ftl']}{how}) at {folder}: {free} of {size} free; Ctrl-C unmounts it")
+        try:
+            while not stopping.asked and not mounted.wait(POLL_S):
+                pass
+        finally:
+            _say_saved(path, mounted.stop(), read_only=read_only)
     if record is not None:
         say(f"wrote {record}")
 
