@@ -237,9 +237,9 @@ impl Pricing {
     #[inline]
     fn find_gap(&self, op: Op, index: usize, at: u64) -> Option<(usize, Place)> {
         let (gaps, channel) = (&self.gaps[index], &self.channels[self.dies[index].channel as usize]);
-        let ahead = gaps.first_ending_at(at + self.shortest_ns)..gaps.list().len();
+        let ahead = gaps.first_ending_at(at + self.shortest_ns)..gaps.len();
         ahead.into_iter().find_map(|position| {
-            let (from, until) = gaps.list()[position];
+            let (from, until) = gaps.at(position);
             let place = place(&self.latencies, channel, op, from.max(at));
             (place.end <= until).then_some((position, place))
         })
