@@ -99,7 +99,8 @@ impl<D: Device> Media<D> {
     #[inline]
     pub fn read_to_move(&mut self, ppn: Ppn) -> Result<Option<Page<D::Data>>, FtlError> {
         match self.read(ppn) {
-            Ok(page) => Ok(Some(page)),
+            // Taken apart: see above.
+            Ok(Page { logical, version, hint, data }) => Ok(Some(Page { logical, version, hint, data })),
             Err(error) if error.is_uncorrectable() => Ok(None),
             Err(error) => Err(error),
         }

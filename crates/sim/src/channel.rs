@@ -67,6 +67,14 @@ impl Channel {
         }
     }
 
+    /// Asks for the memory that a search from a moment on begins at.
+    #[inline]
+    pub(crate) fn prefetch(&self, from: u64) {
+        if let Some(calendar) = &self.calendar {
+            flash::prefetch(&calendar[..], (from >> self.slot_shift) as usize % SLOTS);
+        }
+    }
+
     #[inline]
     fn search(&self, from: u64) -> u64 {
         let Some(calendar) = &self.calendar else { return from };

@@ -259,7 +259,11 @@ impl Pricing {
     /// What most operations are: a function of its own that hands its result back in registers.
     #[inline(never)]
     fn plain(&mut self, op: Op, index: usize, at: Nanos) -> Span {
-        self.promise(op, index, at).span()
+        let place = self.promise(op, index, at);
+        // A copy goes on there.
+        let channel = &self.channels[self.dies[index].channel as usize];
+        channel.prefetch(if op == Op::Read { place.end } else { place.end + self.latencies.read_ns });
+        place.span()
     }
 
     /// Finds a place for an operation and books it.

@@ -217,6 +217,10 @@ impl JointPolicy for Tree {
         self.order.foresee(place, foresight);
     }
 
+    fn foresee_page(&self, cache: &PageCache, lpn: Lpn) {
+        self.order.foresee_group(cache.page_of(lpn));
+    }
+
     fn leaves_after(&self, place: u32) -> Option<u32> {
         self.order.leaves_after(place)
     }

@@ -41,6 +41,9 @@ pub(super) trait Order: fmt::Debug + Send {
     /// Asks for the memory that using the data page at a place will touch.
     fn foresee(&self, _place: u32, _foresight: Foresight) {}
 
+    /// Asks for the memory that use of a group will touch, and a page that comes to it.
+    fn foresee_group(&self, _group: u32) {}
+
     /// The place of the data page that leaves after the one at a place if nothing is used before, where that can be told at once.
     fn leaves_after(&self, _place: u32) -> Option<u32> {
         None
@@ -150,6 +153,12 @@ impl Order for ByGroup {
             Foresight::Near => self.pages.prefetch(place),
             Foresight::Next => self.pages.prefetch_neighbours(place),
         }
+    }
+
+    #[inline]
+    fn foresee_group(&self, group: u32) {
+        self.groups.order.prefetch(group);
+        self.pages.prefetch_ends(group);
     }
 
     #[inline]

@@ -22,9 +22,15 @@ impl<P: JointPolicy> Joint<P> {
                 self.held.prefetch_at(place);
                 self.policy.foresee(place, foresight);
             }
-            (Some(place), _) => self.policy.foresee(place, foresight),
+            (Some(place), _) => {
+                self.policy.foresee(place, foresight);
+                self.policy.foresee_page(self.paged.cache(), lpn);
+            }
             (None, Foresight::Near) => self.paged.prefetch_lookup(lpn),
-            (None, _) => self.paged.prefetch_page(media, lpn),
+            (None, _) => {
+                self.paged.prefetch_page(media, lpn);
+                self.policy.foresee_page(self.paged.cache(), lpn);
+            }
         }
     }
 

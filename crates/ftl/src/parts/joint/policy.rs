@@ -152,6 +152,9 @@ pub trait JointPolicy: Send + Sized {
     /// Asks for the memory that using the data page at a place will touch.
     fn foresee(&self, _place: u32, _foresight: Foresight) {}
 
+    /// Asks for the memory that holding a page will touch, or using its entry.
+    fn foresee_page(&self, _cache: &CacheOf<Self>, _lpn: Lpn) {}
+
     /// The place of the data page that leaves after the one at a place if nothing is used before, where that can be told at once.
     fn leaves_after(&self, _place: u32) -> Option<u32> {
         None

@@ -44,6 +44,12 @@ impl Chains {
         prefetch(&self.links, node as usize);
     }
 
+    /// Asks for the memory of the ends of a list.
+    #[inline]
+    pub fn prefetch_ends(&self, chain: u32) {
+        prefetch(&self.ends, chain as usize);
+    }
+
     /// Asks for the memory of the neighbours of a node whose own links have arrived.
     #[inline]
     pub fn prefetch_neighbours(&self, node: u32) {
