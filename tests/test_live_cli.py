@@ -95,6 +95,7 @@ def test_an_old_image_is_converted_in_its_place_and_a_link_to_it_stays_one(
         (["serve", "none.img", "--latency", "slow"], "none or modelled"),
         (["serve", "none.img", "--listen", "somewhere"], "127.0.0.1:10809"),
         (["serve", "none.img", "--listen", "0.0.0.0:10809"], "--insecure"),
+        (["image", "create", "x.img", "--capacity", "16MiB", "--seed", str(2**63)], "from 0 to"),
         (["stat", "none.img"], "ftlkit serve"),
         (["fault", "none.img", "melt"], "cut, restore"),
         (["fault", "none.img", "restore", "--stay-off"], "belong to cut"),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import _native, study
 from ftlkit.outputs import check_writable
 from ftlkit.running import Running
+from ftlkit.seeds import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,7 @@ def create_image(
     """Make a flash image for one translation layer; returns its description.
 
     `device` is a preset's name or a `[device]` table; its `capacity` must be a size. Raises `UserError` if the file
-    exists, or if the translation layer does not fit the device.
+    exists, if the translation layer does not fit the device, or if the seed is out of range.
     """
     asked: dict[str, Any] = {
         "image": str(path),
@@ -40,6 +41,7 @@ def create_image(
         "device": {"preset": device} if isinstance(device, str) else dict(device or {}),
     }
     if seed is not None:
+        check_seed(seed)
         asked["seed"] = seed
     made: Json = json.loads(_native.image_create(json.dumps(asked)))
     return made

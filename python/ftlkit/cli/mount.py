@@ -93,7 +93,7 @@ def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
         saved = "everything is on the disk"
     else:
         saved = "the device has no power; mount it again to recover it"
-    asked = f"{units.count(host['reads'])} reads, {units.count(host['writes'])} writes"
+    asked = f"{units.counted(host['reads'], 'read')}, {units.counted(host['writes'], 'write')}"
     say(f"unmounted {path}: {asked}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
     if summary["was_busy"]:
         say("warning: programs still had files open or worked in the folder; what they do there fails from now on")

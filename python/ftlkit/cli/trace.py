@@ -68,7 +68,7 @@ def generate(
 ) -> None:
     """Write a generated workload as a trace."""
     done = api.trace_generate(spec, out, requests=requests, seed=seed, watcher=watcher(ERR))
-    say(f"wrote {out}: {units.count(done['requests'])} requests")
+    say(f"wrote {out}: {units.counted(done['requests'], 'request')}")
 
 
 @app.command(cls=Command)
@@ -89,13 +89,13 @@ def files(
     spec = {"personality": personality} | ({} if names is None else {"names": names})
     chosen = 1 if seed is None else seed
     done = api.generate_files(spec, out, operations=operations, seed=chosen, watcher=watcher(ERR))
-    counts = f"{units.count(done['requests'])} requests of {units.count(done['operations'])} operations"
-    say(f"wrote {out}: {counts}, {units.count(len(done['intervals']))} intervals of the analyzer")
+    counts = f"{units.counted(done['requests'], 'request')} of {units.counted(done['operations'], 'operation')}"
+    say(f"wrote {out}: {counts}, {units.counted(len(done['intervals']), 'interval')} of the analyzer")
 
 
 def _counted(done: Json) -> Iterator[str]:
     """What was read and what was done to it; nothing is left out or changed without being named here."""
-    yield f"{units.count(done['requests'])} requests"
+    yield units.counted(done["requests"], "request")
     words = (("skipped", "malformed left out"), ("clamped", "held at the latest time"), ("sorted", "put in order"))
     for key, text in words:
         if done[key]:
