@@ -4,7 +4,8 @@
 //! overwrites of single pages over the whole logical space until write amplification settles: the flash programs of two
 //! successive windows, each of half the physical pages, ask for host pages that differ by less than 1 %. It does not look
 //! for that before the physical pages have been programmed twice over, since the first windows only use up the spare, and
-//! gives up after twenty times, since some devices never settle; the results say which it was. *Workload* serves the workload's own reads
+//! gives up after twenty times, since some devices never settle; the results say which it was. Twenty times as many host pages are enough, too: a write buffer that
+//! holds the whole device programs nothing. *Workload* serves the workload's own reads
 //! and writes once, each as a write of all pages that it touches, in their order and one after the other: what is measured
 //! then finds its data where the workload itself puts it. The public `FlashSim` warms its flash like that (`warmFlash` in
 //! its `disksim_main.c` sends each request of the trace as a write, then resets the counts).
@@ -37,7 +38,7 @@ use crate::workload::Requests;
 const WINDOW: f64 = 0.5;
 /// Physical pages programmed, in multiples of the device, before windows are compared.
 const SETTLE_AFTER: f64 = 2.0;
-/// Physical pages programmed, in multiples of the device, after which it has to do.
+/// Physical pages programmed, or host pages written, in multiples of the device, after which it has to do.
 const GIVE_UP_AFTER: f64 = 20.0;
 /// How close two successive windows have to be.
 const SETTLED: f64 = 0.01;
@@ -136,14 +137,15 @@ impl<D: Device, W: Witness<D::Data>> Preparation<'_, D, W> {
                 self.write(stride[at])?;
             }
             let now = Window { programs: self.programs(), written: self.written };
-            self.reporter.report(filled + now.programs - begun)?;
-            if ((now.programs - window.programs) as f64) < WINDOW * physical {
+            self.reporter.report(filled + (now.programs - begun).max(now.written - filled))?;
+            let gives_up = (now.written - filled) as f64 >= GIVE_UP_AFTER * physical;
+            if ((now.programs - window.programs) as f64) < WINDOW * physical && !gives_up {
                 continue;
             }
             let here = (now.programs - window.programs) as f64 / (now.written - window.written) as f64;
             let (programmed, last) = ((now.programs - begun) as f64 / physical, before.replace(here));
             let settled = programmed >= SETTLE_AFTER && last.is_some_and(|last| (here / last - 1.0).abs() < SETTLED);
-            if settled || programmed >= GIVE_UP_AFTER {
+            if settled || gives_up || programmed >= GIVE_UP_AFTER {
                 return Ok((here, settled));
             }
             window = now;

@@ -215,6 +215,32 @@ fn a_steady_device_shows_the_write_amplification_of_theory() {
 }
 
 #[test]
+fn a_device_that_a_buffer_holds_whole_is_prepared_in_a_while_and_not_settled() {
+    for ftl in ["page+lru:ram=64MiB", "page+fifo:ram=64MiB", "fast+fab:ram=64MiB", "treeftl:ram=64MiB"] {
+        let results = results(&format!(
+            r#"
+            [device]
+            channels = 1
+            dies_per_channel = 1
+            blocks_per_plane = 128
+            spare = 0.25
+            [workload.generator]
+            requests = 1000
+            span = "16MiB"
+            [host]
+            loop = "closed"
+            [run]
+            precondition = "steady"
+            [[ftl]]
+            name = "{ftl}"
+            "#
+        ));
+        let steady = results.runs[0].precondition.expect("prepared");
+        assert_eq!((steady.mode, steady.settled), ("steady", Some(false)), "{ftl}");
+    }
+}
+
+#[test]
 fn the_resolved_study_gives_the_same_results() {
     let mut first = results(MIXED);
     let again = parse_json(&first.study.to_string()).expect("a resolved study is a study");
