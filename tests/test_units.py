@@ -21,8 +21,3 @@ from ftlkit import units
 )
 def test_durations_never_have_sixty_seconds_or_minutes(seconds: float, shown: str) -> None:
     assert units.typed(units.duration(seconds * 1e9)) == shown
-
-
-def test_one_thing_is_not_several() -> None:
-    assert [units.counted(number, "request") for number in (0, 1)] == ["0 requests", "1 request"]
-    assert units.counted(1234, "request") == "1,234 requests"

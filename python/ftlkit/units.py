@@ -80,11 +80,6 @@ def count(number: float | None) -> str:
     return _NOTHING if number is None else f"{number:,.0f}"
 
 
-def counted(number: int, one: str) -> str:
-    """A whole number of things that are named by their singular: 1 request, 1,234 requests."""
-    return f"{count(number)} {one}{'' if number == 1 else 's'}"
-
-
 def rate(number: float | None) -> str:
     """A rate a second: 950, 12.3 k, 1.20 M."""
     if number is None:

@@ -15,6 +15,7 @@ from ftlkit import live, study, units
 from ftlkit._native import UserError
 from ftlkit.cli import options
 from ftlkit.cli.shell import OUT, USER_ERROR, Command, Group, say
+from ftlkit.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -271,7 +272,7 @@ class Stopping:
 def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
     host = summary["host"]
     counted = ((summary["clients"], "client"), (host["reads"], "read"), (host["writes"], "write"))
-    served = ", ".join(units.counted(number, what) for number, what in counted)
+    served = ", ".join(several(number, what) for number, what in counted)
     if read_only:
         saved = "the image is as it was"
     elif summary["is_saved"]:
@@ -288,8 +289,8 @@ def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
     yield "up", units.duration(found["uptime_s"] * 1e9)
     yield "clients", f"{units.count(found['clients'])} now, {units.count(found['clients_served'])} in all"
     yield "waited for others", f"at most {units.count(found['turns_waited_max'])} turns"
-    yield "read", f"{units.counted(host['reads'], 'request')}, {units.size(host['bytes_read'])}"
-    yield "written", f"{units.counted(host['writes'], 'request')}, {units.size(host['bytes_written'])}"
+    yield "read", f"{several(host['reads'], 'request')}, {units.size(host['bytes_read'])}"
+    yield "written", f"{several(host['writes'], 'request')}, {units.size(host['bytes_written'])}"
     yield "trims, flushes", f"{units.count(host['trims'])}, {units.count(host['flushes'])}"
     valid = units.size(found["valid_pages"] * found["page_bytes"])
     yield "valid pages", f"{units.count(found['valid_pages'])}, {valid} of {units.size(found['logical_bytes'])}"

@@ -11,6 +11,7 @@ from ftlkit import mounting, units
 from ftlkit._native import UserError
 from ftlkit.cli.live import POLL_S, Image, Stopping
 from ftlkit.cli.shell import say
+from ftlkit.words import several
 
 if TYPE_CHECKING:
     from ftlkit.document import Json
@@ -93,7 +94,7 @@ def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
         saved = "everything is on the disk"
     else:
         saved = "the device has no power; mount it again to recover it"
-    asked = f"{units.counted(host['reads'], 'read')}, {units.counted(host['writes'], 'write')}"
+    asked = f"{several(host['reads'], 'read')}, {several(host['writes'], 'write')}"
     say(f"unmounted {path}: {asked}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
     if summary["was_busy"]:
         say("warning: programs still had files open or worked in the folder; what they do there fails from now on")

@@ -14,6 +14,7 @@ from ftlkit import api, study, units
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, Command, Group, say
 from ftlkit.progress import watcher
+from ftlkit.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,7 +69,7 @@ def generate(
 ) -> None:
     """Write a generated workload as a trace."""
     done = api.trace_generate(spec, out, requests=requests, seed=seed, watcher=watcher(ERR))
-    say(f"wrote {out}: {units.counted(done['requests'], 'request')}")
+    say(f"wrote {out}: {several(done['requests'], 'request')}")
 
 
 @app.command(cls=Command)
@@ -89,13 +90,13 @@ def files(
     spec = {"personality": personality} | ({} if names is None else {"names": names})
     chosen = 1 if seed is None else seed
     done = api.generate_files(spec, out, operations=operations, seed=chosen, watcher=watcher(ERR))
-    counts = f"{units.counted(done['requests'], 'request')} of {units.counted(done['operations'], 'operation')}"
-    say(f"wrote {out}: {counts}, {units.counted(len(done['intervals']), 'interval')} of the analyzer")
+    counts = f"{several(done['requests'], 'request')} of {several(done['operations'], 'operation')}"
+    say(f"wrote {out}: {counts}, {several(len(done['intervals']), 'interval')} of the analyzer")
 
 
 def _counted(done: Json) -> Iterator[str]:
     """What was read and what was done to it; nothing is left out or changed without being named here."""
-    yield units.counted(done["requests"], "request")
+    yield several(done["requests"], "request")
     words = (("skipped", "malformed left out"), ("clamped", "held at the latest time"), ("sorted", "put in order"))
     for key, text in words:
         if done[key]:
