@@ -37,7 +37,7 @@ fn report(case: &Case, quick: bool, pairs: usize) -> Result<(), String> {
     let mut rows = Vec::new();
     let mut first = None;
     for _ in 0..pairs {
-        // Made anew for each pair: where its memory happens to lie decides how fast it is, by up to a half.
+        // Made anew for each pair: its speed differs by up to a half between processes, and little within one.
         let bare_speed = bare_speed(&mut case.bare(quick), case.bare_writes(quick));
         let measured = measure(case, quick)?;
         rows.push((measured.operations_per_second / bare_speed, measured.operations_per_second, bare_speed));
