@@ -37,6 +37,7 @@ mod evacuation;
 mod front;
 mod idle;
 mod levelling;
+mod map_page;
 mod recovery;
 mod settings;
 mod translation;
@@ -115,7 +116,7 @@ impl Canary {
         let (bug, room, level_every) = settings::chosen(settings)?;
         let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
         let capacity = usable * u64::from(layout.geometry.pages_per_block());
-        let translation_pages = layout.logical_pages.div_ceil(translation::ENTRIES);
+        let translation_pages = layout.logical_pages.div_ceil(map_page::ENTRIES_PER_PAGE);
         if u64::from(layout.logical_pages) + u64::from(translation_pages) > capacity {
             return Err(ConfigError(format!(
                 "canary: {} logical and {translation_pages} translation pages, but only {capacity} fit beside \

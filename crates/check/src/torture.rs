@@ -30,11 +30,14 @@ use crate::variants::Subject;
 mod choices;
 mod coverage;
 mod draw;
+mod trial_space;
 mod tried;
 
 use coverage::Coverage;
 pub use coverage::Covered;
 use draw::Drawn;
+pub use trial_space::Kind;
+use trial_space::TrialSpace;
 pub use tried::{Faults, Tears, Tried};
 
 /// Pages of the largest device: what a trial costs grows with their square.
@@ -51,25 +54,6 @@ pub struct Options {
     pub seed: u64,
     /// Whether each trial leaves out a random part of operations and faults.
     pub swarm: bool,
-}
-
-/// What a trial is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// No fault: promises 1, 2, 5 and 6.
-    Conformance,
-    /// Promise 3.
-    PowerCuts,
-    /// Promise 4.
-    FailingFlash,
-    /// Promises 3 and 4 together.
-    Combined,
-}
-
-impl Kind {
-    /// All, in index order.
-    pub const ALL: [Self; 4] = [Self::Conformance, Self::PowerCuts, Self::FailingFlash, Self::Combined];
 }
 
 /// Trials of a scheme, by kind.
@@ -104,17 +88,6 @@ impl Trials {
             Kind::Combined => &mut self.combined,
         }
     }
-}
-
-/// What all trials are drawn from.
-#[derive(Debug)]
-struct Grounds {
-    subjects: Vec<Subject>,
-    devices: Vec<DeviceSpec>,
-    seed: u64,
-    swarm: bool,
-    /// Whether each trial draws which further parts the mapping gets, if any.
-    draws_parts: bool,
 }
 
 /// Something to be tried, which says by itself what it does.
@@ -171,8 +144,8 @@ pub struct SchemeReport {
 struct Coverages([Coverage; 4]);
 
 impl Coverages {
-    fn of(grounds: &Grounds, subject: &Subject) -> Self {
-        Self(Kind::ALL.map(|kind| Coverage::of(choices::questions(grounds, subject, kind))))
+    fn of(space: &TrialSpace, subject: &Subject) -> Self {
+        Self(Kind::ALL.map(|kind| Coverage::of(choices::questions(space, subject, kind))))
     }
 
     fn covered(&self) -> Covered {
@@ -185,7 +158,7 @@ impl Coverages {
 /// Shares out trials and collects what becomes of them.
 #[derive(Debug)]
 pub struct Torture {
-    grounds: Grounds,
+    space: TrialSpace,
     coverages: Vec<Coverages>,
     reports: Vec<SchemeReport>,
 }
@@ -208,10 +181,10 @@ impl Torture {
             check_place(subject, &options.devices)?;
         }
         let (devices, seed, swarm) = (options.devices, options.seed, options.swarm);
-        let grounds = Grounds { subjects, devices, seed, swarm, draws_parts };
-        let coverages = grounds.subjects.iter().map(|subject| Coverages::of(&grounds, subject)).collect();
-        let reports = grounds.subjects.iter().map(SchemeReport::of).collect();
-        Ok(Self { grounds, coverages, reports })
+        let space = TrialSpace { subjects, devices, seed, swarm, draws_parts };
+        let coverages = space.subjects.iter().map(|subject| Coverages::of(&space, subject)).collect();
+        let reports = space.subjects.iter().map(SchemeReport::of).collect();
+        Ok(Self { space, coverages, reports })
     }
 
     /// The next trial; none when every scheme has been set aside.
@@ -228,7 +201,7 @@ impl Torture {
         // A turn counts from when it is given, so that several threads do not all take the same.
         report.spent_ns[kind as usize] += 1;
         let coverages = &mut self.coverages[subject];
-        let drawn = Drawn::next(&self.grounds, subject, kind, number, &mut coverages.0[kind as usize]);
+        let drawn = Drawn::next(&self.space, subject, kind, number, &mut coverages.0[kind as usize]);
         report.covered = coverages.covered();
         Some(Trial { subject, kind, drawn })
     }

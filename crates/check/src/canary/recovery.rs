@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flash::{Pbn, Ppn, Role, Scan, Tag};
 use ftl::{Device, FtlError, Layout, Media};
 
-use super::translation::{entries, page_of};
+use super::map_page::{entries, page_of};
 use super::{Bug, Canary};
 use crate::Stamp;
 

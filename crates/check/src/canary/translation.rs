@@ -1,4 +1,4 @@
-//! The canary's map on flash: translation pages of two entries, since that is what fits into a stamp.
+//! The canary's map on flash: its translation pages.
 //!
 //! A flush writes the translation page of every logical page that was trimmed since the last one, and of no other. So an entry may
 //! be older than the data of its page; `recovery.rs` knows when.
@@ -6,24 +6,9 @@
 use flash::{Lpn, Ppn, Role};
 use ftl::{Device, FtlError, Media};
 
+use super::map_page::ENTRIES_PER_PAGE;
 use super::{Canary, Life, label};
 use crate::Stamp;
-
-/// Map entries in a translation page: 32 bits each, the page number plus one, or zero for none.
-pub(super) const ENTRIES: u32 = 2;
-
-/// The translation page of a logical page.
-pub(super) fn page_of(lpn: u32) -> u32 {
-    lpn / ENTRIES
-}
-
-/// The entries of a translation page.
-pub(super) fn entries(page: u32, content: Stamp) -> impl Iterator<Item = (u32, Option<Ppn>)> {
-    (0..ENTRIES).map(move |place| {
-        let word = (content >> (32 * place)) as u32;
-        (page * ENTRIES + place, word.checked_sub(1).map(Ppn::new))
-    })
-}
 
 impl Canary {
     /// Writes down which pages are trimmed.
@@ -54,7 +39,7 @@ impl Canary {
 
     fn pages_of(&self, page: u32) -> impl Iterator<Item = Lpn> + use<> {
         let pages = self.map.len() as u32;
-        (page * ENTRIES..pages.min((page + 1) * ENTRIES)).map(Lpn::new)
+        (page * ENTRIES_PER_PAGE..pages.min((page + 1) * ENTRIES_PER_PAGE)).map(Lpn::new)
     }
 
     fn content(&self, page: u32) -> Stamp {

@@ -10,7 +10,7 @@ use flash::ProgramOrder;
 use ftl::{Part, PartKind, Stack};
 
 use super::coverage::{Answers, Question};
-use super::{Grounds, Kind};
+use super::trial_space::{Kind, TrialSpace};
 use crate::case::{Case, Prefill};
 use crate::device::DeviceSpec;
 use crate::dice::Dice;
@@ -63,18 +63,18 @@ pub(super) struct Plan {
 }
 
 /// What is asked for each trial of a scheme and a kind.
-pub(super) fn questions(grounds: &Grounds, subject: &Subject, kind: Kind) -> Vec<Question> {
+pub(super) fn questions(space: &TrialSpace, subject: &Subject, kind: Kind) -> Vec<Question> {
     let mut all = Vec::new();
     for (number, (_, parameter)) in subject.parameters.iter().enumerate() {
         all.push(Question { name: setting(number), choices: values(parameter), has_default: true });
     }
-    if grounds.draws_parts {
+    if space.draws_parts {
         all.extend(questions_of_parts(&subject.stack));
     }
     let mut ask = |name: &str, choices: Vec<String>| {
         all.push(Question { name: name.to_owned(), choices, has_default: false });
     };
-    if grounds.devices.is_empty() {
+    if space.devices.is_empty() {
         ask("channels", texts(&CHANNELS));
         ask("dies", texts(&DIES));
         ask("planes", texts(&PLANES));
@@ -83,14 +83,14 @@ pub(super) fn questions(grounds: &Grounds, subject: &Subject, kind: Kind) -> Vec
         ask("order", texts(&["ascending", "strict", "any"]));
         ask("bad", texts(&["no", "some"]));
     } else {
-        ask("device", texts(&grounds.devices));
+        ask("device", texts(&space.devices));
     }
     ask("filled", texts(&["whole", "part"]));
     ask("prefill", texts(&["empty", "full"]));
     ask("hints", texts(&["none", "random"]));
     ask("readback", texts(&READBACK));
     ask("check", texts(&CHECK));
-    if grounds.swarm {
+    if space.swarm {
         Swarm::features().for_each(|feature| ask(feature, texts(&["off", "on"])));
     } else {
         ask("workload", Pattern::ALL.iter().map(|(_, name)| (*name).to_owned()).collect());
@@ -196,8 +196,8 @@ impl Sheet<'_> {
         Some((number, &self.questions[at].choices[number]))
     }
 
-    fn device(&self, grounds: &Grounds, kind: Kind, dice: &mut Dice) -> DeviceSpec {
-        if let Some(device) = grounds.devices.get(self.number("device")) {
+    fn device(&self, space: &TrialSpace, kind: Kind, dice: &mut Dice) -> DeviceSpec {
+        if let Some(device) = space.devices.get(self.number("device")) {
             return device.clone();
         }
         let (channels, dies, planes) =
@@ -214,8 +214,8 @@ impl Sheet<'_> {
         device.ordered(self.of("order", &ORDERS)).with_bad(bad_blocks)
     }
 
-    fn workload(&self, grounds: &Grounds) -> Option<Workload> {
-        if !grounds.swarm {
+    fn workload(&self, space: &TrialSpace) -> Option<Workload> {
+        if !space.swarm {
             return Some(Workload::Generated(Pattern::ALL[self.number("workload")].0));
         }
         let on: Vec<_> = Swarm::features().map(|feature| self.number(feature) == 1).collect();
@@ -244,15 +244,15 @@ impl Sheet<'_> {
 
 /// The trial that these answers make; none if the scheme refuses its device.
 pub(super) fn trial(
-    grounds: &Grounds,
+    space: &TrialSpace,
     subject: &Subject,
     kind: Kind,
     (questions, answers): (&[Question], &Answers),
     dice: &mut Dice,
 ) -> Option<(Case, Plan)> {
     let sheet = Sheet { questions, answers };
-    let (stack, device) = (sheet.stack(subject), sheet.device(grounds, kind, dice));
-    let workload = sheet.workload(grounds)?;
+    let (stack, device) = (sheet.stack(subject), sheet.device(space, kind, dice));
+    let workload = sheet.workload(space)?;
     let capacity = geometries::largest_capacity(&device, |layout| create(&stack, layout))?;
     let spares = match sheet.number("spares") {
         2 => 1 + dice.up_to(4),

@@ -10,7 +10,8 @@ use ftl::Op;
 
 use super::choices::{self, Plan};
 use super::coverage::{Answers, Coverage, Question};
-use super::{Grounds, Kind, Tried};
+use super::trial_space::{Kind, TrialSpace};
+use super::tried::Tried;
 use crate::case::Case;
 use crate::dice::Dice;
 use crate::explorer::explore_within;
@@ -40,17 +41,17 @@ impl Drawn {
     /// The next trial of a scheme and a kind, which depends on the seed and on the trials of that scheme and kind before it; none
     /// if the scheme refuses every device.
     pub(super) fn next(
-        grounds: &Grounds,
+        space: &TrialSpace,
         subject: usize,
         kind: Kind,
         number: u64,
         coverage: &mut Coverage,
     ) -> Option<Self> {
-        let subject = &grounds.subjects[subject];
+        let subject = &space.subjects[subject];
         let name = format!("torture {} {kind:?} {number}", seed_name(&subject.stack));
-        let mut dice = Dice::named(grounds.seed, &name);
+        let mut dice = Dice::named(space.seed, &name);
         let accept = |questions: &[Question], answers: &Answers, dice: &mut Dice| {
-            choices::trial(grounds, subject, kind, (questions, answers), dice)
+            choices::trial(space, subject, kind, (questions, answers), dice)
         };
         let (case, plan) = coverage.next(&mut dice, accept)?;
         Some(Self { kind, case, plan, dice })

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 
 use ftl::Hint;
 
-use super::{BASE_ALLOCATION, Export, MAX_PAYLOAD_BYTES, export_name};
+use super::export::{self, BASE_ALLOCATION, Export, MAX_PAYLOAD_BYTES};
 
 const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
 const OPTION_MAGIC: u64 = 0x4948_4156_454F_5054;
@@ -205,7 +205,7 @@ impl Session<'_> {
     }
 
     fn export_name(&mut self, writer: &mut impl Write, name: &[u8]) -> Result<Option<Outcome>, Ended> {
-        let Some(hint) = export_name::hint(name) else {
+        let Some(hint) = export::hint(name) else {
             return Err(Ended::Confused(
                 "it asked for an export that does not exist; there is one, without a name or named by hints",
             ));
@@ -251,8 +251,8 @@ impl Session<'_> {
             send(writer, option, answer::INVALID, b"the lengths do not add up")?;
             return Ok(None);
         };
-        let Some(hint) = export_name::hint(name) else {
-            send(writer, option, answer::UNKNOWN, export_name::KNOWN)?;
+        let Some(hint) = export::hint(name) else {
+            send(writer, option, answer::UNKNOWN, export::KNOWN)?;
             return Ok(None);
         };
         self.agreed.hint = hint;
@@ -298,8 +298,8 @@ impl Session<'_> {
         if !self.agreed.structured {
             return send(writer, option, answer::INVALID, b"structured replies must be agreed on first");
         }
-        if export_name::hint(name).is_none() {
-            return send(writer, option, answer::UNKNOWN, export_name::KNOWN);
+        if export::hint(name).is_none() {
+            return send(writer, option, answer::UNKNOWN, export::KNOWN);
         }
         let asks_for_all = !is_set && (queries.is_empty() || queries.contains(&&b"base:"[..]));
         if asks_for_all || queries.contains(&CONTEXT) {

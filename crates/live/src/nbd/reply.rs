@@ -2,7 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::{Agreed, BASE_ALLOCATION};
+use super::export::BASE_ALLOCATION;
+use super::handshake::Agreed;
 
 const SIMPLE_MAGIC: u32 = 0x6744_6698;
 const STRUCTURED_MAGIC: u32 = 0x668e_33ef;

@@ -2,7 +2,9 @@
 
 use std::io::{self, Read};
 
-use super::{Agreed, Errno, Export, MAX_PAYLOAD_BYTES};
+use super::export::{Export, MAX_PAYLOAD_BYTES};
+use super::handshake::Agreed;
+use super::reply::Errno;
 
 const MAGIC: u32 = 0x2560_9513;
 

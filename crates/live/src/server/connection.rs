@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use super::client::Connection;
 use super::line::Line;
 use super::shared::{Place, Shared};
-use super::socket::Socket;
+use super::socket::{Socket, precise_timers};
 use super::task::{Request, Task};
 use crate::nbd::{self, Agreed, Command, Ended, Errno, Header, MAX_PAYLOAD_BYTES, Outcome, Reply, Security};
 
@@ -152,7 +152,7 @@ impl Requests<'_> {
 }
 
 fn write_replies(connection: &Connection, shared: &Shared) {
-    super::precise_timers();
+    precise_timers();
     let socket = connection.line.socket();
     while let Some(mut parcel) = connection.outbox.take() {
         socket.write_within(Some(shared.limits.transfer_of(parcel.bytes())));

@@ -35,7 +35,6 @@ mod tls;
 mod turns;
 
 use std::net::SocketAddr;
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -318,10 +317,4 @@ fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'stati
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without words".into())
-}
-
-/// Timers of this thread wake it when they say, not up to 50 µs later.
-fn precise_timers() {
-    // Where that cannot be had, replies are a little late.
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }

@@ -5,6 +5,7 @@
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -169,6 +170,12 @@ impl Write for &Socket {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Timers of this thread wake it when they say, not up to 50 µs later.
+pub(super) fn precise_timers() {
+    // Where that cannot be had, replies are a little late.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 
 use flash::Shape;
 
-use super::{Keys, Preset, keys, shape};
+use super::keys::{Keys, Preset, keys, shape};
 use crate::study::PricingText;
 
 const fn planes(planes_per_die: u32, shape: Shape) -> Shape {

@@ -4,8 +4,8 @@
 
 use super::fault::Fault;
 use super::fields::Commas;
+use super::layout::{Layout, Parsed, device, read_or_write};
 use super::source::Raw;
-use super::{Layout, Parsed, device, read_or_write};
 use crate::devices::Devices;
 use crate::format::{Format, TimeUnit};
 

@@ -6,8 +6,9 @@
 
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};
+use super::layout::{Layout, Parsed, device, read_or_write};
+use super::number;
 use super::source::Raw;
-use super::{Layout, Parsed, device, number, read_or_write};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 

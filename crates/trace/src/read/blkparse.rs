@@ -13,9 +13,9 @@
 
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};
+use super::layout::{Layout, Parsed, device};
 use super::number;
 use super::source::Raw;
-use super::{Layout, Parsed, device};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 use crate::record::Op;

@@ -6,8 +6,8 @@
 
 use super::fault::Fault;
 use super::fields::Commas;
+use super::layout::{Layout, Parsed};
 use super::source::Raw;
-use super::{Layout, Parsed};
 use crate::devices::{Devices, plain};
 use crate::format::{Format, TimeUnit};
 use crate::record::{Hint, Op};
@@ -49,7 +49,7 @@ impl Layout for Csv {
         }
         let written = fields.rest("the device")?;
         let device =
-            devices.number(written, |written| plain(&unquoted(written))).ok_or_else(super::too_many_devices)?;
+            devices.number(written, |written| plain(&unquoted(written))).ok_or_else(super::layout::too_many_devices)?;
         Ok(Parsed::Request(Raw { time_ns, op, offset, length, device, hint }))
     }
 

@@ -7,8 +7,9 @@
 
 use super::fault::Fault;
 use super::fields::{Commas, trim};
+use super::layout::{Layout, Parsed, device};
+use super::number;
 use super::source::Raw;
-use super::{Layout, Parsed, device, number};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 use crate::record::Op;

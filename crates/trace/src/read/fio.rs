@@ -7,8 +7,8 @@
 
 use super::fault::Fault;
 use super::fields::{Blanks, trim};
+use super::layout::{Layout, Parsed, device};
 use super::source::Raw;
-use super::{Layout, Parsed, device};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 use crate::record::Op;

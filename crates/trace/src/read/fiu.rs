@@ -5,8 +5,9 @@
 
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};
+use super::layout::{Layout, Parsed, read_or_write};
+use super::number;
 use super::source::Raw;
-use super::{Layout, Parsed, number, read_or_write};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -51,7 +52,8 @@ impl Layout for Fiu {
         let mut key = [0; 16];
         key[..8].copy_from_slice(&major.to_le_bytes());
         key[8..].copy_from_slice(&minor.to_le_bytes());
-        let device = devices.number(&key, |_| format!("{major},{minor}")).ok_or_else(super::too_many_devices)?;
+        let device =
+            devices.number(&key, |_| format!("{major},{minor}")).ok_or_else(super::layout::too_many_devices)?;
         Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device)))
     }
 }

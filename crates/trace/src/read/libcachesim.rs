@@ -4,8 +4,9 @@
 
 use super::fault::Fault;
 use super::fields::{Commas, sectors};
+use super::layout::{Layout, Parsed, device};
+use super::scsi;
 use super::source::Raw;
-use super::{Layout, Parsed, device, scsi};
 use crate::devices::Devices;
 use crate::format::{Format, TimeUnit};
 use crate::record::Op;

@@ -15,6 +15,7 @@ pub(crate) mod fault;
 mod fields;
 mod fio;
 mod fiu;
+mod layout;
 mod libcachesim;
 mod msr;
 mod number;
@@ -25,41 +26,19 @@ pub(crate) mod source;
 mod spc;
 mod systor17;
 mod tencent;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod text;
 pub(crate) mod vscsi;
 
-use crate::devices::{Devices, plain};
 use crate::error::TraceError;
 use crate::format::Format;
 use crate::input::Origin;
 use crate::options::OpenOptions;
-use crate::record::Op;
-use fault::Fault;
-use source::{Raw, Source};
+use layout::Layout;
+use source::Source;
 
-/// What a line of a text format says.
-pub(crate) enum Parsed {
-    /// A request.
-    Request(Raw),
-    /// Something that the format provides for and that is no request, by kind.
-    Other(&'static str),
-}
-
-/// One text format: how a line reads.
-pub(crate) trait Layout: Send {
-    /// Reads a line that is not blank. `devices` numbers the devices it names.
-    fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault>;
-
-    /// A line that may stand first and names the columns.
-    fn header(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Why a trace that was read to its end may have held no request, and what to do: a clause starting with punctuation.
-    fn remark(&self) -> Option<String> {
-        None
-    }
-}
+pub(crate) use layout::Parsed;
 
 /// The layout of a text format; none for the others.
 pub(crate) fn layout(format: Format, options: &OpenOptions) -> Option<Box<dyn Layout>> {
@@ -90,74 +69,5 @@ pub(crate) fn source(format: Format, origin: &Origin, options: &OpenOptions) -> 
         Some(layout) => Ok(Box::new(text::TextSource::new(format, layout, origin, options)?)),
         None if format == Format::Vscsi => Ok(Box::new(vscsi::VscsiSource::new(origin, options)?)),
         None => Ok(Box::new(parquet::ParquetSource::new(origin, options)?)),
-    }
-}
-
-/// The device that a line writes as `key`, named as it is written.
-#[inline]
-fn device(devices: &mut Devices, key: &[u8]) -> Result<u32, Fault> {
-    if key.is_empty() {
-        return Err(Fault::field("the device", key, "its name or number"));
-    }
-    devices.number(key, plain).ok_or_else(too_many_devices)
-}
-
-#[cold]
-fn too_many_devices() -> Fault {
-    Fault::because(
-        "this is the 1048577th device, but a trace has at most 1048576; its device column is probably another one",
-    )
-}
-
-/// `R`, `W` and their words, in any case.
-#[inline]
-fn read_or_write(name: &str, field: &[u8]) -> Result<Op, Fault> {
-    match field {
-        b"R" | b"r" => Ok(Op::Read),
-        b"W" | b"w" => Ok(Op::Write),
-        _ if field.eq_ignore_ascii_case(b"Read") => Ok(Op::Read),
-        _ if field.eq_ignore_ascii_case(b"Write") => Ok(Op::Write),
-        _ => Err(Fault::field(name, field, "R or W (Read or Write)")),
-    }
-}
-
-/// A digit that says read or write.
-#[inline]
-fn read_or_write_digit(name: &str, field: &[u8], read: u8, write: u8) -> Result<Op, Fault> {
-    match field {
-        [digit] if *digit == read => Ok(Op::Read),
-        [digit] if *digit == write => Ok(Op::Write),
-        _ => Err(Fault::field(name, field, &format!("{} (read) or {} (write)", read as char, write as char))),
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod testing {
-    //! What the tests of all readers share: lines in, records out.
-
-    use super::*;
-    use crate::record::{Hint, Record};
-    use crate::trace::{Trace, open_bytes};
-
-    /// What a trace of these bytes holds, read as `format`.
-    pub(crate) fn trace(format: Format, bytes: &[u8]) -> Trace {
-        open_bytes("test", bytes, &OpenOptions::with_format(format)).unwrap()
-    }
-
-    /// All requests of a trace without errors, and its devices.
-    pub(crate) fn records(format: Format, text: &str) -> (Vec<Record>, Vec<String>) {
-        let mut trace = trace(format, text.as_bytes());
-        let records = trace.by_ref().collect::<Result<_, _>>().unwrap();
-        (records, trace.devices().to_vec())
-    }
-
-    /// The first error of a trace.
-    pub(crate) fn error(format: Format, text: &str) -> String {
-        trace(format, text.as_bytes()).find_map(Result::err).expect("an error").to_string()
-    }
-
-    /// Short for a record of the first device without a hint.
-    pub(crate) fn record(time_ns: u64, op: Op, offset: u64, length: u32) -> Record {
-        Record { time_ns, op, offset, length, device: 0, hint: Hint::NONE }
     }
 }

@@ -6,8 +6,8 @@
 
 use super::fault::Fault;
 use super::fields::Commas;
+use super::layout::{Layout, Parsed, read_or_write};
 use super::source::Raw;
-use super::{Layout, Parsed, read_or_write};
 use crate::devices::{Devices, plain};
 use crate::format::{Format, TimeUnit};
 
@@ -32,7 +32,8 @@ impl Layout for Msr {
         let size = fields.whole("the size")?;
         fields.whole("the response time")?;
         fields.end(7)?;
-        let device = devices.number(disk, |disk| plain(disk).replace(',', "_")).ok_or_else(super::too_many_devices)?;
+        let device =
+            devices.number(disk, |disk| plain(disk).replace(',', "_")).ok_or_else(super::layout::too_many_devices)?;
         Ok(Parsed::Request(Raw::new(time_ns, op, offset, size, device)))
     }
 

@@ -8,8 +8,9 @@
 
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};
+use super::layout::{Layout, Parsed, device, read_or_write_digit};
+use super::number;
 use super::source::Raw;
-use super::{Layout, Parsed, device, number, read_or_write_digit};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 

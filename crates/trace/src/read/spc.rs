@@ -6,8 +6,8 @@
 
 use super::fault::Fault;
 use super::fields::{Commas, sectors};
+use super::layout::{Layout, Parsed, device, read_or_write};
 use super::source::Raw;
-use super::{Layout, Parsed, device, read_or_write};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 

@@ -5,8 +5,8 @@
 
 use super::fault::Fault;
 use super::fields::{Commas, sectors};
+use super::layout::{Layout, Parsed, device, read_or_write_digit};
 use super::source::Raw;
-use super::{Layout, Parsed, device, read_or_write_digit};
 use crate::devices::Devices;
 use crate::format::{Format, TimeUnit};
 

@@ -1,8 +1,8 @@
 //! Any text format over a file: lines through its layout, blank lines and a header left out, bad lines refused or counted.
 
 use super::fault::Fault;
+use super::layout::{Layout, Parsed};
 use super::source::{LeftOut, Source};
-use super::{Layout, Parsed};
 use crate::devices::Devices;
 use crate::error::{BadRecord, Place, TraceError, excerpt};
 use crate::format::Format;

@@ -2,43 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::Draft;
+use super::draft::Draft;
+use super::target::Target;
 use crate::error::TraceError;
 use crate::format::Format;
 use crate::options::OpenOptions;
 use crate::trace::{Trace, open};
-
-/// What a trace is converted to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Our columns.
-    Parquet,
-    /// Our text.
-    Csv,
-}
-
-impl Target {
-    /// The target that a file's name asks for, if it does.
-    pub fn of(path: &Path) -> Option<Self> {
-        path.extension()?.to_str()?.to_ascii_lowercase().parse().ok()
-    }
-}
-
-impl FromStr for Target {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "parquet" => Ok(Self::Parquet),
-            "csv" => Ok(Self::Csv),
-            _ => Err(format!("unknown target format {name:?}; traces are converted to parquet or csv")),
-        }
-    }
-}
 
 /// What a conversion did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -81,7 +53,7 @@ pub fn convert_while(
     let mut trace = open(from, options)?;
     let draft = Draft::new(to)?;
     let failed = |error: std::io::Error| TraceError::write(to, error);
-    let mut sink = super::sink(draft.writer()?, target).map_err(failed)?;
+    let mut sink = target.sink(draft.writer()?).map_err(failed)?;
     let mut requests = 0;
     while let Some(record) = trace.next() {
         if !go_on() {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use super::Sink;
+use super::sink::Sink;
 use crate::read::csv::{HEADER, quoted};
 use crate::record::{Hint, Op, Record};
 

@@ -14,7 +14,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
-use super::Sink;
+use super::sink::Sink;
 use crate::read::parquet::DEVICES_KEY;
 use crate::record::Record;
 

@@ -1,0 +1,155 @@
+//! A preset, and the keys of `[device]` that it fills in.
+
+use flash::{ProgramOrder, Shape};
+use trace::units::{Bytes, Nanoseconds};
+
+use crate::study::{Count, DeviceText, PricingText};
+use crate::{Abilities, Latencies, SimError};
+
+/// A device that studies can name.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// The name.
+    pub name: &'static str,
+    /// Where the figures come from.
+    pub source: &'static str,
+    /// What it is, with what had to be assumed.
+    pub description: &'static str,
+    /// Its keys.
+    pub(crate) keys: Keys,
+}
+
+/// A value for every key of a `[device]` table but the capacity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keys {
+    pub(crate) shape: Shape,
+    pub(crate) spare: f64,
+    pub(crate) latencies: Latencies,
+    pub(crate) pricing: PricingText,
+    pub(crate) abilities: Abilities,
+    pub(crate) program_order: ProgramOrder,
+    pub(crate) endurance: u32,
+    pub(crate) bad_blocks: f64,
+}
+
+impl Preset {
+    /// Every key of the preset, as a study would write it.
+    pub fn text(&self) -> DeviceText {
+        DeviceText { preset: Some(self.name.into()), ..self.keys.text() }
+    }
+}
+
+impl Keys {
+    /// These keys, with a study's own laid over them. The sizes and latencies that do not fit their type are named.
+    pub(crate) fn under(mut self, text: &DeviceText) -> Result<Self, SimError> {
+        let size = text.page_size.map_or(u64::from(self.shape.page_size_bytes), |size| size.0);
+        self.shape = Shape {
+            channels: text.channels.map_or(self.shape.channels, |count| count.0),
+            dies_per_channel: text.dies_per_channel.map_or(self.shape.dies_per_channel, |count| count.0),
+            planes_per_die: text.planes_per_die.map_or(self.shape.planes_per_die, |count| count.0),
+            blocks_per_plane: text.blocks_per_plane.map_or(self.shape.blocks_per_plane, |count| count.0),
+            pages_per_block: text.pages_per_block.map_or(self.shape.pages_per_block, |count| count.0),
+            page_size_bytes: u32::try_from(size).map_err(|_| {
+                SimError::study(format!(
+                    "device.page_size = {size}: at most 1 MiB is possible; 4KiB and 16KiB are usual"
+                ))
+            })?,
+        };
+        self.latencies = Latencies {
+            read_ns: latency("read_latency", text.read_latency, self.latencies.read_ns)?,
+            program_ns: latency("program_latency", text.program_latency, self.latencies.program_ns)?,
+            erase_ns: latency("erase_latency", text.erase_latency, self.latencies.erase_ns)?,
+            transfer_ns: latency("transfer_latency", text.transfer_latency, self.latencies.transfer_ns)?,
+        };
+        self.abilities = abilities(text, self.abilities)?;
+        self.spare = text.spare.unwrap_or(self.spare);
+        self.pricing = text.pricing.unwrap_or(self.pricing);
+        self.program_order = text.program_order.unwrap_or(self.program_order);
+        self.endurance = text.endurance.map_or(self.endurance, |count| count.0);
+        self.bad_blocks = text.bad_blocks.unwrap_or(self.bad_blocks);
+        Ok(self)
+    }
+
+    /// The keys as a study would write them.
+    pub(crate) fn text(&self) -> DeviceText {
+        DeviceText {
+            preset: None,
+            capacity: None,
+            spare: Some(self.spare),
+            channels: Some(Count(self.shape.channels)),
+            dies_per_channel: Some(Count(self.shape.dies_per_channel)),
+            planes_per_die: Some(Count(self.shape.planes_per_die)),
+            blocks_per_plane: Some(Count(self.shape.blocks_per_plane)),
+            pages_per_block: Some(Count(self.shape.pages_per_block)),
+            page_size: Some(Bytes(u64::from(self.shape.page_size_bytes))),
+            read_latency: Some(Nanoseconds(self.latencies.read_ns)),
+            program_latency: Some(Nanoseconds(self.latencies.program_ns)),
+            erase_latency: Some(Nanoseconds(self.latencies.erase_ns)),
+            transfer_latency: Some(Nanoseconds(self.latencies.transfer_ns)),
+            pricing: Some(self.pricing),
+            copy_back: Some(self.abilities.copy_back),
+            multi_plane: Some(self.abilities.multi_plane),
+            suspend: Some(self.abilities.suspend),
+            suspend_latency: Some(Nanoseconds(self.abilities.suspend_ns)),
+            resume_latency: Some(Nanoseconds(self.abilities.resume_ns)),
+            gc_channels: self.abilities.gc_channels.map(Count),
+            gc_yields: Some(self.abilities.gc_yields),
+            program_order: Some(self.program_order),
+            endurance: Some(Count(self.endurance)),
+            bad_blocks: Some(self.bad_blocks),
+        }
+    }
+}
+
+/// What a study says that the device can do, over what the preset says.
+fn abilities(text: &DeviceText, preset: Abilities) -> Result<Abilities, SimError> {
+    Ok(Abilities {
+        copy_back: text.copy_back.unwrap_or(preset.copy_back),
+        multi_plane: text.multi_plane.unwrap_or(preset.multi_plane),
+        suspend: text.suspend.unwrap_or(preset.suspend),
+        suspend_ns: latency("suspend_latency", text.suspend_latency, preset.suspend_ns)?,
+        resume_ns: latency("resume_latency", text.resume_latency, preset.resume_ns)?,
+        gc_channels: text.gc_channels.map(|count| count.0).or(preset.gc_channels),
+        gc_yields: text.gc_yields.unwrap_or(preset.gc_yields),
+    })
+}
+
+fn latency(key: &str, text: Option<Nanoseconds>, preset_ns: u64) -> Result<u64, SimError> {
+    let ns = text.map_or(preset_ns, |value| value.0);
+    if ns > Latencies::MAX_NS {
+        return Err(SimError::study(format!(
+            "device.{key} = {}: at most {} is possible; flash takes microseconds to milliseconds",
+            Nanoseconds(ns),
+            Nanoseconds(Latencies::MAX_NS)
+        )));
+    }
+    Ok(ns)
+}
+
+pub(super) const fn shape(
+    (channels, dies_per_channel): (u32, u32),
+    blocks_per_plane: u32,
+    pages_per_block: u32,
+    page_size_bytes: u32,
+) -> Shape {
+    Shape { channels, dies_per_channel, planes_per_die: 1, blocks_per_plane, pages_per_block, page_size_bytes }
+}
+
+pub(super) const fn keys(
+    shape: Shape,
+    spare: f64,
+    [read_ns, program_ns, erase_ns, transfer_ns]: [u64; 4],
+    pricing: PricingText,
+    endurance: u32,
+) -> Keys {
+    Keys {
+        shape,
+        spare,
+        latencies: Latencies { read_ns, program_ns, erase_ns, transfer_ns },
+        pricing,
+        abilities: Abilities::NONE,
+        program_order: ProgramOrder::Ascending,
+        endurance,
+        bad_blocks: 0.0,
+    }
+}

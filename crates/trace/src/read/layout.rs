@@ -1,0 +1,68 @@
+//! What one line of a text format says, and the fields that many formats write alike.
+
+use super::fault::Fault;
+use super::source::Raw;
+use crate::devices::{Devices, plain};
+use crate::record::Op;
+
+/// What a line of a text format says.
+pub(crate) enum Parsed {
+    /// A request.
+    Request(Raw),
+    /// Something that the format provides for and that is no request, by kind.
+    Other(&'static str),
+}
+
+/// One text format: how a line reads.
+pub(crate) trait Layout: Send {
+    /// Reads a line that is not blank. `devices` numbers the devices it names.
+    fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault>;
+
+    /// A line that may stand first and names the columns.
+    fn header(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Why a trace that was read to its end may have held no request, and what to do: a clause starting with punctuation.
+    fn remark(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The device that a line writes as `key`, named as it is written.
+#[inline]
+pub(super) fn device(devices: &mut Devices, key: &[u8]) -> Result<u32, Fault> {
+    if key.is_empty() {
+        return Err(Fault::field("the device", key, "its name or number"));
+    }
+    devices.number(key, plain).ok_or_else(too_many_devices)
+}
+
+#[cold]
+pub(super) fn too_many_devices() -> Fault {
+    Fault::because(
+        "this is the 1048577th device, but a trace has at most 1048576; its device column is probably another one",
+    )
+}
+
+/// `R`, `W` and their words, in any case.
+#[inline]
+pub(super) fn read_or_write(name: &str, field: &[u8]) -> Result<Op, Fault> {
+    match field {
+        b"R" | b"r" => Ok(Op::Read),
+        b"W" | b"w" => Ok(Op::Write),
+        _ if field.eq_ignore_ascii_case(b"Read") => Ok(Op::Read),
+        _ if field.eq_ignore_ascii_case(b"Write") => Ok(Op::Write),
+        _ => Err(Fault::field(name, field, "R or W (Read or Write)")),
+    }
+}
+
+/// A digit that says read or write.
+#[inline]
+pub(super) fn read_or_write_digit(name: &str, field: &[u8], read: u8, write: u8) -> Result<Op, Fault> {
+    match field {
+        [digit] if *digit == read => Ok(Op::Read),
+        [digit] if *digit == write => Ok(Op::Write),
+        _ => Err(Fault::field(name, field, &format!("{} (read) or {} (write)", read as char, write as char))),
+    }
+}
