@@ -49,15 +49,14 @@ pub use control::{Control, Progress};
 pub use device::Device;
 pub use error::{Fault, FtlBug, SimError, Stage};
 pub use latencies::Latencies;
-pub use load::LoadFacts;
 pub use metrics::{Latency, buffer_hit_ratio, mapping_hit_ratio, write_amplification};
 pub use planner::{Abilities, Suspend};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Model, Pricing};
 pub use result::{
-    ClassLatency, Classes, DeviceFacts, EndOfLife, Endurance, Erases, FootprintFacts, Lifetime, Merges, MountFacts,
-    OperationCount, PreconditionChosen, PreconditionFacts, ReadAs, RequestCounts, Responses, Results, RunResult,
-    Series, SpareFacts, TimelineFacts, Utilisation, WearMap, WorkloadFacts,
+    ClassLatency, Classes, DeviceFacts, EndOfLife, Endurance, Erases, FootprintFacts, Lifetime, LoadFacts, Merges,
+    MountFacts, OperationCount, PreconditionChosen, PreconditionFacts, ReadAs, RequestCounts, Responses, Results,
+    RunResult, Series, SpareFacts, TimelineFacts, Utilisation, WearMap, WorkloadFacts,
 };
 pub use study::{Study, parse_json, parse_toml};
 pub use timeline::Window;

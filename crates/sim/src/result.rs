@@ -4,6 +4,7 @@
 //! mean response of no request, the hit ratio of a scheme without a mapping cache) is null, never zero.
 
 mod device;
+mod load;
 mod times;
 mod wear;
 mod workload;
@@ -13,9 +14,10 @@ use std::collections::BTreeMap;
 use ftl::{Footprint, Structure};
 use serde::Serialize;
 
-use crate::load::LoadFacts;
-
 pub use device::{DeviceFacts, MountFacts, PreconditionChosen, PreconditionFacts};
+pub(crate) use load::QUARTERS;
+
+pub use load::LoadFacts;
 pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
 pub use wear::{EndOfLife, Endurance, Erases, Lifetime, SpareFacts, WearMap};
 pub use workload::{ReadAs, WorkloadFacts};

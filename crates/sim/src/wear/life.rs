@@ -4,7 +4,7 @@ use flash::Flash;
 use ftl::Spares;
 
 use crate::result::{Endurance, Lifetime};
-use crate::wear::Wear;
+use crate::wear::erase_counts::Wear;
 use crate::wear::forecast::{Forecast, Growth, Range};
 
 /// The longest life that is told, 4.6 EB: what comes after the run counts bytes with a sign.
@@ -108,13 +108,13 @@ impl Life {
             return Err("the workload has too few requests to see how wear grows: replay more".into());
         };
         let living = |counts: &[u32]| {
-            let blocks = wear.blocks.iter().zip(counts);
+            let blocks = wear.blocks().iter().zip(counts);
             blocks.filter(|&(&pbn, _)| !chip.is_bad(pbn)).map(|(_, &count)| count).collect()
         };
         let now = wear.counts(chip);
         Ok(Growth {
             bytes: [0, half.0, three_quarters.0, bytes],
-            counts: [&wear.begin, &half.1, &three_quarters.1, &now].map(|counts| living(counts)),
+            counts: [wear.initial_counts(), &half.1, &three_quarters.1, &now].map(living),
         })
     }
 }
