@@ -29,7 +29,7 @@
 //! A move copies what is valid in a block and erases it; at most one for each request that writes. In an interval each set is erased once
 //! at least and all together `threshold` times as often as there are sets, so at most one erase in `threshold` is levelling's for k = 0. With the least worn free block first,
 //! erase counts differ by no more than 4 `threshold` N / F, for F blocks of N that hold no data: a few intervals' erases of a block that is
-//! rewritten (`crates/ftl/tests/evenness.rs`); not over waftl, where they came to differ by 417 at `threshold` 4. With the first freed first there is no such bound: their standard deviation
+//! rewritten (`crates/ftl/tests/ftl/evenness.rs`); not over waftl, where they came to differ by 417 at `threshold` 4. With the first freed first there is no such bound: their standard deviation
 //! doubles whenever the erases become four times as many.
 
 use std::fmt;

@@ -25,7 +25,7 @@
 //!
 //! ## Costs
 //! A move copies what is valid in a block and erases it; at most one for each request that writes. Resizing costs nothing. Erase counts
-//! differ by no more than 2 TH + 2: so much is allowed within the hot pool (`crates/ftl/tests/evenness.rs`). Log blocks are never emptied for it.
+//! differ by no more than 2 TH + 2: so much is allowed within the hot pool (`crates/ftl/tests/ftl/evenness.rs`). Log blocks are never emptied for it.
 
 use flash::Pbn;
 

@@ -37,7 +37,7 @@
 //! No flash operations. How much it helps depends on how many free blocks there are to choose from: with 14 blocks of 64 free of data and a tenth of
 //! the data rewritten 49 times as often as the rest, σ after 64 000 erases was 3.3 times smaller than with `dynamic` over fast, 56 times over superblock,
 //! 4.3 times over page and 1.1 times over dftl with `gc_threshold = 6`, and not smaller over waftl, where all that is written goes to a zone first
-//! (`cargo test -p ftl --test evenness told_what`).
+//! (`cargo test -p ftl --test ftl evenness::told_what`).
 //!
 //! With files it depends on the size of the device, too. With postmark on 50 000 files, types used alike, and 8 192 blocks (960 MiB), σ over page was 1.0 after
 //! 154 erases a block, against 3.9 with `dynamic`. What helps there is that tables and folders, of which nothing is said, get younger blocks than data do: with

@@ -29,7 +29,7 @@
 //! A move copies what is valid in a block and erases it; at most one for each request that writes. Log blocks are never emptied for it, and a
 //! free block that a demand-paged scheme keeps aside is exchanged for another without an operation. Erase counts differ by no more than
 //! `threshold` + 2 within a die under a page map, and elsewhere, over the device, by as much more as a block has pages: a request may merge so many
-//! logical blocks before the next look (`crates/ftl/tests/evenness.rs`). Between dies the turn of the host's writes levels; that of translation pages disturbs it: over dftl on two dies their means differ by a tenth.
+//! logical blocks before the next look (`crates/ftl/tests/ftl/evenness.rs`). Between dies the turn of the host's writes levels; that of translation pages disturbs it: over dftl on two dies their means differ by a tenth.
 
 use flash::Pbn;
 

@@ -1,8 +1,6 @@
 //! Torture without a clock: trials of every kind for every registered scheme, with and without swarms, a few of each; and the
 //! canary's bugs, which it must find. `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_TRIALS=number` tries more.
 
-mod common;
-
 use check::canary::{self, Bug};
 use check::torture::{Kind, Options, Torture, Tried};
 use check::{Case, Effort, Failure, Ordeal, endure, explore, run_case};
@@ -16,7 +14,7 @@ fn trials() -> u64 {
 }
 
 fn stacks() -> Vec<Stack> {
-    common::subjects().into_iter().map(|subject| subject.stack).collect()
+    crate::common::subjects().into_iter().map(|subject| subject.stack).collect()
 }
 
 fn canary_with(bug: &str) -> Options {

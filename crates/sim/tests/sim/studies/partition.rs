@@ -1,7 +1,7 @@
 //! adapt's division of its log: it follows a workload in phases, and is about as good as the best that could have been chosen beforehand.
 //!
 //! With `FTLKIT_LONG` set, all look-alikes of Wang 2013's traces and more fixed areas are tried, and the table of `docs/log-buffers.md` is printed:
-//! `FTLKIT_LONG=1 cargo test -p sim --test studies partition -- --nocapture`.
+//! `FTLKIT_LONG=1 cargo test -p sim --test sim studies::partition -- --nocapture`.
 
 use sim::RunResult;
 

@@ -2,7 +2,7 @@
 
 use sim::{ClassLatency, RunResult};
 
-use crate::results;
+use super::results;
 
 /// Reads and writes of single pages on a full device of eight dies of two planes, which collects all the time.
 fn run(keys: &str) -> RunResult {

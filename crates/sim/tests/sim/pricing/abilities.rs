@@ -6,7 +6,7 @@ use flash::{Geometry, Pbn, Shape};
 use ftl::{Cause, Nanos, Op, Task, Timing};
 use sim::{Abilities, Pricing, Suspend, TimelineFacts, Window};
 
-use crate::{LATENCIES, Lists};
+use super::{LATENCIES, Lists};
 
 const READ: Op = Op::Read;
 const PROGRAM: Op = Op::Program;

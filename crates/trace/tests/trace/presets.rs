@@ -1,6 +1,6 @@
 //! The presets against the figures they were made after, and `docs/workloads.md` against both.
 //!
-//! `UPDATE_DOCS=1 cargo test -p trace --test presets` writes the tables of the documentation anew.
+//! `UPDATE_DOCS=1 cargo test -p trace --test trace presets` writes the tables of the documentation anew.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -297,7 +297,7 @@ fn the_documentation_shows_these_figures() {
     } else {
         assert!(
             shown == tables,
-            "docs/workloads.md is out of date: run UPDATE_DOCS=1 cargo test -p trace --test presets\n{tables}"
+            "docs/workloads.md is out of date: run UPDATE_DOCS=1 cargo test -p trace --test trace presets\n{tables}"
         );
     }
 }

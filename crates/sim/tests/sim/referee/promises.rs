@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use ftl::Op;
 
-use crate::queues::Times;
-use crate::stream::{Pace, Stream};
+use super::queues::Times;
+use super::stream::{Pace, Stream};
 
 /// The shortest stretch of a die that is used, in shortest operations.
 const WORTH_USING: u64 = 2;

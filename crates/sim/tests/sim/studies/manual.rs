@@ -43,7 +43,7 @@ fn its_example_runs() {
     let example = manual.split("```").nth(1).and_then(|block| block.strip_prefix("toml")).expect("an example");
     let short = example.replace("200_000", "500").replace("8GiB", "64MiB");
     assert_ne!(short, example);
-    let results = crate::results(&short);
+    let results = super::results(&short);
     let labels: Vec<_> = results.runs.iter().map(|run| run.label.as_str()).collect();
     assert_eq!(labels, ["page", "dftl, 64 KiB"]);
 }

@@ -5,8 +5,6 @@ use check::{
 };
 use ftl::{Layout, Stack};
 
-mod common;
-
 fn cases(stack: &Stack) -> Vec<Case> {
     let device = DeviceSpec::new;
     let devices = [device(1, 1, 1, 20, 4), device(2, 2, 1, 10, 8), device(1, 3, 1, 12, 16)];
@@ -45,7 +43,7 @@ fn offered(stack: &Stack) -> Idled {
 
 #[test]
 fn idle_time_changes_nothing_and_ends_when_it_is_over() {
-    for subject in common::subjects() {
+    for subject in crate::common::subjects() {
         let stack = subject.stack;
         let idled = offered(&stack);
         let entry = ftl::registry::ENTRIES.iter().find(|entry| entry.name == stack.mapping.name).expect("registered");

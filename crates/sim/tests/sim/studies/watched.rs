@@ -2,7 +2,7 @@
 
 use sim::{RunResult, TimelineFacts};
 
-use crate::{operations, results};
+use super::{operations, results};
 
 /// Two demand-paged schemes that miss, collect and merge on a small device.
 const STUDY: &str = r#"

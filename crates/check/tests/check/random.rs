@@ -5,13 +5,11 @@
 //! file of regressions is kept. The random numbers are the same on every run; `PROPTEST_CASES` sets how many lists are tried, and
 //! `FTLKIT_SCHEME=name` tries one scheme alone.
 
-mod common;
-
 use std::cell::Cell;
 
+use crate::common::subjects;
 use check::variants::Subject;
 use check::{Case, Extent, Mishaps, Operation, Prefill, Workload, create, geometries, run_case};
-use common::subjects;
 use ftl::FileEvent;
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::prop_oneof;
@@ -86,7 +84,7 @@ fn no_list_of_operations_breaks_a_promise() {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     for subject in subjects() {
         let mut runner = TestRunner::new(Config {
-            cases: asked.unwrap_or(LISTS / common::one_in(&subject.stack) as u32),
+            cases: asked.unwrap_or(LISTS / crate::common::one_in(&subject.stack) as u32),
             failure_persistence: None,
             rng_seed: RngSeed::Fixed(20_261),
             ..Config::default()

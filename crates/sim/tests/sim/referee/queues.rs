@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 use ftl::Op;
 
-use crate::stream::{Pace, Step, Stream};
+use super::stream::{Pace, Step, Stream};
 
 /// Times of a device, in nanoseconds.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! ρD / 2(1 − ρ). In a closed loop of n requests over c dies chosen at random, the share of busy dies is known from
 //! simulation of the bare queue. Die-limited random writes reach dies ÷ (time of a host write with its share of collection).
 
-use crate::results;
+use super::results;
 use flash::Pbn;
 use ftl::{Cause, Nanos, Op, Task, Timing};
 use rand_xoshiro::Xoshiro256PlusPlus;

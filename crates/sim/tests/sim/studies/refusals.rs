@@ -2,7 +2,7 @@
 
 use sim::{SimError, parse_json, parse_toml};
 
-use crate::error;
+use super::error;
 
 /// A study that runs, in three parts that tests replace.
 fn text(device: &str, workload: &str, rest: &str) -> String {
@@ -182,7 +182,7 @@ fn translation_layers() {
 #[test]
 fn runs_of_one_scheme_are_labelled_by_their_settings() {
     let two = "[[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"dftl\"\ncmt = \"16KiB\"\n[[ftl]]\nname = \"dftl\"\ncmt = \"32KiB\"";
-    let results = crate::results(&text(DEVICE, WORKLOAD, two));
+    let results = super::results(&text(DEVICE, WORKLOAD, two));
     let labels: Vec<_> = results.runs.iter().map(|run| run.label.as_str()).collect();
     assert_eq!(labels, ["page", "dftl:cmt=16KiB", "dftl:cmt=32KiB"]);
 }

@@ -2,7 +2,7 @@
 
 use sim::{MountFacts, Results};
 
-use crate::results;
+use super::results;
 
 /// A device, its latencies, and how its blocks end with `checkpoint = "summaries"`.
 struct Ground {

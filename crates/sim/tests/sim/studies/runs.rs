@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use sim::{Control, Results, check_study, parse_json, run_study};
 
-use crate::{operations, results, study};
+use super::{operations, results, study};
 
 /// Two schemes under a mixed workload on a small device.
 const MIXED: &str = r#"
@@ -156,7 +156,7 @@ fn the_time_series_covers_the_run() {
         }
         assert!(series.gauges.values().all(|values| values.len() == 50));
     }
-    let few = crate::results(&MIXED.replace("20_000", "7"));
+    let few = super::results(&MIXED.replace("20_000", "7"));
     assert_eq!(few.runs[0].series.request, [1, 2, 3, 4, 5, 6, 7]);
 }
 

@@ -3,8 +3,6 @@
 //!
 //! `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests and faults than the usual ones.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -85,13 +83,13 @@ fn endure_all(what: &str, runs: &[(Case, Ordeal)]) -> (Sum, usize) {
 
 /// All stacks with their defaults.
 fn stacks() -> impl Iterator<Item = Stack> {
-    common::subjects().into_iter().map(|subject| subject.stack)
+    crate::common::subjects().into_iter().map(|subject| subject.stack)
 }
 
 /// All stacks, and once more those that keep checkpoints, with them.
 fn stacks_and_checkpoints() -> Vec<Stack> {
     let both = |subject: Subject| std::iter::once(subject.stack.clone()).chain(subject.checkpoints());
-    common::subjects().into_iter().flat_map(both).collect()
+    crate::common::subjects().into_iter().flat_map(both).collect()
 }
 
 const PATTERNS: [Pattern; 7] = [
@@ -110,7 +108,7 @@ fn one_fault_each(stack: &Stack, op: Op, fault: Fault, step: usize) -> Vec<(Case
     for case in cases(stack, &PATTERNS[..5], 60, seed()) {
         let calm =
             endure(&case, &Ordeal { records: true, ..Ordeal::default() }).unwrap_or_else(|failure| panic!("{failure}"));
-        let step = step * common::one_in(stack);
+        let step = step * crate::common::one_in(stack);
         let which = (0..).zip(&calm.operations).filter(|&(_, &asked)| asked == op).step_by(step);
         runs.extend(which.map(|(operation, _)| {
             let plan = FaultPlan { at: BTreeMap::from([(operation, fault)]) };
@@ -179,7 +177,7 @@ fn blocks_fail_while_the_log_is_divided_anew() {
     let failures_only = Rates { program: 60, erase: 30, read: 300, ..Rates::default() };
     let with_cuts = Rates { cut: 80, program: 200, erase: 60, ..Rates::default() };
     let mut failures = 0;
-    for stack in common::divided_anew() {
+    for stack in crate::common::divided_anew() {
         let runs = at_rates(&stack, 300, &[failures_only, with_cuts]);
         failures += endure_all(&format!("{stack}, blocks fail"), &runs).1;
     }
@@ -233,7 +231,7 @@ fn blocks_fail_with_every_setting() {
     let failures_only = Rates { program: 60, erase: 30, ..Rates::default() };
     let with_cuts = Rates { cut: 80, program: 200, erase: 60, ..Rates::default() };
     let mut failures = 0;
-    for stack in common::subjects().iter().flat_map(|subject| subject.one_at_a_time().into_iter().skip(1)) {
+    for stack in crate::common::subjects().iter().flat_map(|subject| subject.one_at_a_time().into_iter().skip(1)) {
         let runs: Vec<_> = at_rates(&stack, 120, &[failures_only, with_cuts]).into_iter().step_by(9).collect();
         if !runs.is_empty() {
             failures += endure_all(&format!("{stack}, blocks fail"), &runs).1;

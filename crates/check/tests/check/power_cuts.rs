@@ -4,16 +4,14 @@
 //! Of the cases of a mapping every other one is tried, with `FTLKIT_LONG` all. `FTLKIT_SCHEME=name` tries one scheme alone,
 //! `FTLKIT_SEED=number` other requests than the usual ones. The figures printed with `FTLKIT_LONG` are those of `docs/reliability.md`.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::common::subjects;
 use check::canary::{self, Bug};
 use check::{Case, Effort, Explored, Failure, Mishaps, Promise, explore, explore_within, power_cuts, run_case, shrink};
-use common::subjects;
 use ftl::Stack;
 
 fn seed() -> u64 {
@@ -68,7 +66,7 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
         let mut cases = power_cuts::cases(&subject.stack, seed());
         cases.extend(power_cuts::cases_of_settings(&subject, seed()));
         let all = if std::env::var_os("FTLKIT_LONG").is_some() { 1 } else { 2 };
-        let cases: Vec<_> = cases.into_iter().step_by(all.max(common::one_in(&subject.stack))).collect();
+        let cases: Vec<_> = cases.into_iter().step_by(all.max(crate::common::one_in(&subject.stack))).collect();
         failures += report(&subject.stack.to_string(), &cases);
     }
     assert_eq!(failures, 0, "see the replay lines above");
@@ -77,7 +75,7 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
 #[test]
 fn a_log_that_is_divided_anew_all_the_time_survives_every_power_cut() {
     let mut failures = 0;
-    for stack in common::divided_anew() {
+    for stack in crate::common::divided_anew() {
         let cases: Vec<_> = power_cuts::cases(&stack, seed()).into_iter().step_by(2).collect();
         failures += report(&stack.to_string(), &cases);
     }

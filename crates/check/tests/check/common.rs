@@ -35,7 +35,6 @@ fn over_one_mapping(all: Vec<Subject>) -> Vec<Subject> {
 
 /// adapt with areas of several blocks that change every few requests, and pages and whole blocks that move, as they do on large devices; none if
 /// `FTLKIT_SCHEME` names something else.
-#[allow(dead_code, reason = "not every test has settings of its own")]
 pub(crate) fn divided_anew() -> Vec<Stack> {
     let restless = "adapt:log_blocks=6:interval=2:sequential_share=1:flip_below=0.5:threshold_low=0:tau=0.5";
     let variants = [
@@ -51,7 +50,6 @@ pub(crate) fn divided_anew() -> Vec<Stack> {
 }
 
 /// Of how many cases one is tried: of stacks of several parts fewer, since their mappings are tried alone as well.
-#[allow(dead_code, reason = "not every test thins its cases out")]
 pub(crate) fn one_in(stack: &Stack) -> usize {
     if stack.is_bare() { 1 } else { 3 }
 }

@@ -5,7 +5,7 @@
 
 use sim::{Lifetime, RunResult};
 
-use crate::results;
+use super::results;
 
 /// Every policy and mapping that is tried.
 const STACKS: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use sim::{Results, RunResult};
 
-use crate::{error, results};
+use super::{error, results};
 
 /// Five schemes of five kinds on a small device; `host` and `gap` decide how busy it is.
 fn text(gap: &str, more: &str) -> String {
@@ -142,7 +142,7 @@ fn what_is_skipped_is_served_and_not_measured() {
 #[test]
 fn a_log_has_a_row_for_every_request_of_every_run() {
     let folder = tempfile::tempdir().expect("a folder");
-    let study = crate::study(&text("3ms", ""));
+    let study = super::study(&text("3ms", ""));
     let run = |name: &str, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         let path = folder.path().join(name);

@@ -11,8 +11,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use sim::{Latencies, Model, Pricing};
 
-use crate::queues::Times;
-use crate::stream::{Bench, Pace};
+use queues::Times;
+use stream::{Bench, Pace};
 
 /// Random numbers below a limit.
 struct Draw(Xoshiro256PlusPlus);

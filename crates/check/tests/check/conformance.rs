@@ -3,14 +3,12 @@
 //! A new scheme is covered as soon as the registry lists it. `FTLKIT_SCHEME=name` tries one alone, `FTLKIT_SEED=number`
 //! tries other cases than the usual ones.
 
-mod common;
-
 use std::cell::Cell;
 
+use crate::common::subjects;
 use check::campaign::{Campaign, Sweep};
 use check::variants::Subject;
 use check::{Case, DeviceSpec, create, geometries, run_case};
-use common::subjects;
 use ftl::Layout;
 
 /// Campaigns of neighbouring seeds: different random requests at each point of the same grid.
@@ -26,7 +24,7 @@ fn all_pass(subjects: impl IntoIterator<Item = Subject>, sweep: impl Fn(&Campaig
     let mut failures = 0;
     for subject in subjects {
         let mut whole = Sweep::default();
-        let rounds = ROUNDS / common::one_in(&subject.stack) as u64;
+        let rounds = ROUNDS / crate::common::one_in(&subject.stack) as u64;
         whole.extend((0..rounds).map(|round| sweep(&Campaign::of(subject.clone(), seed().wrapping_add(round)))));
         let summary = whole.run();
         println!("{}: {summary}", subject.stack);

@@ -2,7 +2,7 @@
 
 use sim::{Control, run_study};
 
-use crate::{operations, results, study};
+use super::{operations, results, study};
 
 fn text(pattern: &str, run: &str) -> String {
     format!(

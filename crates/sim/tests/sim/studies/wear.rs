@@ -3,7 +3,7 @@
 use ftl::registry;
 use sim::RunResult;
 
-use crate::results;
+use super::results;
 
 /// Every scheme on a device of 64 blocks of 16 pages, under the oracle. One that keeps data in RAM has
 /// less of that than the device, which it would spare else.

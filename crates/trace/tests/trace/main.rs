@@ -1,0 +1,10 @@
+//! Traces read, written and generated: the same requests again, the figures that they were said to have, and errors that tell where.
+
+mod arbitrary;
+mod bad_input;
+mod compressed;
+mod figures;
+mod generator_specs;
+mod generators;
+mod presets;
+mod round_trip;
