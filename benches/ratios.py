@@ -57,6 +57,18 @@ def cores() -> None:
     print(f"compare on two cores: median {statistics.median(ratios):.2f} times one core (promised: 1.8)")
 
 
+def start() -> None:
+    """What it takes to say something short: the processor's time of a whole process."""
+    for arguments in ("--version", "--help"):
+        spent = []
+        for _ in range(5 * ROUNDS):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(command(arguments), check=True, stdout=subprocess.DEVNULL)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+        print(f"ftlkit {arguments}: {statistics.median(spent):.3f} s of CPU ({min(spent):.3f}-{max(spent):.3f})")
+
+
 def sweep() -> None:
     """How much faster two hundred points are on two worker processes."""
     if (os.cpu_count() or 1) < 2:
@@ -91,6 +103,7 @@ def memory() -> None:
 
 
 if __name__ == "__main__":
+    start()
     memory()
     cores()
     sweep()

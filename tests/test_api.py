@@ -250,7 +250,7 @@ def test_signatures_name_every_option() -> None:
 
 def test_the_options_are_those_of_the_command() -> None:
     """What the command line offers, Python offers under the same name, and the other way round."""
-    click = get_command(app).commands["compare"]  # type: ignore[attr-defined] # a group
+    click = get_command(app).commands["compare"].loaded()  # type: ignore[attr-defined] # a group
     outputs = {"report", "json", "csv", "parquet", "series", "timeline", "timeline_window", "ftl", "workload"}
     offered = {each.name for each in click.params} - outputs - {"help"}
     named = {"format_": "format", "setting": "settings"}

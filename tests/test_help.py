@@ -13,7 +13,9 @@ import pytest
 from typer.main import get_command
 
 import ftlkit as fk
+from ftlkit.cli import COMMANDS as PLACES
 from ftlkit.cli import app
+from ftlkit.cli.later import Later
 from ftlkit.sources import TITLES
 from ftlkit.study import FORMATS
 
@@ -27,7 +29,7 @@ def commands(command: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, .
     """The names of all commands, with those of their groups."""
     yield names
     for name, each in getattr(command, "commands", {}).items():
-        yield from commands(each, (*names, name))
+        yield from commands(each.loaded() if isinstance(each, Later) else each, (*names, name))
 
 
 COMMANDS = list(commands(get_command(app)))
@@ -56,6 +58,32 @@ def test_every_format_has_a_row_in_the_docs() -> None:
     page = Path(__file__).parents[1] / "docs" / "trace-formats.md"
     rows = [line.split("|")[1] for line in page.read_text().splitlines() if line.startswith("| `")]
     assert set(FORMATS) <= set(re.findall(r"`([a-z0-9-]+)`", " ".join(rows)))
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_help_shows_a_commands_own_first_line(name: str) -> None:
+    later = get_command(app).commands[name]  # type: ignore[attr-defined] # a group
+    assert later.help == later.loaded().help.splitlines()[0]
+
+
+SLOW = ("polars", "altair", "optuna", "jinja2")
+"""What takes longer to import than help and the version take to print."""
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], []], ids=" ".join)
+def test_starting_imports_no_library_that_is_slow(arguments: list[str]) -> None:
+    ends = "import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules), sep='\\n', file=sys.stderr))"
+    command = f"{ends}\nsys.argv[1:] = {arguments}\nimport ftlkit.entry\nftlkit.entry.main()"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    loaded = done.stderr.split()
+    assert "ftlkit.cli" in loaded
+    assert not set(SLOW) & set(loaded)
+
+
+def test_importing_the_package_imports_no_slow_library() -> None:
+    command = "import sys, ftlkit; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=60, check=True)
+    assert not set(SLOW) & set(done.stdout.split())
 
 
 def test_completion_can_be_installed_and_knows_names(call: Callable[..., Result]) -> None:

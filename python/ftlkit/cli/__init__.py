@@ -13,8 +13,8 @@ import typer
 from typer.main import get_command
 
 from ftlkit._native import __version__
-from ftlkit.cli import advise, catalogue, compare, curve, live, mount, reproduce, results, sweep, torture, trace
-from ftlkit.cli.shell import OUT, Command, Shell
+from ftlkit.cli.later import later
+from ftlkit.cli.shell import OUT, Shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,24 +26,68 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Compare flash translation layers.",
 )
-app.add_typer(trace.app, name="trace")
-app.command("run", cls=Command)(compare.run)
-app.command("compare", cls=Command)(compare.compare)
-app.command("report", cls=Command)(compare.report)
-app.command("sweep", cls=Command)(sweep.sweep)
-app.command("advise", cls=Command)(advise.advise)
-app.add_typer(results.app, name="results")
-app.add_typer(curve.app, name="curve")
-app.command("reproduce", cls=Command)(reproduce.reproduce)
-app.command("torture", cls=Command)(torture.torture)
-app.command("schemes", cls=Command)(catalogue.schemes)
-app.command("devices", cls=Command)(catalogue.devices)
-app.command("workloads", cls=Command)(catalogue.workloads)
-app.add_typer(live.image, name="image")
-app.command("serve", cls=Command)(live.serve)
-app.command("mount", cls=Command)(mount.mount)
-app.command("stat", cls=Command)(live.stat)
-app.command("fault", cls=Command)(live.fault)
+
+COMMANDS = {
+    "run": (
+        "compare:run",
+        "Run a study file: one device, one workload, any number of translation layers.",
+    ),
+    "compare": (
+        "compare:compare",
+        "Run several translation layers over a trace or a preset and compare them.",
+    ),
+    "report": ("compare:report", "Draw a report from saved results, without a new run."),
+    "sweep": (
+        "sweep:sweep",
+        (
+            "Run every combination of devices, workloads, translation layers and values; "
+            "repeated, it runs what is missing."
+        ),
+    ),
+    "advise": (
+        "advise:advise",
+        "Search translation layers and their parameters for a workload, and say which to take and what it costs.",
+    ),
+    "reproduce": (
+        "reproduce:reproduce",
+        "Run a paper's experiments, judge its claims, and write one page; repeated, it runs what is missing.",
+    ),
+    "torture": (
+        "torture:torture",
+        "Try translation layers with power cuts, failing flash and all else that may happen; exit code 1 if one fails.",
+    ),
+    "schemes": (
+        "catalogue:schemes",
+        "List the translation layers and what goes with them, or show one: parameters, ranges, sources, how it works.",
+    ),
+    "devices": ("catalogue:devices", "List the device presets, or show one with all its keys."),
+    "workloads": (
+        "catalogue:workloads",
+        "List the workload presets, or show one: what it imitates and how it is generated.",
+    ),
+    "serve": ("live:serve", "Serve an image as a block device over NBD, until Ctrl-C or SIGTERM."),
+    "mount": (
+        "mount:mount",
+        "Mount an image as a FAT file system, until Ctrl-C, SIGTERM or fusermount3 -u FOLDER.",
+    ),
+    "stat": (
+        "live:stat",
+        "Say how a device that is being served is, like the SMART page of a drive.",
+    ),
+    "fault": ("live:fault", "Let something go wrong in a device that is being served."),
+    "trace": ("trace:app", "Look into traces, convert and generate them."),
+    "results": ("results:app", "List, show, compare and export results of sweeps."),
+    "curve": ("curve:app", "Draw hit ratio over cache size, write amplification over spare."),
+    "image": ("live:image", "Make, describe and check flash images."),
+}
+"""Where each command is, `module:name`, and the line that help has of it.
+
+A command's module is imported when the command is called. Most need polars, which takes longer
+to load than help or the version takes to print.
+"""
+
+for _name, (_place, _line) in COMMANDS.items():
+    app.command(_name, cls=later(_place), help=_line)(lambda: None)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so

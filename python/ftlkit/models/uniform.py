@@ -1,6 +1,7 @@
 """Write amplification under uniform writes of single pages, with the victim that holds fewest valid pages.
 
-The mean field of Van Houdt 2013 for d-choices, d without bound; `crates/ftl/tests/ftl/theory.rs` holds the simulator to it.
+The mean field of Van Houdt 2013 for d-choices, d without bound; `crates/ftl/tests/ftl/theory.rs`
+holds the simulator to it.
 """
 
 from __future__ import annotations
