@@ -51,12 +51,15 @@ def _sentence(runs: list[Run]) -> str:
         spreads = f"{units.digits(_spread(best))} to {units.digits(_spread(worst))}"
         return f"Over {mapping}, all wear alike: σ of the blocks' erases {spreads}."
     base = next((run for run in runs if not _has_policy(run)), worst)
-    if best is base:
-        start, base = f"Over {mapping}, no wear policy is more even than none", ranked[1]
-        return f"{start}: σ of the blocks' erases {_beside_spread(best, base)}."
+    if units.digits(_spread(best)) == units.digits(_spread(base)):
+        start = f"Over {mapping}, no wear policy is more even than none"
+        next_ = next(run for run in ranked if run is not base)
+        return f"{start}: σ of the blocks' erases {_beside_spread(base, next_)}."
+    leading = [run["label"] for run in ranked if units.digits(_spread(run)) == units.digits(_spread(best))]
+    wear = "wears" if len(leading) == 1 else "wear"
     return (
-        f"Over {mapping}, {best['label']} wears most evenly: σ of the blocks' erases {_beside_spread(best, base)}"
-        f"{_price(best, base)}."
+        f"Over {mapping}, {' and '.join(leading)} {wear} most evenly: σ of the blocks' erases "
+        f"{_beside_spread(best, base)}{_price(best, base)}."
     )
 
 

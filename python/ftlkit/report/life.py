@@ -67,9 +67,12 @@ def _ranking(told: list[tuple[str, Lifetime]]) -> str:
             f"{_bytes(worst)} under {other}."
         )
     also = f"; it may live as long under {', '.join(peers)}" if peers else ""
+    # Another whose range reaches down into this one may live no longer.
+    is_clear = all(life["low_bytes"] > worst["high_bytes"] for _, life in told[:-1])
+    least = f"It lives shortest under {other}" if is_clear else f"The least, though not clearly, is that under {other}"
     return (
-        f"Under {label} the device lives longest: {_bytes(best)} of host writes{_years(best)}{also}. It lives "
-        f"shortest under {other}: {_bytes(worst)}."
+        f"Under {label} the device lives longest: {_bytes(best)} of host writes{_years(best)}{also}. "
+        f"{least}: {_bytes(worst)}."
     )
 
 

@@ -68,13 +68,13 @@ def verdict(results: Outcome) -> Verdict:
     ahead = sorted((run for run in there if run not in behind), key=mean)
     runs = [*ahead, *behind]
     return Verdict(
-        _headline(ahead, behind) + _reservation(results),
+        _headline(ahead, behind) + _reservation(results, there),
         reasons(ahead),
         [work(run) for run in runs],
         [
             *(_costs(runs, ahead) if len(runs) > 1 else [_ram_alone(runs[0])]),
             *_mounts(runs),
-            *_otherwise(ahead),
+            *_otherwise(runs, ahead),
             *_caches(runs),
         ],
         evenness(results.document["runs"]),
@@ -103,18 +103,27 @@ def _p99(run: Run) -> float:
 
 def _headline(ahead: list[Run], behind: list[Run]) -> str:
     """Who leads: by response times among those that keep up with the arrivals, by what they served among the others."""
-    sentences = [_leader(ahead)] if len(ahead) > 1 else [_alone(run) for run in ahead]
+    sentences = [_leader(ahead, is_all=not behind)] if len(ahead) > 1 else [_alone(run) for run in ahead]
     if behind:
         sentences.append(_left_behind(ahead, behind))
     return " ".join(sentences)
 
 
-def _reservation(results: Outcome) -> str:
+def _reservation(results: Outcome, there: list[Run]) -> str:
     """What the headline must not be read without."""
+    silent = [run for run in results.document["runs"] if run not in there]
+    worn = [run for run in there if run["end_of_life"]]
+    text = f" {names(silent)} served no read or write, and {_is(silent)} compared with nothing." if silent else ""
+    if worn:
+        text += f" The device wore out under {names(worn)} before the workload ended: see Read with care."
     found = cheap(results)
-    if not found:
-        return ""
-    return f" Collecting and merging cost {names(found)} hardly anything yet: see Read with care."
+    if found:
+        text += f" Collecting and merging cost {names(found)} hardly anything yet: see Read with care."
+    return text
+
+
+def _is(runs: list[Run]) -> str:
+    return "is" if len(runs) == 1 else "are"
 
 
 def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
@@ -138,20 +147,48 @@ def _alone(run: Run) -> str:
     return f"{run['label']} answers in {usual} on average, and 99 % of requests in {rare} or less."
 
 
-def _leader(runs: list[Run]) -> str:
-    first, second, last = runs[0], runs[1], runs[-1]
-    lead = mean(second) / mean(first) if mean(first) else 1.0
-    fastest = units.duration(mean(first))
-    if lead < CLOSE:
-        both = f"{first['label']} and {second['label']}"
-        start = f"{both} are level in mean response ({fastest} and {units.duration(mean(second))})"
+def _leader(runs: list[Run], *, is_all: bool) -> str:
+    """Who answers fastest and who slowest, and who leads at the 99th percentile; `is_all`: of all runs of the table."""
+    first = runs[0]
+    level = [run for run in runs if _ratio(run, first) < CLOSE]
+    if len(level) == len(runs) > 2:
+        start = f"all are level in mean response ({units.duration(mean(first))} to {units.duration(mean(runs[-1]))})"
+    elif len(level) > 1:
+        ends = [units.duration(mean(run)) for run in (first, level[-1])]
+        start = f"{names(level)} are level in mean response ({f' {_to(level)} '.join(ends)})"
     else:
-        start = f"{first['label']} answers fastest: {fastest} on average, {_times(lead)} faster than {second['label']}"
-    if len(runs) > 2 and mean(first) and mean(last) / mean(first) < CLOSE:
-        start = f"All are level in mean response ({fastest} to {units.duration(mean(last))})"
-    elif len(runs) > 2 and mean(first):
-        start += f" and {_times(mean(last) / mean(first))} faster than {last['label']}, the slowest"
-    return f"{start}. {_tail(runs)}"
+        fastest = units.duration(mean(first))
+        start = f"{first['label']} answers fastest: {fastest} on average, {_faster(runs[1], first)}"
+    if len(runs) > max(2, len(level)):
+        slowest = [run for run in runs if units.duration(mean(run)) == units.duration(mean(runs[-1]))]
+        start += f" and {_faster(runs[-1], first, slowest)}, the slowest"
+    if is_all:
+        return f"{_begun(start)}. {_begun(_tail(runs))}"
+    return f"Of those that keep up, {start}. Of these, {_tail(runs)}"
+
+
+def _to(level: list[Run]) -> str:
+    return "and" if len(level) == 2 else "to"
+
+
+def _begun(text: str) -> str:
+    """A sentence's beginning with a capital, unless it is a label, which stays as it is."""
+    return text[0].upper() + text[1:] if text.startswith(("all are", "at the")) else text
+
+
+def _ratio(run: Run, first: Run) -> float:
+    """How many times the mean response of the first a run's is."""
+    if mean(first):
+        return mean(run) / mean(first)
+    return 1.0 if not mean(run) else float("inf")
+
+
+def _faster(run: Run, first: Run, runs: list[Run] | None = None) -> str:
+    """How the first compares with a run, or with several that read alike."""
+    ratio = _ratio(run, first)
+    if ratio == float("inf"):
+        return f"against {units.duration(mean(run))} for {names(runs or [run])}"
+    return f"{_times(ratio)} faster than {names(runs or [run])}"
 
 
 def _times(value: float) -> str:
@@ -159,15 +196,19 @@ def _times(value: float) -> str:
 
 
 def _tail(runs: list[Run]) -> str:
-    best = min(runs, key=_p99)
-    worst = max(runs, key=_p99)
-    if best is runs[0]:
-        leads = f"{best['label']} leads at the 99th percentile too"
-        return f"{leads}, with {units.duration(_p99(best))} against up to {units.duration(_p99(worst))}."
-    return (
-        f"At the 99th percentile {best['label']} leads instead, with {units.duration(_p99(best))} against "
-        f"{units.duration(_p99(runs[0]))} for {runs[0]['label']}."
-    )
+    """Who leads at the 99th percentile, by the digits that are printed."""
+    first, ranked = runs[0], sorted(runs, key=_p99)
+    best, worst = (units.duration(_p99(run)) for run in (ranked[0], ranked[-1]))
+    leading = [run for run in runs if units.duration(_p99(run)) == best]
+    if best == worst:
+        return f"{names(runs)} have the same 99th percentile, {best}."
+    if leading == [first]:
+        return f"{first['label']} leads at the 99th percentile too, with {best} against up to {worst}."
+    if first in leading:
+        return f"{names(leading)} share the lead at the 99th percentile, with {best} against up to {worst}."
+    lead = "leads" if len(leading) == 1 else "lead"
+    its = f"{units.duration(_p99(first))} for {first['label']}"
+    return f"at the 99th percentile {names(leading)} {lead} instead, with {best} against {its}."
 
 
 def _ram(run: Run) -> int:
@@ -179,21 +220,24 @@ def _ram_alone(run: Run) -> str:
 
 
 def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
-    """What the lead costs in RAM, and who gets how near with less."""
-    first = runs[0]
-    cheaper = [run for run in runs[1:] if _ram(run) < _ram(first)]
+    """What the lead costs in RAM, and who gets how near with less: by the digits that are printed."""
+    first, least = runs[0], min(runs, key=_ram)
+    mine = units.size(_ram(first))
+    cheaper = [run for run in runs[1:] if _ram(run) < _ram(first) and units.size(_ram(run)) != mine]
     if not cheaper:
-        return [f"{first['label']} takes no more RAM than the others: {units.size(_ram(first))} for its mapping."]
+        return [f"{first['label']} takes no more RAM than the others: {mine} for its mapping."]
     nearest = cheaper[0]
-    share = units.share(_ram(nearest) / _ram(first))
     text = (
-        f"{first['label']} takes {units.size(_ram(first))} of RAM for its mapping; {nearest['label']} takes "
-        f"{units.size(_ram(nearest))} ({share} of it){_beside(nearest, first, ahead)}."
+        f"{first['label']} takes {mine} of RAM for its mapping; {nearest['label']} takes "
+        f"{units.size(_ram(nearest))} ({units.share(_ram(nearest) / _ram(first))} of it)"
+        f"{_beside(nearest, first, ahead)}."
     )
-    leanest = min(runs, key=_ram)
-    if leanest is not nearest:
-        text += f" {leanest['label']} takes least: {units.size(_ram(leanest))}{_beside(leanest, first, ahead)}."
-    return [text]
+    leanest = [run for run in runs if units.size(_ram(run)) == units.size(_ram(least))]
+    if nearest in leanest:
+        return [text]
+    beside = _beside(least, first, ahead) if len(leanest) == 1 else ""
+    takes = "takes" if len(leanest) == 1 else "take"
+    return [f"{text} {names(leanest)} {takes} least: {units.size(_ram(least))}{beside}."]
 
 
 def _beside(run: Run, first: Run, ahead: list[Run]) -> str:
@@ -224,18 +268,18 @@ _CRITERIA = {
 """Metrics by which another run may lead, with their names in a sentence; lower is better for each."""
 
 
-def _otherwise(runs: list[Run]) -> list[str]:
-    """What would change the ranking: criteria on which another run leads."""
+def _otherwise(runs: list[Run], ahead: list[Run]) -> list[str]:
+    """What would change the ranking: criteria on which another run leads, of all that are in the table."""
     found = []
     for name, words in _CRITERIA.items():
         metric = METRICS[name]
         known = [run for run in runs if metric.value(run) is not None]
-        if not known or known[0] is not runs[0]:
+        if not known or known[0] not in ahead[:1]:
             continue
-        best = min(known, key=metric.value)
-        if metric.value(best) * CLOSE < metric.value(runs[0]):
-            beside = f"{metric.text(metric.value(best))} against {metric.text(metric.value(runs[0]))}"
-            found.append(f"{words} ({best['label']}: {beside})")
+        best, mine = min(metric.value(run) for run in known), metric.value(known[0])
+        if best * CLOSE < mine:
+            leading = names([run for run in known if metric.text(metric.value(run)) == metric.text(best)])
+            found.append(f"{words} ({leading}: {metric.text(best)} against {metric.text(mine)})")
     return [f"Another would lead if what counts were {' or '.join(found)}."] if found else []
 
 

@@ -1,0 +1,206 @@
+"""The verdict of random results: each superlative and each comparison in it holds against the rows of the table.
+
+Values are few and near each other, so that ties, overload, worn-out devices and runs that served nothing are frequent.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+
+import ftlkit as fk
+import sample
+from ftlkit import units
+from ftlkit.metrics import METRICS
+from ftlkit.report.load import is_overloaded
+from ftlkit.report.verdict import CLOSE, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ftlkit.document import Document, Run
+
+SEEDS = range(400)
+CRITERIA = {
+    "write amplification": "write_amplification",
+    "erases": "erases",
+    "evenness of wear (σ of erase counts)": "erases_std",
+    "the longest response": "response_max_ns",
+    "flash time for each request": "flash_time_per_request_ns",
+}
+
+
+def cases() -> Iterator[tuple[Rows, str]]:
+    """Random results one after the other, in one document, each with its verdict as plain text."""
+    document = sample.document()
+    whole = document["runs"]
+    for seed in SEEDS:
+        chance = random.Random(seed)  # noqa: S311 - a test's numbers
+        document["runs"] = whole[: chance.choice((2, 3, 4, 4))]
+        for run in document["runs"]:
+            draw(run, chance)
+        yield Rows(document), str(verdict(fk.Results(document))).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def draw(run: Run, chance: random.Random) -> None:
+    """Give a run random figures."""
+    mean = chance.choice((0.0, 2e5, 2.004e5, 2.05e5, 2.3e5, 9e6, 26e9, 34.9e9))
+    for response in run["response_ns"].values():
+        response["mean"], response["p99"] = mean, chance.choice((220_000, 220_400, 230_000, 9_000_000))
+        response["max"] = chance.choice((10**7, 10_010_000, 10**8))
+        response["count"] = chance.choice((0, *[50_000] * 7))
+    is_behind = chance.random() < 0.3
+    run["load"] = {
+        "offered_iops": 1_000.0,
+        "bottleneck_iops": 2_000.0,
+        "utilisation_max": 0.5,
+        "busiest": "die 3",
+        "outlasts_arrivals_ns": 0,
+        "backlog_ns": None,
+        "backlog_grows": is_behind,
+        "is_overloaded": is_behind,
+    }
+    run["iops"] = chance.choice((500.0, 999.9, 1_000.0))
+    run["write_amplification"] = chance.choice((1.0, 1.001, 1.2, 4.47))
+    run["erases"]["std"] = chance.choice((3.39, 3.391, 4.11, 4.47))
+    run["erases"]["total"] = chance.choice((100, 100, 900, 5_000))
+    run["footprint"]["ram_bytes"] = chance.choice((16_384, 16_390, 65_536, 1 << 20))
+    is_worn = chance.random() < 0.1
+    run["end_of_life"] = {"request": 1234, "message": "device is read-only"} if is_worn else None
+    run["waiting_ns"], run["service_ns"] = {"host": mean / 4}, {"host": mean * 3 / 4}
+    life = run["endurance"]["spares_gone"]
+    if life:
+        life["written_bytes"] = chance.choice((10**12, 1_001 * 10**9, 2 * 10**12, 9 * 10**12))
+        life["low_bytes"] = life["written_bytes"] * 95 // 100
+        life["high_bytes"] = life["written_bytes"] * chance.choice((105, 250)) // 100
+
+
+def mean(run: Run) -> float:
+    return run["response_ns"]["all"]["mean"] or 0.0
+
+
+def p99(run: Run) -> float:
+    return run["response_ns"]["all"]["p99"] or 0.0
+
+
+def ram(run: Run) -> float:
+    return run["footprint"]["ram_bytes"]
+
+
+class Rows:
+    """The rows that sentences are held against."""
+
+    def __init__(self, document: Document) -> None:
+        self.all = {run["label"]: run for run in document["runs"]}
+        self.there = {name: run for name, run in self.all.items() if run["response_ns"]["all"]["count"]}
+        self.ahead = {name: run for name, run in self.there.items() if not is_overloaded(document, run)}
+
+    def named(self, text: str) -> list[Run]:
+        """The runs that a sentence names."""
+        return [self.all[name] for name in re.split(r", | and ", text)]
+
+    def least(self, runs: list[Run], key: Callable[[Run], float], told: Callable[[float], str]) -> set[str]:
+        """The labels of the runs whose figure reads like the least."""
+        best = told(min(key(run) for run in runs))
+        return {run["label"] for run in runs if told(key(run)) == best}
+
+
+def plain(tell: Callable[[float], str]) -> Callable[[float], str]:
+    return lambda value: units.typed(tell(value))
+
+
+SPAN = plain(units.duration)
+SIZE = plain(units.size)
+LABELS = r"((?:page|block|fast|dftl)(?:(?:, | and )(?:page|block|fast|dftl))*)"
+
+
+def test_the_fastest_and_the_slowest_hold_in_the_rows() -> None:
+    for rows, text in cases():
+        scope = list(rows.ahead.values())
+        is_narrowed = "Of those that keep up, " in text
+        for found in re.finditer(rf"{LABELS} answers fastest: (.+?) on average", text):
+            assert is_narrowed or rows.ahead.keys() == rows.there.keys()
+            assert rows.least(scope, mean, SPAN) == {found[1]}
+            assert SPAN(mean(rows.all[found[1]])) == found[2]
+        for found in re.finditer(rf"(?:faster than|for) {LABELS}, the slowest", text):
+            assert is_narrowed or rows.ahead.keys() == rows.there.keys()
+            worst = SPAN(max(map(mean, scope)))
+            assert {run["label"] for run in rows.named(found[1])} == {
+                run["label"] for run in scope if SPAN(mean(run)) == worst
+            }
+
+
+def test_level_runs_are_all_that_are_level_and_no_other() -> None:
+    for rows, text in cases():
+        found = re.search(rf"{LABELS} are level in mean response", text)
+        if re.search(r"\b[Aa]ll are level", text):
+            assert max(map(mean, rows.ahead.values())) <= CLOSE * min(map(mean, rows.ahead.values()))
+        if found:
+            fastest = min(map(mean, rows.ahead.values()))
+            level = {name for name, run in rows.ahead.items() if mean(run) < CLOSE * fastest or mean(run) == fastest}
+            assert {run["label"] for run in rows.named(found[1])} == level
+
+
+def test_the_tail_is_told_by_its_printed_digits() -> None:
+    for rows, text in cases():
+        scope = list(rows.ahead.values())
+        for found in re.finditer(rf"{LABELS} (?:leads|lead|share the lead) at the 99th percentile", text):
+            assert {run["label"] for run in rows.named(found[1])} == rows.least(scope, p99, SPAN)
+        for found in re.finditer(rf"t the 99th percentile {LABELS} leads? instead", text):
+            assert {run["label"] for run in rows.named(found[1])} == rows.least(scope, p99, SPAN)
+        for found in re.finditer(rf"{LABELS} have the same 99th percentile, (\S+ \S+)\.", text):
+            assert {SPAN(p99(run)) for run in scope} == {found[2]}
+        for found in re.finditer(r"with (\S+ \S+) against (?:up to )?(\S+ \S+?)[. ]", text.partition("\n")[0]):
+            assert found[1] != found[2]
+
+
+def test_other_criteria_name_the_best_of_all_rows() -> None:
+    for rows, text in cases():
+        sentence = re.search(r"Another would lead if what counts were (.*)\.\n?", text)
+        for words, name in CRITERIA.items() if sentence else ():
+            metric = METRICS[name]
+            found = re.search(rf"{re.escape(words)} \({LABELS}: (.+?) against (.+?)\)", sentence[1] if sentence else "")
+            if found:
+                told = plain(metric.text)
+                best = rows.least(list(rows.there.values()), metric.value, told)
+                assert {run["label"] for run in rows.named(found[1])} == best, words
+                assert found[2] == told(min(metric.value(run) for run in rows.there.values()))
+                assert found[2] != found[3]
+
+
+def test_who_takes_least_ram_holds_in_the_rows() -> None:
+    for rows, text in cases():
+        scope = list(rows.there.values())
+        for found in re.finditer(rf"{LABELS} takes? least: (.+? \S+?)[. ]", text):
+            assert {run["label"] for run in rows.named(found[1])} == rows.least(scope, ram, SIZE)
+        for found in re.finditer(rf"{LABELS} takes no more RAM than the others", text):
+            assert found[1] in rows.least(scope, ram, SIZE)
+        for found in re.finditer(rf"{LABELS} takes (\S+ \S+) of RAM for its mapping; {LABELS} takes (\S+ \S+)", text):
+            assert ram(rows.all[found[3]]) < ram(rows.all[found[1]])
+            assert found[2] != found[4]
+
+
+def test_the_longest_and_shortest_lives_hold_in_the_rows() -> None:
+    for rows, text in cases():
+        ends = {name: run["endurance"] for name, run in rows.all.items()}
+        known = {name: found["spares_gone"] for name, found in ends.items() if found["spares_gone"]}
+        for found in re.finditer(rf"Under {LABELS} the device lives longest", text):
+            assert known[found[1]]["written_bytes"] == max(life["written_bytes"] for life in known.values())
+        for found in re.finditer(rf"It lives shortest under {LABELS}", text):
+            others = [life for name, life in known.items() if name != found[1]]
+            assert all(life["low_bytes"] > known[found[1]]["high_bytes"] for life in others)
+
+
+def test_runs_that_are_in_no_comparison_are_named() -> None:
+    for rows, text in cases():
+        headline = text.partition("\n")[0]
+        for name, run in rows.all.items() if rows.there else ():
+            if name not in rows.there:
+                assert re.search(rf"{LABELS} served no read or write", headline)
+            elif name not in rows.ahead:
+                assert re.search(rf"\b{name}\b", headline)
+            if run["end_of_life"] and name in rows.there:
+                assert "The device wore out under" in headline
+        for found in re.finditer(rf"{LABELS} takes (\S+ \S+) longer than {LABELS}", text):
+            assert mean(rows.all[found[1]]) > mean(rows.all[found[3]])
