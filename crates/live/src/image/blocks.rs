@@ -2,11 +2,16 @@
 //!
 //! The number of erases is the block's *epoch*. An erase is nothing but a new entry: slots of earlier epochs no longer count. Entries are
 //! written when the image is made, so zeros are damage and never a block without wear.
+//!
+//! An entry says which life of the image was the last one when it was written. Once a later life is
+//! on the disk, both copies of the entry are, too: from then on a copy that is behind is damage,
+//! and no trace of a stop.
 
 /// Bytes of an entry; divides a sector, so that an entry is on the disk whole or not at all.
 pub(crate) const ENTRY_BYTES: usize = 64;
 
 const MAGIC: [u8; 4] = *b"BLCK";
+const SINCE_AT: usize = 16;
 const CRC_AT: usize = 60;
 
 /// Whether a block can be used.
@@ -23,6 +28,8 @@ pub(crate) enum Condition {
 pub(crate) struct Block {
     pub(crate) erases: u32,
     pub(crate) condition: Condition,
+    /// Generation of the image's life when the entry was written; 0 if nobody knows.
+    pub(crate) since: u64,
 }
 
 impl Block {
@@ -32,6 +39,7 @@ impl Block {
         bytes[4..8].copy_from_slice(&(block as u32).to_le_bytes());
         bytes[8..12].copy_from_slice(&self.erases.to_le_bytes());
         bytes[12] = self.condition as u8;
+        bytes[SINCE_AT..SINCE_AT + 8].copy_from_slice(&self.since.to_le_bytes());
         let crc = crc32c::crc32c(&bytes[..CRC_AT]);
         bytes[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
         bytes
@@ -45,8 +53,9 @@ impl Block {
             1 => Condition::Bad,
             _ => return None,
         };
+        let since = u64::from_le_bytes(*bytes[SINCE_AT..].first_chunk()?);
         let is_whole = bytes[..4] == MAGIC && word(CRC_AT) == crc32c::crc32c(&bytes[..CRC_AT]);
-        (is_whole && word(4) == block as u32).then_some(Self { erases: word(8), condition })
+        (is_whole && word(4) == block as u32).then_some(Self { erases: word(8), condition, since })
     }
 
     /// Of two copies that can be believed the one that was written later: erases are only counted up, and a block that is bad stays
@@ -65,7 +74,7 @@ mod tests {
     fn entries_read_back_and_flipped_ones_do_not() {
         for condition in [Condition::Good, Condition::Bad] {
             for erases in [0, 1, u32::MAX] {
-                let block = Block { erases, condition };
+                let block = Block { erases, condition, since: 0x0102_0304_0506 };
                 let bytes = block.encode(77);
                 assert_eq!(Block::decode(77, &bytes), Some(block));
                 assert_eq!(Block::decode(78, &bytes), None, "another block's");
@@ -81,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_copy_with_more_erases_is_the_later_one_and_bad_is_for_good() {
-        let of = |erases, condition| Block { erases, condition };
+        let of = |erases, condition| Block { erases, condition, since: 0 };
         let (old, new, bad) = (of(3, Condition::Good), of(4, Condition::Good), of(3, Condition::Bad));
         for (one, other, later) in [(old, new, new), (new, bad, bad), (old, old, old)] {
             assert_eq!((one.later(other), other.later(one)), (later, later));

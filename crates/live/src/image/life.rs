@@ -26,15 +26,20 @@ pub type Counters = BTreeMap<String, u64>;
 /// What a slot holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Life {
-    /// Everything programmed up to this sequence number is known to be on the disk, data and slot.
+    /// Every page that was programmed up to this sequence number is known to be on the disk, data
+    /// and slot. Numbers that recovery hands out again are above it.
     pub(crate) synced_seq: u64,
     /// Whether the last server stopped in good order.
     pub(crate) is_clean: bool,
     /// How often the device was switched on.
     pub(crate) starts: u64,
-    /// Pages that are not erased; known where the image was left in good order.
+    /// Pages that were not erased at that time. Images of earlier versions of ftlkit know it only
+    /// where they were left in good order.
     #[serde(default)]
     pub(crate) touched_pages: Option<u64>,
+    /// Erases of all blocks up to that time.
+    #[serde(default)]
+    pub(crate) erases: Option<u64>,
     pub(crate) counters: Counters,
 }
 
@@ -64,6 +69,11 @@ impl LifeSlots {
             None => (0, None),
         };
         FoundLife { slots: Self { offsets, generation }, life, damaged }
+    }
+
+    /// How many were written: the generation of the last one.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Writes the slot whose turn it is. Counts that do not fit are left out: they are worth less than the rest.
@@ -136,7 +146,7 @@ mod tests {
         let mut file = file();
         let mut slots = LifeSlots::read(&file, OFFSETS).slots;
         let counters = (0..2000).map(|i| (format!("counter {i}"), i)).collect();
-        let life = Life { synced_seq: 9, is_clean: true, starts: 3, touched_pages: Some(4), counters };
+        let life = Life { synced_seq: 9, is_clean: true, starts: 3, touched_pages: Some(4), erases: Some(5), counters };
         slots.write(&mut file, &life).expect("written");
         let found = LifeSlots::read(&file, OFFSETS).life.expect("whole");
         assert_eq!(found, Life { counters: Counters::new(), ..life });

@@ -14,7 +14,7 @@ use super::copies::{Copies, Judged, is_of, judge};
 use super::file::ImageFile;
 use super::findings::Findings;
 use super::header::read_up_to;
-use super::life::{FoundLife, LifeSlots};
+use super::life::{FoundLife, Life, LifeSlots};
 use super::oob::{Body, SLOT_BYTES, Slot, Written, decode, encode};
 use super::pages::{PageState, Pages};
 use super::places::Places;
@@ -65,6 +65,8 @@ pub(crate) fn load(file: ImageFile, geometry: &Geometry, logical_pages: u32, pur
         pages: Pages::erased(geometry.pages() as usize),
         pages_per_block: geometry.pages_per_block() as usize,
         written_seq: 0,
+        lowest_unsynced: None,
+        erases: 0,
         is_dirty: true,
         unsynced_page: None,
         unsynced_erases: BTreeSet::new(),
@@ -167,6 +169,7 @@ impl Loading<'_> {
             _ => None,
         });
         let entry = self.entry(block, entries, || epochs.max().unwrap_or(most_erases));
+        self.store.erases += u64::from(entry.erases);
         self.store.blocks.push(entry);
         for (page, (bytes, copies)) in (first_page..).zip(&copies) {
             self.read_page(page, entry.erases, *bytes, *copies);
@@ -176,7 +179,11 @@ impl Loading<'_> {
     /// What counts of a block's entry; without any, it is of the epoch that its slots know.
     fn entry(&mut self, block: usize, copies: [Option<Block>; 2], epoch: impl FnOnce() -> u32) -> Block {
         let entry = match copies {
-            [Some(one), Some(other)] => one.later(other),
+            [Some(one), Some(other)] => {
+                let later = one.later(other);
+                self.compare_entries(block, later, [one, other]);
+                later
+            }
             [Some(entry), None] | [None, Some(entry)] => {
                 self.findings.note("block of whose entry one copy is damaged", || {
                     format!("block {block}: one of the two copies of its entry is damaged; the other is used")
@@ -192,7 +199,7 @@ impl Loading<'_> {
                          the most worn block has"
                     )
                 });
-                Block { erases, condition: Condition::Good }
+                Block { erases, ..Block::default() }
             }
         };
         for (copy, offset) in copies.into_iter().zip(self.store.places.block(block)) {
@@ -201,6 +208,19 @@ impl Loading<'_> {
             }
         }
         entry
+    }
+
+    /// Two copies that can be believed differ where the world stopped after the last sync, and
+    /// nowhere else.
+    fn compare_entries(&mut self, block: usize, later: Block, copies: [Block; 2]) {
+        let is_synced = later.since > 0 && later.since < self.store.life_slots.generation();
+        let Some(earlier) = copies.into_iter().find(|&copy| copy != later).filter(|_| is_synced) else { return };
+        self.findings.note("block of whose entry one copy is older than the other", || {
+            format!(
+                "block {block}: one of the two copies of its entry is of an earlier time, {} erases where the other has {}; the other is used",
+                earlier.erases, later.erases
+            )
+        });
     }
 
     /// A slot that speaks of what this device has not is none.
@@ -251,15 +271,34 @@ impl Loading<'_> {
         }
     }
 
-    /// An image in good order says how many pages it has: fewer have lost both copies of their slots without a trace.
+    /// The life says how many pages and erases there were at the last sync. Fewer are found where
+    /// both copies of slots or entries were lost without a trace, and where a part of the file is
+    /// of an earlier time than the life. What was erased since the last sync may have had pages.
     fn count_pages(&mut self) {
-        let Some(expected) = self.store.life.touched_pages.filter(|_| self.store.life.is_clean) else { return };
-        let found = self.store.pages.states.iter().filter(|&&state| state != PageState::Erased).count() as u64;
-        if found != expected {
+        let Life { touched_pages, erases, is_clean, .. } = self.store.life;
+        let Some(expected) = touched_pages else { return };
+        let is_recent = |block: &&Block| block.since >= self.store.life_slots.generation();
+        let erased_since = self.store.blocks.iter().filter(is_recent).count() * self.store.pages_per_block;
+        let is_possible = |found: u64, expected: u64, more: u64| {
+            if is_clean { found == expected } else { found + more >= expected }
+        };
+        let found = self.store.pages.touched;
+        let when = if is_clean { "when the image was closed" } else { "at the last flush" };
+        let older = "a part of the file is older than the rest, or both copies of OOB slots or entries are lost; restore the image from a copy";
+        if !is_possible(found, expected, erased_since as u64) {
             self.lost += 1;
+            let (newest, promised) = (self.store.written_seq, self.store.life.synced_seq);
             self.findings.note("pages", || {
-                format!("{found} pages hold something, but {expected} did when the image was closed: both copies of OOB slots or entries are lost")
+                format!(
+                    "{found} pages hold something, but {expected} did {when}, and the newest that was found is program {newest} of {promised}: {older}"
+                )
             });
+        }
+        let found = self.store.erases;
+        if let Some(expected) = erases.filter(|&expected| !is_possible(found, expected, 0)) {
+            self.lost += 1;
+            self.findings
+                .note("erases", || format!("the blocks have {found} erases, but had {expected} {when}: {older}"));
         }
     }
 

@@ -19,8 +19,11 @@ mod oob;
 mod pages;
 mod places;
 mod report;
+#[cfg(test)]
+mod rolled_back;
 mod stack;
 mod store;
+mod syncs;
 #[cfg(test)]
 mod testing;
 mod upgrade;

@@ -1,5 +1,7 @@
 //! What a store knows of every page without asking the file.
 
+use std::ops::Range;
+
 use flash::{Role, Tag};
 
 use super::oob::{Body, Slot};
@@ -28,6 +30,8 @@ pub(super) struct Pages {
     pub(super) logicals: Vec<u32>,
     pub(super) versions: Vec<u64>,
     pub(super) data_crcs: Vec<u32>,
+    /// How many are not erased.
+    pub(super) touched: u64,
 }
 
 impl Pages {
@@ -37,11 +41,19 @@ impl Pages {
             logicals: vec![0; pages],
             versions: vec![0; pages],
             data_crcs: vec![0; pages],
+            touched: 0,
         }
     }
 
+    pub(super) fn erase(&mut self, pages: Range<usize>) {
+        let states = &mut self.states[pages];
+        self.touched -= states.iter().filter(|&&state| state != PageState::Erased).count() as u64;
+        states.fill(PageState::Erased);
+    }
+
     pub(super) fn set(&mut self, page: usize, slot: Slot) {
-        self.states[page] = match slot {
+        let was_erased = self.states[page] == PageState::Erased;
+        let state = match slot {
             Slot::Erased => PageState::Erased,
             Slot::Unstable => PageState::Unstable,
             Slot::Torn => PageState::Torn,
@@ -50,6 +62,12 @@ impl Pages {
             Slot::Programmed(_, Body::Data { .. }) => PageState::Data,
             Slot::Programmed(_, Body::Own { .. }) => PageState::Own,
         };
+        self.states[page] = state;
+        match (was_erased, state == PageState::Erased) {
+            (true, false) => self.touched += 1,
+            (false, true) => self.touched -= 1,
+            _ => {}
+        }
         if let Slot::Programmed(tag, body) = slot {
             self.logicals[page] = tag.logical;
             self.versions[page] = tag.version;

@@ -14,6 +14,11 @@
 //! over data that are no longer its own. And a page that was programmed after the last sync is believed at the next start only if its data pass
 //! their CRC.
 //!
+//! **What a sync promises** is a number: pages programmed up to it are on the disk. Recovery hands
+//! out again whatever numbers it does not find, those of torn pages and of erased blocks. So before
+//! a page is programmed whose number is promised already, the promise goes down
+//! (`lower_promise`).
+//!
 //! **A disk that fails** ends the store: the first error is kept, and the chip behaves as one without power. Recovery from
 //! there is what translation layers are for. A read that fails loses a page, as on flash.
 
@@ -43,8 +48,13 @@ pub struct FileStore {
     pub(super) pages_per_block: usize,
     pub(super) life: Life,
     pub(super) life_slots: LifeSlots,
-    /// The highest sequence number handed to the operating system.
+    /// The sequence number of the last program; of an image that was just read, the highest one
+    /// found.
     pub(super) written_seq: u64,
+    /// The lowest sequence number programmed since the last sync.
+    pub(super) lowest_unsynced: Option<u64>,
+    /// Erases of all blocks.
+    pub(super) erases: u64,
     /// Whether anything was handed over since the last sync.
     pub(super) is_dirty: bool,
     /// The last page that was programmed since the last sync.
@@ -64,20 +74,11 @@ pub struct FileStore {
 
 /// Slots that wait at most: a few requests of ordinary size.
 const MOST_WAITING: usize = 512;
-/// Erased blocks that keep their room in the file: those that a translation layer is about to fill again. Whatever was erased before
-/// them becomes a hole.
-const KEPT_ERASED: usize = 16;
 
 impl FileStore {
     /// Why nothing more can be kept, if that is so.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
-    }
-
-    /// Everything handed over so far reaches the disk; with what is known of the device's life. A failure ends the store.
-    pub fn sync(&mut self, counters: Counters) {
-        self.life.counters = counters;
-        self.reach_disk();
     }
 
     /// Everything programmed so far is handed to the operating system, so that it outlives the process; false if that failed.
@@ -107,35 +108,6 @@ impl FileStore {
         waiting.clear();
         self.waiting = waiting;
         self.failure.is_none()
-    }
-
-    /// The device has been switched on: from here to [`close`](Self::close) it is not in good order. Everything that was found is on
-    /// the disk first, since it may be what a killed process left in memory.
-    pub fn switched_on(&mut self) {
-        for (offset, bytes) in std::mem::take(&mut self.repairs) {
-            self.write(&bytes, offset);
-        }
-        self.life.starts = self.life.starts.saturating_add(1);
-        self.life.is_clean = false;
-        self.life.touched_pages = None;
-        self.is_dirty = true;
-        self.reach_disk();
-        // Nothing may reach the disk before the word that the image is in use.
-        let result = self.file.sync();
-        self.keep_failure(result);
-    }
-
-    /// Everything reaches the disk, and the image says that it was left in good order.
-    pub fn close(&mut self, counters: Counters) {
-        self.sync(counters);
-        self.punch_erased(0);
-        if self.failure.is_none() {
-            self.life.is_clean = true;
-            let touched = self.pages.states.iter().filter(|&&state| state != PageState::Erased).count();
-            self.life.touched_pages = Some(touched as u64);
-            let result = self.life_slots.write(&mut self.file, &self.life).and_then(|()| self.file.sync());
-            self.keep_failure(result);
-        }
     }
 
     /// Whether the image is only read: nothing that happens reaches it.
@@ -170,44 +142,7 @@ impl FileStore {
         self.life.starts == 0 && self.pages.states.iter().all(|&state| state == PageState::Erased)
     }
 
-    fn reach_disk(&mut self) {
-        self.settle();
-        if !self.is_dirty || self.failure.is_some() {
-            return;
-        }
-        let result = self.file.sync();
-        if result.is_ok() {
-            self.is_dirty = false;
-            self.unsynced_page = None;
-            self.full_erased.extend(std::mem::take(&mut self.unsynced_erases));
-            self.life.synced_seq = self.written_seq;
-        }
-        let result = result.and_then(|()| self.life_slots.write(&mut self.file, &self.life));
-        self.keep_failure(result);
-        self.punch_erased(KEPT_ERASED);
-    }
-
-    /// Copies of what is about to be destroyed may not be on the disk: now they are.
-    fn before_destroying(&mut self) {
-        if self.unsynced_page.is_some() {
-            self.reach_disk();
-        }
-    }
-
-    /// Gives the room of erased blocks back, but of the last few. Only right after a sync: a block whose erase is not on the disk may
-    /// come back with its old pages.
-    fn punch_erased(&mut self, kept: usize) {
-        while self.full_erased.len() > kept && self.failure.is_none() && self.unsynced_erases.is_empty() {
-            let Some(block) = self.full_erased.pop_front() else { return };
-            let pages = block * self.pages_per_block..(block + 1) * self.pages_per_block;
-            let (from, until) = (self.places.data(pages.start), self.places.data(pages.end));
-            if self.pages.states[pages].iter().all(|&state| state == PageState::Erased) {
-                self.file.punch(from, until - from);
-            }
-        }
-    }
-
-    fn keep_failure(&mut self, result: io::Result<()>) {
+    pub(super) fn keep_failure(&mut self, result: io::Result<()>) {
         if let Err(error) = result
             && self.failure.is_none()
         {
@@ -215,7 +150,7 @@ impl FileStore {
         }
     }
 
-    fn write(&mut self, bytes: &[u8], offset: u64) {
+    pub(super) fn write(&mut self, bytes: &[u8], offset: u64) {
         if self.failure.is_none() {
             self.is_dirty = true;
             let result = self.file.write(bytes, offset);
@@ -236,6 +171,8 @@ impl FileStore {
     }
 
     fn write_block(&mut self, block: usize, entry: Block) {
+        let entry = Block { since: self.life_slots.generation(), ..entry };
+        self.erases += u64::from(entry.erases - self.blocks[block].erases);
         self.blocks[block] = entry;
         for offset in self.places.block(block) {
             self.write(&entry.encode(block), offset);
@@ -316,6 +253,9 @@ impl Store for FileStore {
         if self.unsynced_erases.contains(&(page / self.pages_per_block)) {
             self.reach_disk();
         }
+        if tag.seq <= self.life.synced_seq {
+            self.lower_promise(tag.seq.saturating_sub(1));
+        }
         let own = self.loading.take_if(|(loaded, _)| *loaded == page).map(|(_, bytes)| bytes);
         let body = match own {
             None if data.is_empty() => Body::None,
@@ -334,7 +274,8 @@ impl Store for FileStore {
             }
         };
         self.write_slot(page, Slot::Programmed(*tag, body));
-        self.written_seq = self.written_seq.max(tag.seq);
+        self.written_seq = tag.seq;
+        self.lowest_unsynced = Some(self.lowest_unsynced.map_or(tag.seq, |lowest| lowest.min(tag.seq)));
         self.unsynced_page = Some(page);
     }
 
@@ -343,9 +284,9 @@ impl Store for FileStore {
         self.before_destroying();
         let block = pages.start / self.pages_per_block;
         let erases = self.blocks[block].erases.saturating_add(1);
-        self.write_block(block, Block { erases, condition: Condition::Good });
+        self.write_block(block, Block { erases, condition: Condition::Good, ..self.blocks[block] });
         self.unsynced_erases.insert(block);
-        self.pages.states[pages].fill(PageState::Erased);
+        self.pages.erase(pages);
     }
 
     fn load(&mut self, page: usize, bytes: &[u8]) {

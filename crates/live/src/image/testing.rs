@@ -23,6 +23,19 @@ pub(super) fn cases() -> Vec<Stack> {
     cases
 }
 
+/// Those, each wear policy over a mapping, the next one in turn, and each write buffer in front of
+/// one. owl chooses blocks in merges, so it has a mapping that merges.
+pub(super) fn cases_with_parts() -> Vec<Stack> {
+    let mappings = ["page", "fast", "superblock", "dftl", "block"];
+    let policies = registry::WEAR_POLICIES.iter().map(|entry| entry.name.to_owned());
+    let buffers = registry::BUFFERS.iter().map(|entry| format!("{}:ram=8KiB", entry.name));
+    let over = |(turn, part): (usize, String)| {
+        let mapping = if part == "owl" { "block" } else { mappings[turn % mappings.len()] };
+        format!("{mapping}+{part}").parse().expect("a spelling")
+    };
+    cases().into_iter().chain(policies.chain(buffers).enumerate().map(over)).collect()
+}
+
 /// Whether a mapping can write summaries.
 pub(super) fn can_summarise(entry: &Entry) -> bool {
     entry.parameters.iter().any(|parameter| parameter.name == "checkpoint")
@@ -46,9 +59,14 @@ pub(super) fn create(path: &Path, stack: &Stack, page_bytes: usize) {
 
 /// The same with more to spare than the least, as a share of the device.
 pub(super) fn create_with_more(path: &Path, stack: &Stack, page_bytes: usize, more: f64) {
+    create_of(path, stack, (PAGES, page_bytes), more);
+}
+
+/// The same with so many pages of so many bytes.
+pub(super) fn create_of(path: &Path, stack: &Stack, (pages, page_bytes): (u64, usize), more: f64) {
     let make = |spare: f64| {
         let text = DeviceText {
-            capacity: Some(Capacity::Bytes(PAGES * page_bytes as u64)),
+            capacity: Some(Capacity::Bytes(pages * page_bytes as u64)),
             spare: Some(spare),
             channels: Some(Count(2)),
             pages_per_block: Some(Count(8)),

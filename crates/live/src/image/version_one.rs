@@ -121,7 +121,7 @@ fn block(bytes: &[u8; ENTRY_BYTES]) -> Option<(Block, bool)> {
         _ => return None,
     };
     let is_whole = word(bytes, 12) == crc32c::crc32c(&bytes[..12]);
-    is_whole.then(|| (Block { erases: word(bytes, 0), condition }, bytes[4] == 2))
+    is_whole.then(|| (Block { erases: word(bytes, 0), condition, since: 0 }, bytes[4] == 2))
 }
 
 /// What the bytes of a tag say.

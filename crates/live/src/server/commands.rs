@@ -1,5 +1,7 @@
 //! What can be asked at the socket beside the image, as text and as values.
 
+use std::fmt;
+
 use flash::{Fault, Tear};
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +95,25 @@ impl FaultRequest {
     }
 }
 
+/// What goes wrong, for people.
+impl fmt::Display for FaultRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cut { tear: None | Some(TearName::Torn), .. } => "a power cut that tears its operation",
+            Self::Cut { tear: Some(TearName::Before), .. } => "a power cut before its operation begins",
+            Self::Cut { tear: Some(TearName::Unseen), .. } => {
+                "a power cut whose operation leaves no trace that can be read"
+            }
+            Self::Cut { tear: Some(TearName::After), .. } => "a power cut after its operation is done",
+            Self::At { kind: FailureName::ProgramFails, .. } => "a program that fails",
+            Self::At { kind: FailureName::EraseFails, .. } => "an erase that fails",
+            Self::At { kind: FailureName::ReadFails, .. } => "a page that has decayed",
+            Self::At { kind: FailureName::ReadCorrected, .. } => "a read that needs correction",
+            Self::Restore => "the return of the power",
+        })
+    }
+}
+
 impl From<FailureName> for Fault {
     fn from(name: FailureName) -> Self {
         match name {
@@ -107,6 +128,20 @@ impl From<FailureName> for Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn faults_are_told_in_words_and_not_as_code() {
+        use FailureName::{EraseFails, ProgramFails, ReadCorrected, ReadFails};
+        let tears = [None, Some(TearName::Before), Some(TearName::Unseen), Some(TearName::Torn), Some(TearName::After)];
+        let cuts = tears.map(|tear| FaultRequest::Cut { tear, after: 3, stay_off: false });
+        let failures =
+            [ProgramFails, EraseFails, ReadFails, ReadCorrected].map(|kind| FaultRequest::At { kind, after: 0 });
+        for fault in cuts.into_iter().chain(failures) {
+            let told = fault.to_string();
+            assert!(told.starts_with("a ") || told.starts_with("an "), "{told}");
+            assert!(!told.contains(['(', ')', '{', '_']), "{told}");
+        }
+    }
 
     #[test]
     fn requests_read_back_from_their_text() {

@@ -316,7 +316,7 @@ impl Engine {
         }
         let (after, fault) = request.planned();
         self.drive.inject(after, fault);
-        Ok(super::control::done(&format!("{fault:?} is due after {after} more flash operations")))
+        Ok(super::control::done(&format!("{request} is due after {after} more flash operations")))
     }
 
     /// Everything acknowledged reaches the disk.
