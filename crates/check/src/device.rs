@@ -1,17 +1,13 @@
 //! The device of a case: shape, program order and bad blocks, with the text form that replay lines use.
 //!
-//! Behind the door lies a chip that keeps whole tags and a stamp a page, without prices: time is no part of a promise.
+//! The chip keeps whole tags and a stamp a page.
 
 use std::fmt;
 use std::str::FromStr;
 
 use flash::{Chip, ChipOptions, Full, Geometry, PastEndurance, Pbn, ProgramOrder, Shape};
-use ftl::{Timed, Untimed};
 
 use crate::Stamp;
-
-/// What lies behind the door of a checked scheme.
-pub type CheckedDevice = Timed<Chip<Full<Stamp>>, Untimed>;
 
 /// A device to be built.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,13 +9,10 @@ use std::rc::Rc;
 use flash::{
     Cell, Chip, Fault, FaultPlan, Faulty, Flash, FlashError, Full, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag,
 };
-use ftl::{Op, Timed, Untimed};
+use ftl::Op;
 
 use crate::Stamp;
 use crate::strike::Strike;
-
-/// What lies behind the door of a scheme whose flash fails.
-pub(crate) type FrailDevice = Timed<Frail, Untimed>;
 
 /// A fault that took effect.
 #[derive(Clone, Copy, Debug)]

@@ -11,11 +11,11 @@
 use std::ops::RangeInclusive;
 
 use flash::{Chip, Full};
-use ftl::{Buffered, Cause, ConfigError, Footprint, Ftl, Layout, Op, Tally, Timed, Untimed};
+use ftl::{Buffered, Cause, ConfigError, Footprint, Ftl, Layout, Op, Tally, Timed};
 
 use crate::Stamp;
 use crate::case::Case;
-use crate::device::CheckedDevice;
+use crate::checked_device::{CheckedDevice, FixedTimes};
 use crate::dice::{Dice, derive};
 use crate::driver::{Driver, Hints};
 use crate::failure::Fault;
@@ -45,7 +45,7 @@ impl Host {
         build: impl FnOnce(&Layout) -> Result<CheckedFtl, ConfigError>,
     ) -> Result<Self, Fault> {
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let device = Timed { chip, timing: Untimed };
+        let device = Timed { chip: chip.into(), timing: FixedTimes::default() };
         let driver =
             Driver::start(device, Hints::of(case), |_| Ok(build(&layout)?), |_| Oracle::new(case.logical_pages))?;
         Ok(Self { dice: Dice::named(case.seed, "readback"), footprint: driver.scheme().footprint(), driver })

@@ -8,11 +8,10 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use flash::{Chip, Full};
-use ftl::{Layout, Nanos, Op, Span, Task, Timed, Timing};
+use ftl::{Layout, Nanos, Op, Timed};
 
-use crate::Stamp;
 use crate::case::Case;
+use crate::checked_device::{CheckedDevice, FixedTimes};
 use crate::dice::{Dice, derive};
 use crate::driver::{Driver, Hints};
 use crate::failure::{Failure, Fault, Place};
@@ -27,30 +26,6 @@ const TAKES: [u64; 3] = [25_000, 200_000, 1_500_000];
 
 /// The longest idle time offered: some blocks' worth of collecting on the devices of the suite.
 const LONGEST: u32 = 40_000_000;
-
-/// Each operation takes its time, and waits for nothing.
-#[derive(Default)]
-pub(crate) struct Metered {
-    last_end: Cell<Nanos>,
-}
-
-impl Timing for Metered {
-    fn perform(&mut self, task: Task, at: Nanos) -> Span {
-        let end = self.would_end(task, at);
-        self.last_end.set(end.max(self.last_end.get()));
-        Span { start: at, end }
-    }
-
-    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
-        at + Nanos(TAKES[task.op as usize])
-    }
-
-    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
-        at
-    }
-
-    fn reset(&mut self) {}
-}
 
 /// What offering idle time amounts to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +62,7 @@ fn run(case: &Case) -> Result<(Idled, Outcome), Failure> {
 struct Trial<'a> {
     case: &'a Case,
     place: &'a Cell<Place>,
-    driver: Driver<Timed<Chip<Full<Stamp>>, Metered>, Oracle>,
+    driver: Driver<CheckedDevice, Oracle>,
     dice: Dice,
     idled: Idled,
 }
@@ -96,7 +71,7 @@ impl<'a> Trial<'a> {
     fn new(case: &'a Case, place: &'a Cell<Place>) -> Result<Self, Fault> {
         let chip = case.device.chip(u32::MAX).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let device = Timed { chip, timing: Metered::default() };
+        let device = Timed { chip: chip.into(), timing: FixedTimes::new(TAKES) };
         let oracle = Oracle::new(case.logical_pages);
         let driver = Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, &layout)?), |_| oracle)?;
         Ok(Self { case, place, driver, dice: Dice::named(case.seed, "idle time"), idled: Idled::default() })
@@ -124,11 +99,11 @@ impl<'a> Trial<'a> {
     /// Offers idle time when the device has nothing to do any more.
     fn offer(&mut self) -> Result<(), Fault> {
         let budget = Nanos(self.dice.below(LONGEST).into());
-        let last_end = || self.driver.media().device().timing.last_end.get();
+        let last_end = || self.driver.media().device().timing.last_end();
         let (before, from) = (self.driver.outcome().flash_operations(), last_end());
         self.driver.idle(from, budget)?;
         let done = self.driver.outcome().flash_operations() - before;
-        let (end, longest) = (self.driver.media().device().timing.last_end.get(), TAKES[Op::Erase as usize]);
+        let (end, longest) = (self.driver.media().device().timing.last_end(), TAKES[Op::Erase as usize]);
         self.idled.offered += 1;
         self.idled.used += u64::from(done > 0);
         self.idled.operations += done;

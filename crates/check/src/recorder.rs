@@ -9,13 +9,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use flash::{Chip, FaultPlan, Faulty, Flash, FlashError, Full, Page, Pbn, Ppn, Scan, Tag, Tear};
-use ftl::{Timed, Untimed};
 
 use crate::Stamp;
 use crate::sieve::Sieve;
-
-/// What lies behind the door of a scheme whose power is cut.
-pub type CutDevice = Timed<Recorder, Untimed>;
 
 /// A program or an erase.
 #[derive(Clone, Debug)]
@@ -94,7 +90,7 @@ impl Tape {
 }
 
 /// A chip whose programs and erases are recorded.
-pub struct Recorder {
+pub(crate) struct Recorder {
     flash: Faulty<Stamp>,
     tape: Option<Tape>,
 }
@@ -113,6 +109,11 @@ impl Recorder {
     /// The flash as it is now.
     pub(crate) fn flash(&self) -> &Faulty<Stamp> {
         &self.flash
+    }
+
+    /// The flash, to plan faults.
+    pub(crate) fn flash_mut(&mut self) -> &mut Faulty<Stamp> {
+        &mut self.flash
     }
 
     fn record(&self, mutation: impl FnOnce() -> Mutation) {

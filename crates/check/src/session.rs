@@ -5,23 +5,22 @@
 //! those of `allowed.rs`.
 
 use flash::{Chip, Faulty, Full};
-use ftl::{ConfigError, Device, Ftl, Layout, Media, RecoverError, Stack, Timed, Untimed, registry};
+use ftl::{ConfigError, Ftl, Layout, Media, RecoverError, Stack, Timed, registry};
 
 use crate::allowed::Allowed;
 use crate::canary;
 use crate::case::Case;
+use crate::checked_device::{CheckedDevice, FixedTimes};
 use crate::driver::{Driver, Hints};
 use crate::failure::Fault;
+use crate::host::CheckedFtl;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
 use crate::outcome::Outcome;
-use crate::recorder::{CutDevice, Recorder, Tape};
+use crate::recorder::{Recorder, Tape};
 
 /// Builds a stack for an erased device: `canary`, or one of the registry's, perhaps behind `canary-buffer`.
-pub fn create<D: Device<Data = Stamp> + 'static>(
-    stack: &Stack,
-    layout: &Layout,
-) -> Result<Box<dyn Ftl<D>>, ConfigError> {
+pub fn create(stack: &Stack, layout: &Layout) -> Result<CheckedFtl, ConfigError> {
     if let Some((rest, front)) = canary::taken_off(stack)? {
         return Ok(front.before(create(&rest, layout)?, layout));
     }
@@ -32,11 +31,7 @@ pub fn create<D: Device<Data = Stamp> + 'static>(
 }
 
 /// Brings a stack back on a device that it has used: `canary`, or one of the registry's, perhaps behind `canary-buffer`.
-pub fn recover<D: Device<Data = Stamp> + 'static>(
-    stack: &Stack,
-    layout: &Layout,
-    media: &mut Media<D>,
-) -> Result<Box<dyn Ftl<D>>, RecoverError> {
+pub fn recover(stack: &Stack, layout: &Layout, media: &mut Media<CheckedDevice>) -> Result<CheckedFtl, RecoverError> {
     if let Some((rest, front)) = canary::taken_off(stack)? {
         return Ok(front.before(recover(&rest, layout, media)?, layout));
     }
@@ -47,19 +42,19 @@ pub fn recover<D: Device<Data = Stamp> + 'static>(
 }
 
 /// A scheme at work, and what the host knows of its pages.
-pub(crate) struct Session(Driver<CutDevice, Allowed>);
+pub(crate) struct Session(Driver<CheckedDevice, Allowed>);
 
 impl Session {
     /// A freshly formatted device that records to a tape.
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
-        let device = Timed { chip: Recorder::new(chip, Some(tape.clone())), timing: Untimed };
+        let device = Timed { chip: Recorder::new(chip, Some(tape.clone())).into(), timing: FixedTimes::default() };
         let books = |scheme: &dyn Ftl<_>| Allowed::new(case.logical_pages, scheme.buffered().capacity_pages);
         Ok(Self(Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, layout)?), books)?))
     }
 
     /// A device after a power cut, with what its pages may hold; recovered, not yet looked at.
     pub(crate) fn recover(case: &Case, layout: &Layout, recorder: Recorder, allowed: Allowed) -> Result<Self, Fault> {
-        let device = Timed { chip: recorder, timing: Untimed };
+        let device = Timed { chip: recorder.into(), timing: FixedTimes::default() };
         let start = |media: &mut Media<_>| recover(&case.stack, layout, media);
         Ok(Self(Driver::start(device, Hints::of(case), start, |_| allowed)?))
     }
@@ -76,7 +71,7 @@ impl Session {
 
     /// The flash as a power cut between two operations leaves it.
     pub(crate) fn flash(&self) -> Faulty<Stamp> {
-        self.0.media().device().chip.flash().clone()
+        self.0.media().device().chip.recorder().flash().clone()
     }
 
     /// Has the scheme serve a request that the host does not hear of yet.

@@ -22,15 +22,16 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::{Fault as FlashFault, Flash, Lpn, Operations, Pbn};
-use ftl::{Ftl, FtlError, Layout, Media, RecoverError, Timed, Untimed};
+use ftl::{Ftl, FtlError, Layout, Media, RecoverError, Timed};
 
 use self::account::Account;
 use crate::books::Books;
 use crate::case::Case;
+use crate::checked_device::{CheckedDevice, FixedTimes};
 use crate::dice::derive;
 use crate::driver::{Driver, Hints};
 use crate::failure::{Failure, Fault, Place};
-use crate::frail::{Frail, FrailDevice, Hit, Hits};
+use crate::frail::{Frail, Hit, Hits};
 use crate::mishaps::Mishaps;
 use crate::operation::{Extent, Operation};
 use crate::oracle::Stamp;
@@ -81,7 +82,7 @@ const READ_EVERYTHING_EVERY: u64 = 16;
 struct Trial<'a> {
     case: &'a Case,
     trail: &'a Trail,
-    driver: Driver<FrailDevice, Account>,
+    driver: Driver<CheckedDevice, Account>,
     endured: Endured,
 }
 
@@ -89,17 +90,18 @@ impl<'a> Trial<'a> {
     fn new(case: &'a Case, ordeal: &Ordeal, trail: &'a Trail) -> Result<Self, Fault> {
         let chip = case.device.chip(ordeal.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let chip = Frail::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
+        let frail = Frail::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
         let books = |scheme: &dyn Ftl<_>| Account::new(case.logical_pages, scheme.buffered().capacity_pages);
         let format = |_: &mut Media<_>| Ok(create(&case.stack, &layout)?);
-        let mut driver = Driver::start(Timed { chip, timing: Untimed }, Hints::of(case), format, books)?;
+        let device = Timed { chip: frail.into(), timing: FixedTimes::default() };
+        let mut driver = Driver::start(device, Hints::of(case), format, books)?;
         // Requests begin at 1 here, and reads are given their moments too, though they are done page by page at the one before.
         driver.pass();
         Ok(Self { case, trail, driver, endured: Endured::default() })
     }
 
     fn frail(&self) -> &Frail {
-        &self.driver.media().device().chip
+        self.driver.media().device().chip.frail()
     }
 
     fn all(mut self) -> Result<(Endured, Outcome), Fault> {
@@ -119,7 +121,7 @@ impl<'a> Trial<'a> {
         let outcome = self.driver.outcome();
         self.endured.states.lived(Stretch::FailingFlash, &outcome.tally);
         self.endured.strikes = self.trail.strikes();
-        self.endured.operations = self.driver.into_device().map(|device| device.chip.take_record()).unwrap_or_default();
+        self.endured.operations = self.driver.into_device().map(|device| device.chip.into_record()).unwrap_or_default();
         Ok((self.endured, outcome))
     }
 
@@ -189,10 +191,10 @@ impl<'a> Trial<'a> {
     fn power_cut(&mut self) -> Result<(), Fault> {
         loop {
             self.keep_books();
-            self.driver.power_on(|device| device.chip.restore_power());
-            let (case, frail) = (self.case, &self.driver.media().device().chip);
+            self.driver.power_on(|device| device.chip.frail_mut().restore_power());
+            let (case, frail) = (self.case, self.driver.media().device().chip.frail());
             let layout = Layout::of(frail, case.logical_pages, derive(case.seed, "scheme"));
-            let fresh: Result<Box<dyn Ftl<FrailDevice>>, _> = create(&case.stack, &layout);
+            let fresh = create(&case.stack, &layout);
             let marked = self.driver.books.failed_blocks.iter().filter(|&&pbn| frail.is_bad(pbn)).copied().collect();
             self.driver.books.power_on(marked, fresh.is_err());
             match self.driver.recover(|media| recover(&case.stack, &layout, media)) {

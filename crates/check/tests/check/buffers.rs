@@ -104,7 +104,7 @@ fn a_mapping_with_a_buffer_of_its_own_is_refused_with_the_reason() {
     let case = check::DeviceSpec::new(1, 1, 1, 32, 4);
     let chip = case.chip(u32::MAX).expect("a device");
     let layout = ftl::Layout::of(&chip, 32, 1);
-    let refused = create::<check::CheckedDevice>(&buffered("bdb", "pages=3"), &layout).err().expect("refused");
+    let refused = create(&buffered("bdb", "pages=3"), &layout).err().expect("refused");
     assert!(refused.to_string().contains("has a write buffer of its own (sequential_buffer)"), "{refused}");
     assert!(registry::resolve(&buffered("page", "pages=3")).is_err(), "the canary buffer is nobody's to choose");
 }

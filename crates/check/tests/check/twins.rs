@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use check::canary;
+use check::{CheckedDevice, CheckedFlash, FixedTimes, canary};
 use flash::{Cell, Chip, ChipOptions, Fault, FaultPlan, Faulty, Flash, Full, Geometry, Lpn, Role, Shape, Tear};
-use ftl::{Ftl, FtlError, Layout, Media, Request, Stack, Timed, Untimed, registry};
-
-type Device = Timed<Faulty<u64>, Untimed>;
+use ftl::{Ftl, FtlError, Layout, Media, Request, Stack, Timed, registry};
 
 const PAGES: u32 = 40;
 const REQUESTS: u64 = 150;
@@ -15,7 +13,7 @@ const REQUESTS: u64 = 150;
 /// Channels, and blocks of each.
 type Size = (u32, u32);
 
-fn device((channels, blocks): Size, plan: FaultPlan) -> Device {
+fn device((channels, blocks): Size, plan: FaultPlan) -> CheckedDevice {
     let shape = Shape {
         channels,
         dies_per_channel: 1,
@@ -25,11 +23,14 @@ fn device((channels, blocks): Size, plan: FaultPlan) -> Device {
         page_size_bytes: 512,
     };
     let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
-    Timed { chip: Faulty::new(chip, plan), timing: Untimed }
+    Timed { chip: CheckedFlash::faulty(Faulty::new(chip, plan)), timing: FixedTimes::default() }
 }
 
 /// Writes, a flush after each, until the power is cut; what pages hold then for sure, and which one is in doubt.
-fn run(ftl: &mut dyn Ftl<Device>, media: &mut Media<Device>) -> Result<(BTreeMap<u32, u64>, Option<u32>), FtlError> {
+fn run(
+    ftl: &mut dyn Ftl<CheckedDevice>,
+    media: &mut Media<CheckedDevice>,
+) -> Result<(BTreeMap<u32, u64>, Option<u32>), FtlError> {
     let (mut held, mut next) = (BTreeMap::new(), 7_u64);
     for stamp in 1..=REQUESTS {
         next = next * 48_271 % 2_147_483_647;
@@ -65,16 +66,17 @@ fn twins(chip: &Chip<Full<u64>>) -> u64 {
 fn recover(stack: &Stack, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<u32>)> {
     let mut media = Media::new(device(size, FaultPlan::cut(cut, Tear::Before)));
     let layout = Layout::of(&media.device().chip, PAGES, 1);
-    let mut ftl = check::create::<Device>(stack, &layout).expect("fits");
+    let mut ftl = check::create(stack, &layout).expect("fits");
     let (held, in_doubt) = run(&mut *ftl, &mut media).expect("no other error");
     in_doubt?;
     let mut device = media.into_device();
     // All tags are scanned; then twins are read, and nothing else before them.
-    let is_twin = read < twins(device.chip.chip());
-    let fails = u64::from(device.chip.geometry().pages()) + read;
-    device.chip.restore_power(FaultPlan { at: BTreeMap::from([(fails, Fault::ReadFails)]) });
+    let flash = device.chip.injector().expect("a plan of faults");
+    let is_twin = read < twins(flash.chip());
+    let fails = u64::from(flash.geometry().pages()) + read;
+    flash.restore_power(FaultPlan { at: BTreeMap::from([(fails, Fault::ReadFails)]) });
     let mut media = Media::new(device);
-    let mut ftl = check::recover::<Device>(stack, &layout.in_use(), &mut media).expect("recovered");
+    let mut ftl = check::recover(stack, &layout.in_use(), &mut media).expect("recovered");
     let mut lost = Vec::new();
     for (&lpn, &stamp) in held.iter().filter(|(lpn, _)| Some(**lpn) != in_doubt) {
         let mut out = [0];
@@ -91,7 +93,7 @@ fn recover(stack: &Stack, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<
 fn size_for(stack: &Stack) -> Size {
     let fits = |size: &Size| {
         let layout = Layout::of(&device(*size, FaultPlan::default()).chip, PAGES, 1);
-        check::create::<Device>(stack, &layout).is_ok()
+        check::create(stack, &layout).is_ok()
     };
     let sizes =
         [1, 2, 4].into_iter().flat_map(|channels| (PAGES / 4 / channels..40).map(move |blocks| (channels, blocks)));

@@ -1,10 +1,9 @@
 //! What a wear policy hears of the data that it places: the host's hint, over mappings of every kind.
 
+use crate::kit::{TestDevice, untimed};
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Ppn, Role, Shape};
 use ftl::wear::policy::{Ask, Purpose, WearPolicy, WearScheme};
-use ftl::{Cause, Device, Entry, Ftl, Hint, Layout, Media, Op, Request, Stack, Timed, Untimed, Values, Wear, registry};
-
-type Tested = Timed<Chip<Full<u64>>, Untimed>;
+use ftl::{Cause, Device, Entry, Ftl, Hint, Layout, Media, Op, Request, Stack, Values, Wear, registry};
 
 /// Logical pages; what is hinted at follows from a page's number.
 const PAGES: u32 = 96;
@@ -55,7 +54,7 @@ fn hint_of(lpn: u32) -> Hint {
 }
 
 /// Overwrites single pages at random, each with its hint, and returns what was asked of the policy, in order.
-fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, Media<Tested>) {
+fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, Media<TestDevice>) {
     let shape = Shape {
         channels: 1,
         dies_per_channel: 1,
@@ -66,9 +65,9 @@ fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, Media<Te
     };
     let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout { wear: Wear::of::<Listener<KEEPS>>(Values::none()), ..Layout::of(&chip, PAGES, 1) };
-    let mut media = Media::new(Timed { chip, timing: Untimed });
+    let mut media = Media::new(untimed(chip));
     let stack: Stack = stack.parse().expect("a spelling");
-    let mut ftl = registry::create::<Tested>(&stack, &layout).expect("fits");
+    let mut ftl = registry::create::<TestDevice>(&stack, &layout).expect("fits");
     let mut next = 7_u64;
     for stamp in 0..2_000 {
         next = next * 48_271 % 2_147_483_647;
@@ -164,11 +163,11 @@ fn tags_keep_file_types_under_saw_and_nothing_under_policies_that_do_not_ask() {
             pages_per_block: 4,
             page_size_bytes: 512,
         };
-        let chip: Chip<Full<u64>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+        let chip: Chip<Full<u32>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
         let layout = Layout::of(&chip, PAGES, 1);
         let stack: Stack = stack.parse().expect("a spelling");
-        let mut media: Media<Tested> = Media::new(Timed { chip, timing: Untimed });
-        let mut ftl = registry::create::<Tested>(&stack, &layout).expect("fits");
+        let mut media: Media<TestDevice> = Media::new(untimed(chip));
+        let mut ftl = registry::create::<TestDevice>(&stack, &layout).expect("fits");
         for cut in 0..3 {
             let mut next = 7 + cut;
             for stamp in 0..1_000 {
@@ -186,7 +185,7 @@ fn tags_keep_file_types_under_saw_and_nothing_under_policies_that_do_not_ask() {
                 assert_eq!(tag.hint, expected, "{stack}: {tag:?}");
             }
             media = Media::new(media.into_device());
-            ftl = registry::recover::<Tested>(&stack, &layout.in_use(), &mut media).expect("recovered");
+            ftl = registry::recover::<TestDevice>(&stack, &layout.in_use(), &mut media).expect("recovered");
         }
     }
 }

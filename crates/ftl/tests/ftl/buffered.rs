@@ -5,8 +5,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Ppn, Role, Shape};
-use ftl::{Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+use crate::kit::{TestDevice as Device, priced};
+use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Ppn, Role, Shape};
+use ftl::{Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 8,
@@ -55,8 +56,6 @@ impl Timing for Dies {
     fn reset(&mut self) {}
 }
 
-type Device = Timed<Chip<Full<u32>>, Dies>;
-
 struct Bench {
     dies: Dies,
     media: Media<Device>,
@@ -70,7 +69,7 @@ impl Bench {
         let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let ftl = registry::create(&Stack::with("bdb", settings.iter().copied()), &layout).expect("accepted");
-        Self { media: Media::new(Timed { chip, timing: dies.clone() }), dies, ftl, now: Nanos::ZERO }
+        Self { media: Media::new(priced(chip, dies.clone())), dies, ftl, now: Nanos::ZERO }
     }
 
     /// Writes a page when all is idle; returns its response in microseconds.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Pbn, Shape};
 use ftl::buffer::bplru::Bplru;
 use ftl::buffer::fab::Fab;
@@ -13,12 +14,10 @@ use ftl::buffer::room::Room;
 use ftl::buffer::write_back::WriteBack;
 use ftl::{
     BrokenInvariant, Cause, Evacuated, Footprint, Ftl, FtlError, Layout, Media, Note, Op, Request, Settings, Stack,
-    Timed, Untimed, Values, registry,
+    Values, registry,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-type Device = Timed<Chip<Full<u32>>, Untimed>;
 
 const PER_BLOCK: u32 = 4;
 /// The last logical block has two pages.
@@ -35,7 +34,7 @@ fn device() -> (Media<Device>, Layout) {
     };
     let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout::of(&chip, PAGES, 1);
-    (Media::new(Timed { chip, timing: Untimed }), layout)
+    (Media::new(untimed(chip)), layout)
 }
 
 /// Requests that reach the mapping: the first page, and how many.
@@ -413,7 +412,7 @@ fn merges(buffer: &str) -> [u64; 3] {
     };
     let chip: Chip<Full<u32>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout::of(&chip, 64 * 16, 1);
-    let mut media = Media::new(Timed { chip, timing: Untimed });
+    let mut media = Media::new(untimed(chip));
     let stack: Stack = format!("fast:log_space=10%{buffer}").parse().expect("a spelling");
     let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
     for lpn in 0..layout.logical_pages {

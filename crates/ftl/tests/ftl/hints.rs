@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Shape};
-use ftl::{Cause, Ftl, Hint, Layout, Media, Op, Request, Stack, Timed, Untimed, registry};
-
-type Device = Timed<Chip<Full<u64>>, Untimed>;
+use crate::kit::{TestDevice as Device, untimed};
+use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Shape};
+use ftl::{Cause, Ftl, Hint, Layout, Media, Op, Request, Stack, registry};
 
 /// Logical pages; the stream of a page is its number modulo 3.
 const PAGES: u32 = 120;
@@ -25,11 +24,11 @@ fn device() -> (Media<Device>, Layout) {
     };
     let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout::of(&chip, PAGES, 1);
-    (Media::new(Timed { chip, timing: Untimed }), layout)
+    (Media::new(untimed(chip)), layout)
 }
 
 /// Overwrites at random, each page with the hint of its stream, or of a higher one for the last.
-fn write(ftl: &mut dyn Ftl<Device>, media: &mut Media<Device>, writes: u64) {
+fn write(ftl: &mut dyn Ftl<Device>, media: &mut Media<Device>, writes: u32) {
     let mut next = 7_u64;
     for stamp in 0..writes {
         next = next * 48_271 % 2_147_483_647;

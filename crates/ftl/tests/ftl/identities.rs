@@ -1,12 +1,11 @@
 //! Schemes that must be the same under certain parameters: after each request, every flash operation so far was the same, at
 //! the same place and for the same cause.
 
+use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, ProgramOrder, Shape};
-use ftl::{Ftl, Layout, Media, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Ftl, Layout, Media, Op, Request, Stack, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-type Device = Timed<Chip<Full<()>>, Untimed>;
 
 struct Instance {
     media: Media<Device>,
@@ -17,18 +16,18 @@ struct Instance {
 type Named<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 
 impl Instance {
-    fn new((scheme, of): Named<'_>, chip: Chip<Full<()>>, logical_pages: u32) -> Self {
+    fn new((scheme, of): Named<'_>, chip: Chip<Full<u32>>, logical_pages: u32) -> Self {
         let layout = Layout::of(&chip, logical_pages, 7);
         let ftl = registry::create(&Stack::with(scheme, of.iter().copied()), &layout)
             .unwrap_or_else(|error| panic!("{scheme}: {error}"));
-        Self { media: Media::new(Timed { chip, timing: Untimed }), ftl }
+        Self { media: Media::new(untimed(chip)), ftl }
     }
 
     /// After a power cut.
     fn recovered(self, (scheme, of): Named<'_>, logical_pages: u32) -> Self {
         let chip = self.media.into_device().chip;
         let layout = Layout::of(&chip, logical_pages, 7);
-        let mut media = Media::new(Timed { chip, timing: Untimed });
+        let mut media = Media::new(untimed(chip));
         let ftl = registry::recover(&Stack::with(scheme, of.iter().copied()), &layout, &mut media)
             .expect("a recoverable device");
         Self { media, ftl }
@@ -73,7 +72,7 @@ fn steps(logical_pages: u32, pages_per_block: u32, seed: u64) -> Vec<Step> {
 fn apply(instance: &mut Instance, step: Step) {
     let Instance { media, ftl } = instance;
     match step {
-        Step::Write(first, pages) => ftl.write(media, &Request::new(Lpn::new(first), pages), &vec![(); pages as usize]),
+        Step::Write(first, pages) => ftl.write(media, &Request::new(Lpn::new(first), pages), &vec![0; pages as usize]),
         Step::Trim(first, pages) => ftl.trim(media, &Request::new(Lpn::new(first), pages)),
         Step::Flush => ftl.flush(media),
     }

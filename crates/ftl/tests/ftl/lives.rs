@@ -1,11 +1,10 @@
 //! Devices that are worn out: they use their spares before they refuse writes, and lose no data then.
 
-use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, PastEndurance, Pbn, Shape};
-use ftl::{Ftl, FtlError, Layout, Media, Request, Stack, Timed, Untimed, registry};
+use crate::kit::{TestDevice as Device, untimed};
+use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, PastEndurance, Pbn, Shape};
+use ftl::{Ftl, FtlError, Layout, Media, Request, Stack, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-type Device = Timed<Chip<Full<u64>>, Untimed>;
 
 const BLOCKS: u32 = 128;
 const PAGES_PER_BLOCK: u32 = 16;
@@ -34,14 +33,14 @@ fn live(stack: &str, dies: u32, seed: u64) -> Life {
     let layout = Layout::of(&chip, PAGES, seed);
     let stack: Stack = stack.parse().expect("a spelling");
     let mut ftl: Box<dyn Ftl<Device>> = registry::create(&stack, &layout).expect("a valid stack");
-    let mut media = Media::new(Timed { chip, timing: Untimed });
+    let mut media = Media::new(untimed(chip));
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut below = |limit: u32| (((dice.next_u64() >> 32) * u64::from(limit)) >> 32) as u32;
     let mut held = vec![0; PAGES as usize];
-    let mut writes = 0_u64;
+    let mut writes = 0_u32;
     loop {
-        let lpn = match u32::try_from(writes) {
-            Ok(filled) if filled < PAGES => filled,
+        let lpn = match writes {
+            filled if filled < PAGES => filled,
             _ if below(10) > 0 => below(PAGES / 10) * 10,
             _ => below(PAGES),
         };

@@ -6,6 +6,7 @@ mod buffers;
 mod evenness;
 mod hints;
 mod identities;
+mod kit;
 mod lives;
 mod log_buffer;
 mod placement;

@@ -1,7 +1,8 @@
 //! Where pages of a demand-paged scheme go: over all dies in turn, or into one block until that is full.
 
-use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Shape};
-use ftl::{Ftl, Layout, Media, Request, Stack, Timed, Untimed, registry};
+use crate::kit::{TestDevice as Device, untimed};
+use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Shape};
+use ftl::{Ftl, Layout, Media, Request, Stack, registry};
 
 const SHAPE: Shape = Shape {
     channels: 2,
@@ -13,13 +14,11 @@ const SHAPE: Shape = Shape {
 };
 const LOGICAL_PAGES: u32 = 256;
 
-type Device = Timed<Chip<Full<u32>>, Untimed>;
-
 fn bench(settings: &[(&str, &str)]) -> (Media<Device>, Box<dyn Ftl<Device>>) {
     let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
     let ftl = registry::create(&Stack::with("dftl", settings.iter().copied()), &layout).expect("accepted");
-    (Media::new(Timed { chip, timing: Untimed }), ftl)
+    (Media::new(untimed(chip)), ftl)
 }
 
 /// Pages programmed in each block that was touched, in order of address.

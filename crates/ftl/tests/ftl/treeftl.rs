@@ -1,10 +1,9 @@
 //! treeftl by hand: the cases of Wang 2013 fig. 6.2 operation by operation, what goes around RAM, what leaves it, and what it takes, with the latencies of
 //! table 6.1.
 
+use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
-use ftl::{
-    Asked, Cause, Foretold, Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timed, Timing, registry,
-};
+use ftl::{Asked, Cause, Foretold, Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry};
 use proptest::prelude::*;
 
 /// Translation pages of 128 entries: seven for 800 logical pages.
@@ -37,8 +36,6 @@ impl Timing for Slc {
     fn reset(&mut self) {}
 }
 
-type Device = Timed<Chip<Full<u32>>, Slc>;
-
 struct Bench {
     media: Media<Device>,
     ftl: Box<dyn Ftl<Device>>,
@@ -55,7 +52,7 @@ impl Bench {
         let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("accepted");
-        Self { media: Media::new(Timed { chip, timing: Slc }), ftl, written: 0 }
+        Self { media: Media::new(priced(chip, Slc)), ftl, written: 0 }
     }
 
     /// Writes pages; returns the response in microseconds.

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use flash::{Chip, ChipOptions, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+use crate::kit::{TestDevice as Device, priced};
+use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
+use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timing, registry};
 
 const PAGES_PER_BLOCK: u32 = 4;
 
@@ -45,8 +46,6 @@ impl Timing for Dies {
     fn reset(&mut self) {}
 }
 
-type Device = Timed<Chip<Lean>, Dies>;
-
 struct Scenario {
     media: Media<Device>,
     ftl: Box<dyn Ftl<Device>>,
@@ -71,20 +70,20 @@ impl Scenario {
         let layout = Layout::of(&chip, PAGES_PER_BLOCK * logical_blocks, 7);
         let ftl = registry::create(&Stack::with("waftl", settings.iter().copied()), &layout).expect("a valid scheme");
         let dies = Dies::default();
-        Self { media: Media::new(Timed { chip, timing: dies.clone() }), ftl, dies }
+        Self { media: Media::new(priced(chip, dies.clone())), ftl, dies }
     }
 
     /// One request for each page.
     fn write(&mut self, pages: &[u32]) {
         for &page in pages {
-            self.ftl.write(&mut self.media, &Request::new(Lpn::new(page), 1), &[()]).expect("legal");
+            self.ftl.write(&mut self.media, &Request::new(Lpn::new(page), 1), &[0]).expect("legal");
             self.ftl.check(&self.media).expect("invariants");
         }
     }
 
     fn read(&mut self, pages: &[u32]) {
         for &page in pages {
-            self.ftl.read(&mut self.media, &Request::new(Lpn::new(page), 1), &mut [()]).expect("legal");
+            self.ftl.read(&mut self.media, &Request::new(Lpn::new(page), 1), &mut [0]).expect("legal");
             self.ftl.check(&self.media).expect("invariants");
         }
     }
@@ -139,7 +138,7 @@ fn a_migration_follows_algorithm_1() {
 fn the_most_popular_new_block_is_page_mapped() {
     for (top, share) in [("1", 0.5), ("0", 0.0)] {
         let mut waftl = Scenario::new(1, 40, 8, &[("zone_blocks", "2"), ("popular_top", top), ("gc_free", "0")]);
-        waftl.ftl.write(&mut waftl.media, &Request::new(Lpn::new(0), 4), &[(); 4]).expect("legal");
+        waftl.ftl.write(&mut waftl.media, &Request::new(Lpn::new(0), 4), &[0; 4]).expect("legal");
         waftl.write(&[7, 6, 5, 4]);
         waftl.write(&[20]);
         waftl.assert_pmb_share(share);
@@ -153,7 +152,7 @@ fn the_request_that_begins_a_zone_is_an_access_in_it() {
     let mut waftl = small(&[("popular_top", "1")]);
     waftl.write(&[0; 8]);
     waftl.write(&[21]);
-    waftl.ftl.write(&mut waftl.media, &Request::new(Lpn::new(12), 4), &[(); 4]).expect("legal");
+    waftl.ftl.write(&mut waftl.media, &Request::new(Lpn::new(12), 4), &[0; 4]).expect("legal");
     waftl.write(&[20, 24, 28]);
     waftl.write(&[0]);
     waftl.assert_pmb_share(0.8);
@@ -266,7 +265,7 @@ fn its_footprint_is_the_papers_arithmetic() {
         page_size_bytes: 4096,
     };
     let geometry = Geometry::new(shape).expect("a valid shape");
-    let chip: Chip<Lean> = Chip::new(Geometry::new(self::shape(1, 1)).expect("small"), &ChipOptions::default());
+    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(self::shape(1, 1)).expect("small"), &ChipOptions::default());
     let good_blocks = (0..geometry.blocks()).map(flash::Pbn::new).collect();
     let layout = Layout { geometry, good_blocks, ..Layout::of(&chip, 8 << 20, 7) };
     let waftl: Box<dyn Ftl<Device>> = registry::create(&Stack::of("waftl"), &layout).expect("it fits");

@@ -33,12 +33,13 @@ use std::fs::{OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use flash::{Chip, Geometry, Lean};
-use ftl::{ConfigError, Stack, Timed, Untimed, registry};
+use flash::Geometry;
+use ftl::{ConfigError, Stack, registry};
 
 use blocks::{Block, Condition};
 use file::ImageFile;
 use places::Places;
+use report::CopyDevice;
 
 pub use findings::Findings;
 pub use header::Description;
@@ -72,7 +73,7 @@ impl Image {
     pub fn create(path: &Path, device: &sim::Device, stack: &Stack) -> Result<Description, LiveError> {
         let description = Description::new(device, stack)?;
         let geometry = description.checked_geometry()?;
-        let ftl = registry::create::<Timed<Chip<Lean>, Untimed>>(stack, &device.layout())?;
+        let ftl = registry::create::<CopyDevice>(stack, &device.layout())?;
         if ftl.looks_ahead() {
             return Err(ConfigError(format!(
                 "{stack}: chooses what leaves RAM by what the host will ask, which only a simulated run knows; choose another value of victims"

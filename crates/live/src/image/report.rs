@@ -21,6 +21,9 @@ use super::store::FileStore;
 use super::{cannot_open, geometry_in, header::Found};
 use crate::LiveError;
 
+/// A copy of an image in memory, on which a translation layer is tried.
+pub(super) type CopyDevice = Timed<Chip<Full<Bytes>>, Untimed>;
+
 /// Unreadable logical pages that are told one by one.
 const TOLD_PAGES: usize = 64;
 
@@ -137,7 +140,7 @@ impl CheckReport {
         let copy = copy_of(&loaded.store, &loaded.decayed_pages);
         let chip = Chip::resume(geometry, &description.chip_options(), copy, loaded.blocks);
         let layout = description.layout(&chip).in_use();
-        let mut media: Media<Timed<Chip<Full<Bytes>>, Untimed>> = Media::new(Timed { chip, timing: Untimed });
+        let mut media: Media<CopyDevice> = Media::new(Timed { chip, timing: Untimed });
         let ftl = match registry::recover(&description.stack, &layout, &mut media) {
             Ok(ftl) => ftl,
             Err(error) => {

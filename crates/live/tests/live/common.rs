@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flash::{Chip, ChipOptions, Full, Geometry, Shape};
-use ftl::{Layout, Stack, Timed, Untimed, registry};
+use ftl::{Layout, Stack, registry};
 use live::{Address, ControlRequest, DEFAULT_CLIENTS, FaultRequest, Image, Limits, ServeOptions, Server, call};
 use sim::study::{Capacity, Count, DeviceText};
 
@@ -114,7 +114,7 @@ pub(crate) fn lasting(scheme: &str) -> u16 {
     };
     let chip: Chip<Full<u64>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout::of(&chip, 512, 1);
-    let ftl = registry::create::<Timed<Chip<Full<u64>>, Untimed>>(&stack(scheme), &layout).expect("a scheme");
+    let ftl = check::create(&stack(scheme), &layout).expect("a scheme");
     if ftl.buffered().capacity_pages > 0 { FUA } else { 0 }
 }
 

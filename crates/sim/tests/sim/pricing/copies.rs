@@ -3,9 +3,11 @@
 //!
 //! The scheme has one entry in RAM, so that every look-up misses; the copies of a translation page lie on two channels of two dies each.
 
-use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Role, Shape};
+use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Role, Shape};
 use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Stack, Task, Timed, Timing, registry};
 use sim::{Abilities, Latencies, Pricing, Suspend};
+
+use crate::referee::stream::{PricedDevice, Recorder};
 
 /// RFTL tab. 5, in nanoseconds.
 const LATENCIES: Latencies =
@@ -21,11 +23,9 @@ const SHAPE: Shape = Shape {
 };
 const LOGICAL_PAGES: u32 = 256;
 
-type Device = Timed<Chip<Full<u32>>, Pricing>;
-
 struct Bench {
-    media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    media: Media<PricedDevice>,
+    ftl: Box<dyn Ftl<PricedDevice>>,
 }
 
 impl Bench {
@@ -36,7 +36,7 @@ impl Bench {
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let settings = [("cmt", "64"), ("cmt_policy", "lru")].iter().chain(settings);
         let ftl = registry::create(&Stack::with(scheme, settings.copied()), &layout).expect("accepted");
-        let timing = Pricing::able(&geometry, LATENCIES, abilities);
+        let timing = Recorder::new(Pricing::able(&geometry, LATENCIES, abilities));
         let mut bench = Self { media: Media::new(Timed { chip, timing }), ftl };
         for lpn in 0..LOGICAL_PAGES {
             bench.ftl.write(&mut bench.media, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
@@ -144,7 +144,7 @@ fn an_erase_beside_the_copy_makes_the_channel_busy_but_not_the_read_late() {
         let mut bench = Bench::new("rftl", &[("copy_choice", choice)], Abilities::default());
         let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
         bench.occupy(original ^ 1, &[Op::Erase]);
-        let busy = |bench: &Bench| bench.media.device().timing.die_busy_ns().collect::<Vec<_>>();
+        let busy = |bench: &Bench| bench.media.device().timing.pricing.die_busy_ns().collect::<Vec<_>>();
         let before = busy(&bench);
         let lpn = lpn_apart(&bench, &[original, original ^ 1, copy]);
         assert_eq!(bench.read(lpn, 0), (lpn, 2 * READ_US));

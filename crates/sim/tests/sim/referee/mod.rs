@@ -3,7 +3,7 @@
 
 mod promises;
 mod queues;
-mod stream;
+pub(crate) mod stream;
 
 use flash::{Geometry, Shape};
 use ftl::Op;

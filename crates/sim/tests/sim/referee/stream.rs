@@ -4,7 +4,7 @@
 //! operation follows those of its own stretch of work that were done when it was ready; the first of a stretch that the host does not wait for
 //! follows the one that was done just then.
 
-use flash::{Chip, Geometry, Lean, Lpn};
+use flash::{Chip, Full, Geometry, Lpn};
 use ftl::{Ftl, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
 use sim::Pricing;
 
@@ -42,9 +42,15 @@ struct Priced {
 }
 
 /// The simulation's prices, taken down.
-struct Recorder {
-    pricing: Pricing,
+pub(crate) struct Recorder {
+    pub(crate) pricing: Pricing,
     priced: Vec<Priced>,
+}
+
+impl Recorder {
+    pub(crate) fn new(pricing: Pricing) -> Self {
+        Self { pricing, priced: Vec::new() }
+    }
 }
 
 impl Timing for Recorder {
@@ -92,12 +98,13 @@ fn steps(priced: &[Priced]) -> Vec<Step> {
     priced.iter().enumerate().map(step).collect()
 }
 
-type Device = Timed<Chip<Lean>, Recorder>;
+/// One type for all tests here that need one of their own: every scheme is compiled once for each.
+pub(crate) type PricedDevice = Timed<Chip<Full<u32>>, Recorder>;
 
 /// A scheme on a priced device.
 pub(crate) struct Bench {
-    media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    media: Media<PricedDevice>,
+    ftl: Box<dyn Ftl<PricedDevice>>,
 }
 
 impl Bench {
@@ -112,7 +119,7 @@ impl Bench {
         let layout = Layout::of(&chip, logical_pages, 1);
         let ftl = registry::create(&Stack::with(scheme, settings.iter().cloned()), &layout)
             .unwrap_or_else(|error| panic!("{scheme}: {error}"));
-        Self { media: Media::new(Timed { chip, timing: Recorder { pricing, priced: Vec::new() } }), ftl }
+        Self { media: Media::new(Timed { chip, timing: Recorder::new(pricing) }), ftl }
     }
 
     /// Writes or reads a page; returns when that is done.
@@ -120,9 +127,9 @@ impl Bench {
         let request = Request::new(Lpn::new(lpn), 1);
         self.media.begin(Nanos(at));
         let served = if writes {
-            self.ftl.write(&mut self.media, &request, &[()])
+            self.ftl.write(&mut self.media, &request, &[0])
         } else {
-            self.ftl.read(&mut self.media, &request, &mut [()])
+            self.ftl.read(&mut self.media, &request, &mut [0])
         };
         served.unwrap_or_else(|error| panic!("{lpn}: {error}"));
         self.media.now().0
