@@ -111,6 +111,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
         "host_pages_written": WRITTEN,
         "host_written_bytes": WRITTEN * 4096,
         "write_amplification": wa,
+        "page_write_amplification": wa,
         "operations": operations(wa, cause),
         "notes": {},
         "mapping_hit_ratio": 0.87 if cause == "mapping" else None,
@@ -157,7 +158,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
             "buffer_hit_ratio": [None] * 200,
             "gauges": {"free_blocks": [12.0] * 200},
         },
-        "precondition": {"mode": "steady", "pages_written": 10**6, "write_amplification": wa, "settled": True},
+        "precondition": {"mode": "steady", "pages_written": 10**6, "page_write_amplification": wa, "settled": True},
         "mount": None,
     }
     return made  # type: ignore[no-any-return]

@@ -332,7 +332,7 @@ def test_prefixes_grow_threefold_up_to_the_part_that_is_searched(requests: int, 
 
 def reference(response: float, amplification: float | None, pages: int, prepared: int = 0) -> Measured:
     """The reference on some prefix, as far as a choice of prefixes looks."""
-    done = {"mode": "steady", "pages_written": prepared, "write_amplification": 2.0}
+    done = {"mode": "steady", "pages_written": prepared, "page_write_amplification": 2.0}
     row = {
         "ram_bytes": 1,
         "response_mean_ns": response,

@@ -172,7 +172,7 @@ def test_spare_under_uniform_writes_is_near_its_model(tmp_path: Path) -> None:
     found = spare.measured(runs.run(made, Store(tmp_path / "s", create=True), Local()))
     assert [each.spare for each in found] == ["0.15", "0.25"]
     for each in found:
-        assert each.model < each.write_amplification.mean < 1.1 * each.model
+        assert each.model < each.page_write_amplification.mean < 1.1 * each.model
 
 
 def test_spare_reads_traces_with_the_options_that_errors_name(call: Callable[..., Result], tmp_path: Path) -> None:

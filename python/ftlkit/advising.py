@@ -78,7 +78,7 @@ class Advice:
         """A row for each stack that was measured, by ascending RAM.
 
         `stack`, `is_advised`, then `ram_bytes` (bytes), `response_mean_ns` and `response_p99_ns` (nanoseconds),
-        `write_amplification` (flash pages programmed a page that the host wrote, from 0) and `life_bytes` (bytes):
+        `write_amplification` (bytes programmed for each byte that the host wrote, from 0) and `life_bytes` (bytes):
         means over the seeds, null where a run has none. `NAME_half_width` is half of the 95 % interval of each, in its
         unit; 0 where one seed was run or all runs are the same.
         """

@@ -164,7 +164,7 @@ class Precondition(TypedDict):
 
     mode: str
     pages_written: int
-    write_amplification: float
+    page_write_amplification: float
     settled: bool | None
 
 
@@ -216,6 +216,7 @@ class Run(TypedDict):
     host_written_bytes: NotRequired[int]
     reads_without_flash: NotRequired[float | None]
     write_amplification: float | None
+    page_write_amplification: NotRequired[float | None]
     operations: list[Operation]
     controller_ns: int
     notes: dict[str, int]

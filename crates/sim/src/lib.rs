@@ -49,7 +49,7 @@ pub use control::{Control, Progress};
 pub use device::Device;
 pub use error::{Fault, FtlBug, SimError, Stage};
 pub use latencies::Latencies;
-pub use metrics::{Latency, buffer_hit_ratio, mapping_hit_ratio, write_amplification};
+pub use metrics::{Latency, buffer_hit_ratio, mapping_hit_ratio, page_write_amplification, write_amplification};
 pub use planner::{Abilities, Suspend};
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use pricing::{Model, Pricing};

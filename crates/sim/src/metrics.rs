@@ -175,8 +175,13 @@ impl Metrics {
     }
 }
 
-/// Programs ÷ host pages written; none where the host wrote nothing.
-pub fn write_amplification(programs: u64, pages_written: u64) -> Option<f64> {
+/// Bytes programmed ÷ bytes that the host wrote, as SMART counts; none where the host wrote nothing.
+pub fn write_amplification(programs: u64, page_bytes: u32, bytes_written: u64) -> Option<f64> {
+    (bytes_written > 0).then(|| programs as f64 * f64::from(page_bytes) / bytes_written as f64)
+}
+
+/// Pages programmed ÷ pages that host writes touch, as theory and papers count; none where the host wrote nothing.
+pub fn page_write_amplification(programs: u64, pages_written: u64) -> Option<f64> {
     (pages_written > 0).then(|| programs as f64 / pages_written as f64)
 }
 
@@ -212,13 +217,14 @@ pub(crate) struct Sampler {
     last: Tally,
     last_sum_ns: u128,
     last_timed: u64,
-    last_written: u64,
+    last_written_bytes: u64,
+    page_bytes: u32,
     series: Series,
 }
 
 impl Sampler {
     /// A sampler of `points` points over `requests` requests (fewer, if there are fewer requests).
-    pub(crate) fn new(requests: u64, points: u32, tally: &Tally) -> Self {
+    pub(crate) fn new(requests: u64, points: u32, page_bytes: u32, tally: &Tally) -> Self {
         let points = u64::from(points).min(requests).max(1);
         let mut sampler = Self {
             requests,
@@ -229,7 +235,8 @@ impl Sampler {
             last: *tally,
             last_sum_ns: 0,
             last_timed: 0,
-            last_written: 0,
+            last_written_bytes: 0,
+            page_bytes,
             series: Series::default(),
         };
         sampler.schedule();
@@ -252,12 +259,12 @@ impl Sampler {
         let Standing { tally, spread, gauges } = standing;
         let interval = tally.since(&self.last);
         let timed = metrics.timed() - self.last_timed;
-        let written = metrics.asked.pages_written - self.last_written;
+        let written = metrics.asked.bytes_written - self.last_written_bytes;
         let series = &mut self.series;
         series.request.push(self.due);
         series.time_ns.push(metrics.elapsed().0);
         series.mean_response_ns.push((timed > 0).then(|| (metrics.sum_ns() - self.last_sum_ns) as f64 / timed as f64));
-        series.write_amplification.push(write_amplification(interval.total(Op::Program), written));
+        series.write_amplification.push(write_amplification(interval.total(Op::Program), self.page_bytes, written));
         series.erases.push(tally.since(&self.first).total(Op::Erase));
         series.erases_std.push(spread.std);
         series.erases_max.push(spread.max);
@@ -268,7 +275,7 @@ impl Sampler {
             series.gauges.entry(gauge.name).or_default().push(gauge.value);
         }
         (self.last, self.last_sum_ns, self.last_timed) = (*tally, metrics.sum_ns(), metrics.timed());
-        self.last_written = metrics.asked.pages_written;
+        self.last_written_bytes = metrics.asked.bytes_written;
         self.taken += 1;
         self.schedule();
     }
@@ -353,7 +360,7 @@ mod tests {
     fn points_of_the_series_divide_the_requests_evenly() {
         let metrics = Metrics::new(None);
         for (requests, points, expected) in [(10, 4, vec![2, 5, 7, 10]), (3, 200, vec![1, 2, 3]), (5, 1, vec![5])] {
-            let mut sampler = Sampler::new(requests, points, &Tally::default());
+            let mut sampler = Sampler::new(requests, points, 4096, &Tally::default());
             while sampler.due() != u64::MAX {
                 let standing = Standing { tally: &Tally::default(), spread: Spread::default(), gauges: Vec::new() };
                 sampler.take(&metrics, standing);

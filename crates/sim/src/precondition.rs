@@ -56,30 +56,30 @@ pub(crate) fn prepare<D: Device, W: Witness<D::Data>>(
     match precondition {
         Precondition::Auto | Precondition::None => Ok(None),
         Precondition::Fill => {
-            let write_amplification = preparation.fill()?;
+            let page_write_amplification = preparation.fill()?;
             Ok(Some(PreconditionFacts {
                 mode: "fill",
                 pages_written: preparation.written,
-                write_amplification,
+                page_write_amplification,
                 settled: None,
             }))
         }
         Precondition::Steady => {
             preparation.fill()?;
-            let (write_amplification, settled) = preparation.overwrite(*seed)?;
+            let (page_write_amplification, settled) = preparation.overwrite(*seed)?;
             Ok(Some(PreconditionFacts {
                 mode: "steady",
                 pages_written: preparation.written,
-                write_amplification,
+                page_write_amplification,
                 settled: Some(settled),
             }))
         }
         Precondition::Workload => {
-            let write_amplification = preparation.rehearse(workload.open(experiment.pager())?)?;
+            let page_write_amplification = preparation.rehearse(workload.open(experiment.pager())?)?;
             Ok(Some(PreconditionFacts {
                 mode: "workload",
                 pages_written: preparation.written,
-                write_amplification,
+                page_write_amplification,
                 settled: None,
             }))
         }

@@ -91,8 +91,10 @@ pub struct RunResult {
     /// Share of page reads (of the host, and of the rest of pages that it writes in part) whose page held no data, never written or
     /// trimmed, so that none was read in flash; null without page reads.
     pub reads_without_flash: Option<f64>,
-    /// Flash programs ÷ host pages written.
+    /// Bytes programmed ÷ bytes that the host wrote, as SMART counts.
     pub write_amplification: Option<f64>,
+    /// Pages programmed ÷ pages that host writes touch, as theory and papers count.
+    pub page_write_amplification: Option<f64>,
     /// Flash operations by cause and kind; those that occur.
     pub operations: Vec<OperationCount>,
     /// Time of requests on the controller's RAM and registers, summed; part of responses, but no flash operation.

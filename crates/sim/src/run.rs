@@ -33,7 +33,9 @@ use crate::held::HeldPages;
 use crate::host::{Host, Nobody, Pace, Witness};
 use crate::load::Load;
 use crate::log::{Part, Row};
-use crate::metrics::{Metrics, Sampler, Standing, buffer_hit_ratio, mapping_hit_ratio, write_amplification};
+use crate::metrics::{
+    Metrics, Sampler, Standing, buffer_hit_ratio, mapping_hit_ratio, page_write_amplification, write_amplification,
+};
 use crate::mount::mount;
 use crate::paging::{Extent, PageRequest};
 use crate::precondition::prepare;
@@ -136,7 +138,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         if let Some(log) = &mut self.log {
             log.begin(&before.tally);
         }
-        let mut sampler = Sampler::new(survey.facts.requests - skip, *samples, &before.tally);
+        let page_bytes = self.chip().geometry().page_size_bytes();
+        let mut sampler = Sampler::new(survey.facts.requests - skip, *samples, page_bytes, &before.tally);
         let mut number = 0;
         while let Some(request) = requests.next(|request, foresight| self.host.foresee(request, foresight))? {
             number += 1;
@@ -156,7 +159,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             }
             if number == *skip {
                 before = self.begin_measuring();
-                sampler = Sampler::new(survey.facts.requests - skip, *samples, &before.tally);
+                sampler = Sampler::new(survey.facts.requests - skip, *samples, page_bytes, &before.tally);
             } else if number.checked_sub(*skip) == Some(sampler.due()) {
                 sampler.take(&self.metrics, self.standing(&before));
             }
@@ -302,6 +305,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let all = metrics.reads.with(&metrics.writes);
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let [read, write, trim, flush] = asked.requests;
+        let (programs, page_bytes) = (tally.total(Op::Program), self.chip().geometry().page_size_bytes());
         let watch = host.media().device().timing.watch();
         let (waiting_ns, service_ns) = metrics.parts.means().unzip();
         RunResult {
@@ -328,7 +332,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             host_pages_written: asked.pages_written,
             host_written_bytes: asked.bytes_written,
             reads_without_flash: self.reads_without_flash(),
-            write_amplification: write_amplification(tally.total(Op::Program), asked.pages_written),
+            write_amplification: write_amplification(programs, page_bytes, asked.bytes_written),
+            page_write_amplification: page_write_amplification(programs, asked.pages_written),
             operations: operations(&tally),
             controller_ns: tally.controller_ns(),
             notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).collect(),

@@ -117,7 +117,7 @@ def work(measured: Measured) -> float:
     row = measured.rows[0]
     prepared = json.loads(row["document"])["runs"][0].get("precondition") or {}
     # A page that a collection programs was read before.
-    before = float(prepared.get("pages_written") or 0) * (2 * float(prepared.get("write_amplification") or 1) - 1)
+    before = float(prepared.get("pages_written") or 0) * (2 * float(prepared.get("page_write_amplification") or 1) - 1)
     before *= UNPRICED
     # The warm-up is as long as what is measured.
     return before + 2 * float(row["pages_read"] + row["pages_programmed"])

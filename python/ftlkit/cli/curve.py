@@ -179,14 +179,14 @@ def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> 
     from ftlkit.curves.page import Drawing  # noqa: PLC0415 - as above
     from ftlkit.sweep.charts import band  # noqa: PLC0415 - as above
 
-    metric = COLUMNS["write_amplification"]
+    metric = COLUMNS["page_write_amplification"]
     model = "uniform writes, greedy (Van Houdt 2013)"
     rows = [
         {
             "line": each.layer,
             "x": each.spare,
-            "mean": each.write_amplification.mean,
-            **band(each.write_amplification),
+            "mean": each.page_write_amplification.mean,
+            **band(each.page_write_amplification),
         }
         for each in found
     ]
@@ -195,6 +195,7 @@ def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> 
     return Drawing(
         f"Write amplification over spare on {workload}",
         [
+            "Pages programmed for each page that host writes touch, as theory counts.",
             "Measured in a run at each spare; a band is the 95 % interval over seeds.",
             f"Beside it, no model of this workload: {model}, single pages of a full device that keeps no block free.",
         ],
@@ -202,7 +203,10 @@ def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> 
         metric,
         rows,
         ["FTL", "spare", metric.heading, "uniform, greedy"],
-        [[each.layer, each.spare, text(metric, each.write_amplification), metric.text(each.model)] for each in found],
+        [
+            [each.layer, each.spare, text(metric, each.page_write_amplification), metric.text(each.model)]
+            for each in found
+        ],
         asked,
     )
 

@@ -20,6 +20,7 @@ from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
 from ftlkit.sweep import values
 from ftlkit.sweep.executors import LOCAL, executor
+from ftlkit.sweep.statements import statements
 from ftlkit.sweep.summary import groups, shown, text
 from ftlkit.words import several
 
@@ -109,6 +110,9 @@ def _plan(workloads: list[str], ftl: str | None, device: str | None, chosen: Any
 def _show(done: Sweep, store: Path, console: Console) -> None:
     found = groups(done.rows)
     if found:
+        said = statements(done.rows)
+        for sentence in said.headline:
+            console.print(sentence, highlight=False, markup=False)
         metrics = shown(done.rows)
         rows = [
             Row(
@@ -119,6 +123,8 @@ def _show(done: Sweep, store: Path, console: Console) -> None:
             for group in found
         ]
         console.print(Sheet(("on", "FTL"), [each.short or each.heading for each in metrics], rows).fitted(console))
+        for sentence in said.cautions:
+            console.print(f"• {sentence}", highlight=False, markup=False)
     for row in done.failed:
         console.print(f"failed ({row['state']}): {named(row)}: {row['error']}", highlight=False, markup=False)
     if done.damaged:

@@ -1,4 +1,4 @@
-"""Write amplification against spare, from a run at each spare, beside what theory gives for uniform writes."""
+"""Write amplification in pages against spare, from a run at each spare, beside what theory gives for uniform writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Measured:
 
     layer: str
     spare: str
-    write_amplification: Estimate
+    page_write_amplification: Estimate
     model: float
     """Greedy victims under uniform writes of single pages to the whole device, with no block kept free."""
 
@@ -33,7 +33,7 @@ def measured(done: Sweep) -> list[Measured]:
     """What the points of a sweep over spares say; those without writes are left out."""
     found = []
     for group in groups(done.rows):
-        amplification = group.estimate("write_amplification")
+        amplification = group.estimate("page_write_amplification")
         if amplification is not None:
             found.append(Measured(group.label, group.varied[KEY], amplification, _model(group.rows[0])))
     if not found:

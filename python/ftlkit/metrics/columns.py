@@ -171,13 +171,22 @@ _WORK = (
     Metric("host_written_bytes", "bytes that the host wrote", "B", _WHOLE, "host_written_bytes", HIGHER),
     Metric(
         "write_amplification",
-        "flash pages programmed for each page that the host wrote; null without writes",
+        "bytes programmed to flash for each byte that the host wrote, as SMART counts; null without writes",
         "",
         _REAL,
         "write_amplification",
         LOWER,
         "write amp.",
         "WA",
+    ),
+    Metric(
+        "page_write_amplification",
+        "flash pages programmed for each page that host writes touch, as theory and papers count: below "
+        "`write_amplification` where writes cover pages in part; null without writes",
+        "",
+        _REAL,
+        "page_write_amplification",
+        LOWER,
     ),
     Metric(
         "pages_read",

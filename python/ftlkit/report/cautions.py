@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit import units
@@ -28,21 +29,34 @@ FILLING = 1.25
 """Write amplification that ends this many times higher than it began had not settled."""
 
 
+@dataclass(frozen=True)
+class Caution:
+    """A sentence, and the kind of weakness that it tells of."""
+
+    kind: str
+    text: str
+
+
+def found(results: Outcome) -> list[Caution]:
+    """What weakens these results, the gravest first."""
+    runs = results.document["runs"]
+    sentences = {
+        "stopped": _cancelled(results),
+        "worn_out": _worn_out(runs),
+        "overloaded": _overload(results),
+        "collections_not_reached": _unreached(results),
+        "unwritten": _unwritten(runs),
+        "rising": _filling(results),
+        "few_requests": _few(results),
+        "nothing_erased": _fresh(results),
+        "unsettled": _unsettled(runs),
+    }
+    return [Caution(kind, text) for kind, text in sentences.items() if text]
+
+
 def cautions(results: Outcome) -> list[str]:
     """Sentences, the gravest first."""
-    runs = results.document["runs"]
-    found = (
-        _cancelled(results),
-        _worn_out(runs),
-        _overload(results),
-        _unreached(results),
-        _unwritten(runs),
-        _filling(results),
-        _few(results),
-        _fresh(results),
-        _unsettled(runs),
-    )
-    return [sentence for sentence in found if sentence]
+    return [caution.text for caution in found(results)]
 
 
 def names(runs: list[Run]) -> str:

@@ -9,6 +9,7 @@ from ftlkit.report.facts import study_toml
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.store import named
 from ftlkit.sweep.charts import panels
+from ftlkit.sweep.statements import statements
 from ftlkit.sweep.summary import groups, shown, text
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def page(plan: Plan, done: Sweep) -> str:
         title=plan.title,
         version=__version__,
         done=done,
+        said=statements(done.rows),
         seeds=plan.seeds,
         keys=keys,
         metrics=metrics,

@@ -40,8 +40,10 @@ pub struct Stat {
     pub turns_waited_max: u64,
     /// What hosts asked for since the power came on.
     pub host: HostCounts,
-    /// Pages programmed ÷ pages that hosts wrote, since then; none before the first write.
+    /// Bytes programmed ÷ bytes that hosts wrote, since then, as SMART counts; none before the first write.
     pub write_amplification: Option<f64>,
+    /// Pages programmed ÷ pages that hosts' writes touched, since then; none before the first write.
+    pub page_write_amplification: Option<f64>,
     /// Flash operations since then, by cause.
     pub operations: Vec<CausedOperations>,
     /// Events inside the translation layer since then.
@@ -100,7 +102,7 @@ impl Stat {
         let [turns, turns_waited_max] = turns;
         let (media, chip) = (drive.media(), &drive.media().device().chip);
         let tally = media.tally();
-        let counts = drive.erase_counts();
+        let (programs, counts) = (tally.total(Op::Program), drive.erase_counts());
         let erases = sim::erases(&vec![0; counts.len()], &counts);
         let every = Cause::ALL.iter().flat_map(|&cause| Op::ALL.iter().map(move |&op| (cause, op)));
         let operations = every.map(|(cause, op)| CausedOperations {
@@ -122,7 +124,12 @@ impl Stat {
             turns,
             turns_waited_max,
             host: *drive.counts(),
-            write_amplification: sim::write_amplification(tally.total(Op::Program), drive.counts().pages_written),
+            write_amplification: sim::write_amplification(
+                programs,
+                drive.page_bytes() as u32,
+                drive.counts().bytes_written,
+            ),
+            page_write_amplification: sim::page_write_amplification(programs, drive.counts().pages_written),
             operations: operations.filter(|operation| operation.count > 0).collect(),
             notes: Note::ALL
                 .iter()
@@ -191,7 +198,12 @@ impl Stat {
         metric("flash_operations_total", "counter", "Flash operations by cause.", &operations);
         metric("events_total", "counter", "Events inside the translation layer.", &by_kind(&self.notes));
         let ratios = [
-            ("write_amplification", "Pages programmed per page written by hosts.", self.write_amplification),
+            ("write_amplification", "Bytes programmed per byte written by hosts.", self.write_amplification),
+            (
+                "page_write_amplification",
+                "Pages programmed per page touched by writes of hosts.",
+                self.page_write_amplification,
+            ),
             ("mapping_hit_ratio", "Hits per look-up of the mapping cache.", self.mapping_hit_ratio),
             ("buffer_hit_ratio", "Pages that replaced one that waited, per page written.", self.buffer_hit_ratio),
         ];

@@ -87,7 +87,10 @@ fn totals_meet_from_every_side() {
         assert!((on_map - run.erases.total as f64).abs() < 1e-6, "{on_map}");
         assert_eq!((run.wear_map.blocks_per_cell, run.wear_map.max.iter().max()), (1, Some(&Some(run.erases.max))));
         let a = run.write_amplification.expect("the host writes");
-        assert!((a - total("program") as f64 / run.host_pages_written as f64).abs() < 1e-12);
+        assert_eq!(a, total("program") as f64 * 4096.0 / run.host_written_bytes as f64);
+        let pages = run.page_write_amplification.expect("the host writes");
+        assert_eq!(pages, total("program") as f64 / run.host_pages_written as f64);
+        assert!(a >= pages, "{a} {pages}");
         let requests = run.requests;
         assert_eq!(requests.read + requests.write + requests.trim + requests.flush, 20_000);
         let classes = [&run.response_ns.read, &run.response_ns.write, &run.response_ns.all];
@@ -134,6 +137,13 @@ fn partial_pages_are_read_before_they_are_written() {
     assert!((reads as f64 / 1000.0 - 1.5).abs() < 0.05, "{reads}");
     let fact = &results.workload.facts[0];
     assert!(fact.contains("1000 of 1000 writes cover pages of 4096 bytes in part"), "{fact}");
+    let programs = results.runs[0].operations.iter().filter(|found| found.op == "program");
+    let programs = programs.map(|found| found.count).sum::<u64>() as f64;
+    assert!(programs >= written as f64);
+    assert_eq!(results.runs[0].write_amplification, Some(programs * 4096.0 / (1000.0 * 6.0 * 1024.0)));
+    assert_eq!(results.runs[0].page_write_amplification, Some(programs / written as f64));
+    let series = &results.runs[0].series.write_amplification;
+    assert!(series.iter().flatten().all(|&factor| factor >= 4.0 / 3.0), "{series:?}");
     // The read (25 + 20 µs) and the program (20 + 200 µs) follow each other; the pages lie on different channels.
     let median = results.runs[0].response_ns.write.p50.expect("writes");
     assert!((265_000..265_300).contains(&median), "{median}");
@@ -178,7 +188,12 @@ fn filling_writes_every_page_once_and_is_not_measured() {
     for run in &results.runs {
         let fill = run.precondition.expect("prepared");
         assert_eq!((fill.mode, fill.pages_written, fill.settled), ("fill", logical_pages, None));
-        assert!((1.0..1.01).contains(&fill.write_amplification), "{} {}", run.label, fill.write_amplification);
+        assert!(
+            (1.0..1.01).contains(&fill.page_write_amplification),
+            "{} {}",
+            run.label,
+            fill.page_write_amplification
+        );
         assert_eq!(operations(run, "precondition", "program"), 0);
         assert_eq!(run.host_pages_written, results.workload.pages_written);
     }
@@ -211,7 +226,7 @@ fn a_steady_device_shows_the_write_amplification_of_theory() {
     // Greedy, b = 64: 2.5993 at ρ = 0.8; one block of 1024 is kept free, so ρ is 0.8008 and A 2.607.
     let a = run.write_amplification.expect("the host writes");
     assert!((a / 2.607 - 1.0).abs() < 0.01, "{a}");
-    assert!((steady.write_amplification / 2.607 - 1.0).abs() < 0.02, "{steady:?}");
+    assert!((steady.page_write_amplification / 2.607 - 1.0).abs() < 0.02, "{steady:?}");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn a_rehearsed_workload_finds_its_data_and_nothing_else_was_written() {
             asked.pages_read + asked.pages_written,
             "each page as often as it is asked for"
         );
-        assert!((1.0..2.0).contains(&rehearsed.write_amplification), "{rehearsed:?}");
+        assert!((1.0..2.0).contains(&rehearsed.page_write_amplification), "{rehearsed:?}");
         assert_eq!(operations(run, "host", "read"), run.host_pages_read, "every read costs a flash read");
         assert_eq!(run.host_pages_written, asked.pages_written, "the rehearsal is not measured");
     }

@@ -1,0 +1,127 @@
+"""What a sweep says: held to its own rows, drawn at random, and to cautions that single runs give."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sample
+from ftlkit.metrics import COLUMNS
+from ftlkit.outcome import Outcome
+from ftlkit.report import cautions
+from ftlkit.sweep.statements import NO_RANKING, SUMMARIES, statements
+from ftlkit.sweep.summary import groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+MEAN = COLUMNS["response_mean_ns"]
+
+
+SAMPLE: Any = sample.document()
+
+
+def row(label: str, mean: float, seed: int = 1, **changes: object) -> dict[str, Any]:
+    """A point of a store: one run whose responses have this mean; `changes` replaces keys of the run."""
+    run = SAMPLE["runs"][0] | {"label": label, "precondition": None} | changes
+    document = SAMPLE | {"runs": [run]}
+    return {
+        "state": "done",
+        "device": "slc-small",
+        "workload": "fin1",
+        "label": label,
+        "seed": seed,
+        "varied": [],
+        "document": json.dumps(document),
+        "response_mean_ns": mean,
+    }
+
+
+def overloaded(*, is_overloaded: bool) -> dict[str, Any]:
+    """The key of a run that fell behind its arrivals, or of one that did not."""
+    return {"load": {"is_overloaded": is_overloaded, "offered_iops": 1.0, "bottleneck_iops": 2.0}}
+
+
+def named(pattern: str, text: str) -> str:
+    """The one group of a pattern that has to be there."""
+    found = re.search(pattern, text)
+    assert found, text
+    return found[1]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_superlative_of_a_sweep_holds(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - a test's numbers
+    means = [chance.choice([1e5, 2e5, 2.0001e5, 3e5, 5e5]) for _ in range(chance.randint(2, 6))]
+    behind = [chance.random() < 0.3 for _ in means]
+    rows = [
+        row(f"ftl{place}", mean * chance.uniform(0.8, 1.2), of, **overloaded(is_overloaded=late))
+        for place, (mean, late) in enumerate(zip(means, behind, strict=True))
+        for of in range(1, chance.choice([1, 3]) + 1)
+    ]
+    text = " ".join(statements(rows).headline)
+    ranked = {}
+    for place, group in enumerate(groups(rows)):
+        found = group.estimate(MEAN.name)
+        assert found is not None
+        if not behind[place]:
+            ranked[group.label] = found.mean
+    if not ranked:
+        assert "no point can be ranked" in text
+        return
+    values = sorted(ranked.values())
+    if len({MEAN.text(value) for value in values}) == 1:
+        assert f"all {len(values)} ranked points have the same mean response, {MEAN.text(values[0])}" in text
+        return
+    lead, rest = text.split(". The next is ", 1)
+    level = [label for label, value in ranked.items() if MEAN.text(value) == MEAN.text(values[0])]
+    assert f"the lowest mean response, {MEAN.text(values[0])}" in lead
+    assert set(re.findall(r"ftl\d", lead)) == set(level)
+    assert ranked[named(r"\((ftl\d)", rest)] == values[len(level)]
+    if "the highest is" in rest:
+        assert ranked[named(r"the highest is [^(]+\((ftl\d)\)", rest)] == values[-1]
+    else:
+        assert len(values) == len(level) + 1
+    assert ("not ranked" in text) == any(behind)
+
+
+def test_points_within_the_noise_are_said_to_be() -> None:
+    close = [row("a", 1.0e5 + 1e4 * seed, seed) for seed in range(3)] + [
+        row("b", 1.1e5 + 1e4 * seed, seed) for seed in range(3)
+    ]
+    apart = [row("a", 1.0e5 + seed, seed) for seed in range(3)] + [row("b", 2.0e5 + seed, seed) for seed in range(3)]
+    assert "within the noise of the seeds" in statements(close).headline[0]
+    assert "within the noise of the seeds" not in statements(apart).headline[0]
+
+
+def test_a_caution_is_said_once_with_its_points() -> None:
+    none = {"total": 0, "mean": 0.0, "std": 0.0, "min": 0, "max": 0, "gini": None, "histogram": [[0, 0, 1000]]}
+    said = statements([row("a", 1e5, erases=none), row("b", 2e5, erases=none), row("c", 3e5)])
+    mine = [sentence for sentence in said.cautions if "No block was erased" in sentence]
+    assert mine == [f"2 of 3 points (a on fin1, b on fin1): {SUMMARIES['nothing_erased']}."]
+
+
+def test_every_kind_of_caution_has_a_summary() -> None:
+    document = sample.document(cancelled=True)
+    kinds = {caution.kind for caution in cautions.found(Outcome(document))}
+    assert "stopped" in kinds
+    assert kinds - {"stopped"} <= set(SUMMARIES)
+    assert set(NO_RANKING) <= set(SUMMARIES)
+
+
+def test_a_sweep_without_erases_says_so(call: Callable[..., Result], tmp_path: Path) -> None:
+    asked = ["fin1", "--ftl", "dftl", "--vary", "dftl.cmt=16KiB,64KiB", "--requests", 2000, "--addresses", "dense"]
+    result = call("sweep", *asked, "--report", "r.html")
+    assert result.exit_code == 0
+    said = " ".join(result.stdout.split())
+    assert said.startswith("On fin1 (slc-small) ")
+    assert f"All 2 points: {SUMMARIES['nothing_erased']}" in said
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert html.index("What the sweep says") < html.index(SUMMARIES["nothing_erased"]) < html.index("<figure")
