@@ -24,7 +24,7 @@ from ftlkit import _native, study
 from ftlkit.advice import halving, likeness, space, words
 from ftlkit.advice.answer import answer
 from ftlkit.advice.asked import Asked
-from ftlkit.advice.clock import Clock
+from ftlkit.advice.clock import Clock, process_began_s
 from ftlkit.advice.fits import fitting, floors, heads
 from ftlkit.advice.found import prefixes
 from ftlkit.advice.measure import Measured
@@ -158,11 +158,11 @@ def test_a_search_begins_with_every_mapping_and_turns_its_switches() -> None:
     ]
     searched = space.Space(heads, 64 * KIB, {"treeftl.ram": 8 * KIB})
     # As Optuna gives them back: what was chosen is asked for under the names that are fixed.
-    found = [searched.ask(Fixed(each)) for each in space.first(searched)]
+    found = [searched.ask(Fixed(each)) for each in {**space.halves(searched), **space.others(searched)}.values()]
     assert found == [
-        "page",
         "treeftl:ram=32KiB",
         "faster:sequential=false",
+        "page",
         "treeftl:ram=8KiB",
         "treeftl:load_before_write=false:ram=8KiB",
         "faster:second_chance=false:sequential=false",
@@ -188,9 +188,20 @@ class Fixed:
 
 
 def test_a_mapping_of_each_family_is_looked_at() -> None:
-    assert everything().probes() == ["fast", "dftl"]
+    assert everything().probes() == ["dftl", "fast"]
     heads = [space.Head("page", ("",)), space.Head("rftl:cmt=8KiB", ("+lru", ""))]
     assert space.Space(heads, 1 << 20, {}).probes() == ["rftl:cmt=8KiB+lru"]
+
+
+def test_families_take_turns_from_the_beginning() -> None:
+    """So that a search which ends early has tried most families: the first of each, then the second."""
+    searched = everything(256 * KIB)
+    tried = [searched.family(stack) for stack in space.halves(searched)]
+    families = set(tried)
+    assert len(families) == 4
+    assert tried[0] == "demand-paged"
+    assert set(tried[:4]) == families
+    assert next(iter(space.halves(searched))).startswith("dftl:")
 
 
 def test_what_takes_too_much_with_the_least_ram_is_left_out() -> None:
@@ -335,6 +346,7 @@ def reference(response: float, amplification: float | None, pages: int, prepared
     done = {"mode": "steady", "pages_written": prepared, "page_write_amplification": 2.0}
     row = {
         "ram_bytes": 1,
+        "is_overloaded": False,
         "response_mean_ns": response,
         "write_amplification": amplification,
         "pages_read": pages // 4,
@@ -497,7 +509,7 @@ def worst(front: list[tuple[float, float]], grid: list[tuple[float, float]]) -> 
 
 def test_the_front_is_within_three_percent_of_an_exhaustive_sweep(tmp_path: Path) -> None:
     """Over every doubling of the cache of two layers, measured on the same held-out part."""
-    found = sought(tmp_path, ftl="page,dftl,rftl", trials=70, seeds=1)
+    found = sought(tmp_path, ftl="page,dftl,rftl", trials=100, seeds=1)
     axes = [values.parse(f"{name}.cmt=1KiB..4MiB:x2") for name in ("dftl", "rftl")]
     plan = plans.from_options(
         ["fin1"],
@@ -673,6 +685,30 @@ def test_a_clock_tells_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert executor.until_s is None
 
 
+def test_a_clock_keeps_time_for_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    assert Clock(60.0, 90.0, 1.0).left_s == pytest.approx(60.0 - 10.0 - 1.0 - 1.2)
+    assert Clock(2.0, 100.0, 5.0).left_s == pytest.approx(1.4), "of a short budget a part, whatever the answer takes"
+    with pytest.raises(TimeIsUp):
+        Clock(5.0, 90.0).check()
+    assert process_began_s() <= 100.0
+
+
+def test_progress_counts_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+
+    class Shown(Silent):
+        def show(self, state: Any) -> None:  # noqa: ANN401 - what a watcher is shown
+            shown.append(state)
+
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    with Clock(60.0, 90.0).counting(Shown)() as watcher:
+        watcher.show([("points", 3, 8)])
+    with Clock(None, 90.0).counting(Shown)() as watcher:
+        watcher.show([("points", 3, 8)])
+    assert shown == [[("seconds of the budget", 10, 60)], [("points", 3, 8)]]
+
+
 def test_work_that_takes_too_long_is_stopped() -> None:
     text = json.dumps(study.build("fin1", "page", None, {"requests": 10**9})["workload"])
     with pytest.raises(TimeIsUp):
@@ -702,7 +738,7 @@ def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[st
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert out.startswith("Take ")
+    assert out.startswith("Not enough time; best so far: ")
     assert "The search was stopped" in out
     assert "nothing was measured on the part that was held out" in out
 

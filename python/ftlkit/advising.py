@@ -21,6 +21,7 @@ from typing_extensions import Unpack
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit.advice.asked import BUDGET, FRONTS, SEEDS, Asked, seconds, size
+from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.engine import Interrupted
 from ftlkit.outputs import check_writable, write
 from ftlkit.progress import Silent, Watcher
@@ -185,14 +186,15 @@ def searched(
     threads: int | None,
     watch: Callable[[], Watcher] = Silent,
     tell: Callable[[str], None] = lambda _: None,
+    clock: Clock | None = None,
 ) -> Answer:
     """Search, and answer; raises `UserError` where nothing suits, and `Interrupted` where nothing was measured."""
-    begun_s = time.monotonic()
+    clock = clock or Clock(asked.budget_s, time.monotonic(), ANSWERING_S)
     from ftlkit.advice.answer import answer  # noqa: PLC0415 - Optuna takes a second to load
     from ftlkit.advice.run import advise as search  # noqa: PLC0415 - as above
 
     store.tidy()
-    found = search(asked, store, Local(threads), watch, tell, begun_s)
+    found = search(asked, store, Local(threads), watch, tell, clock)
     answered = answer(asked, found)
     if answered is not None:
         return answered

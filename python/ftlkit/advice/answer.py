@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from ftlkit import api, units
 from ftlkit.advice import words
 from ftlkit.advice.asked import FINALISTS, FRONTS, GOALS, REFERENCE, Asked
-from ftlkit.advice.choice import frugal, is_by_what_is_told, ranked
-from ftlkit.advice.halving import front, halve
+from ftlkit.advice.choice import frugal, is_by_what_is_told, ranked, refuting
+from ftlkit.advice.halving import NOTHING, front, halve
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.space import is_ram
-from ftlkit.advice.sure import better_there, cautions, doubts, few
+from ftlkit.advice.sure import better_there, cautions, doubts, shortage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,9 +79,14 @@ def answer(asked: Asked, found: Found) -> Answer | None:
     candidates = {stack: each for stack, each in figures.items() if _may_be(asked, found, each)}
     if not candidates:
         return None
-    best = candidates[next(iter(candidates))]
+    chosen = candidates[next(iter(candidates))]
+    better = better_there(asked, found, chosen, figures) if is_held_out else []
+    refuted = refuting(asked.metric, chosen, better)
+    best = refuted or chosen
+    if refuted is not None:
+        better = []
     fronts = {
-        metric: {point.stack for point in front(points, metric)}
+        metric: {point.stack for point in front(points, metric, NOTHING)}
         for metric, points in (
             # A life of which the run tells no end is set beside others only where life was asked for.
             (metric, [each.point([metric], is_exact=asked.goal != "life") for each in figures.values()])
@@ -92,14 +97,18 @@ def answer(asked: Asked, found: Found) -> Answer | None:
         Told(each, each is best, frozenset(metric for metric, stacks in fronts.items() if each.stack in stacks))
         for each in sorted(figures.values(), key=lambda each: each.mean("ram_bytes") or 0)
     ]
-    better = better_there(asked, found, best, figures) if is_held_out else []
     return Answer(
         asked,
         found,
         told,
         is_held_out,
-        _advice(asked, found, best, figures.get(REFERENCE), candidates, better),
-        doubts(asked, found, best, figures, is_held_out=is_held_out),
+        [
+            *_advice(asked, best, figures.get(REFERENCE), candidates, shortage(asked, found, is_held_out=is_held_out)),
+            *_refuted(asked.metric, chosen, best),
+            *_better(asked.metric, best, better),
+            *_besides(asked, best, figures.get(REFERENCE), candidates, better),
+        ],
+        doubts(asked, found, chosen, best, figures, is_held_out=is_held_out),
         cautions(asked, found, best, is_held_out=is_held_out),
         command(asked, found, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
     )
@@ -132,17 +141,24 @@ def _may_be(asked: Asked, found: Found, measured: Measured) -> bool:
     return measured.stack != REFERENCE or REFERENCE in found.candidates
 
 
-def _advice(
-    asked: Asked,
-    found: Found,
-    best: Measured,
-    reference: Measured | None,
-    others: Mapping[str, Measured],
-    better: Sequence[Measured],
-) -> list[str]:
-    metric = asked.metric
+def _take(asked: Asked, best: Measured, others: Mapping[str, Measured], short: str) -> str:
+    """The beginning of the advice: which stack to take, or that this is not known and which is the best so far."""
     within = "" if asked.ram_bytes is None else f"With {units.size(asked.ram_bytes)} "
-    take = f"{within}{'take' if within else 'Take'} {best.stack}{few(asked, found)}"
+    behind = best.is_behind
+    if short:
+        so_far = "best so far, though it does not keep up with the arrivals" if behind else "best so far"
+        return f"{within}{'not' if within else 'Not'} enough time; {so_far}: {best.stack} ({short})"
+    if behind:
+        many = f"{'none' if within else 'None'} of the {len(others)} stacks that were measured keeps"
+        many = many if len(others) > 1 else f"{'the' if within else 'The'} only stack that was measured does not keep"
+        return f"{within}{many} up with the arrivals; the best of them is {best.stack}"
+    return f"{within}{'take' if within else 'Take'} {best.stack}"
+
+
+def _advice(
+    asked: Asked, best: Measured, reference: Measured | None, others: Mapping[str, Measured], short: str
+) -> list[str]:
+    metric, take = asked.metric, _take(asked, best, others, short)
     ram = units.size(best.mean("ram_bytes"))
     first = f"{take}: {words.named(metric)} {words.text(metric, best)} with {ram} of RAM"
     if reference is not None and best.stack != REFERENCE:
@@ -150,7 +166,28 @@ def _advice(
         needs = units.size(reference.mean("ram_bytes"))
         its = f"has {words.text(metric, reference)} and " if reference.least(metric) is not None else ""
         first += f", {compared}, which needs {needs}" if compared else f"; {REFERENCE} {its}needs {needs}"
-    said = [f"{first}.", *_better(metric, best, better)]
+    return [f"{first}."]
+
+
+def _refuted(metric: str, chosen: Measured, best: Measured) -> list[str]:
+    """That the held-out part speaks against what the search chose."""
+    if chosen is best:
+        return []
+    against = words.against(metric, chosen, best, best.stack)
+    ram = units.size(chosen.mean("ram_bytes"))
+    its = f"{words.named(metric)} is {words.text(metric, chosen)} with {ram} of RAM{against and f', {against}'}"
+    return [f"The search had chosen {chosen.stack}, which the held-out part refutes: there its {its}."]
+
+
+def _besides(
+    asked: Asked,
+    best: Measured,
+    reference: Measured | None,
+    others: Mapping[str, Measured],
+    better: Sequence[Measured],
+) -> list[str]:
+    """Who does nearly as well with less RAM, the other metrics of the advised stack, and what its settings mean."""
+    metric, said = asked.metric, []
     points = [each.point([metric]) for each in others.values()]
     less = frugal(points, best.point([metric]), metric)
     if less is not None and less.stack not in {each.stack for each in better[:1]}:
@@ -229,7 +266,7 @@ def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
 def command(asked: Asked, found: Found, names: list[str], *, is_held_out: bool) -> str:
     """The command that measures some stacks as the answer tells them: on the held-out part, or on a prefix."""
     options: Options = {**asked.options}
-    skip, seeds = found.searched, asked.seeds
+    skip, seeds = found.searched, found.seeds
     if not is_held_out:
         rung = found.last
         options["requests"] = rung.requests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit.advice.asked import RAM_SLACK
-from ftlkit.advice.halving import front
+from ftlkit.advice.halving import NOTHING, front
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,20 +13,29 @@ if TYPE_CHECKING:
     from ftlkit.advice.asked import Asked
     from ftlkit.advice.found import Found
     from ftlkit.advice.halving import Point
+    from ftlkit.advice.measure import Measured
 
 NEAR = 0.05
 """A stack with less RAM is named beside the best one if it is at most so much worse."""
 
 
 def ranked(points: Sequence[Point], asked: Asked) -> list[Point]:
-    """The stacks that have what decides, the best for the goal first; of equals that with less RAM, or the simpler."""
+    """The stacks that have what decides, the best for the goal first; of those as good that with less RAM.
+
+    Those that do not keep up with the arrivals come last, whatever their figures. As good as the best are those that
+    cost less than `NOTHING` times as much, and for the goal `ram` those within its slack.
+    """
     there = [point for point in points if asked.metric in point.costs]
-    if asked.goal != "ram":
-        return sorted(there, key=lambda point: (point.costs[asked.metric], point.ram, len(point.stack)))
-    limit = (1 + RAM_SLACK) * min((point.costs[asked.metric] for point in there), default=0.0)
-    within = [point for point in there if point.costs[asked.metric] <= limit]
-    rest = sorted((point for point in there if point not in within), key=lambda point: point.costs[asked.metric])
-    return [*sorted(within, key=lambda point: (point.ram, point.costs[asked.metric], len(point.stack))), *rest]
+    slack = 1 + RAM_SLACK if asked.goal == "ram" else NOTHING
+    found: list[Point] = []
+    for behind in (False, True):
+        some = [point for point in there if point.is_behind is behind]
+        limit = slack * min((point.costs[asked.metric] for point in some), default=0.0)
+        level = [point for point in some if point.costs[asked.metric] <= limit]
+        rest = [point for point in some if point not in level]
+        found += sorted(level, key=lambda point: (point.ram, point.costs[asked.metric], len(point.stack)))
+        found += sorted(rest, key=lambda point: (point.costs[asked.metric], point.ram, len(point.stack)))
+    return found
 
 
 def is_by_what_is_told(asked: Asked, found: Found) -> bool:
@@ -36,6 +45,22 @@ def is_by_what_is_told(asked: Asked, found: Found) -> bool:
     from the whole.
     """
     return asked.goal == "ram" or found.was_cut
+
+
+def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measured | None:
+    """The stack by which the held-out part refutes the choice of the search: more than `NEAR` better there, or None.
+
+    `better` are those that were better there beyond the noise of the seeds, the best first. One that keeps up with the
+    arrivals where the chosen one does not refutes it by any lead.
+    """
+    costs = chosen.point([metric]).costs
+    for other in better:
+        if other.is_behind and not chosen.is_behind:
+            continue
+        is_relief = chosen.is_behind and not other.is_behind
+        if is_relief or other.point([metric]).costs[metric] * (1 + NEAR) < costs[metric]:
+            return other
+    return None
 
 
 def frugal(points: Sequence[Point], best: Point, metric: str) -> Point | None:

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.advice.asked import duration
+from ftlkit.engine import TimeIsUp
 from ftlkit.units import typed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from ftlkit.progress import State, Watcher
     from ftlkit.sweep.local import Local
 
 
-class Clock:
-    """Counts from when the search was asked for; without a budget there is always time."""
+ANSWERING_S, DRAWING_S = 1.0, 4.0
+"""What is kept of a budget for the answer, and for the page with its drawings, on a machine that is busy besides."""
+_KEPT, _MOST = 0.02, 0.3
+"""The share of the budget that is kept besides, and the most that is kept of a short one."""
 
-    def __init__(self, budget_s: float | None, begun_s: float) -> None:
+
+def process_began_s() -> float:
+    """When this process began, on `time.monotonic`'s clock, where the system tells that; else now."""
+    with suppress(OSError, ValueError, IndexError, AttributeError):
+        # The 22nd field, in ticks since the machine was switched on; the name before may have spaces.
+        fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        return time.monotonic() - max(0.0, age_s)
+    return time.monotonic()
+
+
+class Clock:
+    """Counts from when the search was asked for; without a budget there is always time.
+
+    The budget is of all that is done, so the search ends so many seconds earlier as it takes to answer.
+    """
+
+    def __init__(self, budget_s: float | None, begun_s: float, answering_s: float = 0.0) -> None:
         self._budget_s, self._begun_s = budget_s, begun_s
+        share = budget_s or 0.0
+        self._kept_s = min(answering_s + _KEPT * share, _MOST * share) if answering_s else 0.0
 
     @property
     def is_running(self) -> bool:
@@ -26,8 +57,8 @@ class Clock:
 
     @property
     def ends_s(self) -> float | None:
-        """When the time is over, on `time.monotonic`'s clock; None: never."""
-        return None if self._budget_s is None else self._begun_s + self._budget_s
+        """When the time of the search is over, on `time.monotonic`'s clock; None: never."""
+        return None if self._budget_s is None else self._begun_s + self._budget_s - self._kept_s
 
     @property
     def left_s(self) -> float:
@@ -37,6 +68,16 @@ class Clock:
     def part_s(self, share: float) -> float:
         """A share of the budget, in seconds; 0 without one."""
         return share * (self._budget_s or 0.0)
+
+    def check(self) -> None:
+        """Raise `TimeIsUp` when the time is over."""
+        if self.left_s <= 0:
+            raise TimeIsUp
+
+    def counting(self, watch: Callable[[], Watcher]) -> Callable[[], Watcher]:
+        """What shows the time that is spent of the budget, in place of how many runs of a part are done."""
+        budget_s, begun_s = self._budget_s, self._begun_s
+        return watch if budget_s is None else lambda: _Spent(watch(), budget_s, begun_s)
 
     def limit(self, executor: Local, reserved_s: float) -> None:
         """Let runs go on until so many seconds are left."""
@@ -49,3 +90,29 @@ class Clock:
             f"--budget {typed(duration(self._budget_s or 0.0))}: too short to try anything. After {took} {what}. Give "
             "several times as much, or fewer requests (--requests)."
         )
+
+
+class _Spent:
+    """Shows the seconds that are spent of a budget, whatever runs meanwhile."""
+
+    def __init__(self, watcher: Watcher, budget_s: float, begun_s: float) -> None:
+        self._watcher, self._budget_s, self._begun_s = watcher, budget_s, begun_s
+
+    def __enter__(self) -> Self:
+        self._watcher.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._watcher.__exit__(kind, error, trace)
+
+    def show(self, state: State) -> None:  # noqa: ARG002 - what a watcher is shown
+        """Show the time."""
+        budget_s = max(1, round(self._budget_s))
+        spent_s = min(int(time.monotonic() - self._begun_s), budget_s)
+        self._watcher.show([("seconds of the budget", spent_s, budget_s)])
+
+    def stopping(self) -> None:
+        """Say that the work was asked to stop."""
+        self._watcher.stopping()

@@ -41,7 +41,7 @@ def document(answer: Answer) -> Json:
         "measured_on": {
             "part": "held out" if answer.is_held_out else "searched",
             "requests": found.requests - found.searched if answer.is_held_out else found.last.requests,
-            "seeds": asked.seeds if answer.is_held_out else 1,
+            "seeds": found.seeds if answer.is_held_out else 1,
         },
         "stacks": [_told(each) for each in answer.told],
         "prefixes": _prefixes(found),

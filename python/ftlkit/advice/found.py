@@ -68,6 +68,10 @@ class Found:
     """The stacks that were to be measured on the held-out part, the advised one first."""
     finalists: dict[str, Measured] = field(default_factory=dict)
     """What was run there."""
+    seeds: int = 1
+    """How many seeds the held-out part was measured with: those asked for, or as many as there was time for."""
+    is_surveyed: bool = False
+    """Whether every mapping was tried with half of the RAM and with all of it."""
     interrupted: bool = False
     dry: bool = False
     """Whether the proposals ended since none was new."""
@@ -77,6 +81,12 @@ class Found:
         """The mappings that may be advised and have figures on some prefix."""
         there = {each.stack for rung in self.rungs for each in self.of(rung)}
         return [name for name in sorted(self.candidates) if any(is_of(stack, name) for stack in there)]
+
+    @property
+    def untried(self) -> list[str]:
+        """The mappings that may be advised and of which no stack was run."""
+        there = {stack for rung in self.rungs for stack in rung.tried}
+        return [name for name in sorted(self.candidates) if not any(is_of(stack, name) for stack in there)]
 
     @property
     def searched(self) -> int:

@@ -19,6 +19,8 @@ MARGIN = 1.25
 """A stack that is farther than this from all fronts goes on in no case."""
 LITTLE = 1.01
 """A stack on a front whose place another fills with less than this loss does not go on."""
+NOTHING = 1.005
+"""More RAM that lowers a cost by less than this factor buys nothing that three printed digits tell."""
 LEAST = 6
 """As many may go on, however few were tried."""
 
@@ -31,16 +33,21 @@ class Point:
     ram: float
     costs: dict[str, float]
     """By metric, lower is better; a metric that was not measured is missing."""
+    is_behind: bool = False
+    """Whether it did not keep up with the arrivals."""
 
 
-def front(points: Sequence[Point], metric: str) -> list[Point]:
-    """Those that no other beats in RAM and a cost, by ascending RAM; of equals the first."""
+def front(points: Sequence[Point], metric: str, gain: float = 1.0) -> list[Point]:
+    """Those that no other beats in RAM and a cost, by ascending RAM; of equals the first.
+
+    With a `gain` above 1 more RAM must buy something: the cost of the one before is more than so many times as high.
+    """
     found: list[Point] = []
     for point in sorted(
         (each for each in points if metric in each.costs),
         key=lambda each: (each.ram, each.costs[metric], len(each.stack)),
     ):
-        if not found or point.costs[metric] < found[-1].costs[metric]:
+        if not found or point.costs[metric] * gain < found[-1].costs[metric]:
             found.append(point)
     return found
 

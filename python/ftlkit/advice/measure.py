@@ -48,6 +48,11 @@ class Measured:
     error: str = ""
 
     @property
+    def is_behind(self) -> bool:
+        """Whether a run did not keep up with the arrivals."""
+        return any(row["is_overloaded"] for row in self.rows)
+
+    @property
     def is_drawn(self) -> bool:
         """Whether the runs of the seeds differ; unknown, and so False, of a single one."""
         return any(len({row[name] for row in self.rows}) > 1 for name in _SAME)
@@ -80,7 +85,7 @@ class Measured:
             value = self.mean(metric) if is_exact else self.least(metric)
             if value is not None:
                 costs[metric] = cost(metric, value)
-        return Point(self.stack, float(self.mean("ram_bytes") or 0), costs)
+        return Point(self.stack, float(self.mean("ram_bytes") or 0), costs, self.is_behind)
 
 
 def _least(row: Json, metric: str) -> float | None:

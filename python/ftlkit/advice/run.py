@@ -39,42 +39,51 @@ def advise(
     executor: Local,
     watch: Callable[[], Watcher] = Silent,
     tell: Callable[[str], None] = lambda _: None,
-    begun_s: float | None = None,
+    clock: Clock | None = None,
 ) -> Found:
     """Search for the stacks that suit, within the time; Ctrl-C ends the search with what was found so far.
 
-    `tell` hears a sentence now and then of how far the search is. `begun_s` is since when the time counts, on
-    `time.monotonic`'s clock, if not from now on.
+    `tell` hears a sentence now and then of how far the search is. `clock` counts the time, if not from now on.
     """
-    clock = Clock(asked.budget_s, time.monotonic() if begun_s is None else begun_s)
+    clock = clock or Clock(asked.budget_s, time.monotonic())
+    watch = clock.counting(watch)
     asked.check()
     document = asked.document()
     study.refuse_unreadable(document)
     try:
         device = _device(asked, document, watch, clock.ends_s)
         requests = _requests(document, watch, clock.ends_s)
+        prefixes(requests)
+        space, into = _space(asked, device, requests, clock)
     except TimeIsUp:
         raise clock.too_short("the workload had not been looked over") from None
-    prefixes(requests)
-    fits = fitting(device)
-    found, refused = heads(asked.stacks(), fits, levelled=asked.goal == "life")
-    if not found:
-        raise UserError(next(iter(refused.values())))
     with scratch() as folder:
         runner = Runner(asked, device, store, executor, Traces(folder))
         runner.watch = watch
-        ceiling = asked.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // device["page_size"])
-        space = Space(found, ceiling, floors(found, fits))
-        least_stacks = space.least()
-        too_large = {} if asked.ram_bytes is None else space.bound(_least_ram(least_stacks, device))
-        if not space.heads:
-            stack, least = min(too_large.items(), key=lambda pair: pair[1])
-            raise asked.too_little_ram(least_stacks[stack], least, len(too_large))
-        names = frozenset(space.heads)
-        into = Found(requests, names, refused, device["capacity"], too_large=too_large)
         search = Search(asked, space, runner, executor, into, clock)
         search.tell = tell
         return search.run()
+
+
+def _space(asked: Asked, device: Json, requests: int, clock: Clock) -> tuple[Space, Found]:
+    """The stacks to choose from, and what is found before any was tried; `TimeIsUp` where that takes too long."""
+    fits_device = fitting(device)
+
+    def fits(stack: str) -> str:
+        clock.check()
+        return fits_device(stack)
+
+    found, refused = heads(asked.stacks(), fits, levelled=asked.goal == "life")
+    if not found:
+        raise UserError(next(iter(refused.values())))
+    ceiling = asked.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // device["page_size"])
+    space = Space(found, ceiling, floors(found, fits))
+    least_stacks = space.least()
+    too_large = {} if asked.ram_bytes is None else space.bound(_least_ram(least_stacks, device, clock.ends_s))
+    if not space.heads:
+        stack, least = min(too_large.items(), key=lambda pair: pair[1])
+        raise asked.too_little_ram(least_stacks[stack], least, len(too_large))
+    return space, Found(requests, frozenset(space.heads), refused, device["capacity"], too_large=too_large)
 
 
 def _device(asked: Asked, document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
@@ -101,7 +110,7 @@ def _requests(document: Json, watch: Callable[[], Watcher], until_s: float | Non
     return int(found["requests"])
 
 
-def _least_ram(stacks: Mapping[str, str], device: Json) -> dict[str, float]:
+def _least_ram(stacks: Mapping[str, str], device: Json, until_s: float | None) -> dict[str, float]:
     """What stacks take of RAM, in bytes, by what they are called: of a run over one request."""
     document = {
         "device": device,
@@ -109,5 +118,6 @@ def _least_ram(stacks: Mapping[str, str], device: Json) -> dict[str, float]:
         "run": {"precondition": "none"},
         "ftl": [study.scheme(stack) | {"label": text} for text, stack in stacks.items()],
     }
-    found = api.run_study(document).runs
-    return dict(zip(found["label"], found["ram_bytes"], strict=True))
+    text = json.dumps(document)
+    found: Json = json.loads(watched(lambda control: _native.run_study(text, control, 0), Silent(), until_s=until_s))
+    return {run["label"]: float(run["footprint"]["ram_bytes"]) for run in found["runs"]}

@@ -17,10 +17,10 @@ from ftlkit._native import UserError
 from ftlkit.advice import halving
 from ftlkit.advice.asked import FINALISTS, REFERENCE, TRIALS
 from ftlkit.advice.choice import ranked
-from ftlkit.advice.found import Found, Rung, prefixes
-from ftlkit.advice.likeness import ladder
+from ftlkit.advice.found import Found, Rung, is_of, prefixes
+from ftlkit.advice.likeness import Ladder, ladder
 from ftlkit.advice.measure import wall_s
-from ftlkit.advice.space import filling, first
+from ftlkit.advice.space import filling, halves, others
 from ftlkit.engine import Interrupted
 from ftlkit.seeds import of_32_bits
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ftlkit.advice.clock import Clock
     from ftlkit.advice.halving import Halved, Point
     from ftlkit.advice.measure import Measured, Runner
-    from ftlkit.advice.space import Space
+    from ftlkit.advice.space import Proposals, Space
     from ftlkit.sweep.local import Local
 
 BATCH = 16
@@ -44,6 +44,10 @@ _TOLD, _OFF = 2, 5.0
 """So many are measured on the held-out part, whatever time is left; and by which factor a time may be off at most."""
 _RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
+_SURVEYED = 0.5
+"""Trying every mapping once leaves at most this share of the time to the held-out part."""
+_SEEDED = 0.5
+"""The most of the time for which the finalists are run with all seeds; else with one."""
 _LOOKING = 0.2
 """The most of the time that is taken for choosing prefixes."""
 _SIMPLER = 3
@@ -60,7 +64,9 @@ _SHARES = (0.35, 0.7)
 _LACKING = {
     "life": (
         "no life is forecast from the part that is searched, since blocks have to be erased four times on average "
-        "for that (docs/endurance.md). Give more requests, a smaller device (--capacity), or another goal."
+        "for that (docs/endurance.md). Give more requests or a smaller device (--capacity). A recorded trace has "
+        "no more requests: for one, --addresses dense --capacity auto is the smallest device that holds it. Or "
+        "give another goal."
     ),
     "wa": "the workload writes nothing in the part that is searched, so there is none. Give another goal.",
 }
@@ -80,6 +86,8 @@ class Search:
         self._clock = clock
         self._lengths = prefixes(found.requests)
         self._precondition = ""
+        self._runs: dict[tuple[int, str], dict[str, Measured]] = {}
+        """What was run on each prefix to look it over: candidates like all others."""
         self._objectives = asked.metrics
         self._proposer = _optuna(asked, len(self._objectives))
         self.found = found
@@ -89,6 +97,7 @@ class Search:
     def run(self) -> Found:
         """Search until every part of it is done, the time is over, or Ctrl-C."""
         found = self.found
+        found.seeds = self._asked.seeds
         try:
             self._propose()
             for requests in self._lengths[1:]:
@@ -105,7 +114,7 @@ class Search:
         """Keep what was finished of a part that was interrupted."""
         if self.found.asked_for:
             self.found.finalists |= {
-                stack: each for stack, each in measured.items() if each.is_complete(self._asked.seeds)
+                stack: each for stack, each in measured.items() if each.is_complete(self.found.seeds)
             }
         elif self.found.rungs:
             self._note(self.found.rungs[-1], measured)
@@ -126,17 +135,10 @@ class Search:
     # The first prefix: proposals.
 
     def _begin(self) -> Rung:
-        """The shortest prefix that tells something of the whole, with the reference run on it."""
+        """The shortest prefix that tells something of the whole, with what was run to look it over."""
         asked, found = self._asked, self.found
         self._clock.limit(self._executor, self._clock.part_s(1 - _LOOKING))
-        chosen = ladder(
-            self._lengths,
-            self._runner.prefix,
-            asked.metrics,
-            probes=self._space.probes(),
-            may_prepare="precondition" not in asked.options,
-            affords=self._affords,
-        )
+        chosen = self._ladder()
         self._lengths, self._precondition, found.whole = chosen.lengths, chosen.precondition, chosen.whole
         found.unlike = chosen.unlike
         rung = self._rung(self._lengths[0])
@@ -148,10 +150,51 @@ class Search:
         ]
         if there:
             if all(asked.metric not in each for each in there):
+                if chosen.whole is None and rung.requests < found.searched:
+                    raise self._clock.too_short(f"nothing was known of the goal {asked.goal} from {_first(rung)}")
                 raise UserError(f"--goal {asked.goal}: {_LACKING.get(asked.goal, _NO_RESPONSE)}")
             self._objectives = [metric for metric in asked.metrics if metric in there[0]]
             self._proposer = _optuna(asked, len(self._objectives))
         return rung
+
+    def _ladder(self) -> Ladder:
+        """The prefixes: by what the probes do on them and on the whole, where there is time for the whole."""
+        probes = self._space.probes()
+        if self._clock.is_running and not self._affords_whole([REFERENCE, *probes]):
+            return Ladder(self._with_the_goal())
+        return ladder(
+            self._lengths,
+            self._prefix,
+            self._asked.metrics,
+            probes=probes,
+            may_prepare="precondition" not in self._asked.options,
+            affords=self._affords,
+        )
+
+    def _prefix(self, stacks: Sequence[str], requests: int, precondition: str) -> Mapping[str, Measured]:
+        """Runs on a prefix, which are kept for the search."""
+        measured = self._runner.prefix(stacks, requests, precondition)
+        self._runs.setdefault((requests, precondition), {}).update(measured)
+        return measured
+
+    def _affords_whole(self, stacks: Sequence[str]) -> bool:
+        """Whether there is time to run some stacks on the whole, by what they take on the shortest prefix."""
+        shortest, last = self._lengths[0], self._lengths[-1]
+        if shortest == last:
+            return True
+        there = [each for each in self._prefix(stacks, shortest, "").values() if each.rows]
+        took = [wall_s(each, last / shortest) for each in there]
+        return bool(took) and max(sum(took) / self._executor.checks, *took) <= self._clock.part_s(_LOOKING)
+
+    def _with_the_goal(self) -> list[int]:
+        """The prefixes from the shortest on where the reference has what decides, as far as there is time."""
+        for place, requests in enumerate(self._lengths):
+            if self._clock.part_s(1 - _LOOKING) >= self._clock.left_s:
+                break
+            known = self._prefix([REFERENCE], requests, "").get(REFERENCE)
+            if known is None or not known.rows or known.mean(self._asked.metric) is not None:
+                return self._lengths[place:]
+        return self._lengths
 
     def _affords(self, whole: Sequence[Measured]) -> bool:
         """Whether there is time to try enough stacks on the whole part, by what these took there."""
@@ -164,38 +207,53 @@ class Search:
         """A prefix; the whole part that is searched is prepared as asked, whatever the others are."""
         rung = Rung(requests, "" if requests == self._lengths[-1] else self._precondition)
         self.found.rungs.append(rung)
+        self._note(rung, self._runs.get((rung.requests, rung.precondition), {}))
         return rung
 
     def _propose(self) -> None:
         rung = self._begin()
-        beginnings = self._enqueue(first(self._space))
-        most, count = self._asked.trials or TRIALS, 0
-        while count < most and not self.found.dry:
-            batch = self._batch(rung, min(BATCH, most - count))
-            self._try(rung, list(batch))
-            for stack, trial in batch.items():
-                self._learn(trial, rung.tried.get(stack))
-            count += len(batch)
-            there = sum(bool(each.rows) for each in rung.tried.values())
-            failed = f", {len(rung.failed)} failed" if rung.failed else ""
-            self.tell(f"{_stacks(there)} measured on the first {rung.requests:,} requests{failed}")
-            if count >= beginnings > 0:
-                self._refuse_little_ram(rung)
-                self._fill(rung)
-                beginnings = 0
-            if self._reserved_s(rung) >= self._clock.left_s:
-                break
+        most, spent = self._asked.trials or TRIALS, 0
+        spent += self._round(rung, halves(self._space), most, self._survey_s)
+        self._plan_seeds(rung)
+        filled = self._filling(rung)
+        spent += self._round(rung, filled, most - spent, self._survey_s)
+        self.found.is_surveyed = not self.found.untried and all(each in rung.tried for each in filled)
+        spent += self._round(rung, others(self._space), most - spent, self._reserved_s)
+        self._refuse_little_ram(rung)
+        while spent < most and not self.found.dry and self._reserved_s(rung) < self._clock.left_s:
+            spent += self._ask(rung, min(BATCH, most - spent), self._reserved_s)
         if not self.found.of(rung):
             self._refuse(rung)
         self._simplify(rung)
 
-    def _try(self, rung: Rung, stacks: Sequence[str]) -> None:
+    def _round(self, rung: Rung, proposals: Proposals, most: int, reserved_s: Callable[[Rung], float]) -> int:
+        """Try what is proposed and new, so many at most, as long as there is time; how many trials that took."""
+        new = [params for stack, params in proposals.items() if stack not in rung.tried][: max(0, most)]
+        for params in new:
+            self._proposer.enqueue_trial(dict(params))
+        spent = 0
+        while spent < len(new) and (not spent or reserved_s(rung) < self._clock.left_s):
+            spent += self._ask(rung, min(BATCH, len(new) - spent), reserved_s)
+        return spent
+
+    def _ask(self, rung: Rung, many: int, reserved_s: Callable[[Rung], float]) -> int:
+        """Try so many stacks that Optuna proposes, and tell it what they came to."""
+        batch = self._batch(rung, many)
+        self._try(rung, list(batch), reserved_s)
+        for stack, trial in batch.items():
+            self._learn(trial, rung.tried.get(stack))
+        there = sum(bool(each.rows) for each in rung.tried.values())
+        failed = f", {len(rung.failed)} failed" if rung.failed else ""
+        self.tell(f"{_stacks(there)} measured on {_first(rung)}{failed}")
+        return many
+
+    def _try(self, rung: Rung, stacks: Sequence[str], reserved_s: Callable[[Rung], float]) -> None:
         """Run proposals: all at once, or with a budget a few, since what they take tells how many there is time for."""
         few = _FEW * self._executor.checks if self._clock.is_running else max(1, len(stacks))
         for place in range(0, len(stacks), few):
-            if place and self._reserved_s(rung) >= self._clock.left_s:
+            if place and reserved_s(rung) >= self._clock.left_s:
                 return
-            self._measure(rung, stacks[place : place + few], self._reserved_s(rung))
+            self._measure(rung, stacks[place : place + few], reserved_s(rung))
 
     def _simplify(self, rung: Rung) -> None:
         """Try those that would go on without what may do nothing: settings, and half of their RAM.
@@ -210,16 +268,33 @@ class Search:
                 return
             self._measure(rung, new, self._rest_s(rung))
 
-    def _enqueue(self, proposals: Sequence[Mapping[str, str | int]]) -> int:
-        for params in proposals:
-            self._proposer.enqueue_trial(dict(params))
-        return len(proposals)
+    def _filling(self, rung: Rung) -> Proposals:
+        """All the RAM that may be taken, now that it is known what mappings take beside their caches; best first."""
+        if self._asked.ram_bytes is None:
+            return {}
+        takes = {stack: each.mean("ram_bytes") for stack, each in rung.tried.items()}
+        order = [point.stack for point in ranked(self._points(rung), self._asked)]
+        known = {stack: order.index(stack) if stack in order else len(order) for stack in rung.tried}
+        best = {
+            head: min(known[each] for each in known if is_of(each, head))
+            for head in self._space.heads
+            if any(is_of(each, head) for each in known)
+        }
+        found = filling(self._space, self._asked.ram_bytes, takes.get)
+        rank = {stack: min((best[head] for head in best if is_of(stack, head)), default=len(order)) for stack in found}
+        return {stack: found[stack] for stack in sorted(found, key=lambda stack: rank[stack])}
 
-    def _fill(self, rung: Rung) -> None:
-        """Propose all the RAM that may be taken, now that it is known what mappings take beside their caches."""
-        if self._asked.ram_bytes is not None:
-            there = {stack: each.mean("ram_bytes") for stack, each in rung.tried.items()}
-            self._enqueue(filling(self._space, self._asked.ram_bytes, there.get))
+    def _plan_seeds(self, rung: Rung) -> None:
+        """With one seed on the held-out part where all of them would take too much of the time, by what runs took."""
+        going = [point.stack for point in ranked(self._points(rung), self._asked)][:_RESERVED]
+        if self._clock.is_running and self._told_s(rung, going) > self._clock.part_s(_SEEDED):
+            self.found.seeds = 1
+
+    def _survey_s(self, rung: Rung) -> float:
+        """What trying every mapping leaves of the time: for the two best on the held-out part with one seed."""
+        best = [point.stack for point in ranked(self._points(rung), self._asked)][:_TOLD]
+        needed = self._wall_s(rung, best, self.found.requests)
+        return min(needed, self._clock.part_s(_SURVEYED)) if self._clock.is_running else 0.0
 
     def _batch(self, rung: Rung, most: int) -> dict[str, Any]:
         """New stacks, each with the trial that proposed it."""
@@ -269,10 +344,13 @@ class Search:
     def _sift(self, requests: int) -> bool:
         """Run those that go on over a longer prefix; whether there was time for all of them."""
         before = self.found.rungs[-1]
+        best = [point.stack for point in ranked(self._points(before), self._asked)[:_BEST]]
+        if self._wall_s(before, best, requests) + self._final_s(before, best) > self._clock.left_s:
+            return False
         before.halved = self._going(before, requests)
         going = [point.stack for point in before.halved.kept]
         rung = self._rung(requests)
-        self.tell(f"now {_stacks(len(going))} on the first {requests:,} requests")
+        self.tell(f"now {_stacks(len(going))} on {_first(rung)}")
         # The reference first: without it there is nothing to compare with; then the best, should time end.
         best = [point.stack for point in ranked(before.halved.kept, self._asked)[:_BEST]]
         self._measure(rung, list(dict.fromkeys([REFERENCE, *best, *going])), self._final_s(before, going))
@@ -328,33 +406,48 @@ class Search:
     def _finish(self) -> None:
         found, rung = self.found, self.found.last
         points = self._points(rung)
-        best = ranked(points, self._asked)
         rung.halved = halving.halve(points, self._asked.metrics, FINALISTS)
-        order = [best[0].stack, REFERENCE, *(point.stack for point in rung.halved.kept)] if best else []
-        measured = [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
-        found.asked_for = measured
+        # The best for the goal first, should time end: a front's other end is no answer.
+        best = [point.stack for point in ranked(points, self._asked)]
+        places = {stack: place for place, stack in enumerate(best)}
+        kept = sorted((point.stack for point in rung.halved.kept), key=lambda stack: places.get(stack, len(best)))
+        order = [*best[:1], REFERENCE, *kept] if best else []
+        found.asked_for = [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
         self._clock.limit(self._executor, 0.0)
-        waiting, pace, least = measured, 1.0, _TOLD
+        waiting, pace, least = list(found.asked_for), 1.0, _TOLD
+        if self._told_s(rung, waiting[: _TOLD + 1]) > self._clock.left_s and REFERENCE not in found.candidates:
+            # There may be time for two: the second best is a candidate, and the reference is not.
+            waiting.sort(key=lambda stack: stack == REFERENCE)
         while waiting and self._clock.left_s > 0:
             many = len(waiting)
             while many > least and pace * self._told_s(rung, waiting[:many]) > self._clock.left_s:
                 many -= 1
             if not many:
                 break
-            held = f"on the {found.requests - found.searched:,} requests that were held out"
-            self.tell(f"now {_stacks(many)} {held}")
-            begun_s, expected = self._clock.left_s, self._told_s(rung, waiting[:many])
-            found.finalists |= self._runner.held_out(waiting[:many], found.searched, self._asked.seeds)
-            there = sum(bool(found.finalists[stack].rows) for stack in waiting[:many] if stack in found.finalists)
-            if there < many:
-                self.tell(f"{there} of {_stacks(many)} measured {held}")
+            expected, left_s = self._told_s(rung, waiting[:many]), self._clock.left_s
+            self._hold_out(waiting[:many])
             # What the first ones took tells whether there is time for more.
-            pace = (begun_s - self._clock.left_s) / expected if expected else 1.0
+            pace = (left_s - self._clock.left_s) / expected if expected else 1.0
             waiting, least = waiting[many:], 0
 
+    def _hold_out(self, stacks: Sequence[str]) -> None:
+        """Run stacks over everything, measured on the part that was held out."""
+        found = self.found
+        held = f"on the {found.requests - found.searched:,} requests that were held out"
+        self.tell(f"now {_stacks(len(stacks))} {held}")
+        found.finalists |= self._runner.held_out(stacks, found.searched, found.seeds)
+        there = sum(bool(found.finalists[stack].rows) for stack in stacks if stack in found.finalists)
+        if there < len(stacks):
+            self.tell(f"{there} of {_stacks(len(stacks))} measured {held}")
+
     def _told_s(self, rung: Rung, stacks: Sequence[str]) -> float:
-        """About how long stacks take on the held-out part with all seeds."""
-        return self._asked.seeds * self._wall_s(rung, stacks, self.found.requests)
+        """About how long stacks take on the held-out part with the seeds that are run."""
+        known = [stack for stack in stacks if stack in rung.tried and rung.tried[stack].rows]
+        return self.found.seeds * self._wall_s(rung, known, self.found.requests)
+
+
+def _first(rung: Rung) -> str:
+    return f"the first {rung.requests:,} requests"
 
 
 def _stacks(number: int) -> str:

@@ -25,7 +25,10 @@ NOT_TO_BE_BUILT = frozenset({("victims", "opt")})
 """Values of parameters that know the future and so exist in a simulation alone."""
 
 PROBES = {"demand-paged": "dftl", "log-buffer": "fast"}
-"""Families whose mappings do otherwise than `page` on a device in use; of each the mapping that is looked at."""
+"""Families whose mappings do otherwise than `page` on a device in use; of each the mapping that is looked at.
+
+In the order in which they are tried: a demand-paged mapping takes little RAM and seldom has to merge.
+"""
 
 _TUNED = 2
 """So many parameters of a part, beside its RAM, are set to something else than their default at most."""
@@ -61,10 +64,28 @@ class Space:
 
     def __init__(self, heads: Sequence[Head], ceiling_bytes: int, floors: Mapping[str, int]) -> None:
         """`floors` has the least RAM of parameters, in bytes, by their keys such as `dftl.cmt`."""
-        self.heads = {head.text: head for head in heads}
+        self._families: dict[str, str] = {scheme["name"]: scheme["family"] for scheme in api.schemes()}
+        self.heads = {head.text: head for head in self._in_turn(heads)}
         self._ceiling, self._floors = ceiling_bytes, floors
         self._beside: dict[str, int] = {}
         self._parameters = {part["name"]: part["parameters"] for part in api.parts()}
+
+    def _in_turn(self, heads: Sequence[Head]) -> list[Head]:
+        """The beginnings by turns of their families, so that a search cut short has tried most families."""
+        order = list(PROBES)
+        ranks: dict[str, tuple[int, int]] = {}
+        turns: dict[str, int] = {}
+        # The looked-at mapping of a family first; a sort keeps the registry's order of the others.
+        for head in sorted(heads, key=lambda head: head.text.partition(":")[0] not in PROBES.values()):
+            family = self.family(head.text)
+            place = order.index(family) if family in order else len(order)
+            ranks[head.text] = (turns.setdefault(family, 0), place)
+            turns[family] += 1
+        return sorted(heads, key=lambda head: ranks[head.text])
+
+    def family(self, stack: str) -> str:
+        """The family of a stack's mapping."""
+        return self._families[stack.partition("+")[0].partition(":")[0]]
 
     def ask(self, chooser: Chooser) -> str:
         """A stack, as on the command line."""
@@ -108,12 +129,10 @@ class Space:
 
     def probes(self) -> list[str]:
         """A stack of each family of mappings that does otherwise than the reference in use."""
-        families = {scheme["name"]: scheme["family"] for scheme in api.schemes()}
         found: dict[str, str] = {}
         for head in self.heads.values():
-            name = head.text.partition(":")[0]
-            if name == PROBES.get(families[name]) or (families[name] in PROBES and families[name] not in found):
-                found[families[name]] = head.text + head.tails[0]
+            if self.family(head.text) in PROBES:
+                found.setdefault(self.family(head.text), head.text + head.tails[0])
         return list(found.values())
 
     def simpler(self, stack: str) -> list[str]:
@@ -269,23 +288,34 @@ class Rule:
         return chosen
 
 
-def first(space: Space) -> list[Mapping[str, str | int]]:
-    """What a search begins with: every mapping with half of the ceiling, with the least RAM, and with a quarter.
+Proposals = dict[str, dict[str, "str | int"]]
+"""What is proposed to Optuna, by the stack that it comes to."""
 
-    With the least RAM each of a mapping's switches is turned, too: what costs RAM and what saves it may go together. A
-    mapping without RAM to choose is there once.
+
+def halves(space: Space) -> Proposals:
+    """What a search begins with: every mapping with half of the ceiling."""
+    return _proposed(space, [Rule(head, _half) for head in space.heads.values()])
+
+
+def others(space: Space) -> Proposals:
+    """What it goes on with: every mapping with the least RAM, and with a quarter of the ceiling.
+
+    With the least RAM each of a mapping's switches is turned, too: what costs RAM and what saves it may go together.
     """
     heads = list(space.heads.values())
     rules = [
-        *(Rule(head, _half) for head in heads),
         *(Rule(head, _least) for head in heads),
         *(Rule(head, _least, turned) for head in heads for turned in space.switches(head)),
         *(Rule(head, lambda _, high: high - 2 * _STEPS) for head in heads),
     ]
-    found: dict[str, Mapping[str, str | int]] = {}
+    return _proposed(space, rules)
+
+
+def _proposed(space: Space, rules: Sequence[Rule]) -> Proposals:
+    found: Proposals = {}
     for rule in rules:
         found.setdefault(space.ask(rule), rule.params)
-    return list(found.values())
+    return found
 
 
 def _least(low: int, _: int) -> int:
@@ -296,12 +326,12 @@ def _half(_: int, high: int) -> int:
     return high - _STEPS
 
 
-def filling(space: Space, ram_bytes: int, takes: Callable[[str], float | None]) -> list[Mapping[str, str | int]]:
+def filling(space: Space, ram_bytes: int, takes: Callable[[str], float | None]) -> Proposals:
     """Every mapping with as much RAM as there is, by what it takes beside its caches; `takes` tells what a stack takes.
 
     Where there are several caches, they share alike.
     """
-    found: list[Mapping[str, str | int]] = []
+    rules = []
     for head in space.heads.values():
         rule = Rule(head, _half)
         took = takes(space.ask(rule))
@@ -310,7 +340,5 @@ def filling(space: Space, ram_bytes: int, takes: Callable[[str], float | None]) 
             continue
         each = int(ram_bytes - took + sum(sizes)) // len(sizes)
         if each >= FLOOR_BYTES:
-            filled = Rule(head, lambda _low, _high, each=each: rank(each))  # type: ignore[misc] # a default of its own
-            space.ask(filled)
-            found.append(filled.params)
-    return found
+            rules.append(Rule(head, lambda _low, _high, each=each: rank(each)))  # type: ignore[misc] # a default
+    return _proposed(space, rules)

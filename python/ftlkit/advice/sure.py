@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ftlkit import api
 from ftlkit.advice import words
 from ftlkit.advice.asked import REFERENCE
-from ftlkit.advice.choice import is_by_what_is_told, ranked
-from ftlkit.comparison import BETTER, change
+from ftlkit.advice.choice import NEAR, is_by_what_is_told, ranked
+from ftlkit.comparison import BETTER, UNKNOWN, change
 from ftlkit.metrics import COLUMNS
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.document import Json
 
-_HANDFUL = 5
-"""An answer says in its first sentence that fewer mappings than these were tried, where there are more."""
 _APART = 0.2
 """What a stack gains on two parts of the workload is far apart from this difference of the logarithms on."""
 _NAMED = 5
@@ -29,13 +27,19 @@ _NAMED = 5
 
 
 def doubts(
-    asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured], *, is_held_out: bool
+    asked: Asked,
+    found: Found,
+    chosen: Measured,
+    best: Measured,
+    figures: Mapping[str, Measured],
+    *,
+    is_held_out: bool,
 ) -> list[str]:
-    """How sure the answer is."""
+    """How sure the answer is; `chosen` is what the search chose, and `best` what is advised."""
     rung = found.last
     sentences = []
     if is_held_out:
-        seeds = _seeds(asked, figures)
+        seeds = _seeds(asked, found, figures)
         steady = " on a device in a steady state" if rung.precondition else ""
         sentences.append(
             f"The stacks were chosen by the second half of the first {rung.requests:,} requests{steady}; the figures "
@@ -44,7 +48,13 @@ def doubts(
         )
         sentences += _chosen_there(asked, found, best)
         sentences += _both_parts(asked, found, best, figures)
-        sentences += _better_there(asked, found, best, figures)
+        if chosen is best:
+            sentences += _better_there(asked, found, best, figures)
+        else:
+            sentences.append(
+                f"{best.stack} is advised since the held-out part refutes the choice of the search. So its figures had "
+                "a share in the choice, and on requests that nothing has seen it may gain less."
+            )
     else:
         sentences.append(
             f"The figures are of the second half of the first {rung.requests:,} requests, by which the stacks were "
@@ -52,7 +62,7 @@ def doubts(
         )
     sentences += _likeness(asked, found)
     noise = "An interval tells the noise of the seeds, and nothing of how another workload would differ."
-    if asked.seeds == 1 or not is_held_out:
+    if found.seeds == 1 or not is_held_out:
         noise = "With one seed the noise is not known."
     elif not any(each.is_drawn for each in figures.values()):
         noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
@@ -60,18 +70,23 @@ def doubts(
     return [*sentences, noise, f"{_tried(found)}; others exist, and one may be better.{dry}"]
 
 
-def few(asked: Asked, found: Found) -> str:
-    """That the time was enough for few of the mappings, and what would be enough for all; else nothing."""
-    there, all_ = len(found.mappings), len(found.candidates)
-    if not there or there >= min(_HANDFUL, all_) or (asked.budget_s is None and not found.interrupted):
+def shortage(asked: Asked, found: Found, *, is_held_out: bool) -> str:
+    """Why the search cannot say which stack to take: it ended before it had tried enough. Empty where it had."""
+    if asked.budget_s is None and not found.interrupted:
         return ""
-    only = "the only one" if there == 1 else f"the best of {there}"
-    ended = "was stopped" if found.interrupted or asked.budget_s is None else "ended"
-    more = ""
-    if asked.budget_s is not None:
-        enough = asked.budget_s * -(-all_ // there)
-        more = f"; at this pace all of them take about --budget {enough:g}s"
-    return f" ({only} of {all_} mappings that could be tried before the search {ended}{more})"
+    there, all_ = len(found.candidates) - len(found.untried), len(found.candidates)
+    if there < all_:
+        more = ""
+        if asked.budget_s is not None and there:
+            more = f"; at this pace all take about --budget {asked.budget_s * -(-all_ // there):g}s"
+        return f"{there} of {all_} mappings were tried{more}"
+    if not found.is_surveyed:
+        return "not every mapping was tried with all of the RAM"
+    if not is_held_out:
+        return "nothing was measured on the part that was held out"
+    if found.was_cut and found.missed:
+        return f"{len(found.missed)} of {len(found.asked_for)} stacks were not measured on the part that was held out"
+    return ""
 
 
 def _tried(found: Found) -> str:
@@ -82,10 +97,10 @@ def _tried(found: Found) -> str:
     return f"{number}, with the reference {REFERENCE}" if is_there else number
 
 
-def _seeds(asked: Asked, figures: Mapping[str, Measured]) -> str:
+def _seeds(asked: Asked, found: Found, figures: Mapping[str, Measured]) -> str:
     """With how many seeds the figures were measured, and whether that made a difference."""
-    if asked.seeds == 1:
-        return "one seed"
+    if found.seeds == 1:
+        return "one seed" if asked.seeds == 1 else f"one seed, since there was no time for {asked.seeds}"
     fewer = min(len(each.rows) for each in figures.values())
     others = ", so no more were run" if fewer < asked.seeds else ""
     same = [each for each in figures.values() if not each.is_drawn]
@@ -200,7 +215,10 @@ def better_there(asked: Asked, found: Found, best: Measured, figures: Mapping[st
         if other is best or other.mean(metric) is None or (asked.ram_bytes is not None and ram > asked.ram_bytes):
             continue
         pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
-        if change(COLUMNS[metric], pairs).verdict == BETTER:
+        verdict = change(COLUMNS[metric], pairs).verdict
+        costs = [each.point([metric]).costs[metric] for each in (best, other)]
+        # One seed tells no noise: then a lead counts that is more than near.
+        if verdict == BETTER or (verdict == UNKNOWN and costs[1] * (1 + NEAR) < costs[0]):
             better.append(other)
     return sorted(better, key=lambda each: each.point([metric]).costs[metric])
 

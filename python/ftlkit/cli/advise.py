@@ -11,6 +11,7 @@ from rich.table import Table
 from ftlkit import study, units
 from ftlkit._native import UserError
 from ftlkit.advice.asked import BUDGET, GOALS, REFERENCE, SEEDS, Asked, seconds, size
+from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
 from ftlkit.advising import Advice, searched
 from ftlkit.cli import options
 from ftlkit.cli.sheet import Row, Sheet
@@ -118,7 +119,9 @@ def advise(
     if report == STANDARD_OUTPUT:
         raise UserError("--report -: only --json writes to standard output. Give the name of a file.")
     check_writable([report, json], inputs)
-    advice = Advice(searched(asked, Store(store, create=True, lazily=True), threads, lambda: watcher(ERR), say))
+    clock = Clock(asked.budget_s, process_began_s(), ANSWERING_S + (DRAWING_S if report is not None else 0.0))
+    kept = Store(store, create=True, lazily=True)
+    advice = Advice(searched(asked, kept, threads, lambda: watcher(ERR), say, clock))
     found = advice.answer
     show(found, screen(json))
     if json is not None:
