@@ -3,8 +3,9 @@
 use std::io;
 use std::ops::ControlFlow;
 
+use crate::code_page::CodePage;
 use crate::disk::{self, Disk, PAGE_BYTES};
-use crate::names::{Folded, Short};
+use crate::names::{self, Fit, Short, Wanted};
 use crate::shape::{Kind, SLOT_BYTES};
 use crate::slots::{self, Entry, Folder, Is, LongName, Place, Slot};
 
@@ -28,6 +29,15 @@ impl Pieces {
         let at = u64::from(slot) * SLOT_BYTES;
         self.starts[(at / self.bytes) as usize] + at % self.bytes
     }
+}
+
+/// A folder, where it lies, and how its slots are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look<'a> {
+    pub(crate) folder: Folder,
+    pub(crate) pieces: &'a Pieces,
+    pub(crate) kind: Kind,
+    pub(crate) code_page: CodePage,
 }
 
 /// A slot that is being looked at.
@@ -80,11 +90,14 @@ pub(crate) fn scan(
 
 impl Seen<'_> {
     /// The entry whose last slot this is.
-    pub(crate) fn entry(&self, folder: Folder, kind: Kind) -> Entry {
+    pub(crate) fn entry(&self, look: &Look<'_>) -> Entry {
         let first = self.long.map_or(self.at, |(_, first)| first);
-        let place = Place { folder, first, count: self.at - first + 1, offset: self.offset };
-        let long = self.long.map(|(units, _)| String::from_utf16_lossy(units));
-        Entry::decode(self.slot, kind, long, place)
+        let place = Place { folder: look.folder, first, count: self.at - first + 1, offset: self.offset };
+        let name = match self.long {
+            Some((units, _)) => names::long_letters(units).collect(),
+            None => slots::short_letters(self.slot, look.code_page).collect(),
+        };
+        Entry::decode(self.slot, look.kind, name, place)
     }
 
     /// Whether this is the first or second entry of a folder, which are itself and the folder above.
@@ -92,18 +105,19 @@ impl Seen<'_> {
         self.slot[0] == b'.' && self.long.is_none()
     }
 
-    fn is_called(&self, name: &Folded) -> bool {
-        match self.long {
-            Some((units, _)) if name.is_in(units) => true,
-            _ => name.is(slots::short_letters(self.slot)),
+    /// How well it has a name that is looked for.
+    fn fit(&self, name: &Wanted, look: &Look<'_>) -> Option<Fit> {
+        if self.is_dots() {
+            return None;
         }
+        name.fit(self.long.map(|(units, _)| units), slots::short_letters(self.slot, look.code_page), self.at)
     }
 }
 
 /// What a folder says of a name that is looked for, or is to be added.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    pub(crate) found: Option<Entry>,
+    pub(crate) is_there: bool,
     /// Short names of others.
     pub(crate) shorts: Vec<Short>,
     /// The first of enough slots in a row that are free; they may begin where the folder ends.
@@ -113,15 +127,15 @@ pub(crate) struct Survey {
 /// Looks for a name, which may be that of the entry at the offset `own`, and for so many slots in a row.
 pub(crate) fn survey(
     disk: &mut impl Disk,
-    (folder, pieces, kind): (Folder, &Pieces, Kind),
-    name: &Folded,
+    look: &Look<'_>,
+    name: &Wanted,
     slots: u32,
     own: Option<u64>,
 ) -> io::Result<Survey> {
-    let mut survey = Survey { room: pieces.slots(), ..Survey::default() };
+    let mut survey = Survey { room: look.pieces.slots(), ..Survey::default() };
     // The first slot of the row of free ones that ends here, and whether such a row is long enough already.
     let (mut run, mut is_enough) = (None, false);
-    scan(disk, pieces, |is, seen| {
+    scan(disk, look.pieces, |is, seen| {
         let is_free = matches!(is, Is::End | Is::Gone);
         if !is_enough {
             run = if is_free { run.or(Some(seen.at)) } else { None };
@@ -131,8 +145,8 @@ pub(crate) fn survey(
             }
         }
         if matches!(is, Is::Entry) {
-            if seen.is_called(name) && !seen.is_dots() && own != Some(seen.offset) {
-                survey.found = Some(seen.entry(folder, kind));
+            if own != Some(seen.offset) && seen.fit(name, look).is_some() {
+                survey.is_there = true;
                 return ControlFlow::Break(());
             }
             survey.shorts.push(std::array::from_fn(|i| seen.slot[i]));
@@ -145,31 +159,28 @@ pub(crate) fn survey(
     Ok(survey)
 }
 
-/// Looks for a name.
-pub(crate) fn find(
-    disk: &mut impl Disk,
-    (folder, pieces, kind): (Folder, &Pieces, Kind),
-    name: &Folded,
-) -> io::Result<Option<Entry>> {
-    let mut found = None;
-    scan(disk, pieces, |is, seen| {
-        if matches!(is, Is::Entry) && !seen.is_dots() && seen.is_called(name) {
-            found = Some(seen.entry(folder, kind));
-            return ControlFlow::Break(());
+/// Looks for a name: the entry that fits it best, and of those the first one.
+pub(crate) fn find(disk: &mut impl Disk, look: &Look<'_>, name: &Wanted) -> io::Result<Option<Entry>> {
+    let mut best: Option<(Fit, Entry)> = None;
+    scan(disk, look.pieces, |is, seen| {
+        let fit = if matches!(is, Is::Entry) { seen.fit(name, look) } else { None };
+        if let Some(fit) = fit.filter(|fit| best.as_ref().is_none_or(|(other, _)| fit < other)) {
+            best = Some((fit, seen.entry(look)));
         }
-        ControlFlow::Continue(())
+        if fit == Some(Fit::Name) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    Ok(found)
+    Ok(best.map(|(_, entry)| entry))
 }
 
-/// All entries but the first two.
-pub(crate) fn list(disk: &mut impl Disk, (folder, pieces, kind): (Folder, &Pieces, Kind)) -> io::Result<Vec<Entry>> {
+/// All entries but the first two, each with a name of its own.
+pub(crate) fn list(disk: &mut impl Disk, look: &Look<'_>) -> io::Result<Vec<Entry>> {
     let mut all = Vec::new();
-    scan(disk, pieces, |is, seen| {
+    scan(disk, look.pieces, |is, seen| {
         if matches!(is, Is::Entry) && !seen.is_dots() {
-            all.push(seen.entry(folder, kind));
+            all.push(seen.entry(look));
         }
         ControlFlow::Continue(())
     })?;
+    names::tell_apart(all.iter_mut().map(|Entry { name, place, .. }| (name, place.first + place.count - 1)));
     Ok(all)
 }

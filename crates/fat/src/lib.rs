@@ -13,6 +13,7 @@
 //! its entries are no whole number of bytes, and no volume of this size needs it.
 
 mod boot;
+mod code_page;
 mod disk;
 mod error;
 mod folder;
@@ -24,6 +25,7 @@ mod stamp;
 mod table;
 mod volume;
 
+pub use code_page::CodePage;
 pub use disk::{Disk, PAGE_BYTES, Page};
 pub use error::FatError;
 pub use format::{FormatOptions, LEAST_VOLUME_BYTES, format};

@@ -4,7 +4,7 @@ use crate::boot::{self, Field};
 use crate::disk::{Disk, PAGE_BYTES};
 use crate::error::FatError;
 
-/// Clusters below which a volume is FAT12, and from which on it is FAT32.
+/// Clusters below which a volume is FAT12, and from which on one that is made here is FAT32.
 pub(crate) const LEAST_FAT16: u32 = 4_085;
 pub(crate) const LEAST_FAT32: u32 = 65_525;
 /// The most clusters of FAT32.
@@ -116,7 +116,7 @@ impl Shape {
             return Err(not_fat(&format!("it would have {bytes} bytes on a disk of {disk_bytes}")));
         }
         let clusters = bytes.saturating_sub(data) / (per_cluster * sector);
-        let kind = kind(clusters)?;
+        let kind = kind(clusters, field(boot::TABLE_SECTORS_16) == 0)?;
         if table_bytes / kind.entry_bytes() < clusters + 2 {
             return Err(not_fat(&format!("its table of {table_bytes} bytes has no room for {clusters} clusters")));
         }
@@ -167,15 +167,21 @@ impl Shape {
     }
 }
 
-/// The kind of a volume with so many clusters.
-fn kind(clusters: u64) -> Result<Kind, FatError> {
+/// The kind of a volume with so many clusters. The layout of its boot sector decides, as it does for Linux: `mkfs.vfat -F 32` makes FAT32
+/// volumes with fewer clusters than Microsoft allows, too.
+fn kind(clusters: u64, is_laid_out_as_32: bool) -> Result<Kind, FatError> {
+    let most = u64::from(if is_laid_out_as_32 { MOST_CLUSTERS } else { LEAST_FAT32 - 1 });
     match clusters {
+        0 => Err(not_fat("it has no clusters")),
+        many if many > most => {
+            let width = if is_laid_out_as_32 { 32 } else { 16 };
+            Err(not_fat(&format!("it would have {many} clusters, and a table of {width} bits has {most} at most")))
+        }
+        _ if is_laid_out_as_32 => Ok(Kind::Fat32),
         few if few < u64::from(LEAST_FAT16) => {
             Err(not_fat(&format!("it has {few} clusters: FAT12 is not served, only FAT16 and FAT32")))
         }
-        some if some < u64::from(LEAST_FAT32) => Ok(Kind::Fat16),
-        many if many <= u64::from(MOST_CLUSTERS) => Ok(Kind::Fat32),
-        many => Err(not_fat(&format!("it would have {many} clusters"))),
+        _ => Ok(Kind::Fat16),
     }
 }
 

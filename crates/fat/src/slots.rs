@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::code_page::CodePage;
 use crate::names;
 use crate::shape::Kind;
 use crate::stamp::Stamp;
@@ -13,7 +14,7 @@ pub(crate) type Slot = [u8; 32];
 pub(crate) const END: u8 = 0;
 pub(crate) const GONE: u8 = 0xE5;
 /// What stands for [`GONE`] where a name begins with it.
-const GONE_LETTER: u8 = 0x05;
+pub(crate) const GONE_LETTER: u8 = 0x05;
 
 const READ_ONLY: u8 = 0x01;
 const VOLUME: u8 = 0x08;
@@ -104,13 +105,13 @@ impl Entry {
         slot
     }
 
-    /// What a slot says, with the long name in front of it.
-    pub(crate) fn decode(slot: &Slot, kind: Kind, long: Option<String>, place: Place) -> Self {
+    /// What the slot of an entry of this name says.
+    pub(crate) fn decode(slot: &Slot, kind: Kind, name: String, place: Place) -> Self {
         let attributes = slot[ATTRIBUTES];
         let number = |at: usize| u16::from_le_bytes([slot[at], slot[at + 1]]);
         let high = if kind == Kind::Fat32 { u32::from(number(20)) << 16 } else { 0 };
         Self {
-            name: long.unwrap_or_else(|| short_letters(slot).collect()),
+            name,
             is_read_only: attributes & READ_ONLY != 0,
             bytes: u32::from_le_bytes([slot[28], slot[29], slot[30], slot[31]]),
             modified: Stamp { date: number(24), time: number(22) },
@@ -240,20 +241,24 @@ impl LongName {
     }
 }
 
+/// A letter of a name as programs can be told it: a slash or a zero would end it.
+pub(crate) fn told(letter: char) -> char {
+    if matches!(letter, '/' | '\0') { char::REPLACEMENT_CHARACTER } else { letter }
+}
+
 /// The short name of a slot, as people write it, letter after letter.
-pub(crate) fn short_letters(slot: &Slot) -> impl Iterator<Item = char> {
+pub(crate) fn short_letters(slot: &Slot, code_page: CodePage) -> impl Iterator<Item = char> + Clone {
     let part = |place: Range<usize>, is_lower: bool| {
         let bytes = &slot[place];
         let length = bytes.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
-        bytes[..length].iter().map(move |&byte| match byte {
-            GONE_LETTER => char::REPLACEMENT_CHARACTER,
-            byte if byte.is_ascii() && is_lower => byte.to_ascii_lowercase().into(),
-            byte if byte.is_ascii() => byte.into(),
-            _ => char::REPLACEMENT_CHARACTER,
+        bytes[..length].iter().map(move |&byte| {
+            let letter = told(code_page.letter(byte));
+            if is_lower { code_page.lower(letter) } else { letter }
         })
     };
-    let base = part(0..8, slot[CASE] & LOWER_BASE != 0);
+    let first = (slot[0] == GONE_LETTER).then(|| code_page.letter(GONE));
+    let base = part(0..8, slot[CASE] & LOWER_BASE != 0).skip(usize::from(first.is_some()));
     let extension = part(8..11, slot[CASE] & LOWER_EXTENSION != 0);
     let dot = (extension.len() > 0).then_some('.');
-    base.chain(dot).chain(extension)
+    first.into_iter().chain(base).chain(dot).chain(extension)
 }

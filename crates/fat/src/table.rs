@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::disk::{self, Disk, PAGE_BYTES};
+use crate::disk::{self, Disk, PAGE_BYTES, Page};
 use crate::error::FatError;
 use crate::shape::{Kind, Shape};
 
@@ -85,16 +85,19 @@ impl Table {
         if more > self.free as usize {
             return Err(FatError::Full);
         }
-        for _ in 0..more {
-            let found = self.find(disk, shape)?;
-            set(disk, shape, found, USED)?;
-            if let Some(&last) = chain.clusters.last() {
-                set(disk, shape, last, found)?;
-            }
-            chain.clusters.push(found);
-            self.next = found + 1;
-            self.free -= 1;
+        if more == 0 {
+            return Ok(());
         }
+        let found = self.find(disk, shape, more)?;
+        let last = *found.last().unwrap_or_else(|| unreachable!("more than none were wanted"));
+        let links = found.iter().copied().zip(found[1..].iter().copied().chain([USED]));
+        set_all(disk, shape, &links.collect::<Vec<_>>())?;
+        if let Some(&end) = chain.clusters.last() {
+            set(disk, shape, end, found[0])?;
+        }
+        self.next = last + 1;
+        self.free -= more as u32;
+        chain.clusters.extend(found);
         Ok(())
     }
 
@@ -121,17 +124,20 @@ impl Table {
         Ok(())
     }
 
-    fn find(self, disk: &mut impl Disk, shape: &Shape) -> Result<u32, FatError> {
+    /// So many free clusters, from where it looks first.
+    fn find(self, disk: &mut impl Disk, shape: &Shape, count: usize) -> Result<Vec<u32>, FatError> {
         let end = shape.clusters + 2;
         let from = if shape.has(self.next) { self.next } else { 2 };
+        let mut found = Vec::with_capacity(count);
         for range in [from..end, 2..from] {
-            let mut found = None;
             each(disk, shape, range, |cluster, entry| {
-                found = (entry == 0).then_some(cluster);
-                entry == 0
+                if entry == 0 {
+                    found.push(cluster);
+                }
+                found.len() == count
             })?;
-            if let Some(cluster) = found {
-                return Ok(cluster);
+            if found.len() == count {
+                return Ok(found);
             }
         }
         Err(FatError::Damaged("fewer clusters are free than were counted".into()))
@@ -152,17 +158,51 @@ fn get(disk: &mut impl Disk, shape: &Shape, cluster: u32) -> io::Result<u32> {
 
 /// Sets an entry in all copies.
 fn set(disk: &mut impl Disk, shape: &Shape, cluster: u32, entry: u32) -> io::Result<()> {
-    for copy in 0..u64::from(shape.tables) {
-        let offset = shape.table + copy * shape.table_bytes + u64::from(cluster) * shape.kind.entry_bytes();
-        match shape.kind {
-            Kind::Fat16 => disk::write(disk, offset, &(entry as u16).to_le_bytes())?,
-            Kind::Fat32 => {
-                let old = u32::from_le_bytes(disk::read(disk, offset)?);
-                disk::write(disk, offset, &(old & !USED | entry).to_le_bytes())?;
-            }
+    set_all(disk, shape, &[(cluster, entry)])
+}
+
+/// Sets entries in all copies, those of a page at once.
+fn set_all(disk: &mut impl Disk, shape: &Shape, entries: &[(u32, u32)]) -> io::Result<()> {
+    let width = shape.kind.entry_bytes();
+    let offset = |cluster: u32| shape.table + u64::from(cluster) * width;
+    let in_one_page =
+        |(one, _): &(u32, u32), (next, _): &(u32, u32)| disk::place(offset(*one)).0 == disk::place(offset(*next)).0;
+    for neighbours in entries.chunk_by(in_one_page) {
+        for copy in 0..u64::from(shape.tables) {
+            let first = offset(neighbours[0].0) + copy * shape.table_bytes;
+            set_in_page(disk, shape.kind, first, neighbours)?;
         }
     }
     Ok(())
+}
+
+/// Sets entries of one copy: the first one, which lies at `first`, and others that lie in the same page of the first copy.
+fn set_in_page(disk: &mut impl Disk, kind: Kind, first: u64, entries: &[(u32, u32)]) -> io::Result<()> {
+    let mut left = entries;
+    while let Some(&(start, _)) = left.first() {
+        let distance = |cluster: u32| (i64::from(cluster) - i64::from(entries[0].0)) * kind.entry_bytes() as i64;
+        let offset = |cluster: u32| first.wrapping_add_signed(distance(cluster));
+        let (number, _) = disk::place(offset(start));
+        // Another copy need not be divided into pages at the same entries.
+        let here = left.iter().take_while(|(cluster, _)| disk::place(offset(*cluster)).0 == number).count();
+        let page = disk.page_mut(number)?;
+        for &(cluster, entry) in &left[..here] {
+            put(page, disk::place(offset(cluster)).1, kind, entry);
+        }
+        left = &left[here..];
+    }
+    Ok(())
+}
+
+/// Writes an entry; the highest bits of one of FAT32 stay as they are.
+fn put(page: &mut Page, at: usize, kind: Kind, entry: u32) {
+    match kind {
+        Kind::Fat16 => page[at..at + 2].copy_from_slice(&(entry as u16).to_le_bytes()),
+        Kind::Fat32 => {
+            let old = u32::from_le_bytes(std::array::from_fn(|i| page[at + i]));
+            page[at..at + 4].copy_from_slice(&(old & !USED | entry).to_le_bytes());
+        }
+    }
 }
 
 /// Looks at entries, a page of them at a time, until told to stop.

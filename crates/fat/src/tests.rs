@@ -7,6 +7,8 @@ use fatfs::{FileSystem, FsOptions};
 
 use super::*;
 
+mod foreign;
+
 /// A disk in memory, which counts what is freed.
 struct Memory {
     pages: Vec<Page>,

@@ -1,10 +1,11 @@
 //! A volume: files and folders are made, found, renamed and removed.
 
 use crate::boot;
+use crate::code_page::CodePage;
 use crate::disk::{self, Disk};
 use crate::error::FatError;
-use crate::folder::{self, MOST_SLOTS, Pieces};
-use crate::names::{self, Folded};
+use crate::folder::{self, Look, MOST_SLOTS, Pieces};
+use crate::names::{self, Wanted};
 use crate::shape::{Root, Shape};
 use crate::slots::{self, Entry, Folder, Place, Slot};
 use crate::stamp::Stamp;
@@ -22,6 +23,7 @@ pub struct Volume<D> {
     disk: D,
     shape: Shape,
     table: Table,
+    code_page: CodePage,
 }
 
 impl<D: Disk> Volume<D> {
@@ -29,7 +31,13 @@ impl<D: Disk> Volume<D> {
     pub fn open(mut disk: D) -> Result<Self, FatError> {
         let shape = Shape::read(&mut disk)?;
         let table = Table::count(&mut disk, &shape)?;
-        Ok(Self { disk, shape, table })
+        Ok(Self { disk, shape, table, code_page: CodePage::default() })
+    }
+
+    /// The same with short names in this code page.
+    #[must_use]
+    pub fn with_code_page(self, code_page: CodePage) -> Self {
+        Self { code_page, ..self }
     }
 
     /// Where things lie.
@@ -93,13 +101,15 @@ impl<D: Disk> Volume<D> {
     /// All that lies in a folder.
     pub fn list(&mut self, folder: Folder) -> Result<Vec<Entry>, FatError> {
         let pieces = self.pieces(folder)?;
-        Ok(folder::list(&mut self.disk, (folder, &pieces, self.shape.kind))?)
+        let look = self.look(folder, &pieces);
+        Ok(folder::list(&mut self.disk, &look)?)
     }
 
     /// What has a name in a folder, if there is something.
     pub fn find(&mut self, folder: Folder, name: &str) -> Result<Option<Entry>, FatError> {
         let pieces = self.pieces(folder)?;
-        Ok(folder::find(&mut self.disk, (folder, &pieces, self.shape.kind), &Folded::new(name))?)
+        let look = self.look(folder, &pieces);
+        Ok(folder::find(&mut self.disk, &look, &Wanted::new(name))?)
     }
 
     /// Makes an empty file.
@@ -179,7 +189,7 @@ impl<D: Disk> Volume<D> {
         disk::write(&mut self.disk, entry.place.offset, &slot)?;
         self.erase(&by.place)?;
         self.table.cut(&mut self.disk, &self.shape, &mut chain, 0)?;
-        Ok(Entry::decode(&slot, self.shape.kind, Some(entry.name.clone()), entry.place))
+        Ok(Entry::decode(&slot, self.shape.kind, entry.name.clone(), entry.place))
     }
 
     /// Writes what an entry says but its name: times, length, attributes.
@@ -244,22 +254,23 @@ impl<D: Disk> Volume<D> {
         let parts = name.encode_utf16().count().div_ceil(slots::UNITS) as u32;
         let kind = self.shape.kind;
         let own = except.map(|own| own.place.offset);
-        let found = folder::survey(&mut self.disk, (folder, &pieces, kind), &Folded::new(name), parts + 1, own)?;
-        if found.found.is_some() {
+        let look = self.look(folder, &pieces);
+        let found = folder::survey(&mut self.disk, &look, &Wanted::new(name), parts + 1, own)?;
+        if found.is_there {
             return Err(FatError::Exists);
         }
         let (first, end) = (found.room, found.room + parts + 1);
         while pieces.slots() < end {
             self.lengthen(folder, &mut pieces, end)?;
         }
-        let short = names::short(name, |short| found.shorts.contains(short));
+        let short = names::short(name, self.code_page, |short| found.shorts.contains(short));
         let slot = slot(&short);
         let all = slots::long_slots(name, &short).into_iter().chain([slot]);
         for (at, slot) in (first..).zip(all) {
             disk::write(&mut self.disk, pieces.offset(at), &slot)?;
         }
         let place = Place { folder, first, count: end - first, offset: pieces.offset(end - 1) };
-        Ok(Entry::decode(&slot, kind, Some(name.into()), place))
+        Ok(Entry::decode(&slot, kind, name.into(), place))
     }
 
     /// Gives a folder another cluster, if it may have one.
@@ -286,6 +297,11 @@ impl<D: Disk> Volume<D> {
             disk::write(&mut self.disk, pieces.offset(at), &[slots::GONE])?;
         }
         Ok(())
+    }
+
+    /// A folder, to be looked at.
+    fn look<'a>(&self, folder: Folder, pieces: &'a Pieces) -> Look<'a> {
+        Look { folder, pieces, kind: self.shape.kind, code_page: self.code_page }
     }
 
     /// The first cluster of a folder; none of a root folder that has none.
