@@ -9,6 +9,10 @@
 //!
 //! **A power cut** while the host stays up loses nothing: whatever waits here goes away only when it is safe, and is written again.
 //!
+//! **When the flash is worn out**, the first write that the device refuses makes the cache read-only for good. What waits stays here and is read from here, so
+//! that programs can still copy it, and never becomes safe. A device that refuses writes only once the journal is whole has lost nothing: whoever
+//! mounts the volume reads those pages from the journal.
+//!
 //! **Without a journal**, on a volume that something else formatted: data, then allocation tables, then folders, with a flush after each. Then a
 //! cut may leave clusters that no file has, or a folder half written.
 
@@ -16,12 +20,13 @@ use std::collections::hash_map::{Entry, HashMap};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use bytes::Bytes;
 use fat::{Disk, PAGE_BYTES, Page};
 use ftl::Hint;
 
 use crate::device::{Device, DeviceError};
 use crate::journal::Journal;
+
+mod safe;
 
 /// Dirty pages from which on everything is made safe without being asked: 16 MiB.
 const MOST_DIRTY: usize = 4096;
@@ -62,6 +67,8 @@ pub(crate) struct Cache<V> {
     data: u64,
     /// Pages as they were before the operation that is under way, and pages that it freed.
     before: Option<(HashMap<u64, Before>, Vec<u64>)>,
+    /// Whether the device has refused a write, and would refuse all others.
+    is_worn_out: bool,
 }
 
 impl<V: Device> Cache<V> {
@@ -74,6 +81,7 @@ impl<V: Device> Cache<V> {
             freed: BTreeSet::new(),
             data: 0,
             before: None,
+            is_worn_out: false,
         }
     }
 
@@ -90,24 +98,14 @@ impl<V: Device> Cache<V> {
         &self.device
     }
 
-    /// Commits go through this journal from now on. What it holds comes first: in place, or in memory where nothing can be written.
-    pub(crate) fn use_journal(&mut self, journal: Journal) -> Result<(), DeviceError> {
-        let pages = journal.read(&mut self.device)?;
-        if self.device.is_read_only() {
-            self.pages.extend(pages);
-            return Ok(());
-        }
-        if !pages.is_empty() {
-            self.pages.clear();
-            for (number, page) in &pages {
-                self.device.write(number * PAGE, Bytes::copy_from_slice(&page[..]), Hint::NONE)?;
-            }
-            self.device.flush()?;
-            journal.clear(&mut self.device)?;
-            self.device.flush()?;
-        }
-        self.journal = Some(journal);
-        Ok(())
+    /// Whether the device has refused a write, and would refuse all others.
+    pub(crate) fn is_worn_out(&self) -> bool {
+        self.is_worn_out
+    }
+
+    /// Whether nothing can be written.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_worn_out || self.device.is_read_only()
     }
 
     /// Whether commits are whole or not there at all.
@@ -234,108 +232,23 @@ impl<V: Device> Cache<V> {
         self.mark(page, hint, false);
         Ok(())
     }
-
-    /// Pages that must go through the journal: tables, and whatever lies where something was freed.
-    fn journaled(&self) -> impl Iterator<Item = u64> {
-        let must = |(page, dirty): (&u64, &Dirty)| (dirty.is_table || self.freed.contains(page)).then_some(*page);
-        self.dirty.iter().filter_map(must)
-    }
-
-    /// Makes safe whatever waits.
-    pub(crate) fn commit(&mut self) -> Result<(), DeviceError> {
-        if !self.is_dirty() {
-            return Ok(());
-        }
-        let mut result = self.write_all();
-        for _ in 0..MOST_CUTS {
-            if result != Err(DeviceError::PowerWasCut) {
-                break;
-            }
-            result = self.write_all();
-        }
-        result?;
-        self.trim_freed();
-        let dirty = std::mem::take(&mut self.dirty);
-        for page in dirty.into_iter().filter(|(_, dirty)| !dirty.is_table).map(|(page, _)| page) {
-            self.pages.remove(&page);
-        }
-        if self.pages.len() > MOST_CLEAN {
-            self.pages.clear();
-        }
-        Ok(())
-    }
-
-    fn write_all(&mut self) -> Result<(), DeviceError> {
-        let tables: Vec<u64> = if self.journal.is_some() {
-            self.journaled().collect()
-        } else {
-            self.dirty.iter().filter(|(_, dirty)| dirty.is_table).map(|(&page, _)| page).collect()
-        };
-        let is_table = |page: &u64| tables.binary_search(page).is_ok();
-        let data: Vec<u64> = self.dirty.keys().copied().filter(|page| !is_table(page)).collect();
-        if !data.is_empty() {
-            self.write_pages(&data)?;
-            self.device.flush()?;
-        }
-        if tables.is_empty() {
-            return Ok(());
-        }
-        let Some(journal) = self.journal else {
-            let (first, others) = tables.split_at(tables.partition_point(|page| page * PAGE < self.data));
-            self.write_pages(first)?;
-            self.device.flush()?;
-            self.write_pages(others)?;
-            return self.device.flush();
-        };
-        if tables.len() > journal.room {
-            return Err(DeviceError::TooMuch);
-        }
-        let pages: Vec<_> = tables.iter().map(|page| (*page, &*self.pages[page])).collect();
-        journal.write(&mut self.device, &pages)?;
-        self.device.flush()?;
-        self.write_pages(&tables)?;
-        self.device.flush()?;
-        journal.clear(&mut self.device)
-    }
-
-    /// Writes pages in place, neighbours of one hint together.
-    fn write_pages(&mut self, pages: &[u64]) -> Result<(), DeviceError> {
-        let hint = |page: &u64| self.dirty[page].hint;
-        let runs: Vec<_> = pages
-            .chunk_by(|one, next| one + 1 == *next && hint(one) == hint(next))
-            .map(|run| (run, hint(&run[0])))
-            .collect();
-        for (run, hint) in runs {
-            for part in run.chunks(MOST_PAGES) {
-                let bytes: Vec<u8> = part.iter().flat_map(|page| self.pages[page].iter().copied()).collect();
-                self.device.write(part[0] * PAGE, bytes.into(), hint)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Has the device forget what no file has any more. What it does not forget costs it something, and nobody else.
-    fn trim_freed(&mut self) {
-        let freed: Vec<u64> =
-            std::mem::take(&mut self.freed).into_iter().filter(|page| !self.dirty.contains_key(page)).collect();
-        for run in freed.chunk_by(|one, next| one + 1 == *next) {
-            for part in run.chunks(1 << 16) {
-                let _ = self.device.trim(part[0] * PAGE, (part.len() * PAGE_BYTES) as u32);
-            }
-        }
-    }
 }
 
-/// Reads, whether the power was cut before or not: what is read was safe.
-fn read(device: &mut impl Device, offset: u64, into: &mut [u8]) -> Result<(), DeviceError> {
-    let mut result = device.read(offset, into);
+/// Does something again as long as the power is cut meanwhile and comes back.
+fn again(mut act: impl FnMut() -> Result<(), DeviceError>) -> Result<(), DeviceError> {
+    let mut result = act();
     for _ in 0..MOST_CUTS {
         if result != Err(DeviceError::PowerWasCut) {
             break;
         }
-        result = device.read(offset, into);
+        result = act();
     }
     result
+}
+
+/// Reads, whether the power was cut before or not: what is read was safe.
+fn read(device: &mut impl Device, offset: u64, into: &mut [u8]) -> Result<(), DeviceError> {
+    again(|| device.read(offset, into))
 }
 
 impl<V: Device> Disk for Cache<V> {

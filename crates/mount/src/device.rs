@@ -42,6 +42,8 @@ pub trait Device: Send + 'static {
     fn write(&mut self, offset: u64, data: Bytes, hint: Hint) -> Result<(), DeviceError>;
     /// Forgets bytes.
     fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError>;
+    /// Makes bytes that lie on it read as zeros, which may be cheaper than to write zeros.
+    fn write_zeroes(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError>;
     /// Everything written so far outlives a power cut.
     fn flush(&mut self) -> Result<(), DeviceError>;
 }
@@ -65,6 +67,10 @@ impl Device for Door {
 
     fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError> {
         Ok(self.trim(offset, bytes)?)
+    }
+
+    fn write_zeroes(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError> {
+        Ok(self.write_zeroes(offset, bytes)?)
     }
 
     fn flush(&mut self) -> Result<(), DeviceError> {

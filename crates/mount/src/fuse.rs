@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, KernelConfig,
-    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
-    ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 
 use crate::device::Device;
@@ -63,7 +63,7 @@ impl<V: Device> Fuse<V> {
     }
 
     fn attr(&self, found: &Attributes) -> FileAttr {
-        let modified = UNIX_EPOCH + Duration::from_secs(found.modified.try_into().unwrap_or(0));
+        let modified = UNIX_EPOCH + Duration::new(found.modified.try_into().unwrap_or(0), found.modified_ns);
         let (kind, mode) = if found.is_folder { (FileType::Directory, 0o755) } else { (FileType::RegularFile, 0o644) };
         let perm = if found.is_read_only && !found.is_folder { mode & !(WRITE_BITS as u16) } else { mode };
         FileAttr {
@@ -242,8 +242,13 @@ impl<V: Device> Filesystem for Fuse<V> {
         done(text(name).and_then(|name| Ok((name, text(newname)?))).and_then(rename), reply);
     }
 
-    fn open(&self, _req: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.with(|tree| tree.open(ino.0)) {
+    fn open(&self, _req: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let writes = flags.acc_mode() != OpenAccMode::O_RDONLY;
+        let open = |tree: &mut Tree<V>| match tree.is_read_only() {
+            true if writes => Err(FileError::ReadOnly),
+            _ => tree.open(ino.0),
+        };
+        match self.with(open) {
             Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
             Err(error) => reply.error(error),
         }
@@ -303,9 +308,10 @@ impl<V: Device> Filesystem for Fuse<V> {
         }
     }
 
-    fn flush(&self, _req: &Request, _ino: INodeNo, _fh: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
-        // Closing a file makes nothing safe, as on any file system; `fsync` does.
-        reply.ok();
+    fn flush(&self, _req: &Request, ino: INodeNo, _fh: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
+        // Closing a file makes nothing safe, as on any file system; `fsync` does. What never can be safe is told.
+        let kept = |tree: &mut Tree<V>| if tree.is_kept(ino.0) { Ok(()) } else { Err(FileError::ReadOnly) };
+        done(self.with(kept), reply);
     }
 
     fn release(
@@ -321,12 +327,12 @@ impl<V: Device> Filesystem for Fuse<V> {
         done(self.with(|tree| tree.close(ino.0)), reply);
     }
 
-    fn fsync(&self, _req: &Request, _ino: INodeNo, _fh: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        done(self.with(Tree::sync), reply);
+    fn fsync(&self, _req: &Request, ino: INodeNo, _fh: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+        done(self.with(|tree| tree.sync_one(ino.0)), reply);
     }
 
-    fn fsyncdir(&self, _req: &Request, _ino: INodeNo, _fh: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        done(self.with(Tree::sync), reply);
+    fn fsyncdir(&self, _req: &Request, ino: INodeNo, _fh: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+        done(self.with(|tree| tree.sync_one(ino.0)), reply);
     }
 
     fn opendir(&self, _req: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
@@ -345,8 +351,6 @@ impl<V: Device> Filesystem for Fuse<V> {
     }
 
     fn readdir(&self, _req: &Request, ino: INodeNo, fh: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        /// What stands for a number that was not looked up.
-        const UNKNOWN: INodeNo = INodeNo(0xFFFF_FFFF);
         let above = match self.with(|tree| Ok(tree.above(ino.0))) {
             Ok(above) => above,
             Err(error) => return reply.error(error),
@@ -354,7 +358,7 @@ impl<V: Device> Filesystem for Fuse<V> {
         let listings = self.listings();
         let Some(all) = listings.get(&fh.0) else { return reply.error(Errno::EBADF) };
         let dots = [(ino, ".", true), (INodeNo(above), "..", true)];
-        let names = all.iter().map(|listed| (UNKNOWN, listed.name.as_str(), listed.is_folder));
+        let names = all.iter().map(|listed| (INodeNo(listed.number), listed.name.as_str(), listed.is_folder));
         let places = dots.into_iter().chain(names).zip(1..).skip(offset as usize);
         for ((number, name, is_folder), next) in places {
             let kind = if is_folder { FileType::Directory } else { FileType::RegularFile };

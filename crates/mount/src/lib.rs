@@ -27,4 +27,4 @@ pub use error::FileError;
 pub use mounted::{MountOptions, Mounted, Ready, Summary};
 pub use open::{format, open};
 pub use text::MountText;
-pub use tree::{Attributes, Changes, Listed, ROOT, Space, Tree};
+pub use tree::{Attributes, Changes, Listed, Lost, ROOT, Space, Tree};

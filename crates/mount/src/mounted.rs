@@ -1,19 +1,23 @@
 //! A mount that runs: the server of the image, the kernel's session, and who makes things safe every few seconds.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use analyzer::Parameters;
+use fat::CodePage;
 use fuser::{BackgroundSession, Config, MountOption, Session};
 use live::{Door, HostCounts, LiveError, ServeOptions, Server};
 use rustix::process::{getgid, getuid};
 use serde::Serialize;
 
+use crate::error::FileError;
 use crate::fuse::{Fuse, Shared, lock};
 use crate::open;
+use crate::tree::{Lost, Tree};
 
 /// How often is looked at whether something waits.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -21,6 +25,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const SAFE_AFTER: Duration = Duration::from_secs(5);
 /// How long the kernel may take to end its session once the folder is unmounted.
 const LAST_REQUESTS: Duration = Duration::from_secs(2);
+
+/// The device of FUSE.
+const FUSE: &str = "/dev/fuse";
 
 /// How an image is mounted.
 #[derive(Clone, Debug)]
@@ -35,6 +42,8 @@ pub struct MountOptions {
     pub parameters: Parameters,
     /// Streams for the data of files, by their degrees.
     pub streams: u8,
+    /// The letters of short names.
+    pub code_page: CodePage,
 }
 
 /// What a mount says when it is ready.
@@ -50,6 +59,8 @@ pub struct Ready {
     pub free_bytes: u64,
     /// Whether it is mounted for reading alone.
     pub is_read_only: bool,
+    /// Whether that is so because the flash is worn out.
+    pub is_worn_out: bool,
     /// What was odd about the image or the volume.
     pub findings: Vec<String>,
 }
@@ -63,6 +74,8 @@ pub struct Summary {
     pub is_saved: bool,
     /// Whether programs still had files open, which they cannot use any more.
     pub was_busy: bool,
+    /// Whether the flash takes no writes any more.
+    pub is_worn_out: bool,
 }
 
 /// An image that is mounted.
@@ -74,20 +87,17 @@ pub struct Mounted {
     is_over: Arc<AtomicBool>,
     keeper: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
     ready: Ready,
+    notice: Notice,
 }
+
+/// What whoever started a mount is to be told, until it was.
+type Notice = Arc<Mutex<Option<String>>>;
 
 impl Mounted {
     /// Serves the image, opens its volume and mounts it.
     pub fn start(options: &MountOptions) -> Result<Self, LiveError> {
         let folder = checked(&options.folder)?;
-        let server = Server::start(&options.serve)?;
-        let door = if options.format {
-            refuse_if_used(&server)?;
-            open::format(server.door())?
-        } else {
-            server.door()
-        };
-        let tree = open::open(door, options.parameters, options.streams)?;
+        let (server, tree) = opened(options)?;
         let (space, mut findings) = (tree.space(), server.ready().findings.clone());
         if !tree.has_journal() {
             findings.push(
@@ -101,22 +111,31 @@ impl Mounted {
             ftl: server.ready().ftl.clone(),
             bytes: u64::from(space.clusters) * u64::from(space.cluster_bytes),
             free_bytes: u64::from(space.free) * u64::from(space.cluster_bytes),
-            is_read_only: options.serve.read_only,
+            is_read_only: tree.is_read_only(),
+            is_worn_out: tree.is_read_only() && !options.serve.read_only,
             findings,
         };
+        let config = config(&options.serve, ready.is_read_only);
         let tree: Shared<Door> = Arc::new(Mutex::new(Some(tree)));
         let is_over = Arc::new(AtomicBool::new(false));
         let owner = (getuid().as_raw(), getgid().as_raw());
         let fuse = Fuse::new(Arc::clone(&tree), owner, Arc::clone(&is_over));
         let failed = |error: std::io::Error| cannot_mount(&folder, &error);
-        let session = Session::new(fuse, &folder, &config(&options.serve)).map_err(failed)?.spawn().map_err(failed)?;
-        let keeper = keeper(&tree, server.door(), folder.display().to_string())?;
-        Ok(Self { server: Some(server), session: Some(session), tree, folder, is_over, keeper: Some(keeper), ready })
+        let session = Session::new(fuse, &folder, &config).map_err(failed)?.spawn().map_err(failed)?;
+        let notice = Notice::default();
+        let keeper = keeper(&tree, server.door(), folder.display().to_string(), &notice)?;
+        let (server, session, keeper) = (Some(server), Some(session), Some(keeper));
+        Ok(Self { server, session, tree, folder, is_over, keeper, ready, notice })
     }
 
     /// What to tell whoever started it.
     pub fn ready(&self) -> &Ready {
         &self.ready
+    }
+
+    /// What has happened since that whoever started it is to be told, once.
+    pub fn notice(&self) -> Option<String> {
+        self.notice.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether it has ended by itself: the folder was unmounted, or the server has ended; [`stop`](Self::stop) then tells why.
@@ -127,15 +146,23 @@ impl Mounted {
     /// Unmounts the folder, makes everything safe and stops the server.
     pub fn stop(mut self) -> Result<Summary, LiveError> {
         let was_busy = self.leave_folder();
-        let saved = self.close_tree();
+        let (saved, lost, is_worn_out) = self.close_tree();
         let Some(server) = self.server.take() else { return Err(LiveError::Bug("a mount was stopped twice".into())) };
-        let served = server.stop()?;
+        let served = server.stop();
+        if let Some(lost) = lost {
+            return Err(LiveError::user(format!(
+                "the flash is worn out, and what was accepted since everything was safe last is lost: {lost}. What had been synced is on the \
+                 image; mount it again, which is for reading alone now, and copy it to another one"
+            )));
+        }
+        let served = served?;
         saved.map_err(|error| {
             LiveError::user(format!(
                 "what was not made safe before is lost: {error}. What programs had synced is on the image; mount it again"
             ))
         })?;
-        Ok(Summary { host: served.host, is_saved: served.is_saved, was_busy })
+        let is_worn_out = is_worn_out || self.ready.is_worn_out;
+        Ok(Summary { host: served.host, is_saved: served.is_saved, was_busy, is_worn_out })
     }
 
     /// Unmounts the folder; whether it was in use.
@@ -155,15 +182,17 @@ impl Mounted {
         was_busy || !self.is_over.load(Ordering::SeqCst)
     }
 
-    /// Makes everything safe; the kernel, if it still asks, is told of errors from then on.
-    fn close_tree(&mut self) -> Result<(), crate::error::FileError> {
+    /// Makes everything safe; the kernel, if it still asks, is told of errors from then on. Also says what was lost to wear, and whether the flash is worn out.
+    fn close_tree(&mut self) -> (Result<(), FileError>, Option<Lost>, bool) {
         if let Some((is_over, thread)) = self.keeper.take() {
             is_over.store(true, Ordering::SeqCst);
             thread.thread().unpark();
             // It has no state that could be lost.
             let _ = thread.join();
         }
-        lock(&self.tree).take().map_or(Ok(()), |mut tree| tree.unmount())
+        let Some(mut tree) = lock(&self.tree).take() else { return (Ok(()), None, false) };
+        let result = tree.unmount();
+        (result, tree.lost(), tree.is_worn_out())
     }
 }
 
@@ -175,12 +204,39 @@ impl Drop for Mounted {
     }
 }
 
-/// Makes safe what has waited for long, and tells what the analyzer found.
-fn keeper(tree: &Shared<Door>, door: Door, mounted_at: String) -> Result<(Arc<AtomicBool>, JoinHandle<()>), LiveError> {
-    let (is_over, tree) = (Arc::new(AtomicBool::new(false)), Arc::clone(tree));
+/// Serves the image and opens its volume: for reading alone where the flash is worn out.
+fn opened(options: &MountOptions) -> Result<(Server, Tree<Door>), LiveError> {
+    let open = |door| open::open(door, options.parameters, options.streams, options.code_page);
+    let server = Server::start(&options.serve)?;
+    let door = if options.format {
+        refuse_if_used(&server)?;
+        open::format(server.door())?
+    } else {
+        server.door()
+    };
+    let tree = open(door)?;
+    if !tree.is_worn_out() {
+        return Ok((server, tree));
+    }
+    // What was written to find that out is what the volume held already. If it waits in a write buffer, it cannot leave it, and stopping fails.
+    drop(tree);
+    let _ = server.stop();
+    let server = Server::start(&ServeOptions { read_only: true, ..options.serve.clone() })?;
+    let tree = open(server.door())?;
+    Ok((server, tree))
+}
+
+/// Makes safe what has waited for long, tells what the analyzer found, and notices when the flash is worn out.
+fn keeper(
+    tree: &Shared<Door>,
+    door: Door,
+    mounted_at: String,
+    notice: &Notice,
+) -> Result<(Arc<AtomicBool>, JoinHandle<()>), LiveError> {
+    let (is_over, tree, notice) = (Arc::new(AtomicBool::new(false)), Arc::clone(tree), Arc::clone(notice));
     let ends = Arc::clone(&is_over);
     let keep = move || {
-        let mut dirty_since: Option<Instant> = None;
+        let (mut dirty_since, mut was_worn_out): (Option<Instant>, bool) = (None, false);
         while !ends.load(Ordering::SeqCst) {
             if let Some(tree) = lock(&tree).as_mut() {
                 if let Some(news) = tree.news(&mounted_at) {
@@ -191,6 +247,10 @@ fn keeper(tree: &Shared<Door>, door: Door, mounted_at: String) -> Result<(Arc<At
                     // What cannot be made safe now is tried again, and told to whoever asks for it.
                     since.elapsed() < SAFE_AFTER || tree.sync().is_err()
                 });
+                if tree.is_worn_out() && !std::mem::replace(&mut was_worn_out, true) {
+                    let news = worn_out(tree.lost().as_ref());
+                    *notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(news);
+                }
             }
             std::thread::park_timeout(LOOK_EVERY);
         }
@@ -200,7 +260,18 @@ fn keeper(tree: &Shared<Door>, door: Door, mounted_at: String) -> Result<(Arc<At
     Ok((is_over, thread))
 }
 
-fn config(serve: &ServeOptions) -> Config {
+/// What is said when the flash takes no writes any more.
+fn worn_out(lost: Option<&Lost>) -> String {
+    let lost = lost.map_or_else(
+        || "Nothing that was written is lost".into(),
+        |lost| {
+            format!("What was accepted before and cannot be kept: {lost}. It can still be read: copy it to another disk before you unmount")
+        },
+    );
+    format!("the flash is worn out, and the volume is for reading alone from now on. {lost}")
+}
+
+fn config(serve: &ServeOptions, is_read_only: bool) -> Config {
     let mut config = Config::default();
     let name = serve.image.file_name().map_or_else(|| "image".into(), |name| name.to_string_lossy().replace(',', "_"));
     config.mount_options = vec![
@@ -210,7 +281,7 @@ fn config(serve: &ServeOptions) -> Config {
         MountOption::NoDev,
         MountOption::NoSuid,
         MountOption::NoAtime,
-        if serve.read_only { MountOption::RO } else { MountOption::RW },
+        if is_read_only { MountOption::RO } else { MountOption::RW },
     ];
     config
 }
@@ -218,7 +289,7 @@ fn config(serve: &ServeOptions) -> Config {
 /// The folder, if something can be mounted there.
 fn checked(folder: &Path) -> Result<PathBuf, LiveError> {
     let at = folder.display();
-    if !Path::new("/dev/fuse").exists() {
+    if !Path::new(FUSE).exists() {
         return Err(LiveError::user(
             "this system has no FUSE: /dev/fuse is missing. Load it (modprobe fuse), or in a container give it the device (--device /dev/fuse); \
              without it, `ftlkit serve` offers the image over NBD",
@@ -255,10 +326,22 @@ fn refuse_if_used(server: &Server) -> Result<(), LiveError> {
 }
 
 fn cannot_mount(folder: &Path, error: &std::io::Error) -> LiveError {
-    LiveError::user(format!(
-        "cannot mount at {}: {error}. Mounting without root needs fusermount3, of Debian's package fuse3, and the right to write in the folder",
-        folder.display()
-    ))
+    let device = std::fs::OpenOptions::new().read(true).write(true).open(FUSE).map(drop);
+    let rights = std::fs::metadata(FUSE).map_or(0, |found| found.permissions().mode() & 0o777);
+    LiveError::user(format!("cannot mount at {}: {}", folder.display(), why_not(error, &device, rights)))
+}
+
+/// Why nothing could be mounted, when opening the device of FUSE, which has these rights, gave this.
+fn why_not(error: &std::io::Error, device: &std::io::Result<()>, rights: u32) -> String {
+    match device {
+        Err(refused) => format!(
+            "{FUSE} cannot be opened: {refused}. It has mode {rights:04o}; on most systems everybody may open it: chmod 666 {FUSE}, as root, or \
+             mount as a user who may"
+        ),
+        Ok(()) => format!(
+            "{error}. Mounting without root needs fusermount3, of Debian's package fuse3, and the right to write in the folder"
+        ),
+    }
 }
 
 /// Whether something of ours is still mounted there.
@@ -275,4 +358,20 @@ fn is_mounted(folder: &Path) -> bool {
 fn detach(folder: &Path) {
     // If that fails, the folder shows errors from now on, and goes with the process.
     let _ = std::process::Command::new("fusermount3").args(["-u", "-z", "-q", "--"]).arg(folder).status();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn why_nothing_could_be_mounted_is_said() {
+        let error = Error::other("fusermount3: mount failed: Operation not permitted");
+        let refused = why_not(&error, &Err(Error::from(ErrorKind::PermissionDenied)), 0o600);
+        assert!(refused.contains("mode 0600") && refused.contains("chmod 666 /dev/fuse"), "{refused}");
+        assert!(!refused.contains("fusermount3") && !refused.contains("folder"), "{refused}");
+        let other = why_not(&error, &Ok(()), 0o666);
+        assert!(other.contains("fusermount3") && other.contains("right to write in the folder"), "{other}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Makes a volume on a device, and opens one that is there.
 
 use analyzer::{Analyzer, Parameters};
-use fat::{FatError, FormatOptions, LEAST_VOLUME_BYTES, PAGE_BYTES, Shape, Volume};
+use fat::{CodePage, FatError, FormatOptions, LEAST_VOLUME_BYTES, PAGE_BYTES, Shape, Volume};
 use live::LiveError;
 
 use crate::cache::{Cache, JOURNAL_ROOM};
@@ -38,17 +38,23 @@ pub fn format<V: Device>(device: V) -> Result<V, LiveError> {
     Ok(cache.into_device())
 }
 
-/// The files of the volume that a device holds. What its journal has is put in place first.
-pub fn open<V: Device>(device: V, parameters: Parameters, streams: u8) -> Result<Tree<V>, LiveError> {
+/// The files of the volume that a device holds, for reading alone if the device takes no writes. What its journal has is put in place first.
+pub fn open<V: Device>(
+    device: V,
+    parameters: Parameters,
+    streams: u8,
+    code_page: CodePage,
+) -> Result<Tree<V>, LiveError> {
     let analyzer = Analyzer::new(parameters).map_err(|error| LiveError::user(error.to_string()))?;
     let open = || -> Result<Tree<V>, FileError> {
         let mut cache = Cache::new(device);
         let shape = Shape::read(&mut cache)?;
         cache.set_data(shape.data);
-        if let Some(journal) = Journal::find(cache.device_mut(), shape.bytes)? {
-            cache.use_journal(journal)?;
+        match Journal::find(cache.device_mut(), shape.bytes)? {
+            Some(journal) => cache.use_journal(journal)?,
+            None => cache.try_writing()?,
         }
-        Tree::new(Volume::open(cache)?, analyzer, streams)
+        Tree::new(Volume::open(cache)?.with_code_page(code_page), analyzer, streams)
     };
     open().map_err(|error| failed("mount the volume", error))
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use analyzer::Parameters;
+use fat::CodePage;
 use live::{LiveError, ServeText};
 use serde::Deserialize;
 
@@ -25,6 +26,9 @@ pub struct MountText {
     /// Streams for the data of files.
     #[serde(default)]
     pub streams: Option<u8>,
+    /// The code page of short names.
+    #[serde(default)]
+    pub code_page: Option<u16>,
     /// How the image is served meanwhile.
     #[serde(flatten)]
     pub serve: ServeText,
@@ -38,12 +42,16 @@ impl MountText {
         if streams > MOST_STREAMS {
             return Err(LiveError::user(format!("--streams {streams}: must be from 0 to {MOST_STREAMS}")));
         }
+        let code_page = self.code_page.map_or(Some(CodePage::default()), CodePage::of).ok_or_else(|| {
+            let known = CodePage::NUMBERS.map(|number| number.to_string()).join(" or ");
+            LiveError::user(format!("--code-page {}: must be {known}", self.code_page.unwrap_or_default()))
+        })?;
         let parameters = Parameters { interval: self.interval.unwrap_or(own.interval), ..own };
         let parameters = parameters.check().map_err(|error| LiveError::user(error.to_string()))?;
         if self.format && self.serve.read_only {
             return Err(LiveError::user("--format writes, and --read-only forbids it: give one of them"));
         }
         let serve = live::ServeOptions { address: None, ..self.serve.check()? };
-        Ok(MountOptions { serve, folder: self.folder, format: self.format, parameters, streams })
+        Ok(MountOptions { serve, folder: self.folder, format: self.format, parameters, streams, code_page })
     }
 }

@@ -142,6 +142,11 @@ impl Mounted {
         py.detach(|| wait_for(seconds, || self.running().as_ref().is_none_or(mount::Mounted::has_ended)))
     }
 
+    /// What has happened since the last call that the user is to be told, if something has.
+    fn notice(&self) -> Option<String> {
+        self.running().as_ref().and_then(mount::Mounted::notice)
+    }
+
     /// Unmount, make everything safe and stop; what was saved (JSON). Raises why it ended by itself, if it did.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         let stop = || -> Result<String, Failure> {

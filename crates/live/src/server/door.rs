@@ -69,6 +69,12 @@ impl Door {
         self.ask(Command::Trim { fua: false }, (offset, length), (Bytes::new(), Hint::NONE)).map(drop)
     }
 
+    /// Makes bytes that lie on the device read as zeros, through trims where whole pages allow it.
+    pub fn write_zeroes(&mut self, offset: u64, length: u32) -> Result<(), DoorError> {
+        let zeroes = Command::WriteZeroes { fua: false, may_leave_holes: true };
+        self.ask(zeroes, (offset, length), (Bytes::new(), Hint::NONE)).map(drop)
+    }
+
     /// Has everything that was written outlive a power cut.
     pub fn flush(&mut self) -> Result<(), DoorError> {
         self.ask(Command::Flush, (0, 0), (Bytes::new(), Hint::NONE)).map(drop)

@@ -4,7 +4,8 @@ use analyzer::Event;
 use fat::{Chain, Entry, FatError, MOST_FILE_BYTES, PAGE_BYTES, Stamp};
 use ftl::Hint;
 
-use super::{Attributes, ROOT, Tree, now};
+use super::times::now;
+use super::{Attributes, ROOT, Tree};
 use crate::device::Device;
 use crate::error::FileError;
 
@@ -79,6 +80,9 @@ impl<V: Device> Tree<V> {
             entry.modified = now();
             tree.put(chain, (offset, data), old, hint)
         });
+        if result.is_ok() {
+            self.owed.changed(number, data.len() as u64);
+        }
         if result.is_err() && before < offset {
             self.shrink_back(number, before);
         }
@@ -87,7 +91,13 @@ impl<V: Device> Tree<V> {
 
     /// Changes attributes of a file or folder; of a folder only when it was changed.
     pub fn set(&mut self, number: u64, changes: Changes) -> Result<Attributes, FileError> {
+        if self.is_read_only() && changes != Changes::default() {
+            return Err(FileError::ReadOnly);
+        }
         if number == ROOT {
+            if let Some(seconds) = changes.modified {
+                self.times.set(ROOT, seconds);
+            }
             return self.attributes(number);
         }
         if let Some(bytes) = changes.bytes {
@@ -102,6 +112,9 @@ impl<V: Device> Tree<V> {
                 entry.modified = changes.modified.map_or(entry.modified, Stamp::of_unix);
                 Ok(())
             })?;
+        }
+        if let Some(seconds) = changes.modified {
+            self.times.set(number, seconds);
         }
         if is_read_only.is_some() && !self.node(number)?.is_removed {
             self.tell(Event::SetReadOnly, number);
@@ -137,8 +150,14 @@ impl<V: Device> Tree<V> {
         let mut at = old;
         let mut result = Ok(());
         while at < bytes && result.is_ok() {
-            at = (at + GROWN_AT_ONCE - at % GROWN_AT_ONCE).min(bytes);
-            result = self.grow_at_once(number, at);
+            let whole = bytes - bytes % GROWN_AT_ONCE;
+            if at.is_multiple_of(GROWN_AT_ONCE) && at < whole {
+                at = whole;
+                result = self.grow_by_zeroing(number, whole);
+            } else {
+                at = (at + GROWN_AT_ONCE - at % GROWN_AT_ONCE).min(bytes);
+                result = self.grow_at_once(number, at);
+            }
         }
         if result.is_err() {
             self.shrink_back(number, old);
@@ -164,6 +183,20 @@ impl<V: Device> Tree<V> {
                 at += part;
             }
             Ok(())
+        })
+    }
+
+    /// Gives a file whole clusters that the device makes zeros, by trims as far as it can. Everything is made safe before, so that none of them is part of
+    /// a file that is there again after a power cut; then nobody misses what they held.
+    fn grow_by_zeroing(&mut self, number: u64, bytes: u64) -> Result<(), FileError> {
+        self.sync()?;
+        let entry = self.file(number)?;
+        let hint = self.rating.hint(&entry.name, entry.is_read_only);
+        self.alter(number, |tree, entry, chain| {
+            let old = u64::from(entry.bytes);
+            tree.volume.resize(entry, chain, bytes)?;
+            let ranges = tree.volume.ranges(chain, old, bytes - old);
+            Ok(tree.volume.disk_mut().zero(&ranges, hint)?)
         })
     }
 
@@ -214,6 +247,7 @@ impl<V: Device> Tree<V> {
         node.entry = entry;
         self.keep_chain(number, chain);
         self.changed.insert(number);
+        self.owed.changed(number, 0);
         Ok(())
     }
 

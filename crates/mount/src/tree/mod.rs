@@ -3,17 +3,21 @@
 //! A file has a number from when it is first looked up until the volume is unmounted. What was changed of its entry waits in its node and is written
 //! when everything is made safe. An operation that fails changes nothing.
 //!
+//! **When the flash is worn out**, each change is refused from the first write on that the device refuses. What was accepted before that write and
+//! could not be kept (`owed.rs`) is still shown, so that it can be copied, and whoever asks for it to be safe is told that it is not.
+//!
 //! **Files that are removed while programs have them open** get a hidden name in the root folder and go when the last program closes them, or
 //! when the volume is mounted again.
 
 mod data;
 mod names;
+mod owed;
+mod times;
 
 use std::collections::{BTreeSet, HashMap};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use analyzer::{Analyzer, Event};
-use fat::{Chain, Entry, FatError, Folder, Stamp, Volume};
+use fat::{Chain, Entry, FatError, Folder, Volume};
 use live::FilesStat;
 
 use crate::cache::Cache;
@@ -22,6 +26,10 @@ use crate::error::FileError;
 use crate::rating::Rating;
 
 pub use data::Changes;
+pub use owed::Lost;
+
+use owed::Owed;
+use times::Times;
 
 /// The number of the root folder.
 pub const ROOT: u64 = 1;
@@ -41,6 +49,8 @@ pub struct Attributes {
     pub disk_bytes: u64,
     /// When it was changed, in seconds since 1970.
     pub modified: i64,
+    /// Nanoseconds of that, which only folders have.
+    pub modified_ns: u32,
     /// Whether it must not be written.
     pub is_read_only: bool,
 }
@@ -59,6 +69,8 @@ pub struct Space {
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
+    /// The number of the file.
+    pub number: u64,
     /// Its name.
     pub name: String,
     /// Whether it is a folder.
@@ -90,7 +102,10 @@ pub struct Tree<V: Device> {
     /// Nodes of which the volume has an older entry.
     changed: BTreeSet<u64>,
     rating: Rating,
-    is_read_only: bool,
+    /// What is not safe yet.
+    owed: Owed,
+    /// When names in folders changed.
+    times: Times,
     /// Whether the volume says that it is in use, and shall not when it is unmounted.
     is_in_use: bool,
     /// For hidden names.
@@ -100,7 +115,6 @@ pub struct Tree<V: Device> {
 impl<V: Device> Tree<V> {
     /// The files of a volume. What was removed while it was open, before the volume was last unmounted, goes now.
     pub(crate) fn new(mut volume: Volume<Cache<V>>, analyzer: Analyzer, streams: u8) -> Result<Self, FileError> {
-        let is_read_only = volume.disk().device().is_read_only();
         // Without a journal, a volume that says so may have to be repaired, and goes on saying so.
         let was_in_use = volume.is_in_use()?;
         let is_in_use = volume.disk().has_journal() || !was_in_use;
@@ -111,11 +125,12 @@ impl<V: Device> Tree<V> {
             next: ROOT + 1,
             changed: BTreeSet::new(),
             rating: Rating::new(analyzer, streams),
-            is_read_only,
+            owed: Owed::default(),
+            times: Times::default(),
             is_in_use,
             removed: 0,
         };
-        if !is_read_only {
+        if !tree.is_read_only() {
             for entry in tree.volume.list(Folder::ROOT)? {
                 if is_left_over(&entry) {
                     tree.change(|tree| Ok(tree.volume.remove(&entry)?))?;
@@ -130,8 +145,22 @@ impl<V: Device> Tree<V> {
         self.volume.disk().has_journal()
     }
 
-    /// Whether anything waits to be made safe.
+    /// Whether the device takes no writes any more.
+    pub fn is_worn_out(&self) -> bool {
+        self.volume.disk().is_worn_out()
+    }
+
+    /// Whether nothing can be changed.
+    pub fn is_read_only(&self) -> bool {
+        self.volume.disk().is_read_only()
+    }
+
+    /// Whether anything waits that may still become safe.
     pub fn is_dirty(&self) -> bool {
+        !self.is_read_only() && self.is_changed()
+    }
+
+    fn is_changed(&self) -> bool {
         !self.changed.is_empty() || self.volume.disk().is_dirty()
     }
 
@@ -153,33 +182,51 @@ impl<V: Device> Tree<V> {
 
     /// Makes everything safe that was done so far.
     pub fn sync(&mut self) -> Result<(), FileError> {
-        if self.is_read_only {
-            return Ok(());
+        if self.is_read_only() {
+            return if self.owed.is_empty() { Ok(()) } else { Err(FileError::ReadOnly) };
         }
         for number in &self.changed {
             if let Some(node) = self.nodes.get(number) {
                 self.volume.update(&node.entry)?;
             }
         }
-        for number in std::mem::take(&mut self.changed) {
-            self.drop_if_unused(number);
-        }
+        self.changed.clear();
         if self.volume.disk().is_dirty() {
             self.volume.write_free()?;
         }
-        Ok(self.volume.disk_mut().commit()?)
+        self.volume.disk_mut().commit()?;
+        for number in std::mem::take(&mut self.owed).files.into_keys() {
+            self.drop_if_unused(number);
+        }
+        Ok(())
+    }
+
+    /// Makes a file or a folder safe, with everything else. Where that fails since the flash is worn out, it succeeds for what was safe before.
+    pub fn sync_one(&mut self, number: u64) -> Result<(), FileError> {
+        match self.sync() {
+            Err(FileError::ReadOnly) if self.is_kept(number) => Ok(()),
+            result => result,
+        }
     }
 
     /// Makes everything safe and says on the volume that it is not in use any more.
     pub fn unmount(&mut self) -> Result<(), FileError> {
-        if self.is_read_only {
-            return Ok(());
-        }
         self.sync()?;
+        match self.leave() {
+            // Everything is safe; that the volume is in use it says for ever.
+            Err(FileError::ReadOnly) => Ok(()),
+            result => result,
+        }
+    }
+
+    fn leave(&mut self) -> Result<(), FileError> {
         let removed: Vec<_> =
             self.nodes.values().filter(|node| node.is_removed).map(|node| node.entry.clone()).collect();
         for entry in removed {
             self.change(|tree| Ok(tree.volume.remove(&entry)?))?;
+        }
+        if self.is_read_only() {
+            return Ok(());
         }
         self.nodes.clear();
         if self.is_in_use {
@@ -191,9 +238,19 @@ impl<V: Device> Tree<V> {
     /// What is known of a file.
     pub fn attributes(&self, number: u64) -> Result<Attributes, FileError> {
         let cluster_bytes = u64::from(self.volume.shape().cluster_bytes);
+        let known = self.times.get(number);
+        let (modified, modified_ns) = known.map_or((0, 0), |at| (at.as_secs().cast_signed(), at.subsec_nanos()));
         if number == ROOT {
-            let modified = Stamp::default().unix();
-            return Ok(Attributes { number, is_folder: true, bytes: 0, disk_bytes: 0, modified, is_read_only: false });
+            let is_folder = true;
+            return Ok(Attributes {
+                number,
+                is_folder,
+                bytes: 0,
+                disk_bytes: 0,
+                modified,
+                modified_ns,
+                is_read_only: false,
+            });
         }
         let Node { entry, .. } = self.node(number)?;
         Ok(Attributes {
@@ -201,7 +258,8 @@ impl<V: Device> Tree<V> {
             is_folder: entry.is_folder(),
             bytes: entry.bytes.into(),
             disk_bytes: u64::from(entry.bytes).next_multiple_of(cluster_bytes),
-            modified: entry.modified.unix(),
+            modified: if known.is_some() { modified } else { entry.modified.unix() },
+            modified_ns,
             is_read_only: entry.is_read_only,
         })
     }
@@ -217,12 +275,14 @@ impl<V: Device> Tree<V> {
     /// Whether an entry is of a file that was removed and is still open, or was when the power went, which nobody sees.
     fn is_hidden(&self, folder: Folder, entry: &Entry) -> bool {
         let node = self.numbers.get(&entry.id()).and_then(|number| self.nodes.get(number));
-        node.is_some_and(|node| node.is_removed) || (self.is_read_only && folder == Folder::ROOT && is_left_over(entry))
+        node.is_some_and(|node| node.is_removed)
+            || (self.is_read_only() && folder == Folder::ROOT && is_left_over(entry))
     }
 
     fn drop_if_unused(&mut self, number: u64) {
         let is_used = |node: &Node| node.lookups > 0 || node.opens > 0 || node.is_removed;
-        if !self.changed.contains(&number) && self.nodes.get(&number).is_some_and(|node| !is_used(node)) {
+        let is_owed = self.changed.contains(&number) || self.owed.files.contains_key(&number);
+        if !is_owed && self.nodes.get(&number).is_some_and(|node| !is_used(node)) {
             self.nodes.remove(&number);
         }
     }
@@ -244,7 +304,7 @@ impl<V: Device> Tree<V> {
 
     /// Does something that changes the volume, as a whole or not at all.
     fn change<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, FileError>) -> Result<T, FileError> {
-        if self.is_read_only {
+        if self.is_read_only() {
             return Err(FileError::ReadOnly);
         }
         if self.volume.disk().is_full() {
@@ -269,12 +329,6 @@ impl<V: Device> Tree<V> {
             self.rating.tell(event, number, &entry.name, entry.is_read_only);
         }
     }
-}
-
-fn now() -> Stamp {
-    // A clock before 1970 is no clock; FAT begins in 1980 anyway.
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Stamp::of_unix(since.as_secs().cast_signed())
 }
 
 /// Whether an entry of the root folder was removed while it was open, before the volume was last mounted.

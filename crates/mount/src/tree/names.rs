@@ -3,7 +3,8 @@
 use analyzer::Event;
 use fat::{Entry, FatError, Folder};
 
-use super::{Attributes, HIDDEN, Listed, Node, ROOT, Tree, check_name, now};
+use super::times::now;
+use super::{Attributes, HIDDEN, Listed, Node, ROOT, Tree, check_name};
 use crate::device::Device;
 use crate::error::FileError;
 
@@ -18,8 +19,12 @@ impl<V: Device> Tree<V> {
     pub fn list(&mut self, folder: u64) -> Result<Vec<Listed>, FileError> {
         let folder = self.folder(folder)?;
         let all = self.volume.list(folder)?;
-        let listed = |entry: Entry| Listed { is_folder: entry.is_folder(), name: entry.name };
-        Ok(all.into_iter().filter(|entry| !self.is_hidden(folder, entry)).map(listed).collect())
+        let shown: Vec<_> = all.into_iter().filter(|entry| !self.is_hidden(folder, entry)).collect();
+        let listed = |entry: Entry| {
+            let (number, is_folder) = (self.number(&entry), entry.is_folder());
+            Listed { number, is_folder, name: entry.name }
+        };
+        Ok(shown.into_iter().map(listed).collect())
     }
 
     /// The number of the folder that a folder lies in.
@@ -31,6 +36,7 @@ impl<V: Device> Tree<V> {
     pub fn create(&mut self, folder: u64, name: &str, is_read_only: bool) -> Result<Attributes, FileError> {
         check_name(name)?;
         let inside = self.folder(folder)?;
+        self.make_way(inside, name)?;
         let entry = self.change(|tree| {
             let mut entry = tree.volume.create_file(inside, name, now())?;
             if is_read_only {
@@ -41,6 +47,8 @@ impl<V: Device> Tree<V> {
         })?;
         let made = self.known(entry, folder)?;
         self.node_mut(made.number)?.opens += 1;
+        self.owed.changed(made.number, 0);
+        self.touch(folder);
         self.tell(Event::Create, made.number);
         Ok(made)
     }
@@ -49,8 +57,13 @@ impl<V: Device> Tree<V> {
     pub fn create_folder(&mut self, folder: u64, name: &str) -> Result<Attributes, FileError> {
         check_name(name)?;
         let inside = self.folder(folder)?;
+        self.make_way(inside, name)?;
         let entry = self.change(|tree| Ok(tree.volume.create_folder(inside, name, now())?))?;
-        self.known(entry, folder)
+        let made = self.known(entry, folder)?;
+        self.owed.changed(made.number, 0);
+        self.owed.renamed();
+        self.touch(folder);
+        Ok(made)
     }
 
     /// Removes a file.
@@ -61,6 +74,8 @@ impl<V: Device> Tree<V> {
         }
         let hidden = self.change(|tree| tree.remove_entry(&entry))?;
         self.gone(&entry, hidden);
+        self.owed.renamed();
+        self.touch(folder);
         Ok(())
     }
 
@@ -72,6 +87,8 @@ impl<V: Device> Tree<V> {
         }
         self.change(|tree| Ok(tree.volume.remove(&entry)?))?;
         self.gone(&entry, None);
+        self.owed.renamed();
+        self.touch(folder);
         Ok(())
     }
 
@@ -85,22 +102,8 @@ impl<V: Device> Tree<V> {
         check_name(new_name)?;
         let entry = self.find(from, name)?;
         let inside = self.folder(to)?;
-        let other = match self.find(to, new_name) {
-            Ok(other) if other.id() != entry.id() => Some(other),
-            Ok(_) | Err(FileError::NotFound) => None,
-            Err(error) => return Err(error),
-        };
-        if other.is_some() && !may_replace {
-            return Err(FatError::Exists.into());
-        }
-        match &other {
-            Some(other) if other.is_folder() && !entry.is_folder() => return Err(FileError::IsFolder),
-            Some(other) if !other.is_folder() && entry.is_folder() => return Err(FileError::NotFolder),
-            _ => {}
-        }
-        if entry.is_folder() {
-            self.check_outside(&entry, to)?;
-        }
+        let other = self.replaced(&entry, (to, new_name), may_replace)?;
+        self.make_way(inside, new_name)?;
         let (new, hidden) = self.change(|tree| {
             let hidden = match &other {
                 Some(other) if other.is_folder() => {
@@ -118,7 +121,36 @@ impl<V: Device> Tree<V> {
             self.gone(other, hidden);
         }
         self.moved(&entry, new, to);
+        self.owed.renamed();
+        self.touch(from);
+        self.touch(to);
         Ok(())
+    }
+
+    /// What an entry would replace under another name, if it may.
+    fn replaced(
+        &mut self,
+        entry: &Entry,
+        (to, name): (u64, &str),
+        may_replace: bool,
+    ) -> Result<Option<Entry>, FileError> {
+        let other = match self.find(to, name) {
+            Ok(other) if other.id() != entry.id() => Some(other),
+            Ok(_) | Err(FileError::NotFound) => None,
+            Err(error) => return Err(error),
+        };
+        if other.is_some() && !may_replace {
+            return Err(FatError::Exists.into());
+        }
+        match &other {
+            Some(other) if other.is_folder() && !entry.is_folder() => return Err(FileError::IsFolder),
+            Some(other) if !other.is_folder() && entry.is_folder() => return Err(FileError::NotFolder),
+            _ => {}
+        }
+        if entry.is_folder() {
+            self.check_outside(entry, to)?;
+        }
+        Ok(other)
     }
 
     /// The file is closed; it goes if it was removed.
@@ -127,9 +159,13 @@ impl<V: Device> Tree<V> {
         node.opens = node.opens.saturating_sub(1);
         if node.opens == 0 && node.is_removed {
             let entry = node.entry.clone();
-            self.change(|tree| Ok(tree.volume.remove(&entry)?))?;
+            // What cannot be removed any more goes when the volume is mounted again, or is hidden then.
+            if !self.is_read_only() {
+                self.change(|tree| Ok(tree.volume.remove(&entry)?))?;
+            }
             self.numbers.remove(&entry.id());
             self.changed.remove(&number);
+            self.owed.files.remove(&number);
             self.nodes.remove(&number);
             return Ok(());
         }
@@ -151,12 +187,17 @@ impl<V: Device> Tree<V> {
         number.and_then(|number| self.nodes.get(number)).is_some_and(|node| node.opens > 0)
     }
 
-    /// The kernel is told of an entry.
-    fn known(&mut self, entry: Entry, parent: u64) -> Result<Attributes, FileError> {
-        let number = *self.numbers.entry(entry.id()).or_insert_with(|| {
+    /// The number of an entry, which it keeps until it is removed.
+    fn number(&mut self, entry: &Entry) -> u64 {
+        *self.numbers.entry(entry.id()).or_insert_with(|| {
             self.next += 1;
             self.next - 1
-        });
+        })
+    }
+
+    /// The kernel is told of an entry.
+    fn known(&mut self, entry: Entry, parent: u64) -> Result<Attributes, FileError> {
+        let number = self.number(&entry);
         let new = || Node { entry, parent, chain: None, lookups: 0, opens: 0, is_removed: false };
         self.nodes.entry(number).or_insert_with(new).lookups += 1;
         self.attributes(number)
@@ -168,14 +209,33 @@ impl<V: Device> Tree<V> {
             self.volume.remove(entry)?;
             return Ok(None);
         }
+        self.hide(entry).map(Some)
+    }
+
+    /// Gives an entry a hidden name.
+    fn hide(&mut self, entry: &Entry) -> Result<Entry, FileError> {
         loop {
             self.removed += 1;
             // Another system may have given such a name, in capitals or to a folder.
             match self.volume.rename(entry, Folder::ROOT, &format!("{HIDDEN}{}", self.removed)) {
                 Err(FatError::Exists) => {}
-                renamed => return Ok(Some(renamed?)),
+                renamed => return Ok(renamed?),
             }
         }
+    }
+
+    /// A removed file that is still open has a short name, too, which nobody sees: if a program wants that very name, the file gets another one.
+    fn make_way(&mut self, folder: Folder, name: &str) -> Result<(), FileError> {
+        let found = if folder == Folder::ROOT { self.volume.find(folder, name)? } else { None };
+        let number = found.and_then(|found| self.numbers.get(&found.id()).copied());
+        let hidden = number.and_then(|number| self.nodes.get(&number)).filter(|node| node.is_removed);
+        let (Some(number), Some(entry)) = (number, hidden.map(|node| node.entry.clone())) else { return Ok(()) };
+        let new = self.change(|tree| tree.hide(&entry))?;
+        self.numbers.remove(&entry.id());
+        self.numbers.insert(new.id(), number);
+        self.node_mut(number)?.entry = new;
+        self.changed.remove(&number);
+        Ok(())
     }
 
     /// An entry is not there any more, or hidden; the number of its file is not given again.
@@ -186,6 +246,8 @@ impl<V: Device> Tree<V> {
             self.rating.tell(Event::Delete, number, &entry.name, entry.is_read_only);
         }
         self.changed.remove(&number);
+        self.owed.files.remove(&number);
+        self.times.forget(number);
         match (hidden, self.nodes.get_mut(&number)) {
             (Some(hidden), Some(node)) => {
                 self.numbers.insert(hidden.id(), number);

@@ -6,14 +6,14 @@ use mount::{Attributes, FileError, ROOT, Tree};
 
 use crate::device::{Memory, PAGE, Survives};
 
-type Files = BTreeMap<String, Option<Vec<u8>>>;
+pub(crate) type Files = BTreeMap<String, Option<Vec<u8>>>;
 
 /// All files and folders with their contents.
 pub(crate) fn all(tree: &mut Tree<Memory>) -> Files {
     try_all(tree).expect("readable")
 }
 
-fn try_all(tree: &mut Tree<Memory>) -> Result<Files, FileError> {
+pub(crate) fn try_all(tree: &mut Tree<Memory>) -> Result<Files, FileError> {
     let mut found = Files::new();
     let mut folders = vec![(String::new(), ROOT)];
     while let Some((path, folder)) = folders.pop() {
@@ -53,7 +53,7 @@ fn write(tree: &mut Tree<Memory>, folder: u64, name: &str, bytes: &[u8]) -> Resu
 }
 
 /// What programs do, with everything made safe now and then; `safe` is told what there is then, before and after.
-fn script(tree: &mut Tree<Memory>, mut safe: impl FnMut(Files, bool)) -> Result<(), FileError> {
+pub(crate) fn script(tree: &mut Tree<Memory>, mut safe: impl FnMut(Files, bool)) -> Result<(), FileError> {
     let mut sync = |tree: &mut Tree<Memory>| {
         let now = try_all(tree)?;
         safe(now.clone(), false);
@@ -95,7 +95,7 @@ fn script(tree: &mut Tree<Memory>, mut safe: impl FnMut(Files, bool)) -> Result<
 }
 
 /// Whether files are those of one moment, or of the next: in place, page by page.
-fn is_between(found: &Files, old: &Files, new: &Files) -> bool {
+pub(crate) fn is_between(found: &Files, old: &Files, new: &Files) -> bool {
     [old, new].into_iter().any(|names| {
         names.keys().eq(found.keys())
             && found.iter().all(|(path, bytes)| match (bytes, &names[path]) {
@@ -117,7 +117,7 @@ fn is_between(found: &Files, old: &Files, new: &Files) -> bool {
 }
 
 /// What differs from both, for whoever looks for the reason.
-fn difference(found: &Files, old: &Files, new: &Files) -> String {
+pub(crate) fn difference(found: &Files, old: &Files, new: &Files) -> String {
     let short = |files: &Files| -> Vec<String> {
         let sum = |bytes: &Option<Vec<u8>>| {
             bytes.as_ref().map(|bytes| (bytes.len(), bytes.iter().map(|&b| u64::from(b)).sum::<u64>()))
@@ -136,10 +136,10 @@ fn at_whatever_moment_the_power_is_cut_the_volume_is_as_it_was_or_as_it_should_b
             let mut device = Memory::formatted(24);
             device.1 = survives;
             let free = device.mounted().space().free;
+            let mut tree = device.mounted();
             let first = device.state().operations;
             device.state().cut_at = Some(first + at);
             let (mut old, mut new) = (Files::new(), Files::new());
-            let mut tree = device.mounted();
             let result = script(&mut tree, |files, is_safe| if is_safe { old = files } else { new = files });
             drop(tree);
             if result.is_ok() {
@@ -188,11 +188,12 @@ fn what_hosts_that_are_killed_leave_is_repaired_without_losing_what_was_safe() {
     // A process that is killed leaves what it wrote in order: everything up to some operation, and nothing behind.
     for at in (0..120).step_by(5) {
         let device = Memory::formatted(24);
+        let mut tree = device.mounted();
         let first = device.state().operations;
         device.state().cut_at = Some(first + at);
         let mut safe = Files::new();
         let mut next = Files::new();
-        let killed = script(&mut device.mounted(), |files, is_safe| if is_safe { safe = files } else { next = files });
+        let killed = script(&mut tree, |files, is_safe| if is_safe { safe = files } else { next = files });
         if killed.is_ok() {
             return;
         }

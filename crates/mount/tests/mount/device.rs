@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use analyzer::Parameters;
 use bytes::Bytes;
+use fat::CodePage;
 use ftl::Hint;
 use mount::{Device, DeviceError, Tree};
 
@@ -33,6 +34,10 @@ pub(crate) struct State {
     /// Whether it comes back by itself.
     pub(crate) comes_back: bool,
     pub(crate) is_read_only: bool,
+    /// From which operation on the flash takes no writes any more.
+    pub(crate) worn_at: Option<u64>,
+    /// Bytes that were made zeros otherwise than by writing them.
+    pub(crate) zeroed: u64,
     /// Writes: first page, pages, hint.
     pub(crate) written: Vec<(u64, usize, Hint)>,
     pub(crate) trimmed: u64,
@@ -41,6 +46,14 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// A write or a trim, which worn-out flash refuses.
+    fn change(&mut self, survives: Survives) -> Result<(), DeviceError> {
+        if self.worn_at.is_some_and(|at| self.operations >= at) {
+            return Err(DeviceError::ReadOnly);
+        }
+        self.step(survives)
+    }
+
     fn step(&mut self, survives: Survives) -> Result<(), DeviceError> {
         if self.is_off {
             return Err(DeviceError::NoPower);
@@ -104,7 +117,12 @@ impl Memory {
     }
 
     pub(crate) fn mounted(&self) -> Tree<Self> {
-        mount::open(self.clone(), Parameters { interval: 50, ..Parameters::default() }, 3).expect("a volume")
+        self.mounted_in(CodePage::default())
+    }
+
+    pub(crate) fn mounted_in(&self, code_page: CodePage) -> Tree<Self> {
+        let parameters = Parameters { interval: 50, ..Parameters::default() };
+        mount::open(self.clone(), parameters, 3, code_page).expect("a volume")
     }
 
     /// All of it, as another driver would see it.
@@ -155,7 +173,7 @@ impl Device for Memory {
         let mut state = self.state();
         assert!((offset as usize).is_multiple_of(PAGE) && data.len().is_multiple_of(PAGE), "whole pages");
         assert!(offset + data.len() as u64 <= state.bytes && !state.is_read_only);
-        state.step(survives)?;
+        state.change(survives)?;
         let first = offset / PAGE as u64;
         state.written.push((first, data.len() / PAGE, hint));
         let pages = data.chunks(PAGE).map(|page| Some(page.to_vec()));
@@ -166,9 +184,21 @@ impl Device for Memory {
     fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError> {
         let survives = self.1;
         let mut state = self.state();
-        state.step(survives)?;
+        state.change(survives)?;
         let pages = offset / PAGE as u64..(offset + u64::from(bytes)) / PAGE as u64;
         state.trimmed += pages.end - pages.start;
+        state.waiting.extend(pages.map(|page| (page, None)));
+        Ok(())
+    }
+
+    fn write_zeroes(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError> {
+        let survives = self.1;
+        let mut state = self.state();
+        assert!((offset as usize).is_multiple_of(PAGE) && (bytes as usize).is_multiple_of(PAGE), "whole pages");
+        assert!(offset + u64::from(bytes) <= state.bytes && !state.is_read_only);
+        state.change(survives)?;
+        state.zeroed += u64::from(bytes);
+        let pages = offset / PAGE as u64..(offset + u64::from(bytes)) / PAGE as u64;
         state.waiting.extend(pages.map(|page| (page, None)));
         Ok(())
     }

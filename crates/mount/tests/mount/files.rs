@@ -10,7 +10,7 @@ use mount::{Changes, FileError, ROOT, Tree};
 use crate::crash::all;
 use crate::device::Memory;
 
-fn made(tree: &mut Tree<Memory>, name: &str, bytes: &[u8]) -> u64 {
+pub(crate) fn made(tree: &mut Tree<Memory>, name: &str, bytes: &[u8]) -> u64 {
     let number = tree.create(ROOT, name, false).expect("room").number;
     tree.write(number, 0, bytes).expect("room");
     number
@@ -200,7 +200,9 @@ fn data_of_files_carry_the_degree_of_their_type_and_tables_nothing() {
 
 #[test]
 fn what_is_no_volume_is_named() {
-    let open = |device: Memory| mount::open(device, Parameters::default(), 3).expect_err("no volume").to_string();
+    let open = |device: Memory| {
+        mount::open(device, Parameters::default(), 3, fat::CodePage::default()).expect_err("no volume").to_string()
+    };
     let blank = open(Memory::new(24));
     assert!(blank.contains("its first page holds nothing") && blank.contains("--format"), "{blank}");
     let mut other = Memory::new(24);

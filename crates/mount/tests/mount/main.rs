@@ -3,3 +3,5 @@
 mod crash;
 mod device;
 mod files;
+mod names;
+mod worn;
