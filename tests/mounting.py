@@ -35,13 +35,15 @@ def needs_fuse() -> None:
 class Mount:
     """An image and the process that has it mounted; a context manager that unmounts it in good order."""
 
-    def __init__(self, folder: Path, ftl: str = "page+saw", capacity: str = "64MiB") -> None:
+    def __init__(
+        self, folder: Path, ftl: str = "page+saw", capacity: str = "64MiB", spare: float = 0.25, **device: object
+    ) -> None:
         needs_fuse()
         self.image = folder / "disk.img"
         self.at = folder / "mounted"
         self.log = folder / "mount.log"
         self.at.mkdir()
-        fk.create_image(self.image, ftl, device={"capacity": capacity, "spare": 0.25})
+        fk.create_image(self.image, ftl, device={"capacity": capacity, "spare": spare, **device})
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *options: str) -> Self:
@@ -64,16 +66,16 @@ class Mount:
         """What the process has said."""
         return self.log.read_text(encoding="utf-8")
 
-    def stop(self) -> str:
+    def stop(self, code: int = 0) -> str:
         """Unmount it as Ctrl-C does; returns what it said."""
         assert self._process is not None
         self._process.send_signal(signal.SIGINT)
-        return self.ended()
+        return self.ended(code)
 
-    def ended(self) -> str:
+    def ended(self, code: int = 0) -> str:
         """Wait for its end; returns what it said."""
         assert self._process is not None
-        assert self._process.wait(STARTS_WITHIN_S) == 0, self.said()
+        assert self._process.wait(STARTS_WITHIN_S) == code, self.said()
         self._process = None
         return self.said()
 
@@ -84,6 +86,16 @@ class Mount:
         self._process.wait()
         self._process = None
         subprocess.run(["fusermount3", "-u", "-z", str(self.at)], check=True)
+
+    def fill(self, raw: Path) -> None:
+        """Put a file system that something else made on the image."""
+        needs("qemu-img")
+        with fk.serve(self.image) as device:
+            subprocess.run(
+                ["qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", str(raw), device.uri],
+                check=True,
+                capture_output=True,
+            )
 
     def exported(self) -> Path:
         """What another driver would find on the device, in a file."""

@@ -103,6 +103,9 @@ class Mounted:
     def wait(self, seconds: float) -> bool:
         """Wait at most so many seconds; whether it has ended by itself, as when somebody unmounts it."""
 
+    def notice(self) -> str | None:
+        """What has happened since the last call that the user is to be told, if something has."""
+
     def stop(self) -> str:
         """Unmount, make everything safe and stop; what was saved (JSON). Raises why it ended by itself, if it did."""
 

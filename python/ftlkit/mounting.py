@@ -25,7 +25,12 @@ class Mounted(Running):
     """An image that is mounted; a context manager that unmounts it in good order."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
-        super().__init__(_native.Mounted(json.dumps(options)))
+        self._mounted = _native.Mounted(json.dumps(options))
+        super().__init__(self._mounted)
+
+    def notice(self) -> str | None:
+        """What has happened since the last call that the user is to be told, such as that the flash is worn out."""
+        return self._mounted.notice()
 
     @property
     def folder(self) -> Path:
@@ -41,6 +46,7 @@ def mount(  # noqa: PLR0913 - as many as there are options
     record: str | Path | None = None,
     interval: int | None = None,
     streams: int | None = None,
+    code_page: int | None = None,
     latency: str = "none",
     fault: str | Path | None = None,
     metrics: str | None = None,
@@ -51,10 +57,13 @@ def mount(  # noqa: PLR0913 - as many as there are options
 
     `format` makes the file system first, on a new image. `record` is a Parquet or CSV file that keeps the requests
     with their hints. `interval` is how many write requests there are until types of files are rated anew (10 000
-    without it), `streams` how many streams their degrees are shared out among (3). The others are those of `serve`.
-    Raises `UserError` when the input is at fault, or there is no FUSE.
+    without it), `streams` how many streams their degrees are shared out among (3). `code_page` says which letters the
+    bytes above 127 of short names are (437 without it, or 850). The others are those of `serve`. Worn-out flash is
+    mounted for reading alone. Raises `UserError` when the input is at fault, or there is no FUSE; stopping raises it
+    when the flash has worn out meanwhile and something that programs wrote is lost.
     """
     given: dict[str, Any] = {"latency": latency, "metrics": metrics, "interval": interval, "streams": streams}
+    given["code_page"] = code_page
     given |= {key: None if value is None else str(value) for key, value in {"fault": fault, "record": record}.items()}
     check_writable([None if record is None else Path(record)], [path, fault])
     options = {key: value for key, value in given.items() if value is not None}

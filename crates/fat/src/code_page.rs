@@ -1,7 +1,8 @@
 //! Code pages: which letters the bytes above 127 of a short name are.
 //!
-//! A short name has one byte for each letter, and nothing on the volume says which letters those above 127 are: the system that wrote it decided. Linux
-//! (`mount -t vfat`) takes code page 437 unless it is told another one, as DOS did in America; Western Europe had 850.
+//! A short name has one byte for each letter, and nothing on the volume says which letters those
+//! above 127 are: the system that wrote it decided. Linux (`mount -t vfat`) takes code page 437
+//! unless it is told another one, as DOS did in America; Western Europe had 850.
 //!
 //! Source: the mapping tables CP437.TXT and CP850.TXT of the Unicode Consortium.
 
@@ -82,7 +83,8 @@ impl CodePage {
         }
     }
 
-    /// The byte that a letter has in short names, which are in capitals as far as the code page has them.
+    /// The byte that a letter has in short names, which are in capitals as far as the code page has
+    /// them.
     pub(crate) fn capital(self, letter: char) -> Option<u8> {
         let mut upper = letter.to_uppercase();
         let capital = match (upper.next(), upper.next()) {

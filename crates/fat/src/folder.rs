@@ -110,7 +110,8 @@ impl Seen<'_> {
         if self.is_dots() {
             return None;
         }
-        name.fit(self.long.map(|(units, _)| units), slots::short_letters(self.slot, look.code_page), self.at)
+        let short = slots::short_letters(self.slot, look.code_page);
+        name.fit(self.long.map(|(units, _)| units), &short, self.at)
     }
 }
 

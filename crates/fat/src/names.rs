@@ -66,12 +66,14 @@ pub(crate) fn long_letters(units: &[u16]) -> impl Iterator<Item = char> {
     char::decode_utf16(units.iter().copied()).map(letter)
 }
 
-/// What follows a name in a folder that has such a name already, which only another system can have made: the number of its slot.
+/// What follows a name in a folder that has such a name already, which only another system can have
+/// made: the number of its slot.
 fn mark(slot: u32) -> String {
     format!(" [slot {slot}]")
 }
 
-/// The names of all entries of a folder, each a name of its own: an entry whose name an entry before it has is told apart by its slot.
+/// The names of all entries of a folder, each a name of its own: an entry whose name an entry
+/// before it has is told apart by its slot.
 pub(crate) fn tell_apart<'a>(entries: impl Iterator<Item = (&'a mut String, u32)>) {
     let mut names = HashSet::new();
     let alike: Vec<_> = entries.filter(|(name, _)| !names.insert(Folded::new(name))).collect();
@@ -107,7 +109,12 @@ impl Wanted {
     }
 
     /// How the entry in a slot fits, if it does.
-    pub(crate) fn fit(&self, long: Option<&[u16]>, short: impl Iterator<Item = char> + Clone, at: u32) -> Option<Fit> {
+    pub(crate) fn fit(
+        &self,
+        long: Option<&[u16]>,
+        short: &(impl Iterator<Item = char> + Clone),
+        at: u32,
+    ) -> Option<Fit> {
         let is_shown_as = |name: &Folded| long.map_or_else(|| name.is(short.clone()), |units| name.is_in(units));
         if is_shown_as(&self.folded) {
             return Some(Fit::Name);

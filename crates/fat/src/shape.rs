@@ -167,8 +167,8 @@ impl Shape {
     }
 }
 
-/// The kind of a volume with so many clusters. The layout of its boot sector decides, as it does for Linux: `mkfs.vfat -F 32` makes FAT32
-/// volumes with fewer clusters than Microsoft allows, too.
+/// The kind of a volume with so many clusters. The layout of its boot sector decides, as it does
+/// for Linux: `mkfs.vfat -F 32` makes FAT32 volumes with fewer clusters than Microsoft allows, too.
 fn kind(clusters: u64, is_laid_out_as_32: bool) -> Result<Kind, FatError> {
     let most = u64::from(if is_laid_out_as_32 { MOST_CLUSTERS } else { LEAST_FAT32 - 1 });
     match clusters {

@@ -176,11 +176,12 @@ fn set_all(disk: &mut impl Disk, shape: &Shape, entries: &[(u32, u32)]) -> io::R
     Ok(())
 }
 
-/// Sets entries of one copy: the first one, which lies at `first`, and others that lie in the same page of the first copy.
+/// Sets entries of one copy: the first one, which lies at `first`, and others that lie in the same
+/// page of the first copy.
 fn set_in_page(disk: &mut impl Disk, kind: Kind, first: u64, entries: &[(u32, u32)]) -> io::Result<()> {
     let mut left = entries;
     while let Some(&(start, _)) = left.first() {
-        let distance = |cluster: u32| (i64::from(cluster) - i64::from(entries[0].0)) * kind.entry_bytes() as i64;
+        let distance = |cluster: u32| (i64::from(cluster) - i64::from(entries[0].0)) * kind.entry_bytes().cast_signed();
         let offset = |cluster: u32| first.wrapping_add_signed(distance(cluster));
         let (number, _) = disk::place(offset(start));
         // Another copy need not be divided into pages at the same entries.

@@ -9,9 +9,10 @@
 //!
 //! **A power cut** while the host stays up loses nothing: whatever waits here goes away only when it is safe, and is written again.
 //!
-//! **When the flash is worn out**, the first write that the device refuses makes the cache read-only for good. What waits stays here and is read from here, so
-//! that programs can still copy it, and never becomes safe. A device that refuses writes only once the journal is whole has lost nothing: whoever
-//! mounts the volume reads those pages from the journal.
+//! **When the flash is worn out**, the first write that the device refuses makes the cache
+//! read-only for good. What waits stays here and is read from here, so that programs can still copy
+//! it, and never becomes safe. A device that refuses writes only once the journal is whole has lost
+//! nothing: whoever mounts the volume reads those pages from the journal.
 //!
 //! **Without a journal**, on a volume that something else formatted: data, then allocation tables, then folders, with a flush after each. Then a
 //! cut may leave clusters that no file has, or a folder half written.

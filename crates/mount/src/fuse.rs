@@ -244,9 +244,8 @@ impl<V: Device> Filesystem for Fuse<V> {
 
     fn open(&self, _req: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let writes = flags.acc_mode() != OpenAccMode::O_RDONLY;
-        let open = |tree: &mut Tree<V>| match tree.is_read_only() {
-            true if writes => Err(FileError::ReadOnly),
-            _ => tree.open(ino.0),
+        let open = |tree: &mut Tree<V>| {
+            if writes && tree.is_read_only() { Err(FileError::ReadOnly) } else { tree.open(ino.0) }
         };
         match self.with(open) {
             Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
@@ -309,7 +308,8 @@ impl<V: Device> Filesystem for Fuse<V> {
     }
 
     fn flush(&self, _req: &Request, ino: INodeNo, _fh: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
-        // Closing a file makes nothing safe, as on any file system; `fsync` does. What never can be safe is told.
+        // Closing a file makes nothing safe, as on any file system; `fsync` does. What never can be
+        // safe is told.
         let kept = |tree: &mut Tree<V>| if tree.is_kept(ino.0) { Ok(()) } else { Err(FileError::ReadOnly) };
         done(self.with(kept), reply);
     }

@@ -182,7 +182,8 @@ impl Mounted {
         was_busy || !self.is_over.load(Ordering::SeqCst)
     }
 
-    /// Makes everything safe; the kernel, if it still asks, is told of errors from then on. Also says what was lost to wear, and whether the flash is worn out.
+    /// Makes everything safe; the kernel, if it still asks, is told of errors from then on. Also
+    /// says what was lost to wear, and whether the flash is worn out.
     fn close_tree(&mut self) -> (Result<(), FileError>, Option<Lost>, bool) {
         if let Some((is_over, thread)) = self.keeper.take() {
             is_over.store(true, Ordering::SeqCst);
@@ -218,7 +219,8 @@ fn opened(options: &MountOptions) -> Result<(Server, Tree<Door>), LiveError> {
     if !tree.is_worn_out() {
         return Ok((server, tree));
     }
-    // What was written to find that out is what the volume held already. If it waits in a write buffer, it cannot leave it, and stopping fails.
+    // What was written to find that out is what the volume held already. If it waits in a write
+    // buffer, it cannot leave it, and stopping fails.
     drop(tree);
     let _ = server.stop();
     let server = Server::start(&ServeOptions { read_only: true, ..options.serve.clone() })?;
@@ -226,7 +228,8 @@ fn opened(options: &MountOptions) -> Result<(Server, Tree<Door>), LiveError> {
     Ok((server, tree))
 }
 
-/// Makes safe what has waited for long, tells what the analyzer found, and notices when the flash is worn out.
+/// Makes safe what has waited for long, tells what the analyzer found, and notices when the flash
+/// is worn out.
 fn keeper(
     tree: &Shared<Door>,
     door: Door,
@@ -331,7 +334,8 @@ fn cannot_mount(folder: &Path, error: &std::io::Error) -> LiveError {
     LiveError::user(format!("cannot mount at {}: {}", folder.display(), why_not(error, &device, rights)))
 }
 
-/// Why nothing could be mounted, when opening the device of FUSE, which has these rights, gave this.
+/// Why nothing could be mounted, when opening the device of FUSE, which has these rights, gave
+/// this.
 fn why_not(error: &std::io::Error, device: &std::io::Result<()>, rights: u32) -> String {
     match device {
         Err(refused) => format!(

@@ -38,7 +38,8 @@ pub fn format<V: Device>(device: V) -> Result<V, LiveError> {
     Ok(cache.into_device())
 }
 
-/// The files of the volume that a device holds, for reading alone if the device takes no writes. What its journal has is put in place first.
+/// The files of the volume that a device holds, for reading alone if the device takes no writes.
+/// What its journal has is put in place first.
 pub fn open<V: Device>(
     device: V,
     parameters: Parameters,

@@ -35,6 +35,10 @@ def mount(
         int | None,
         typer.Option(min=0, metavar="N", help="Streams that hot and cold files are shared out among; 3 without it."),
     ] = None,
+    code_page: Annotated[
+        int | None,
+        typer.Option(metavar="437|850", help="Letters of the short names of other systems; 437 without it."),
+    ] = None,
     latency: Annotated[
         str,
         typer.Option(
@@ -66,6 +70,7 @@ def mount(
             record=record,
             interval=interval,
             streams=streams,
+            code_page=code_page,
             latency=latency,
             fault=fault,
             metrics=metrics,
@@ -75,13 +80,17 @@ def mount(
         for finding in mounted.ready["findings"]:
             say(f"{path}: {finding}")
         size, free = (units.typed(units.size(mounted.ready[key])) for key in ("bytes", "free_bytes"))
-        how = ", for reading alone" if read_only else ""
+        is_read_only = mounted.ready["is_read_only"]
+        how = ", for reading alone" if is_read_only else ""
         say(f"mounted {path} ({mounted.ready['ftl']}{how}) at {folder}: {free} of {size} free; Ctrl-C unmounts it")
+        if mounted.ready["is_worn_out"]:
+            say(f"warning: the flash of {path} is worn out and takes no writes: copy the files to another disk")
         try:
             while not stopping.asked and not mounted.wait(POLL_S):
-                pass
+                if news := mounted.notice():
+                    say(f"warning: {path}: {news}")
         finally:
-            _say_saved(path, mounted.stop(), read_only=read_only)
+            _say_saved(path, mounted.stop(), read_only=is_read_only)
     if record is not None:
         say(f"wrote {record}")
 
@@ -89,11 +98,13 @@ def mount(
 def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
     host = summary["host"]
     if read_only:
-        saved = "the image is as it was"
+        saved = "its files are as they were" if summary["is_worn_out"] else "the image is as it was"
     elif summary["is_saved"]:
         saved = "everything is on the disk"
     else:
         saved = "the device has no power; mount it again to recover it"
+    if summary["is_worn_out"] and not read_only:
+        saved += ", and the flash is worn out: from now on it is mounted for reading alone"
     asked = f"{several(host['reads'], 'read')}, {several(host['writes'], 'write')}"
     say(f"unmounted {path}: {asked}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
     if summary["was_busy"]:

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A volume whose root folder has files of these short names and nothing else, in slots one behind the other.
+/// A volume whose root folder has files of these short names and nothing else, in slots one behind
+/// the other.
 fn with_short_names(shorts: &[&[u8; 11]]) -> Volume<Memory> {
     let mut volume = formatted(17, 1);
     let Root::Fixed { offset, .. } = volume.shape().root else { unreachable!("of 17 MiB") };
@@ -38,7 +39,8 @@ fn short_names_beyond_ascii_are_read_in_a_code_page() {
 
 #[test]
 fn names_that_are_alike_are_told_apart_and_each_is_found() {
-    // é and É of which FAT has one file, and two of the very same name, with which only a damaged folder can come.
+    // é and É of which FAT has one file, and two of the very same name, with which only a damaged
+    // folder can come.
     let mut volume = with_short_names(&[b"\x82       TXT", b"\x90       TXT", b"A/B        ", b"A/B        "]);
     let shown = names(&mut volume);
     assert_eq!(shown, ["é.TXT", "É.TXT [slot 1]", "A\u{FFFD}B", "A\u{FFFD}B [slot 3]"]);

@@ -1,4 +1,5 @@
-//! What the cache does with the device: makes safe whatever waits, makes ranges zeros, and finds out whether writes are taken.
+//! What the cache does with the device: makes safe whatever waits, makes ranges zeros, and finds
+//! out whether writes are taken.
 
 use bytes::Bytes;
 use fat::{PAGE_BYTES, Page};
@@ -18,7 +19,8 @@ impl<V: Device> Cache<V> {
         result
     }
 
-    /// Commits go through this journal from now on. What it holds comes first: in place, or in memory where nothing can be written.
+    /// Commits go through this journal from now on. What it holds comes first: in place, or in
+    /// memory where nothing can be written.
     pub(crate) fn use_journal(&mut self, journal: Journal) -> Result<(), DeviceError> {
         let pages = journal.read(&mut self.device)?;
         self.journal = Some(journal);
@@ -35,7 +37,8 @@ impl<V: Device> Cache<V> {
         Ok(())
     }
 
-    /// Finds out whether the device takes writes, where no journal has to be cleared: the first page is written as it is.
+    /// Finds out whether the device takes writes, where no journal has to be cleared: the first
+    /// page is written as it is.
     pub(crate) fn try_writing(&mut self) -> Result<(), DeviceError> {
         if self.device.is_read_only() {
             return Ok(());
@@ -55,7 +58,8 @@ impl<V: Device> Cache<V> {
         self.dirty.iter().filter_map(must)
     }
 
-    /// Makes ranges of the device, offsets with lengths, zeros. They belonged to no file when everything was safe last, which must be just now.
+    /// Makes ranges of the device, offsets with lengths, zeros. They belonged to no file when
+    /// everything was safe last, which must be just now.
     pub(crate) fn zero(&mut self, ranges: &[(u64, u64)], hint: Hint) -> Result<(), DeviceError> {
         let mut whole = Vec::new();
         for &(from, length) in ranges {
@@ -179,7 +183,8 @@ impl<V: Device> Cache<V> {
         Ok(())
     }
 
-    /// Has the device forget what no file has any more. What it does not forget costs it something, and nobody else.
+    /// Has the device forget what no file has any more. What it does not forget costs it something,
+    /// and nobody else.
     fn trim_freed(&mut self) {
         let freed: Vec<u64> =
             std::mem::take(&mut self.freed).into_iter().filter(|page| !self.dirty.contains_key(page)).collect();
@@ -191,7 +196,8 @@ impl<V: Device> Cache<V> {
     }
 }
 
-/// Puts in its place what a journal holds, and clears it, also where it holds nothing: a device that takes no writes is found out by that.
+/// Puts in its place what a journal holds, and clears it, also where it holds nothing: a device
+/// that takes no writes is found out by that.
 fn put_in_place(device: &mut impl Device, journal: &Journal, pages: &[(u64, Box<Page>)]) -> Result<(), DeviceError> {
     for (number, page) in pages {
         device.write(number * PAGE, Bytes::copy_from_slice(&page[..]), Hint::NONE)?;

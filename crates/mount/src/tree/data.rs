@@ -186,8 +186,9 @@ impl<V: Device> Tree<V> {
         })
     }
 
-    /// Gives a file whole clusters that the device makes zeros, by trims as far as it can. Everything is made safe before, so that none of them is part of
-    /// a file that is there again after a power cut; then nobody misses what they held.
+    /// Gives a file whole clusters that the device makes zeros, by trims as far as it can.
+    /// Everything is made safe before, so that none of them is part of a file that is there again
+    /// after a power cut; then nobody misses what they held.
     fn grow_by_zeroing(&mut self, number: u64, bytes: u64) -> Result<(), FileError> {
         self.sync()?;
         let entry = self.file(number)?;

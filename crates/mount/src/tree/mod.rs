@@ -3,8 +3,9 @@
 //! A file has a number from when it is first looked up until the volume is unmounted. What was changed of its entry waits in its node and is written
 //! when everything is made safe. An operation that fails changes nothing.
 //!
-//! **When the flash is worn out**, each change is refused from the first write on that the device refuses. What was accepted before that write and
-//! could not be kept (`owed.rs`) is still shown, so that it can be copied, and whoever asks for it to be safe is told that it is not.
+//! **When the flash is worn out**, each change is refused from the first write on that the device
+//! refuses. What was accepted before that write and could not be kept (`owed.rs`) is still shown,
+//! so that it can be copied, and whoever asks for it to be safe is told that it is not.
 //!
 //! **Files that are removed while programs have them open** get a hidden name in the root folder and go when the last program closes them, or
 //! when the volume is mounted again.
@@ -201,7 +202,8 @@ impl<V: Device> Tree<V> {
         Ok(())
     }
 
-    /// Makes a file or a folder safe, with everything else. Where that fails since the flash is worn out, it succeeds for what was safe before.
+    /// Makes a file or a folder safe, with everything else. Where that fails since the flash is
+    /// worn out, it succeeds for what was safe before.
     pub fn sync_one(&mut self, number: u64) -> Result<(), FileError> {
         match self.sync() {
             Err(FileError::ReadOnly) if self.is_kept(number) => Ok(()),

@@ -159,7 +159,8 @@ impl<V: Device> Tree<V> {
         node.opens = node.opens.saturating_sub(1);
         if node.opens == 0 && node.is_removed {
             let entry = node.entry.clone();
-            // What cannot be removed any more goes when the volume is mounted again, or is hidden then.
+            // What cannot be removed any more goes when the volume is mounted again, or is hidden
+            // then.
             if !self.is_read_only() {
                 self.change(|tree| Ok(tree.volume.remove(&entry)?))?;
             }
@@ -224,7 +225,8 @@ impl<V: Device> Tree<V> {
         }
     }
 
-    /// A removed file that is still open has a short name, too, which nobody sees: if a program wants that very name, the file gets another one.
+    /// A removed file that is still open has a short name, too, which nobody sees: if a program
+    /// wants that very name, the file gets another one.
     fn make_way(&mut self, folder: Folder, name: &str) -> Result<(), FileError> {
         let found = if folder == Folder::ROOT { self.volume.find(folder, name)? } else { None };
         let number = found.and_then(|found| self.numbers.get(&found.id()).copied());

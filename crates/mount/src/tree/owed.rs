@@ -1,4 +1,5 @@
-//! What programs were promised and is not safe yet: if the flash takes no more writes, that is what they are told of.
+//! What programs were promised and is not safe yet: if the flash takes no more writes, that is what
+//! they are told of.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,7 +65,8 @@ impl fmt::Display for Lost {
 }
 
 impl<V: Device> Tree<V> {
-    /// Whether what programs did to a file, or to the names in a folder, can still become safe, or is.
+    /// Whether what programs did to a file, or to the names in a folder, can still become safe, or
+    /// is.
     pub fn is_kept(&self, number: u64) -> bool {
         !self.is_worn_out() || !self.owed.files.contains_key(&number)
     }

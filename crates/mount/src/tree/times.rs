@@ -1,8 +1,10 @@
 //! When names in folders changed, more finely than FAT keeps it.
 //!
-//! A program that remembers what lies in a folder looks at the folder's time to learn whether that still holds: Python does so with modules. On the
-//! volume two changes within two seconds have one time, so as long as it is mounted each change has a time of its own here. The root folder has no
-//! slot and so no time on the volume; what was remembered of it before it was mounted may hold no more, and its time begins with the mount.
+//! A program that remembers what lies in a folder looks at the folder's time to learn whether that
+//! still holds: Python does so with modules. On the volume two changes within two seconds have one
+//! time, so as long as it is mounted each change has a time of its own here. The root folder has no
+//! slot and so no time on the volume; what was remembered of it before it was mounted may hold no
+//! more, and its time begins with the mount.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
