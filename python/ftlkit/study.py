@@ -41,6 +41,8 @@ class ReadingOptions(TypedDict, total=False):
     """The trace's format instead of the one guessed from its content."""
     columns: str
     """The columns of a delimited text, instead of a format: `time:ms, device, offset:B, size:B, op:1=read`."""
+    where: str | Sequence[str]
+    """Take the rows of a text whose columns hold this: `type=D`, `op!=R|S`; of several, each must hold."""
     time_unit: str
     """Unit of the trace's time stamps where it is not the format's own: `ns`, `us`, `ms`, `s`."""
     time_backwards: str

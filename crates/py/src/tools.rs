@@ -22,6 +22,7 @@ struct Info {
     time_unit: String,
     requests: u64,
     skipped: u64,
+    unmet: u64,
     clamped: u64,
     sorted: u64,
     left_out: BTreeMap<String, u64>,
@@ -43,6 +44,7 @@ fn trace_info(py: Python<'_>, workload_json: &str, master_seed: u64, control: &C
             time_unit: trace.time_unit.to_string(),
             requests: statistics.total.requests,
             skipped: trace.skipped(),
+            unmet: trace.unmet(),
             clamped: trace.clamped(),
             sorted: trace.sorted(),
             left_out: trace.left_out(),
@@ -183,6 +185,7 @@ fn options(text: &WorkloadText) -> OpenOptions {
     OpenOptions {
         format: text.format,
         columns: text.columns.clone(),
+        conditions: text.conditions.clone().unwrap_or_default(),
         skip_bad: text.skip_bad.unwrap_or(default.skip_bad),
         time_unit: text.time_unit,
         blkparse_action: text.blkparse_action.unwrap_or(default.blkparse_action),

@@ -191,6 +191,27 @@ impl Draft {
         })
     }
 
+    /// Whether the study leaves the preset to the default.
+    pub(crate) fn is_default(&self) -> bool {
+        self.asked.preset.is_none()
+    }
+
+    /// What the capacity is taken from, where neither the study nor a preset gives it: the workload's span, or the least there is.
+    pub(crate) fn capacity_reason(&self, span_pages: Option<u64>) -> Option<String> {
+        let (pages, least) = (span_pages?, self.smallest_auto());
+        if self.capacity() != Some(Capacity::Auto) {
+            return None;
+        }
+        let spans = format!("the workload spans {pages} pages of {} bytes", self.page_size_bytes());
+        Some(if pages < least {
+            format!(
+                "auto: {spans}, and {least} pages are the least that is taken, {SMALLEST_AUTO_BLOCKS} blocks a plane"
+            )
+        } else {
+            format!("auto: {spans}")
+        })
+    }
+
     fn preset_name(&self) -> &str {
         self.asked.preset.as_deref().unwrap_or(DEFAULT_PRESET)
     }

@@ -43,6 +43,9 @@ pub(crate) struct Experiment {
     pub(crate) name: Option<String>,
     pub(crate) seed: u64,
     pub(crate) device: Device,
+    /// Whether the study leaves the device to the default preset, and what the capacity is taken from.
+    pub(crate) is_default_device: bool,
+    pub(crate) capacity_reason: Option<String>,
     pub(crate) workload: Workload,
     pub(crate) survey: Survey,
     /// Outstanding requests of a closed loop; none for an open one.
@@ -110,7 +113,8 @@ impl Experiment {
         let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
         let survey = workload.survey(draft.page_size_bytes(), asked == Precondition::Auto, limit, &reporter)?;
         let (precondition, precondition_chosen) = choose(asked, survey.unwritten);
-        let device = draft.resolve((!wraps).then_some(survey.span_pages), seed)?;
+        let span_pages = (!wraps).then_some(survey.span_pages);
+        let device = draft.resolve(span_pages, seed)?;
         let (verify, requests) = (study.run.verify.unwrap_or(false), survey.facts.requests);
         let at_once = plans.len().min(rayon::current_num_threads());
         limit.check_runs(device.geometry.pages(), verify, at_once)?;
@@ -118,6 +122,8 @@ impl Experiment {
             name: study.name.clone(),
             seed,
             device,
+            is_default_device: draft.is_default(),
+            capacity_reason: draft.capacity_reason(span_pages),
             workload,
             survey,
             queue_depth,
@@ -198,6 +204,8 @@ impl Experiment {
         let Device { geometry, latencies, chip, keys, .. } = &self.device;
         DeviceFacts {
             preset: keys.preset.clone().unwrap_or_default(),
+            is_default: self.is_default_device,
+            capacity_reason: self.capacity_reason.clone(),
             geometry: geometry.shape(),
             physical_bytes: geometry.bytes(),
             logical_bytes: self.device.logical_bytes(),

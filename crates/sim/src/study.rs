@@ -17,7 +17,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 use trace::generate::GeneratorSpec;
 use trace::units::{Bytes, Nanoseconds};
-use trace::{Columns, DeviceChoice, Format, TimeBackwards, TimeUnit};
+use trace::{Columns, Conditions, DeviceChoice, Format, TimeBackwards, TimeUnit};
 
 use crate::{SimError, Suspend, Window};
 
@@ -115,6 +115,9 @@ pub struct WorkloadText {
     pub format: Option<Format>,
     /// The columns of a delimited text, instead of a format.
     pub columns: Option<Columns>,
+    /// Which rows of a text are taken, by the values of their columns; all when not given.
+    #[serde(rename = "where")]
+    pub conditions: Option<Conditions>,
     /// Unit of the trace's times; the format's own when not given.
     pub time_unit: Option<TimeUnit>,
     /// Whether unusable records are left out and counted.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern, seed};
 use trace::units::Bytes;
-use trace::{DeviceChoice, Facts, FlatRecords, FlatTrace, OpenOptions, Record};
+use trace::{Conditions, DeviceChoice, Facts, FlatRecords, FlatTrace, OpenOptions, Record};
 
 use crate::SimError;
 use crate::control::Reporter;
@@ -89,6 +89,7 @@ impl Workload {
                 trace: Some(path.to_string_lossy().into_owned()),
                 format: Some(trace.facts().format),
                 columns: options.columns.clone(),
+                conditions: (!options.conditions.is_empty()).then(|| options.conditions.clone()),
                 time_unit: Some(trace.facts().time_unit),
                 skip_bad: Some(options.skip_bad),
                 trace_device: (*device != DeviceChoice::Only).then(|| device.clone()),
@@ -131,19 +132,30 @@ impl Workload {
         reporter.total(surveyor.requests());
         reporter.report(surveyor.requests())?;
         let mut survey = match &self.source {
-            Source::Trace { trace, .. } => {
+            Source::Trace { trace, options, .. } => {
                 let facts = trace.facts();
-                let survey = surveyor.finish(&facts.name, facts.format.name(), reading(facts));
+                let survey = surveyor.finish(&facts.name, facts.format.name(), reading(facts, &options.conditions));
                 Survey { facts: WorkloadFacts { read_as: Some(read_as(facts)), ..survey.facts }, ..survey }
             }
             Source::Generated { preset, .. } => {
                 surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new())
             }
         };
+        if let Some(fewer) = self.fewer(survey.facts.requests) {
+            survey.facts.facts.push(fewer);
+        }
         if self.changes_times() {
             survey.facts.facts.push(format!("arrivals are {} times as fast as in the workload", self.speedup));
         }
         Ok(survey)
+    }
+
+    /// That the workload ends before the number of requests that was asked for, if it does.
+    fn fewer(&self, requests: u64) -> Option<String> {
+        let asked = self.limit.filter(|&asked| asked > requests)?;
+        Some(format!(
+            "{asked} requests were asked for, but the workload ends after {requests}; all of them are served, once"
+        ))
     }
 
     fn stream(&self) -> Result<Stream, SimError> {
@@ -208,6 +220,7 @@ fn options_of(text: &WorkloadText, shift_bytes: u64) -> OpenOptions {
     OpenOptions {
         format: text.format,
         columns: text.columns.clone(),
+        conditions: text.conditions.clone().unwrap_or_default(),
         skip_bad: text.skip_bad.unwrap_or(default.skip_bad),
         time_unit: text.time_unit,
         blkparse_action: text.blkparse_action.unwrap_or(default.blkparse_action),
@@ -220,6 +233,7 @@ fn refuse_trace_keys(text: &WorkloadText) -> Result<(), SimError> {
     let given = [
         ("format", text.format.is_some()),
         ("columns", text.columns.is_some()),
+        ("where", text.conditions.is_some()),
         ("time_unit", text.time_unit.is_some()),
         ("skip_bad", text.skip_bad.is_some()),
         ("trace_device", text.trace_device.is_some()),
@@ -248,7 +262,7 @@ fn read_as(facts: &Facts) -> ReadAs {
 }
 
 /// What was done to a trace when it was read, in sentences.
-fn reading(facts: &Facts) -> Vec<String> {
+fn reading(facts: &Facts, wanted: &Conditions) -> Vec<String> {
     let guessed = if facts.is_guessed { ", guessed from its content" } else { "" };
     let mut sentences = vec![format!(
         "read as {} ({}){guessed}, times in {}",
@@ -262,6 +276,11 @@ fn reading(facts: &Facts) -> Vec<String> {
         }
     };
     count(facts.skipped, "bad record was left out", "bad records were left out");
+    count(
+        facts.unmet,
+        &format!("row was left out, which does not meet where {wanted}"),
+        &format!("rows were left out, which do not meet where {wanted}"),
+    );
     count(
         facts.clamped,
         "request went back in time and was held at the latest time seen",

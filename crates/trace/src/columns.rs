@@ -28,8 +28,8 @@ pub(crate) enum Column {
     Size(u64),
     /// What it does; the words that say so beside the usual ones.
     Op(Vec<(String, Op)>),
-    /// Nothing that matters.
-    Other,
+    /// Nothing that matters to a request; perhaps a name for conditions.
+    Other(Option<String>),
 }
 
 /// The columns of a delimited text, in their order.
@@ -52,6 +52,19 @@ impl Columns {
     /// Whether lines may go on behind the last column.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open
+    }
+
+    /// What conditions call the columns, in order; nothing for a column without a name.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let name = |column: &Column| match column {
+            Column::Time(_) => "time".to_owned(),
+            Column::Device => "device".to_owned(),
+            Column::Offset(_) => "offset".to_owned(),
+            Column::Size(_) => "size".to_owned(),
+            Column::Op(_) => "op".to_owned(),
+            Column::Other(name) => name.clone().unwrap_or_default(),
+        };
+        self.list.iter().map(name).collect()
     }
 
     /// The unit of its times.
@@ -110,7 +123,7 @@ impl FromStr for Columns {
 fn refusal(text: &str, problem: &str) -> String {
     format!(
         "columns = {text:?}: {problem}. Name each column of a line in order, by commas: time:UNIT (ns, 100ns, us, ms, s), offset:UNIT and size:UNIT \
-         (B, sector, or a size such as 4KiB), op (op:1=read says which digit is a read), perhaps device; - is a column that does not matter, and \
+         (B, sector, or a size such as 4KiB), op (op:1=read says which digit is a read), perhaps device; - is a column that does not matter, -:NAME one that --where may name, and \
          ... at the end stands for all that follow. For example \"time:ms, device, offset:B, size:B, op:1=read\""
     )
 }
@@ -125,7 +138,7 @@ fn column(part: &str) -> Result<Column, String> {
         ("offset" | "size", None) => Err(refusal(part, &format!("the {name} needs its unit: bytes or sectors?"))),
         ("op", words) => words.map_or(Ok(Vec::new()), |words| meanings(part, words)).map(Column::Op),
         ("device", None) => Ok(Column::Device),
-        ("-", None) => Ok(Column::Other),
+        ("-", name) if name != Some("") => Ok(Column::Other(name.map(str::to_owned))),
         _ => Err(refusal(part, &format!("{part:?} is not a column"))),
     }
 }
@@ -184,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_description_goes_both_ways() {
-        let text = "time:ms, device, offset:B, size:4KiB, -, op:1=read, ...";
+        let text = "time:ms, device, offset:B, size:4KiB, -, op:1=read, -:kind, ...";
         let columns: Columns = text.parse().unwrap();
         assert_eq!(columns.to_string(), text);
         assert_eq!(columns.time_unit(), TimeUnit::Ms);
@@ -195,8 +208,9 @@ mod tests {
             Column::Device,
             Column::Offset(1),
             Column::Size(4096),
-            Column::Other,
+            Column::Other(None),
             Column::Op(words),
+            Column::Other(Some("kind".to_owned())),
         ];
         assert_eq!(columns.list(), expected);
         let json = serde_json::to_string(&columns).unwrap();
@@ -217,6 +231,7 @@ mod tests {
             ("time:ms, lba:B, size:B, op", "\"lba:B\" is not a column"),
             ("time:ms, offset:B, size:B, op:1=red", "WORD=read"),
             ("time:ms, offset:0B, size:B, op", "no unit of addresses"),
+            ("time:ms, offset:B, size:B, op, -:", "\"-:\" is not a column"),
         ] {
             let error = text.parse::<Columns>().unwrap_err();
             assert!(error.contains(part) && error.contains("time:ms, device"), "{text}: {error}");

@@ -66,6 +66,8 @@ pub struct Facts {
     pub unchosen: u64,
     /// Bad records left out.
     pub skipped: u64,
+    /// Rows that do not meet the conditions, left out.
+    pub unmet: u64,
     /// Requests held at the latest time seen.
     pub clamped: u64,
     /// Requests put in order.
@@ -286,6 +288,7 @@ impl Survey {
             shift_bytes,
             unchosen: self.devices.iter().map(|seen| seen.requests).sum::<u64>() - requests,
             skipped: trace.skipped(),
+            unmet: trace.unmet(),
             clamped: trace.clamped(),
             sorted: trace.sorted(),
             left_out: trace.left_out(),

@@ -10,6 +10,7 @@
 
 mod choices;
 mod columns;
+mod conditions;
 mod devices;
 mod error;
 mod flat;
@@ -30,6 +31,7 @@ mod write;
 
 pub use choices::{DeviceChoice, MAX_WINDOW, TimeBackwards};
 pub use columns::Columns;
+pub use conditions::Conditions;
 pub use error::{Backwards, BadRecord, Place, TraceError};
 pub use flat::{DeviceFacts, Facts, FlatRecords, FlatTrace};
 pub use format::{Format, TimeUnit};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choices::{MAX_WINDOW, TimeBackwards};
 use crate::columns::Columns;
+use crate::conditions::Conditions;
 use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
 
@@ -15,6 +16,9 @@ pub struct OpenOptions {
     pub format: Option<Format>,
     /// The columns of a delimited text; none: those of the format.
     pub columns: Option<Columns>,
+    /// Which rows of a text are taken, by the values of their columns; others are left out and counted.
+    #[serde(rename = "where")]
+    pub conditions: Conditions,
     /// Leave records out that cannot be used, and count them, instead of stopping at the first.
     pub skip_bad: bool,
     /// The unit of the trace's times; none: the format's own.
@@ -34,6 +38,7 @@ impl Default for OpenOptions {
         Self {
             format: None,
             columns: None,
+            conditions: Conditions::default(),
             skip_bad: false,
             time_unit: None,
             blkparse_action: 'Q',

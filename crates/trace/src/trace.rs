@@ -103,6 +103,11 @@ impl Trace {
         self.source.left_out().bad
     }
 
+    /// Rows left out so far because they do not meet [`OpenOptions::conditions`].
+    pub fn unmet(&self) -> u64 {
+        self.source.left_out().unmet
+    }
+
     /// Lines or records left out so far that the format provides for and that are no requests, by kind.
     pub fn left_out(&self) -> BTreeMap<String, u64> {
         self.source.left_out().other()

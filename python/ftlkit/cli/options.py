@@ -105,6 +105,16 @@ Columns = Annotated[
         rich_help_panel=_TRACE,
     ),
 ]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="COLUMN=VALUE",
+        help="Take the rows of a text whose column holds a value, or with != does not: type=D, op!=R|S; others are "
+        "left out and counted. May be repeated: then each must hold.",
+        rich_help_panel=_TRACE,
+    ),
+]
 TimeUnit = Annotated[
     str | None,
     typer.Option(
@@ -291,6 +301,7 @@ _SHARED: dict[str, Any] = {
     "requests": Requests,
     "format": Format,
     "columns": Columns,
+    "where": Where,
     "time_unit": TimeUnit,
     "trace_device": TraceDevice,
     "time_backwards": TimeBackwards,
@@ -315,6 +326,7 @@ _SHARED: dict[str, Any] = {
 READING = (
     "format",
     "columns",
+    "where",
     "time_unit",
     "trace_device",
     "time_backwards",
@@ -363,4 +375,4 @@ def _shared(name: str, defaults: Mapping[str, object]) -> Parameter:
 
 def given(**values: Any) -> Any:  # noqa: ANN401 - becomes the options of whichever function takes them
     """The options that the user gave."""
-    return {key: value for key, value in values.items() if value is not None and value is not False}
+    return {key: value for key, value in values.items() if value is not None and value is not False and value != []}

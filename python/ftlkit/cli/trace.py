@@ -97,7 +97,12 @@ def files(
 def _counted(done: Json) -> Iterator[str]:
     """What was read and what was done to it; nothing is left out or changed without being named here."""
     yield several(done["requests"], "request")
-    words = (("skipped", "malformed left out"), ("clamped", "held at the latest time"), ("sorted", "put in order"))
+    words = (
+        ("skipped", "malformed left out"),
+        ("unmet", "rows outside --where left out"),
+        ("clamped", "held at the latest time"),
+        ("sorted", "put in order"),
+    )
     for key, text in words:
         if done[key]:
             yield f"{units.count(done[key])} {text}"

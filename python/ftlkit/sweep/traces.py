@@ -84,6 +84,8 @@ def as_given(document: Json, resolved: Json, laid_out: LaidOut) -> Json:
     """Results over a laid-out trace, saying of the workload what is true of the trace as it was given."""
     facts = laid_out.facts
     counted = [f"{facts[what]} records were {what}" for what in ("skipped", "clamped", "sorted") if facts.get(what)]
+    if facts.get("unmet"):
+        counted.append(f"{facts['unmet']} rows were left out, which do not meet where")
     counted += [f"{count} records were left out: {kind}" for kind, count in facts.get("left_out", {}).items()]
     workload = document["workload"]
     others = [sentence for sentence in workload.get("facts", []) if not sentence.startswith("read as parquet")]

@@ -10,6 +10,10 @@ use crate::Latencies;
 pub struct DeviceFacts {
     /// The preset that it started from.
     pub preset: String,
+    /// Whether that is the default one, since the study names none.
+    pub is_default: bool,
+    /// What the capacity was taken from, in a clause; null where the study or the preset gives it.
+    pub capacity_reason: Option<String>,
     /// Its shape.
     pub geometry: Shape,
     /// Data bytes of all pages.

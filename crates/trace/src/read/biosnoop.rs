@@ -6,6 +6,7 @@
 
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};
+use super::filter::blanks;
 use super::layout::{Layout, Parsed, device, read_or_write};
 use super::number;
 use super::source::Raw;
@@ -57,6 +58,20 @@ impl Layout for Biosnoop {
             return Ok(Parsed::Other("requests without data"));
         }
         Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device(devices, disk)?)))
+    }
+
+    /// All words of the process are one field; the time in the queue, which may be missing, is none.
+    fn fields<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
+        let words = blanks(line);
+        let behind = |queue: usize| words.len().checked_sub(BEHIND + queue).filter(|&at| at > 1);
+        let with_queue = behind(1).is_some_and(|at| read_or_write("", words[at + 2]).is_ok());
+        let at = behind(usize::from(with_queue))?;
+        let place = |word: &[u8]| word.as_ptr().addr() - line.as_ptr().addr();
+        let process = line[place(words[1])..place(words[at])].trim_ascii_end();
+        let mut found = vec![words[0], process];
+        found.extend(&words[at..at + BEHIND - 1]);
+        found.push(words[words.len() - 1]);
+        Some(found)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::fault::Fault;
 use super::fields::trim;
+use super::filter::blanks;
 use super::layout::{Layout, Parsed, device, read_or_write};
 use super::number;
 use super::source::Raw;
@@ -46,7 +47,7 @@ impl Named {
                 Column::Offset(unit) => raw.offset = scaled("the offset", field, *unit)?,
                 Column::Size(unit) => raw.length = scaled("the size", field, *unit)?,
                 Column::Op(words) => raw.op = op(words, field.ok_or_else(|| Fault::missing("the operation"))?)?,
-                Column::Other => {}
+                Column::Other(_) => {}
             }
         }
         if fields.len() > list.len() && !self.columns.is_open() {
@@ -68,10 +69,7 @@ impl Layout for Named {
         if line.trim_ascii_start().starts_with(b"#") {
             return Ok(Parsed::Other("comment"));
         }
-        let separator = *self.separator.get_or_insert_with(|| {
-            let signs = [b',', b';'];
-            signs.into_iter().find(|sign| line.contains(sign)).unwrap_or(b' ')
-        });
+        let separator = *self.separator.get_or_insert_with(|| separator(line));
         let fields = fields(line, separator);
         let found = self.request(&fields, devices);
         if !self.begun && found.is_err() && names_columns(&fields) {
@@ -80,11 +78,33 @@ impl Layout for Named {
         self.begun |= found.is_ok();
         found.map(Parsed::Request)
     }
+
+    fn names(&self) -> Option<Vec<String>> {
+        Some(self.columns.names())
+    }
+
+    fn heading(&self, line: &[u8]) -> Option<Vec<String>> {
+        if line.trim_ascii_start().starts_with(b"#") {
+            return Some(Vec::new());
+        }
+        let fields = fields(line, separator(line));
+        let name = |field: &&[u8]| String::from_utf8_lossy(field).into_owned();
+        (!self.begun && names_columns(&fields)).then(|| fields.iter().map(name).collect())
+    }
+
+    fn fields<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
+        Some(fields(line, self.separator.unwrap_or_else(|| separator(line))))
+    }
+}
+
+/// What stands between the fields of a line.
+fn separator(line: &[u8]) -> u8 {
+    [b',', b';'].into_iter().find(|sign| line.contains(sign)).unwrap_or(b' ')
 }
 
 fn fields(line: &[u8], separator: u8) -> Vec<&[u8]> {
     match separator {
-        b' ' => line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).collect(),
+        b' ' => blanks(line),
         sign => line.split(|&byte| byte == sign).map(trim).collect(),
     }
 }

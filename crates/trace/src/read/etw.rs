@@ -80,6 +80,18 @@ impl Layout for Etw {
         Ok(Parsed::Other("header lines"))
     }
 
+    /// A process may have commas in its name, and ends with its number in parentheses.
+    fn fields<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
+        let mut commas = Commas::new(line);
+        let mut found = vec![commas.next("").ok()?, commas.next("").ok()?];
+        let rest = commas.rest("").ok()?;
+        let ends = |&at: &usize| rest[at] == b',' && trim(&rest[..at]).ends_with(b")");
+        let end = (0..rest.len()).find(ends).unwrap_or(rest.len());
+        found.push(trim(&rest[..end]));
+        found.extend(rest.get(end + 1..).unwrap_or_default().split(|&byte| byte == b',').map(trim));
+        Some(found)
+    }
+
     fn remark(&self) -> Option<String> {
         (self.part == Part::Header)
             .then(|| ": its header has no EndHeader line, so it is cut short; copy it again".to_owned())

@@ -82,6 +82,18 @@ impl Layout for Fio {
         fields.end(if matches!(version, Version::Two) { 4 } else { 5 })?;
         Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device(devices, file)?)))
     }
+
+    fn names(&self) -> Option<Vec<String>> {
+        let names: &[&str] = match self.version {
+            Some(Version::Three) => &["time", "file", "action", "offset", "length"],
+            _ => &["file", "action", "offset", "length"],
+        };
+        Some(names.iter().map(|&name| name.to_owned()).collect())
+    }
+
+    fn heading(&self, _line: &[u8]) -> Option<Vec<String>> {
+        self.version.is_none().then(Vec::new)
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod disksim;
 mod etw;
 pub(crate) mod fault;
 mod fields;
+mod filter;
 mod fio;
 mod fiu;
 mod layout;
@@ -67,6 +68,11 @@ pub(crate) fn layout(format: Format, options: &OpenOptions) -> Option<Box<dyn La
 pub(crate) fn source(format: Format, origin: &Origin, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
     match layout(format, options) {
         Some(layout) => Ok(Box::new(text::TextSource::new(format, layout, origin, options)?)),
+        None if !options.conditions.is_empty() => Err(TraceError::Option(format!(
+            "--where \"{}\": {} is read as {format}, which is no text, and conditions are on the columns of a text. Leave it out",
+            options.conditions,
+            origin.path().display()
+        ))),
         None if format == Format::Vscsi => Ok(Box::new(vscsi::VscsiSource::new(origin, options)?)),
         None => Ok(Box::new(parquet::ParquetSource::new(origin, options)?)),
     }

@@ -62,6 +62,8 @@ impl Raw {
 pub(crate) struct LeftOut {
     /// Records that could not be used and were skipped because the user said so.
     pub(crate) bad: u64,
+    /// Rows that do not meet the user's conditions.
+    pub(crate) unmet: u64,
     /// Lines or records that the format provides for and that are no requests, by kind.
     other: Vec<(&'static str, u64)>,
 }

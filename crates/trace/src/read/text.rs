@@ -1,6 +1,7 @@
 //! Any text format over a file: lines through its layout, blank lines and a header left out, bad lines refused or counted.
 
 use super::fault::Fault;
+use super::filter::Filter;
 use super::layout::{Layout, Parsed};
 use super::source::{LeftOut, Source};
 use crate::devices::Devices;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 pub(crate) struct TextSource {
     format: Format,
     layout: Box<dyn Layout>,
+    filter: Option<Filter>,
     lines: Lines,
     devices: Devices,
     left_out: LeftOut,
@@ -35,6 +37,7 @@ impl TextSource {
         Ok(Self {
             format,
             layout,
+            filter: Filter::of(&options.conditions, format),
             lines: Lines::new(origin.open()?),
             devices: Devices::default(),
             left_out: LeftOut::default(),
@@ -42,6 +45,17 @@ impl TextSource {
             skip_bad: options.skip_bad,
             shift_bytes: options.shift_bytes,
         })
+    }
+
+    /// Counts a line that does not meet the conditions: as a row, if it is one.
+    fn leave_out(&mut self) {
+        let (number, line) = (self.lines.number(), self.lines.line());
+        let Some(filter) = &mut self.filter else { return };
+        match self.layout.read(line, &mut filter.other_devices) {
+            Ok(Parsed::Other(kind)) => self.left_out.count(kind),
+            Err(_) if is_header(self.layout.as_ref(), number, line) => self.left_out.count("header line"),
+            Ok(Parsed::Request(_)) | Err(_) => self.left_out.unmet += 1,
+        }
     }
 
     /// What to do about a line that cannot be used.
@@ -65,6 +79,12 @@ impl Source for TextSource {
     fn next(&mut self) -> Result<Option<Record>, TraceError> {
         while let Some(line) = self.lines.next()? {
             if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            if let Some(filter) = &mut self.filter
+                && !filter.takes(self.layout.as_ref(), line, &self.path)?
+            {
+                self.leave_out();
                 continue;
             }
             let outcome = match self.layout.read(line, &mut self.devices) {
@@ -97,7 +117,13 @@ impl Source for TextSource {
     }
 
     fn remark(&self) -> Option<String> {
-        self.layout.remark()
+        match &self.filter {
+            Some(filter) if self.left_out.unmet > 0 => {
+                let others = self.layout.remark().map(|remark| format!("{remark};")).unwrap_or_else(|| ":".to_owned());
+                Some(format!("{others} {}", filter.remark(self.left_out.unmet)))
+            }
+            _ => self.layout.remark(),
+        }
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Conversion {
     pub devices: Vec<String>,
     /// Bad records left out.
     pub skipped: u64,
+    /// Rows that do not meet the conditions, left out.
+    pub unmet: u64,
     /// Requests held at the latest time seen.
     pub clamped: u64,
     /// Requests put in order.
@@ -74,6 +76,7 @@ impl Conversion {
             requests,
             devices: trace.devices().to_vec(),
             skipped: trace.skipped(),
+            unmet: trace.unmet(),
             clamped: trace.clamped(),
             sorted: trace.sorted(),
             left_out: trace.left_out(),

@@ -3,6 +3,7 @@
 mod arbitrary;
 mod bad_input;
 mod compressed;
+mod conditions;
 mod figures;
 mod generator_specs;
 mod generators;

@@ -88,6 +88,8 @@ fn workloads() {
         ("trace = \"no/such/file.csv\"".into(), &["no/such/file.csv", "cannot be opened"]),
         (generated("format = \"msr\""), &["workload.format", "generated"]),
         (generated("skip_bad = true"), &["workload.skip_bad"]),
+        (generated("where = \"type=D\""), &["workload.where", "generated"]),
+        (generated("where = \"type\""), &["workload.where", "COLUMN=VALUE"]),
         (generated("format = \"excel\""), &["workload.format", "excel", "msr"]),
         (generated("requests = 0"), &["workload.requests = 0", "at least 1"]),
         (generated("requests = -5"), &["workload.requests", "-5"]),

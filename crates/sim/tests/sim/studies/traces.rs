@@ -141,6 +141,45 @@ fn speedup_and_alignment_change_what_they_say() {
 }
 
 #[test]
+fn rows_that_do_not_meet_where_are_left_out_and_counted() {
+    let (_folder, study) = folder("0,a,0,Write,0,4096,0\n5,b,0,Write,0,4096,0\n10,a,0,Write,4096,4096,0\n");
+    let results = run_at(&study, "where = [\"Hostname=a\"]").expect("runs");
+    assert_eq!(results.workload.pages_written, 2);
+    let facts = results.workload.facts.join("; ");
+    assert!(facts.contains("1 row was left out, which does not meet where Hostname=a"), "{facts}");
+    assert_eq!(results.study["workload"]["where"], serde_json::json!(["Hostname=a"]));
+}
+
+#[test]
+fn a_trace_shorter_than_the_requests_asked_for_says_so() {
+    let (_folder, study) = folder(&lines(&[1; 70]));
+    let facts = run_at(&study, "requests = 71").expect("runs").workload.facts.join("; ");
+    assert!(facts.contains("71 requests were asked for, but the workload ends after 70"), "{facts}");
+    let facts = run_at(&study, "requests = 70").expect("runs").workload.facts.join("; ");
+    assert!(!facts.contains("asked for"), "{facts}");
+}
+
+#[test]
+fn a_capacity_taken_from_the_workload_says_from_what() {
+    let text = |device: &str| {
+        format!("{device}\n[workload]\ntrace = \"trace.csv\"\nformat = \"msr\"\n[[ftl]]\nname = \"page\"")
+    };
+    let found = |device: &str, page: u64| {
+        let (_folder, study) = folder(&lines(&[1, page]));
+        let study = parse_toml(&text(device), &study.to_string_lossy()).expect("valid");
+        run_study(&study, &Control::new()).expect("runs").device.expect("a device")
+    };
+    let small = found("", 5);
+    let reason = small.capacity_reason.expect("auto");
+    assert!(small.is_default && reason.contains("spans 6 pages of 4096 bytes, and"), "{reason}");
+    assert!(reason.contains("are the least that is taken, 128 blocks a plane"), "{reason}");
+    let large = found("[device]\npreset = \"slc-small\"\ncapacity = \"auto\"", 99_999);
+    assert_eq!((large.is_default, large.logical_bytes), (false, 100_000 * 4096));
+    assert_eq!(large.capacity_reason.as_deref(), Some("auto: the workload spans 100000 pages of 4096 bytes"));
+    assert_eq!(found("[device]\ncapacity = \"1GiB\"", 5).capacity_reason, None);
+}
+
+#[test]
 fn a_bad_line_is_found_before_anything_is_simulated() {
     let (_folder, study) = folder(&format!("{}nonsense\n", lines(&[1; 70])));
     let error = run_at(&study, "").expect_err("a bad line").to_string();
