@@ -16,6 +16,7 @@ import polars as pl
 from ftlkit.drawing import (
     BAR,
     DURATION,
+    NUMBER,
     SIZE,
     AnyChart,
     log_axis,
@@ -232,7 +233,7 @@ def mean_over_time(results: Outcome) -> AnyChart | None:
 
 def amplification_over_time(results: Outcome) -> AnyChart | None:
     """Write amplification of each stretch of the workload."""
-    return over_time(results, "write_amplification", "write amplification", "format(datum.value, '~r')")
+    return over_time(results, "write_amplification", "write amplification", NUMBER)
 
 
 def buffer_hits_over_time(results: Outcome) -> AnyChart | None:
@@ -247,12 +248,12 @@ def log_utilisation_over_time(results: Outcome) -> AnyChart | None:
 
 def associativity_over_time(results: Outcome) -> AnyChart | None:
     """Full merges that a leaving log block has cost so far, on average."""
-    return over_time(results, "associativity", "full merges a log block", "format(datum.value, '~r')")
+    return over_time(results, "associativity", "full merges a log block", NUMBER)
 
 
 def sequential_blocks_over_time(results: Outcome) -> AnyChart | None:
     """Log blocks that the sequential area may have, where that changes."""
-    return over_time(results, "sequential_log_share", "sequential log blocks", "format(datum.value, '~r')")
+    return over_time(results, "sequential_log_share", "sequential log blocks", NUMBER)
 
 
 def delta_over_time(results: Outcome) -> AnyChart | None:
@@ -288,7 +289,7 @@ def _two_gauges(results: Outcome, gauge: str, pale: str, title: str, labels: str
         alt.Chart(values(lines))
         .mark_line(strokeWidth=1.8, clip=True, interpolate="step-after")
         .encode(
-            x=alt.X("request:Q", title="requests served", axis=alt.Axis(format="~s", tickCount=5)),
+            x=alt.X("request:Q", title="requests served", axis=alt.Axis(labelExpr=NUMBER, tickCount=5)),
             y=alt.Y("value:Q", title=title, axis=axis),
             color=run_colour(results),
             opacity=alt.Opacity("line:O", scale=alt.Scale(domain=[gauge, pale], range=[1.0, 0.35]), legend=None),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
+from ftlkit import units
 from ftlkit.report.palette import styles
 
 if TYPE_CHECKING:
@@ -30,15 +31,8 @@ _Box = tuple[float, float, float, float]
 """Left, right, lower and upper edge."""
 LOG_FROM = 6
 """Values that differ by more than this factor are drawn on a logarithmic axis: the smaller ones would show no shape."""
-DURATION = (
-    "datum.value < 1e3 ? format(datum.value, '~r') + ' ns' : "
-    "datum.value < 1e6 ? format(datum.value / 1e3, '~r') + ' µs' : "
-    "datum.value < 1e9 ? format(datum.value / 1e6, '~r') + ' ms' : format(datum.value / 1e9, '~r') + ' s'"
-)
-SIZE = (
-    "datum.value < 1024 ? datum.value + ' B' : datum.value < 1048576 ? datum.value / 1024 + ' KiB' : "
-    "datum.value < 1073741824 ? datum.value / 1048576 + ' MiB' : datum.value / 1073741824 + ' GiB'"
-)
+DURATION, SIZE, NUMBER = (units.axis(unit) for unit in ("ns", "B", ""))
+"""Labels of axes."""
 
 AnyChart = alt.Chart | alt.LayerChart
 
@@ -62,7 +56,7 @@ def over_time(results: Outcome, column: str, title: str, label: str) -> AnyChart
             x=alt.X(
                 "request:Q",
                 title="requests served",
-                axis=alt.Axis(format="~s", tickCount=5),
+                axis=alt.Axis(labelExpr=NUMBER, tickCount=5),
                 scale=alt.Scale(nice=False),
             ),
             y=y,

@@ -1,11 +1,21 @@
-"""Numbers for people: three significant digits and a unit that fits. Files and frames keep the plain numbers."""
+"""Numbers for people: three significant digits and a unit that fits. Files and frames keep the plain numbers.
+
+What tables and sentences say is made by the functions; the axes of charts, which a browser labels, by the
+expressions of `AXES`. Sizes are binary (KiB to PiB). What a host writes over a life alone is decimal (`written`), as
+makers of drives state it.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _DURATIONS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
-_SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_SIZES = ((1 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _LARGE = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _NOTHING = "–"
 _GAP = "\N{NO-BREAK SPACE}"
@@ -105,3 +115,47 @@ def factor(value: float) -> str:
 def plain(value: float | None) -> str:
     """A bare number, or a dash where there is none."""
     return _NOTHING if value is None else digits(value)
+
+
+def with_interval(shown: Callable[[float], str], mean: float, half_width: float | None) -> str:
+    """A mean with half of its interval, in the mean's unit and to its last digit: 1.00 ± 0.03, 312 µs ± 4 µs.
+
+    What is below half of that digit is told as less than one: 1.00 ± <0.01.
+    """
+    text = shown(mean)
+    if not half_width:
+        return text
+    found = _NUMBER.fullmatch(text)
+    number = float(found[1].replace(",", "")) if found else 0.0
+    if found is None or not number:
+        return f"{text} ± {shown(half_width)}"
+    decimals = len(found[1].partition(".")[2])
+    scaled, last = half_width * number / mean, 10.0**-decimals
+    half = f"{scaled:,.{decimals}f}" if scaled >= last / 2 else f"<{last:.{decimals}f}"
+    return f"{text} ± {half}{found[2]}"
+
+
+_NUMBER = re.compile(r"([\d,]+(?:\.\d+)?)(\D*)")
+"""A number with one unit behind it, or none; `2 h 5 min` is none."""
+
+
+def _axis(steps: list[tuple[float, str]]) -> str:
+    """A Vega expression that labels a tick in the largest unit that it reaches; `steps` begin with the smallest."""
+    labels = [f"format(datum.value / {scale:.0f}, '.4~r') + '{unit}'" for scale, unit in steps]
+    limits = [f"abs(datum.value) < {scale:.0f} ? " for scale, _ in steps[1:]]
+    below = [f"{limit}{label} : " for limit, label in zip(limits, labels[:-1], strict=True)]
+    return "".join(below) + labels[-1]
+
+
+AXES = {
+    "ns": _axis([(scale, f" {unit}") for scale, unit in reversed(_DURATIONS)]),
+    "B": _axis([(1, " B"), *((scale, f" {unit}") for scale, unit in reversed(_SIZES))]),
+    "share": "format(datum.value, '~%')",
+    "": _axis([(1, ""), *((scale, f" {unit}") for scale, unit in reversed(_LARGE))]),
+}
+"""Labels of an axis by the unit of its values: expressions of Vega, which knows `datum.value`. Others are counts."""
+
+
+def axis(unit: str) -> str:
+    """The label of an axis of a unit's values."""
+    return AXES.get(unit, AXES[""])

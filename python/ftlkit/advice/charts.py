@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
+from ftlkit import units
 from ftlkit.advice import words
-from ftlkit.drawing import DURATION, LOG_FROM, SIZE, log_axis, sized
+from ftlkit.drawing import LOG_FROM, SIZE, log_axis, sized
 from ftlkit.metrics import COLUMNS
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
@@ -24,8 +25,6 @@ ADVISED, FRONT, BEATEN, LIMIT = KINDS = (
     "another takes no more RAM and does better",
     "the RAM asked for",
 )
-
-_LABELS = {"ns": DURATION, "B": SIZE}
 
 
 def panels(answer: Answer) -> list[Panel]:
@@ -117,6 +116,13 @@ def _chart(metric: str, rows: list[Json], lines: dict[str, Any], limit: int | No
             y=y, color=colour, shape=alt.Shape("kind:N", legend=None, scale=shapes)
         ),
     ]
+    chosen = [row for row in rows if row["kind"] == ADVISED]
+    if chosen:
+        # Drawn last and larger, with its name: other points may lie on it.
+        advised = alt.Chart(alt.InlineData(values=chosen)).encode(x=x, y=y, tooltip=tips)
+        ring = advised.mark_point(size=320, strokeWidth=2.5, opacity=1, color=lines[ADVISED].colour, shape="circle")
+        marks.append(ring)
+        marks.append(advised.mark_text(dy=-16, fill="currentColor", fontWeight="bold").encode(text="stack:N"))
     if limit is not None:
         rule = alt.Chart(alt.InlineData(values=[{"ram": limit, "kind": LIMIT}]))
         marks.append(rule.mark_rule(strokeDash=[4, 4], strokeWidth=2).encode(x=x, color=colour))
@@ -124,7 +130,7 @@ def _chart(metric: str, rows: list[Json], lines: dict[str, Any], limit: int | No
 
 
 def _axis(metric: str, rows: list[Json]) -> dict[str, Any]:
-    labels = _LABELS.get(COLUMNS[metric].unit, "format(datum.value, '~s')")
+    labels = units.axis(COLUMNS[metric].unit)
     found = [row[end] for row in rows for end in ("low", "value", "high")]
     if min(found) > 0 and max(found) > LOG_FROM * min(found):
         return log_axis(pl.Series(found), labels, margin=1.2)

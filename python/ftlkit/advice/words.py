@@ -35,9 +35,7 @@ def value(metric: str, found: Estimate | None) -> str:
     column: Metric = COLUMNS[metric]
     if found is None:
         return column.text(None)
-    if not found.half_width:
-        return column.text(found.mean)
-    return f"{column.text(found.mean)} ± {column.text(found.half_width)}"
+    return units.with_interval(column.text, found.mean, found.half_width)
 
 
 def text(metric: str, measured: Measured) -> str:

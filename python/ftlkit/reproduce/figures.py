@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from ftlkit import units
 from ftlkit._native import UserError
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
@@ -193,7 +194,7 @@ def _shares(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
         alt.Chart(alt.InlineData(values=rows))
         .mark_area()
         .encode(
-            x=alt.X("request:Q", title="requests served", axis=alt.Axis(format="~s", tickCount=4)),
+            x=alt.X("request:Q", title="requests served", axis=alt.Axis(labelExpr=units.axis(""), tickCount=4)),
             y=alt.Y("value:Q", stack="normalize", title=plan.axis, axis=alt.Axis(format="~%", tickCount=4)),
             color=alt.Color("group:O", title=plan.metric, scale=alt.Scale(scheme="viridis"),
                             sort=[name.removeprefix(plan.x) for name in names], legend=alt.Legend(orient="right")),
@@ -219,7 +220,7 @@ def _series(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(strokeWidth=2)
         .encode(
-            x=alt.X("x:Q", title="requests served", axis=alt.Axis(format="~s", tickCount=4)),
+            x=alt.X("x:Q", title="requests served", axis=alt.Axis(labelExpr=units.axis(""), tickCount=4)),
             y=alt.Y("y:Q", title=plan.axis, scale=_axis_scale(plan)),
             color=_colour([point.variant for point in points]),
         )

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from ftlkit.drawing import DURATION, LOG_FROM, log_axis, sized
+from ftlkit import units
+from ftlkit.drawing import LOG_FROM, log_axis, sized
 from ftlkit.metrics import COLUMNS
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
@@ -128,7 +129,7 @@ def chart(rows: list[Json], key: str, metric: Metric, lines: dict[str, Any]) -> 
 
 
 def _axis(rows: list[Json], metric: Metric) -> dict[str, Any]:
-    labels = {"ns": DURATION, "share": "format(datum.value, '~%')"}.get(metric.unit, "format(datum.value, '~s')")
+    labels = units.axis(metric.unit)
     found = [row[name] for row in rows for name in ("low", "mean", "high")]
     if min(found) > 0 and max(found) > LOG_FROM * min(found):
         return log_axis(pl.Series(found), labels, margin=1.2)

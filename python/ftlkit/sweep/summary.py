@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ftlkit import units
 from ftlkit.metrics import COLUMNS, Metric
 from ftlkit.noise import Estimate, estimate
 from ftlkit.store import varied
@@ -72,6 +73,4 @@ def text(metric: Metric, found: Estimate | None) -> str:
     """A mean as people read it, with what it may be off by where several seeds tell."""
     if found is None:
         return metric.text(None)
-    if not found.half_width:
-        return metric.text(found.mean)
-    return f"{metric.text(found.mean)} ± {metric.text(found.half_width)}"
+    return units.with_interval(metric.text, found.mean, found.half_width)
