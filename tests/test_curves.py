@@ -143,6 +143,32 @@ def test_that_a_curve_is_sampled_is_said(call: Callable[..., Result]) -> None:
     assert "sample of" not in call("curve", "cache", *small).stderr
 
 
+@pytest.mark.parametrize("precondition", ["none", "fill"])
+@pytest.mark.parametrize("workload", ["fin1", "prxy_0"])
+def test_no_line_exceeds_what_cold_misses_leave(workload: str, precondition: str) -> None:
+    found = looked_up(workload, requests=3_000, addresses="dense", precondition=precondition)
+    curve = cache.curve(found, [KIB << step for step in range(9)])
+    for measured, model, misses in zip(curve.hit_ratios, curve.che, curve.cold, strict=True):
+        assert max(measured, model) <= 1 - misses + 1e-12
+    firsts = len(set(found.pages)) / len(found.pages)
+    assert curve.cold[0] == pytest.approx(firsts, abs=0.01)
+    assert firsts > 0.1, "a short workload, where they matter"
+
+
+def test_the_numbers_of_a_curve_are_saved_and_those_of_python(call: Callable[..., Result], tmp_path: Path) -> None:
+    arguments = ("fin1", "--requests", 2_000, "--addresses", "dense", "--sizes", "4KiB,16KiB")
+    js, csv = tmp_path / "c.json", tmp_path / "c.csv"
+    call("curve", "cache", *arguments, "--json", js, "--csv", csv)
+    found = fk.curve("fin1", requests=2_000, addresses="dense", sizes=["4KiB", 16 * KIB])
+    assert json.loads(js.read_text())["points"] == found.frame.to_dicts()
+    assert csv.read_text() == found.written(".csv").decode()
+    shown = call("curve", "cache", *arguments, "--json", "-")
+    assert json.loads(shown.stdout)["points"] == found.frame.to_dicts()
+    assert "hit ratio" in shown.stderr
+    with pytest.raises(fk.UserError, match=r"\.json or \.csv"):
+        found.save(tmp_path / "c.txt")
+
+
 def test_che_meets_independent_draws() -> None:
     generator = {"span": "4MiB", "requests": 60_000, "write_share": 0.5, "pattern": {"zipf": {"theta": 0.9}}}
     found = accesses({"workload": {"generator": generator}, "host": {"loop": "closed"}}, _native.Control())

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
         workloads,
     )
     from ftlkit.checking import TortureReport, replay, torture
+    from ftlkit.curves.hits import HitRatios, curve
     from ftlkit.engine import Interrupted
     from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
     from ftlkit.mounting import Mounted, mount
     from ftlkit.results import RUN_COLUMNS, Results, load
+    from ftlkit.sweeping import Swept, sweep
 
 __all__ = [
     "RUN_COLUMNS",
@@ -40,9 +42,11 @@ __all__ = [
     "Device",
     "FtlBug",
     "FtlkitError",
+    "HitRatios",
     "Interrupted",
     "Mounted",
     "Results",
+    "Swept",
     "TortureReport",
     "UserError",
     "__version__",
@@ -51,6 +55,7 @@ __all__ = [
     "check_study",
     "compare",
     "create_image",
+    "curve",
     "devices",
     "fault",
     "generate_files",
@@ -64,6 +69,7 @@ __all__ = [
     "schemes",
     "serve",
     "stat",
+    "sweep",
     "torture",
     "trace_convert",
     "trace_generate",
@@ -72,7 +78,7 @@ __all__ = [
     "workloads",
 ]
 
-_HOMES = ("api", "results", "engine", "checking", "live", "mounting", "advising", "_native")
+_HOMES = ("api", "results", "engine", "checking", "live", "mounting", "advising", "curves.hits", "sweeping", "_native")
 """The modules of these names; the compiled one last, whose functions are called alike and take and give JSON.
 
 They are loaded when a name is asked for: `python -m ftlkit` and the workers of sweeps begin with this file.
@@ -91,4 +97,4 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module ftlkit has no attribute {name}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted(__all__)

@@ -11,13 +11,11 @@ from rich.table import Table
 from ftlkit import study, units
 from ftlkit._native import UserError
 from ftlkit.cli import options
-from ftlkit.cli.shell import ERR, OUT, Command, Group, say
-from ftlkit.curves import cache as caches
+from ftlkit.cli.shell import ERR, OUT, Command, Group, say, screen
+from ftlkit.curves import hits
 from ftlkit.curves import spare as spares
-from ftlkit.curves.accesses import accesses
-from ftlkit.engine import watched
 from ftlkit.metrics import COLUMNS
-from ftlkit.outputs import check_writable, write
+from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit.progress import watcher
 from ftlkit.store import DEFAULT, Store, files
 from ftlkit.sweep import plan as plans
@@ -27,7 +25,8 @@ from ftlkit.sweep.executors import executor
 from ftlkit.sweep.summary import text
 
 if TYPE_CHECKING:
-    from ftlkit._native import Control
+    from rich.console import Console
+
     from ftlkit.curves.accesses import Accesses
     from ftlkit.curves.cache import Curve
     from ftlkit.curves.page import Drawing
@@ -41,10 +40,6 @@ Workload = Annotated[str, typer.Argument(metavar="TRACE|PRESET", help="A trace f
 Preparation = Annotated[
     str | None, typer.Option(metavar="auto|fill|none", help="Whether all pages were written once before.")
 ]
-_SMALLEST = 1 << 10
-"""Where sizes begin when none are given: fewer than 128 entries are less than any controller has."""
-_MOST_SIZES = 1_000
-"""More points of a curve than a screen has columns."""
 
 
 @app.command("cache", cls=Command)
@@ -66,49 +61,26 @@ def cache(
         typer.Option(metavar="SHARE", help="Look at this share of the pages, above 0 and at most 1 (SHARDS)."),
     ] = None,
     report: options.Report = None,
+    json: options.JsonFile = None,
+    csv: options.CsvFile = None,
     device: options.Device = None,
     chosen: study.Options = options.CHOSEN,
     precondition: Preparation = None,
 ) -> None:
     """Hit ratio of dftl's mapping cache (LRU) over its size, from one pass over the workload."""
     chosen = chosen | options.given(precondition=precondition)
-    if sample is not None and not 0 < sample <= 1:
-        raise UserError(f"--sample {sample}: must be above 0 and at most 1.")
-    asked = None if sizes is None else _asked(sizes)
-    document = study.build(workload, "dftl", device, chosen)
-    check_writable([report], [document["workload"].get("trace")])
-
-    def work(control: Control) -> tuple[Accesses, Curve]:
-        found = accesses(document, control)
-        return found, caches.curve(found, asked or _sizes(found), sample)
-
-    found, curve = watched(work, watcher(ERR))
-    drawing = _cache_drawing(found, curve)
-    _show(drawing, report)
-
-
-def _asked(sizes: str) -> list[int]:
-    axis = values.axis("sizes", sizes, "--sizes")
-    if axis.size > _MOST_SIZES:
-        raise UserError(
-            f"--sizes {sizes}: these are {axis.size:,} sizes; at most {_MOST_SIZES:,} are told. Take larger steps."
-        )
-    return [_bytes(each) for each in axis.values()]
-
-
-def _bytes(text: str) -> int:
-    number = values.size(text)
-    if number is None or not 64 <= number < 1 << 40:
-        raise UserError(f"--sizes: {text} is no size of a cache; give sizes from 64B to 1TiB, such as 16KiB..4MiB:x2.")
-    return number
-
-
-def _sizes(found: Accesses) -> list[int]:
-    """Sizes by doubling, until every entry has room."""
-    sizes = [_SMALLEST]
-    while sizes[-1] < caches.ENTRY_BYTES * found.logical_pages:
-        sizes.append(2 * sizes[-1])
-    return sizes
+    for option, path in (("json", json), ("csv", csv)):
+        if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() != f".{option}":
+            raise UserError(f"--{option} {path}: the name must end in .{option}.")
+    inputs = [study.source(workload).get("trace")]
+    check_writable([report, json, csv], inputs)
+    found = hits.curve(workload, device=device, sizes=sizes, sample=sample, watcher=watcher(ERR), **chosen)  # type: ignore[misc] # the options named above
+    _show(_cache_drawing(found.found, found.curve), report, screen(json, csv))
+    for path, suffix in ((json, ".json"), (csv, ".csv")):
+        if path is not None:
+            write(path, found.written(suffix), inputs)
+            if path != STANDARD_OUTPUT:
+                say(f"wrote {path}")
 
 
 def _cache_drawing(found: Accesses, curve: Curve) -> Drawing:
@@ -129,7 +101,7 @@ def _cache_drawing(found: Accesses, curve: Curve) -> Drawing:
             f"{units.count(curve.accesses)} look-ups of {units.count(found.logical_pages)} logical pages; {filled}.",
             *sampled,
             "The cache is dftl's with cmt_policy=lru, 8 B an entry. Collections look nothing up.",
-            "Che's approximation takes look-ups as independent draws, and the first one of a page as any other.",
+            "Che's approximation takes look-ups as independent draws; the first of a page misses, as in the workload.",
         ],
         "cmt",
         metric,
@@ -216,14 +188,14 @@ def _name(resolved: Json) -> str:
     return str(workload.get("preset") or Path(workload.get("trace") or "a generated workload").name)
 
 
-def _show(drawing: Drawing, report: Path | None) -> None:
+def _show(drawing: Drawing, report: Path | None, console: Console = OUT) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in drawing.headings:
         table.add_column(heading)
     for row in drawing.cells:
         table.add_row(*(units.typed(cell) for cell in row))
-    OUT.print(f"{drawing.title}", highlight=False, markup=False)
-    OUT.print(table)
+    console.print(f"{drawing.title}", highlight=False, markup=False)
+    console.print(table)
     for note in drawing.notes:
         say(units.typed(note))
     if report is not None:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ftlkit import study
-from ftlkit._native import UserError
 from ftlkit.cli import options
 from ftlkit.cli.sheet import Row, Sheet
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
 from ftlkit.engine import Interrupted
 from ftlkit.outputs import check_writable, write
 from ftlkit.progress import watcher
-from ftlkit.store import DEFAULT, Store, files, named
-from ftlkit.sweep import plan as plans
-from ftlkit.sweep import run as runs
-from ftlkit.sweep import values
-from ftlkit.sweep.executors import LOCAL, executor
+from ftlkit.store import DEFAULT, files, named
+from ftlkit.sweep.executors import LOCAL
 from ftlkit.sweep.statements import statements
 from ftlkit.sweep.summary import groups, shown, text
+from ftlkit.sweeping import planned, swept
 from ftlkit.words import several
 
 if TYPE_CHECKING:
@@ -72,39 +69,19 @@ def sweep(
 ) -> None:
     """Run every combination of devices, workloads, translation layers and values; repeated, it runs what is missing."""
     file = next((Path(name) for name in workloads if name.endswith(".toml")), None)
-    plan = _plan(workloads, ftl, device, chosen)
-    plan = plans.with_more(plan, [values.parse(each) for each in vary or []], seeds)
-    plan.check()
+    plan = planned(workloads, ftl, device, chosen, vary or [], seeds)
     inputs = [file, *plan.traces(), *files(store)]
     check_writable([report], inputs)
-    where = executor(on, threads)
-    kept = Store(store, create=True, lazily=True)
-    kept.tidy()
     try:
-        done = runs.run(plan, kept, where, lambda: watcher(ERR))
+        done = swept(plan, store, on, threads, lambda: watcher(ERR)).done
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.rows:
             raise
-        _show(stop.finished, store, OUT)
-        _report(plan, stop.finished, report, inputs)
+        _show(stop.finished.done, store, OUT)
+        _report(plan, stop.finished.done, report, inputs)
         raise typer.Exit(INTERRUPTED) from None
     _show(done, store, OUT)
     _report(plan, done, report, inputs)
-
-
-def _plan(workloads: list[str], ftl: str | None, device: str | None, chosen: Any) -> Plan:  # noqa: ANN401 - the options that were given
-    files = [name for name in workloads if name.endswith(".toml")]
-    if not files:
-        return plans.from_options(workloads, ftl or "page,block,fast,dftl", device, chosen)
-    given = [*(["--ftl"] if ftl else []), *(["--device"] if device else []), *(f"--{key}" for key in chosen)]
-    if len(workloads) > 1:
-        raise UserError(f"{files[0]} is a study, which names its own workloads: give it alone, or workloads alone.")
-    if given:
-        raise UserError(
-            f"{given[0].replace('_', '-')} was given beside the study {files[0]}, which says that itself: change it "
-            "there, or add values with --vary."
-        )
-    return plans.load(Path(files[0]))
 
 
 def _show(done: Sweep, store: Path, console: Console) -> None:

@@ -7,6 +7,7 @@ order of their last use, and collections ask for none. `tests/test_curves.py` se
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,6 +40,8 @@ class Curve:
     """Shares of look-ups that the cache answers."""
     che: list[float]
     """The same by Che's approximation, which takes accesses as independent draws of pages."""
+    cold: list[float]
+    """Shares of look-ups that miss because nothing asked for their page before: the lines end below the rest."""
     accesses: int
     share: float
     """Share of the pages that was looked at; 1 is all."""
@@ -57,7 +60,15 @@ def curve(found: Accesses, sizes: Sequence[int], share: float | None = None) -> 
     if share < 1:
         _check(pages, share)
     distances = sampled(found.pages, share, found.filled) if share < 1 else exact(found.pages, found.filled)
-    return Curve(list(sizes), _ratios(found, sizes, distances), che(found, sizes), count, share, distances.pages)
+    return Curve(
+        list(sizes),
+        _ratios(found, sizes, distances),
+        che(found, sizes),
+        cold(found, sizes),
+        count,
+        share,
+        distances.pages,
+    )
 
 
 def _check(pages: int, share: float) -> None:
@@ -83,24 +94,46 @@ def _entries(found: Accesses, size: int) -> int:
 def che(found: Accesses, sizes: Sequence[int]) -> list[float]:
     """Che's approximation with each page's share of the accesses as its popularity (Che 2002; Fricker 2012).
 
-    First accesses to a page miss on a device that was not filled; the approximation, which is of a cache in its steady
-    state, counts them as others, and so is above what is measured where the workload is short.
+    The approximation is of a cache in its steady state, where every page was asked for before. In a workload that ends,
+    the first access to a page misses whatever the size, unless the device was filled and the page is among the last
+    that the filling left in the cache. Such accesses are no hits here; all others hit as the approximation has it.
+    So the line never exceeds what `cold` leaves.
     """
-    pages_by_count = Counter(Counter(found.pages).values())
+    counts = Counter(found.pages)
+    pages_by_count = Counter(counts.values())
     total = len(found.pages)
-    return [_che(pages_by_count, total, _entries(found, size)) for size in sizes]
+    late = sorted(counts, reverse=True)
+    ratios = {}
+    left, taken = Counter[int](), 0
+    for entries in sorted({_entries(found, size) for size in sizes}):
+        while taken < len(late) and late[taken] >= found.filled - entries and found.filled:
+            left[counts[late[taken]]] += 1
+            taken += 1
+        time = _time(pages_by_count, entries)
+        hits = sum(pages * (count - 1) * -math.expm1(-count * time) for count, pages in pages_by_count.items())
+        hits += sum(pages * -math.expm1(-count * time) for count, pages in left.items())
+        ratios[entries] = hits / total
+    return [ratios[_entries(found, size)] for size in sizes]
 
 
-def _che(pages_by_count: Counter[int], total: int, entries: int) -> float:
+def cold(found: Accesses, sizes: Sequence[int]) -> list[float]:
+    """The share of accesses that miss at each size because nothing asked for their page before."""
+    pages = sorted(set(found.pages))
+    kept = [found.filled - _entries(found, size) for size in sizes]
+    return [(bisect_left(pages, each) if found.filled else len(pages)) / len(found.pages) for each in kept]
+
+
+def _time(pages_by_count: Counter[int], entries: int) -> float:
+    """The characteristic time: how long a page stays in a cache of so many entries; endless where all have room."""
     if entries >= sum(pages_by_count.values()):
-        return 1.0
+        return math.inf
     low, high = 0.0, 1.0
     while _cached(pages_by_count, high) < entries:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if _cached(pages_by_count, middle) < entries else (low, middle)
-    return sum(pages * count * -math.expm1(-count * high) for count, pages in pages_by_count.items()) / total
+    return high
 
 
 def _cached(pages_by_count: Counter[int], time: float) -> float:

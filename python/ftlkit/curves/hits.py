@@ -1,0 +1,146 @@
+"""`fk.curve` and `ftlkit curve cache`: the hit ratio of the mapping cache over its size, from one pass."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+from typing_extensions import Unpack
+
+from ftlkit import study
+from ftlkit._native import UserError, __version__
+from ftlkit.curves import cache as caches
+from ftlkit.curves.accesses import accesses
+from ftlkit.engine import watched
+from ftlkit.outputs import write
+from ftlkit.progress import Silent, Watcher
+from ftlkit.signatures import takes
+from ftlkit.sweep import values
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ftlkit._native import Control
+    from ftlkit.curves.accesses import Accesses
+    from ftlkit.curves.cache import Curve
+    from ftlkit.document import Json
+
+_SMALLEST = 1 << 10
+"""Where sizes begin when none are given: fewer than 128 entries are less than any controller has."""
+MOST_SIZES = 1_000
+"""More points of a curve than a screen has columns."""
+
+
+@dataclass(frozen=True)
+class HitRatios:
+    """Hit ratios of dftl's mapping cache (LRU) by its size."""
+
+    found: Accesses
+    curve: Curve
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """A row a size: `cache_bytes`, `hit_ratio`, `che` (Che's approximation), `cold` (first look-ups that miss)."""
+        return pl.DataFrame(
+            {
+                "cache_bytes": self.curve.sizes,
+                "hit_ratio": self.curve.hit_ratios,
+                "che": self.curve.che,
+                "cold": self.curve.cold,
+            },
+            schema={"cache_bytes": pl.Int64, "hit_ratio": pl.Float64, "che": pl.Float64, "cold": pl.Float64},
+        )
+
+    @property
+    def document(self) -> Json:
+        """Everything as JSON, with the study that was asked."""
+        return {
+            "ftlkit": __version__,
+            "study": self.found.study,
+            "lookups": self.curve.accesses,
+            "logical_pages": self.found.logical_pages,
+            "filled": bool(self.found.filled),
+            "sampled_share": self.curve.share,
+            "sampled_pages": self.curve.pages,
+            "points": self.frame.to_dicts(),
+        }
+
+    def written(self, suffix: str) -> bytes:
+        """What `save` writes for `.json` or `.csv`."""
+        if suffix == ".json":
+            return json.dumps(self.document, ensure_ascii=False).encode()
+        out = io.BytesIO()
+        self.frame.write_csv(out)
+        return out.getvalue()
+
+    def save(self, path: str | Path) -> None:
+        """Save it as `.json`, or its points as `.csv`."""
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".json", ".csv"):
+            raise UserError(f"cannot tell how to save {path}: its name must end in .json or .csv.")
+        write(Path(path), self.written(suffix), [self.found.study["workload"].get("trace")])
+
+
+class CurveOptions(study.TraceOptions, total=False):
+    """What a curve can set beside its workload and device, as in `study.Options`."""
+
+    capacity: str
+    addresses: str
+    precondition: str
+
+
+@takes(CurveOptions)
+def curve(
+    workload: study.WorkloadChoice,
+    *,
+    device: study.DeviceChoice | None = None,
+    sizes: str | Sequence[int | str] | None = None,
+    sample: float | None = None,
+    watcher: Watcher | None = None,
+    **options: Unpack[CurveOptions],
+) -> HitRatios:
+    """The hit ratio of dftl's mapping cache (LRU) over its size, from one pass over a workload.
+
+    `sizes` are bytes, or text as after `--sizes`: `16KiB..4MiB:x2`; without them they go from 1 KiB to all entries.
+    `sample` is the share of the pages that is looked at (SHARDS), by default as many as are soon done.
+    """
+    if sample is not None and not 0 < sample <= 1:
+        raise UserError(f"--sample {sample}: must be above 0 and at most 1.")
+    asked = None if sizes is None else _asked(sizes)
+    document = study.build(workload, "dftl", device, options)  # type: ignore[arg-type] # each is an option of a study
+
+    def work(control: Control) -> HitRatios:
+        found = accesses(document, control)
+        return HitRatios(found, caches.curve(found, asked or _sizes(found), sample))
+
+    return watched(work, watcher or Silent())
+
+
+def _asked(sizes: str | Sequence[int | str]) -> list[int]:
+    if not isinstance(sizes, str):
+        return [_bytes(f"{each}B" if isinstance(each, int) else each) for each in sizes]
+    axis = values.axis("sizes", sizes, "--sizes")
+    if axis.size > MOST_SIZES:
+        raise UserError(
+            f"--sizes {sizes}: these are {axis.size:,} sizes; at most {MOST_SIZES:,} are told. Take larger steps."
+        )
+    return [_bytes(each) for each in axis.values()]
+
+
+def _bytes(text: str) -> int:
+    number = values.size(text)
+    if number is None or not 64 <= number < 1 << 40:
+        raise UserError(f"--sizes: {text} is no size of a cache; give sizes from 64B to 1TiB, such as 16KiB..4MiB:x2.")
+    return number
+
+
+def _sizes(found: Accesses) -> list[int]:
+    """Sizes by doubling, until every entry has room."""
+    sizes = [_SMALLEST]
+    while sizes[-1] < caches.ENTRY_BYTES * found.logical_pages:
+        sizes.append(2 * sizes[-1])
+    return sizes
