@@ -97,6 +97,39 @@ def test_trace_options_reach_the_reader(call: Callable[..., Result], msr: Path, 
     assert any("1" in fact and "left out" in fact for fact in found["workload"]["facts"])
 
 
+def test_every_run_names_its_device_first(call: Callable[..., Result], tmp_path: Path) -> None:
+    few = ("compare", "fin1", "--ftl", "page", "--requests", 200, "--addresses", "dense")
+    first = call(*few, "--report", tmp_path / "r.html").stdout
+    first = " ".join(first.split())
+    assert first.startswith("Device slc-small, the default since no device was named: 115 MiB for the host")
+    assert "spare 10.0 %; capacity auto: the workload spans" in first
+    assert "the default since no device was named" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    named = call(*few, "--device", "slc-small", "--capacity", "64MiB").stdout.partition("Addresses")[0]
+    assert named.startswith("Device slc-small: 64 MiB for the host")
+    assert "auto" not in named
+
+
+def test_conditions_reach_the_reader_and_are_counted(call: Callable[..., Result], tmp_path: Path) -> None:
+    text = "time,kind,op,offset,size\n" + "".join(
+        f"{at},{kind},W,{4096 * at},4096\n" for at in range(50) for kind in ("Q", "D")
+    )
+    (tmp_path / "e.txt").write_text(text, encoding="utf-8")
+    columns = "time:us, -, op, offset:B, size:B"
+    where = (tmp_path / "e.txt", "--columns", columns, "--where", "kind=D", "--where", "op!=R|S")
+    told = call("trace", "info", *where).stdout
+    assert "50 requests, 50 rows outside --where left out" in told
+    assert fk.trace_info(tmp_path / "e.txt", columns=columns, where="kind=D")["requests"] == 50
+    run = call("compare", *where, "--ftl", "page").stdout
+    assert "50 rows were left out, which do not meet where kind=D and op!=R|S." in run
+    refused = call("compare", *where[:3], "--where", "kin=D").stderr
+    assert "no column called kin; its columns are time, op, offset, size, kind" in " ".join(refused.split())
+
+
+def test_a_trace_shorter_than_asked_is_named(call: Callable[..., Result], msr: Path) -> None:
+    told = call("compare", msr, "--ftl", "page", "--requests", 1_000_000).stdout
+    assert "1000000 requests were asked for, but the workload ends after 200; all of them are served, once." in told
+
+
 def test_run_takes_a_study(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
         f'name = "Two"\n[device]\ncapacity = "auto"\n[workload]\ntrace = "{msr.name}"\n'

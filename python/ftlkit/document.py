@@ -287,9 +287,11 @@ class Workload(TypedDict):
 
 
 class Device(TypedDict):
-    """What it was replayed on."""
+    """What it was replayed on; `capacity_reason` says what a capacity was taken from that nobody gave."""
 
     preset: str
+    is_default: NotRequired[bool]
+    capacity_reason: NotRequired[str | None]
     geometry: Json
     physical_bytes: int
     logical_bytes: int

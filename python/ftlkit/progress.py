@@ -157,7 +157,7 @@ class Bars:
 
     def stopping(self) -> None:
         """Say that the work was asked to stop."""
-        self._progress.console.print("Stopping; finished runs are kept.")
+        self._progress.console.print("Stopping.")
 
 
 @dataclass
@@ -182,7 +182,7 @@ class Lines(Silent):
 
     def stopping(self) -> None:
         """Say that the work was asked to stop."""
-        self.console.print("Stopping; finished runs are kept.")
+        self.console.print("Stopping.")
 
 
 def _line(label: str, done: int, total: int, pace: _Pace) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 from ftlkit import units
 from ftlkit.cli.sheet import Row, Sheet
 from ftlkit.report import life
-from ftlkit.report.facts import changes, preparation, reading
+from ftlkit.report.facts import changes, device_line, preparation, reading
 from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, columns, responses, wear
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ def show(results: Results, console: Console) -> None:
     runs = results.document["runs"]
     prepared = preparation(results.document)
     prepared = f"{prepared[0].upper()}{prepared[1:]}"
-    for line in (reading(results.document), *changes(results.document), prepared):
+    document = results.document
+    for line in (device_line(document), reading(document), *changes(document), prepared):
         if line:
-            console.print(f"{line}.", highlight=False, markup=False)
+            console.print(units.typed(f"{line}."), highlight=False, markup=False)
     if runs:
         console.print(_runs(runs).fitted(console))
         _section(console, "Response times", _chosen(responses(results), "kind", [*RESPONSES], _RESPONSES, RESPONSES))

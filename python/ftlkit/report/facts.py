@@ -46,9 +46,8 @@ def _device(document: Document) -> list[str]:
     bad = units.count(device["bad_blocks"])
     options = _options(document["study"].get("device", {}))
     return [
-        f"preset {device['preset']}",
-        f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash",
-        f"spare {units.share(device['spare'])}, utilisation {units.share(device['utilisation'])}, {bad} bad blocks",
+        device_line(document),
+        f"utilisation {units.share(device['utilisation'])}, {bad} bad blocks",
         geometry,
         latencies,
         *([f"options: {', '.join(options)}"] if options else []),
@@ -100,6 +99,15 @@ def preparation(document: Document) -> str:
         return f"preconditioning: {document['study'].get('run', {}).get('precondition', 'none')}"
     why = f" ({chosen['asked']}: {chosen['reason']})" if chosen["reason"] else ""
     return f"preconditioning: {chosen['mode']}{why}"
+
+
+def device_line(document: Document) -> str:
+    """What the runs are on, in a line: which device, whether that was asked for, its size and spare, and from what."""
+    found = document["device"]
+    default = ", the default since no device was named" if found.get("is_default") else ""
+    sizes = f"{units.size(found['logical_bytes'])} for the host on {units.size(found['physical_bytes'])} of flash"
+    reason = f"; capacity {found['capacity_reason']}" if found.get("capacity_reason") else ""
+    return f"Device {found['preset']}{default}: {sizes}, spare {units.share(found['spare'])}{reason}"
 
 
 def reading(document: Document) -> str | None:

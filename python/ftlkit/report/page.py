@@ -54,6 +54,7 @@ def page(results: Outcome) -> str:
         cause_colours=CAUSE_COLOURS,
         wear_stops=wear_charts.wear_stops(results),
         asked=facts.asked(results),
+        device_line=facts.device_line(document),
         study=facts.study_toml(document["study"]),
         css=style(),
         script=own_script(),
