@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,9 +39,9 @@ def _wear_out(at: Path) -> tuple[dict[str, bytes], list[int]]:
         handle = handles[turn % FILES]
         safe.pop(f"file {turn % FILES}", None)
         content = turn.to_bytes(4, "little") * 16_384
-        failed = _errno(lambda handle=handle, content=content: os.pwrite(handle, content, 0))
+        failed = _errno(partial(os.pwrite, handle, content, 0))
         if not failed and turn % 3 == 0:
-            failed = _errno(lambda handle=handle: os.fsync(handle))
+            failed = _errno(partial(os.fsync, handle))
             if not failed:
                 # What is safe of one file is safe of all.
                 safe = {f"file {i}": os.pread(handle, 1 << 20, 0) for i, handle in enumerate(handles)}
@@ -93,7 +94,7 @@ def test_flash_that_wears_out_under_a_mount_tells_all(tmp_path: Path, ftl: str) 
         safe, handles = _wear_out(at)
         _changes_are_refused(at)
         for handle in handles:
-            _refused(lambda handle=handle: os.pwrite(handle, b"more", 0))
+            _refused(partial(os.pwrite, handle, b"more", 0))
         told = {f"file {i}" for i, handle in enumerate(handles) if _is_told(handle)}
         assert told, "what was refused was written before"
         _sync(at / "kept")

@@ -339,11 +339,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
             notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).collect(),
             mapping_hit_ratio: mapping_hit_ratio(&tally),
             buffer_hit_ratio: buffer_hit_ratio(&tally),
-            merges: Merges {
-                switch: tally.note(Note::SwitchMerge),
-                partial: tally.note(Note::PartialMerge),
-                full: tally.note(Note::FullMerge),
-            },
+            merges: merges(&tally),
             erases: before.wear.erases(self.chip()),
             wear_map: before.wear.map(self.chip()),
             spares: self.spares(),
@@ -367,6 +363,14 @@ struct Before {
     tally: Tally,
     wear: Wear,
     life: Life,
+}
+
+fn merges(tally: &Tally) -> Merges {
+    Merges {
+        switch: tally.note(Note::SwitchMerge),
+        partial: tally.note(Note::PartialMerge),
+        full: tally.note(Note::FullMerge),
+    }
 }
 
 fn operations(tally: &Tally) -> Vec<OperationCount> {

@@ -72,9 +72,9 @@ enum Texts {
 }
 
 impl Conditions {
-    /// Each of them.
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Condition> {
-        self.0.iter()
+    /// All of them.
+    pub(crate) fn as_slice(&self) -> &[Condition] {
+        &self.0
     }
 
     /// Whether there is none.
@@ -85,7 +85,7 @@ impl Conditions {
 
 impl fmt::Display for Conditions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts: Vec<String> = self.iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         f.write_str(&texts.join(" and "))
     }
 }
@@ -113,7 +113,7 @@ impl TryFrom<Texts> for Conditions {
 
 impl From<Conditions> for Texts {
     fn from(conditions: Conditions) -> Self {
-        Self::Several(conditions.iter().map(ToString::to_string).collect())
+        Self::Several(conditions.0.iter().map(ToString::to_string).collect())
     }
 }
 

@@ -187,6 +187,8 @@ _WORK = (
         _REAL,
         "page_write_amplification",
         LOWER,
+        "page write amp.",
+        "page WA",
     ),
     Metric(
         "pages_read",

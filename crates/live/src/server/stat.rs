@@ -159,6 +159,20 @@ impl Stat {
         })
     }
 
+    /// Ratios of counts: name, meaning, and value where there is one.
+    fn ratios(&self) -> [(&'static str, &'static str, Option<f64>); 4] {
+        [
+            ("write_amplification", "Bytes programmed per byte written by hosts.", self.write_amplification),
+            (
+                "page_write_amplification",
+                "Pages programmed per page touched by writes of hosts.",
+                self.page_write_amplification,
+            ),
+            ("mapping_hit_ratio", "Hits per look-up of the mapping cache.", self.mapping_hit_ratio),
+            ("buffer_hit_ratio", "Pages that replaced one that waited, per page written.", self.buffer_hit_ratio),
+        ]
+    }
+
     /// The same for Prometheus, in its text format.
     pub(crate) fn to_prometheus(&self) -> String {
         let mut text = String::new();
@@ -197,17 +211,7 @@ impl Stat {
             .collect();
         metric("flash_operations_total", "counter", "Flash operations by cause.", &operations);
         metric("events_total", "counter", "Events inside the translation layer.", &by_kind(&self.notes));
-        let ratios = [
-            ("write_amplification", "Bytes programmed per byte written by hosts.", self.write_amplification),
-            (
-                "page_write_amplification",
-                "Pages programmed per page touched by writes of hosts.",
-                self.page_write_amplification,
-            ),
-            ("mapping_hit_ratio", "Hits per look-up of the mapping cache.", self.mapping_hit_ratio),
-            ("buffer_hit_ratio", "Pages that replaced one that waited, per page written.", self.buffer_hit_ratio),
-        ];
-        for (name, meaning, ratio) in ratios {
+        for (name, meaning, ratio) in self.ratios() {
             if let Some(ratio) = ratio {
                 metric(name, "gauge", meaning, &one(ratio));
             }

@@ -55,7 +55,7 @@ impl Filter {
         let places = self.places.iter().flatten().copied();
         let first = places.clone().next().and_then(|place| fields.get(place));
         remember(&mut self.seen, first.copied().unwrap_or_default());
-        let mut conditions = self.conditions.iter().zip(places);
+        let mut conditions = self.conditions.as_slice().iter().zip(places);
         Ok(conditions.all(|(condition, place)| fields.get(place).is_some_and(|field| condition.is_met_by(field))))
     }
 
@@ -69,7 +69,7 @@ impl Filter {
     /// Where each condition's column is.
     fn find(&self, names: &[(usize, String)], path: &Path) -> Result<Vec<usize>, TraceError> {
         let place = |column: &str| names.iter().find(|(_, name)| name.eq_ignore_ascii_case(column));
-        let found = self.conditions.iter().map(|condition| match place(&condition.column) {
+        let found = self.conditions.as_slice().iter().map(|condition| match place(&condition.column) {
             Some((place, _)) => Ok(*place),
             None => Err(TraceError::Option(format!(
                 "--where \"{condition}\": {}, read as {}, has no column called {}; its columns are {}. Write one of these, or name \
@@ -85,7 +85,7 @@ impl Filter {
 
     /// Why no row may have been taken: a clause.
     pub(super) fn remark(&self, unmet: u64) -> String {
-        let first = self.conditions.iter().next().map_or("", |condition| condition.column.as_str());
+        let first = self.conditions.as_slice().iter().next().map_or("", |condition| condition.column.as_str());
         format!(
             "of its rows {unmet} do not meet --where \"{}\"; the column {first} holds {}. Write a condition that some rows meet",
             self.conditions,

@@ -119,7 +119,7 @@ impl Source for TextSource {
     fn remark(&self) -> Option<String> {
         match &self.filter {
             Some(filter) if self.left_out.unmet > 0 => {
-                let others = self.layout.remark().map(|remark| format!("{remark};")).unwrap_or_else(|| ":".to_owned());
+                let others = self.layout.remark().map_or_else(|| ":".to_owned(), |remark| format!("{remark};"));
                 Some(format!("{others} {}", filter.remark(self.left_out.unmet)))
             }
             _ => self.layout.remark(),
