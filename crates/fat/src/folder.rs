@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use crate::code_page::CodePage;
 use crate::disk::{self, Disk, PAGE_BYTES};
-use crate::names::{self, Fit, Short, Wanted};
+use crate::names::{self, Fit, Wanted};
 use crate::shape::{Kind, SLOT_BYTES};
-use crate::slots::{self, Entry, Folder, Is, LongName, Place, Slot};
+use crate::slots::{self, Entry, Folder, Is, LongName, Place, Short, Slot};
 
 /// Slots of a folder at most: DOS counts them with 16 bits.
 pub(crate) const MOST_SLOTS: u32 = 1 << 16;

@@ -4,13 +4,10 @@ use std::collections::HashSet;
 
 use crate::code_page::CodePage;
 use crate::error::FatError;
-use crate::slots::{self, GONE, GONE_LETTER};
+use crate::slots::{self, GONE, GONE_LETTER, Short};
 
 /// Letters of a name at most, in units of UTF-16.
 pub const MOST_NAME_UNITS: usize = 255;
-
-/// A short name: eight letters and three of the extension, filled with spaces.
-pub(crate) type Short = [u8; 11];
 
 /// The names of the first two entries of a folder.
 pub(crate) const DOT: Short = *b".          ";

@@ -3,12 +3,14 @@
 use std::ops::Range;
 
 use crate::code_page::CodePage;
-use crate::names;
 use crate::shape::Kind;
 use crate::stamp::Stamp;
 
 /// A slot.
 pub(crate) type Slot = [u8; 32];
+
+/// A short name: eight letters and three of the extension, filled with spaces.
+pub(crate) type Short = [u8; 11];
 
 /// First bytes of a slot: nothing here or behind, and nothing here.
 pub(crate) const END: u8 = 0;
@@ -124,7 +126,7 @@ impl Entry {
 }
 
 /// A new slot.
-pub(crate) fn new(short: &names::Short, is_folder: bool, now: Stamp) -> Slot {
+pub(crate) fn new(short: &Short, is_folder: bool, now: Stamp) -> Slot {
     let mut slot = [0; 32];
     slot[..11].copy_from_slice(short);
     slot[ATTRIBUTES] = if is_folder { FOLDER } else { ARCHIVE };
@@ -146,7 +148,7 @@ pub(crate) fn set_cluster(slot: &mut Slot, kind: Kind, cluster: u32) {
 }
 
 /// The parts of a long name in the order in which they lie, which is backwards.
-pub(crate) fn long_slots(name: &str, short: &names::Short) -> Vec<Slot> {
+pub(crate) fn long_slots(name: &str, short: &Short) -> Vec<Slot> {
     let units: Vec<u16> = name.encode_utf16().collect();
     let sum = checksum(short);
     let parts = units.chunks(UNITS).enumerate().map(|(i, part)| {

@@ -247,7 +247,7 @@ impl<D: Disk> Volume<D> {
         folder: Folder,
         name: &str,
         except: Option<&Entry>,
-        slot: impl FnOnce(&names::Short) -> Slot,
+        slot: impl FnOnce(&slots::Short) -> Slot,
     ) -> Result<Entry, FatError> {
         names::check(name)?;
         let mut pieces = self.pieces(folder)?;
