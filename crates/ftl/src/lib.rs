@@ -2,32 +2,31 @@
 //!
 //! Invariant: no clock, thread, file, socket, global or unseeded randomness; a mapping never imports another mapping.
 
-pub mod buffer;
-mod cause;
-mod error;
-mod event;
-mod hint;
-mod label;
-mod listed;
-pub mod mapping;
-mod media;
-mod parameter;
-pub mod parts;
+pub mod api;
+pub mod blocks;
+pub mod engines;
+pub mod memory;
+pub mod port;
 mod ram;
+pub mod recovery;
 pub mod registry;
 mod scheme;
+pub mod schemes;
 mod stack;
-mod tally;
-mod timing;
+#[cfg(test)]
+mod testing;
 pub mod wear;
+pub mod write_buffer;
 
-pub use cause::{Cause, CauseFacts, Work};
-pub use error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-pub use event::FileEvent;
-pub use hint::Hint;
-pub use label::{Content, Label};
-pub use media::Media;
-pub use parameter::{Kind, Parameter, Values, bytes};
+pub use api::hint::Hint;
+pub use api::parameter::{Kind, Parameter, Values, bytes};
+pub use port::cause::{Cause, CauseFacts, Work};
+pub use port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+pub use port::event::FileEvent;
+pub use port::flash_port::Media;
+pub use port::label::{Content, Label};
+pub use port::tally::{Note, Tally};
+pub use port::timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};
 pub use ram::{AccessDelays, RamPage, RamPages};
 pub use registry::{Entry, PartKind};
 pub use scheme::{
@@ -35,6 +34,4 @@ pub use scheme::{
     Scheme, Spares, Structure,
 };
 pub use stack::{Part, Settings, Stack};
-pub use tally::{Note, Tally};
-pub use timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};
 pub use wear::choice::Wear;

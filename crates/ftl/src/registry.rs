@@ -5,35 +5,35 @@
 
 use serde::Serialize;
 
-use crate::buffer;
-use crate::buffer::policy::BufferKind;
-use crate::buffer::write_back::WriteBack;
-use crate::mapping::a_sast::AdaptiveSast;
-use crate::mapping::adapt::Adapt;
-use crate::mapping::aps::Aps;
-use crate::mapping::bast::Bast;
-use crate::mapping::bdb::Bdb;
-use crate::mapping::block::Block;
-use crate::mapping::cdftl::Cdftl;
-use crate::mapping::dftl::Dftl;
-use crate::mapping::fast::Fast;
-use crate::mapping::faster::Faster;
-use crate::mapping::jtl::Jtl;
-use crate::mapping::kast::Kast;
-use crate::mapping::last::Last;
-use crate::mapping::page::Page;
-use crate::mapping::rftl::Rftl;
-use crate::mapping::sast::Sast;
-use crate::mapping::superblock::Superblock;
-use crate::mapping::treeftl::Tree;
-use crate::mapping::waftl::Waftl;
-use crate::parts::demand::machine::DemandPaged;
-use crate::parts::joint::machine::Joint;
-use crate::parts::log::machine::LogBuffer;
-use crate::parts::ram_map::machine::RamMapped;
+use crate::engines::demand::machine::DemandPaged;
+use crate::engines::log_buffer::machine::LogBuffer;
+use crate::engines::page_map::machine::RamMapped;
+use crate::engines::shared_ram::machine::Joint;
+use crate::schemes::a_sast::AdaptiveSast;
+use crate::schemes::adapt::Adapt;
+use crate::schemes::aps::Aps;
+use crate::schemes::bast::Bast;
+use crate::schemes::bdb::Bdb;
+use crate::schemes::block::Block;
+use crate::schemes::cdftl::Cdftl;
+use crate::schemes::dftl::Dftl;
+use crate::schemes::fast::Fast;
+use crate::schemes::faster::Faster;
+use crate::schemes::jtl::Jtl;
+use crate::schemes::kast::Kast;
+use crate::schemes::last::Last;
+use crate::schemes::page::Page;
+use crate::schemes::rftl::Rftl;
+use crate::schemes::sast::Sast;
+use crate::schemes::superblock::Superblock;
+use crate::schemes::treeftl::Tree;
+use crate::schemes::waftl::Waftl;
 use crate::wear;
 use crate::wear::levelled::Levelled;
 use crate::wear::policy::WearScheme;
+use crate::write_buffer;
+use crate::write_buffer::policy::BufferKind;
+use crate::write_buffer::write_back::WriteBack;
 use crate::{
     Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, Part, RecoverError, Scheme, Settings, Stack, Values,
     Wear,
@@ -297,7 +297,7 @@ wear_policies![
     wear::saw::Saw,
 ];
 
-buffers![buffer::lru::Lru, buffer::fifo::Fifo, buffer::fab::Fab, buffer::bplru::Bplru,];
+buffers![write_buffer::lru::Lru, write_buffer::fifo::Fifo, write_buffer::fab::Fab, write_buffer::bplru::Bplru,];
 
 /// The entry of a mapping; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {

@@ -3,7 +3,7 @@
 use flash::{Flash, Geometry, Lbn, Lpn, Pbn, ProgramOrder};
 use serde::Serialize;
 
-use crate::parts::blocks::owner::Blocks;
+use crate::blocks::manager::Blocks;
 use crate::wear::policy::{BlockFacts, WearPolicy};
 use crate::{
     BrokenInvariant, ConfigError, Device, Entry, FileEvent, FtlError, Hint, Media, Nanos, RecoverError, Values, Wear,

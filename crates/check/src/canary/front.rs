@@ -1,14 +1,14 @@
 //! The canary buffer: a write buffer, first in, first out, in front of any stack, which can be told to break a promise.
 //!
-//! It tests the suite on buffers, and the room that they have (`ftl::buffer`) on every mapping. Like the canary it is not in the registry:
+//! It tests the suite on buffers, and the room that they have (`ftl::write_buffer`) on every mapping. Like the canary it is not in the registry:
 //! `page+canary-buffer:pages=3` is a stack of the suite alone.
 
 use std::collections::VecDeque;
 
 use flash::{Lbn, Lpn, Pbn};
-use ftl::buffer::policy::{BufferPolicy, Held, Leaving, no_buffer_of_its_own};
-use ftl::buffer::room::Room;
-use ftl::buffer::write_back::WriteBack;
+use ftl::write_buffer::policy::{BufferPolicy, Held, Leaving, no_buffer_of_its_own};
+use ftl::write_buffer::room::Room;
+use ftl::write_buffer::write_back::WriteBack;
 use ftl::{
     BrokenInvariant, Buffered, ConfigError, Device, Evacuated, Footprint, Ftl, FtlError, Layout, Media, Nanos, Part,
     Request, Settings, Spares, Stack, registry,

@@ -2,9 +2,9 @@
 
 use check::{CheckedFtl, DeviceSpec, Mishaps, Pattern, Prefill, Workload, geometries, run_with};
 use flash::Lpn;
-use ftl::parts::pages::page_space::Stream;
-use ftl::parts::ram_map::machine::RamMapped;
-use ftl::parts::ram_map::policy::{RamMapScheme, StreamPolicy};
+use ftl::engines::page_map::machine::RamMapped;
+use ftl::engines::page_map::policy::{RamMapScheme, StreamPolicy};
+use ftl::engines::page_map::space::Stream;
 use ftl::wear::policy::Purpose;
 use ftl::{ConfigError, Entry, Layout, Request, Scheme, Stack, Values};
 use std::collections::BTreeMap;

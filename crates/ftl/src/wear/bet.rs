@@ -212,7 +212,7 @@ impl fmt::Debug for Bet {
 mod tests {
     use super::*;
     use crate::Later;
-    use crate::mapping::testing::layout;
+    use crate::testing::layout;
     use crate::wear::policy::Purpose;
 
     /// Some blocks are free, the others hold data.

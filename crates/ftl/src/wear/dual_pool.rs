@@ -227,7 +227,7 @@ impl WearPolicy for DualPool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::testing::layout;
+    use crate::testing::layout;
 
     struct Device([(Use, u32); 6]);
 

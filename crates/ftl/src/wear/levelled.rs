@@ -6,7 +6,7 @@
 
 use flash::Pbn;
 
-use crate::parts::blocks::owner::Blocks;
+use crate::blocks::manager::Blocks;
 use crate::{
     BrokenInvariant, Buffered, Consultation, Device, Evacuated, FileEvent, Footprint, Foresight, Foretold, Ftl,
     FtlError, Gauge, Later, Media, Nanos, Request, Spares,

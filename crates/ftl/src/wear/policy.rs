@@ -1,6 +1,6 @@
 //! What makes one way of levelling wear differ from another.
 //!
-//! The owner of blocks (`parts/blocks/owner.rs`) asks a policy which free block to take, tells it of each erase, and lends it what is known
+//! The owner of blocks (`blocks/manager.rs`) asks a policy which free block to take, tells it of each erase, and lends it what is known
 //! of all blocks when it may name one that shall be emptied. A policy is asked once a block and never once a page, so it is called
 //! through a table of functions, and no scheme is compiled again for it.
 //!

@@ -111,8 +111,8 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
-    use crate::mapping::testing::{device, layout};
-    use crate::parts::blocks::owner::Blocks;
+    use crate::blocks::manager::Blocks;
+    use crate::testing::{device, layout};
     use crate::wear::dynamic::Dynamic;
     use crate::wear::policy::{BlockFacts, Purpose};
     use crate::{Hint, Settings, Spares, Wear};

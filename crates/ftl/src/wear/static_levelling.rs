@@ -170,7 +170,7 @@ impl WearPolicy for StaticLevelling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::testing::layout;
+    use crate::testing::layout;
 
     struct Blocks<'a>(&'a [(Use, u32)]);
 

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Pbn, Shape};
-use ftl::buffer::bplru::Bplru;
-use ftl::buffer::fab::Fab;
-use ftl::buffer::fifo::Fifo;
-use ftl::buffer::lru::Lru;
-use ftl::buffer::policy::BufferScheme;
-use ftl::buffer::room::Room;
-use ftl::buffer::write_back::WriteBack;
+use ftl::write_buffer::bplru::Bplru;
+use ftl::write_buffer::fab::Fab;
+use ftl::write_buffer::fifo::Fifo;
+use ftl::write_buffer::lru::Lru;
+use ftl::write_buffer::policy::BufferScheme;
+use ftl::write_buffer::room::Room;
+use ftl::write_buffer::write_back::WriteBack;
 use ftl::{
     BrokenInvariant, Cause, Evacuated, Footprint, Ftl, FtlError, Layout, Media, Note, Op, Request, Settings, Stack,
     Values, registry,

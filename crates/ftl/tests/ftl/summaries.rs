@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use flash::{
     Chip, ChipOptions, Fault, FaultPlan, Faulty, Flash, Geometry, Lpn, Pbn, Ppn, Role, Scan, Shape, Tag, Tear,
 };
-use ftl::parts::recovery::scan::Scanned;
-use ftl::parts::recovery::summary::{PARAMETER, Summaries};
+use ftl::recovery::scan::Scanned;
+use ftl::recovery::summary::{PARAMETER, Summaries};
 use ftl::{Ftl, FtlError, Layout, Media, Op, Request, Stack, Timed, Untimed, Values, registry};
 
 type Device = Timed<Faulty<u64>, Untimed>;

@@ -1,7 +1,7 @@
 //! Lazy levelling, step by step, on made-up facts.
 
 use super::*;
-use crate::mapping::testing::layout;
+use crate::testing::layout;
 use crate::{Later, Settings};
 
 /// Logical block `i` lies in block `i` and is in the log if the list says so; the blocks behind them are free.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use flash::Lbn;
 
-use crate::parts::memory::chains::Chains;
+use crate::memory::linked_lists::Chains;
 
 /// Bytes of a record: its entry in the hash table, its frequency, its link in the ghost list (Wang 2013 4.4).
 const RECORD_BYTES: u64 = 12;

@@ -11,7 +11,7 @@
 
 use flash::Lbn;
 
-use crate::parts::memory::chains::Chains;
+use crate::memory::linked_lists::Chains;
 use crate::wear::policy::BlockFacts;
 
 const FOUND: u32 = 0;

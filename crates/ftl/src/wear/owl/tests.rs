@@ -6,7 +6,7 @@ use flash::Lbn;
 use proptest::prelude::*;
 
 use super::*;
-use crate::mapping::testing::layout;
+use crate::testing::layout;
 use crate::wear::policy::Use;
 
 fn table(size: u32, writes: &[u32]) -> AccessTable {

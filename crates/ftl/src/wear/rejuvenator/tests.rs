@@ -3,7 +3,7 @@
 use flash::Lpn;
 
 use super::*;
-use crate::mapping::testing::layout;
+use crate::testing::layout;
 
 struct Device<'a>(&'a [(Use, u32)]);
 

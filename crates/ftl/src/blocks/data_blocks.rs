@@ -1,0 +1,305 @@
+//! Data blocks under a block map: page `i` of a logical block lies at page `i` of its physical block.
+//!
+//! Block-mapped and log-buffer schemes share this: the map, which of its pages are current (hold the newest copy and have
+//! not been trimmed), and the question whether a page can still be programmed in its place. Blocks come from the owner (`owner.rs`) and go
+//! back to it.
+
+use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
+
+use crate::blocks::manager::Blocks;
+use crate::wear::policy::{Ask, Homes, Purpose};
+use crate::{BrokenInvariant, Cause, ConfigError, Content, Device, FtlError, Hint, Label, Layout, Media, Note, Spares};
+
+/// Tells which logical page's newest copy an offset of a block holds, if any.
+pub type Needed<'a> = &'a dyn Fn(&DataBlocks, u32) -> Option<Lpn>;
+
+/// The block map, and the current pages in the mapped blocks.
+#[derive(Clone, Debug)]
+pub struct DataBlocks {
+    geometry: Geometry,
+    logical_pages: u32,
+    map: Vec<Option<Pbn>>,
+    current: Vec<u64>,
+    /// Blocks that recovery found: their erased pages may be unstable.
+    sealed: Vec<bool>,
+    order: ProgramOrder,
+    /// Blocks that failed in the last program and for which there was no other.
+    unreplaced: Vec<Pbn>,
+}
+
+impl DataBlocks {
+    /// An empty map.
+    pub fn new(layout: &Layout) -> Self {
+        Self {
+            geometry: layout.geometry,
+            logical_pages: layout.logical_pages,
+            map: vec![None; layout.logical_blocks() as usize],
+            current: vec![0; (layout.logical_pages as usize).div_ceil(64)],
+            sealed: vec![false; layout.geometry.blocks() as usize],
+            order: layout.program_order,
+            unreplaced: Vec::new(),
+        }
+    }
+
+    /// For recovery: a block is a logical block's home, and holds the newest copy of these pages.
+    pub fn adopt(&mut self, blocks: &mut Blocks, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
+        blocks.adopt(pbn, Ask::of(Purpose::Merge, lbn));
+        self.map[lbn.index()] = Some(pbn);
+        self.sealed[pbn.index()] = true;
+        for lpn in current {
+            self.set_current(lpn, true);
+        }
+    }
+
+    /// Refuses a device on which pages cannot keep their offsets, or one with fewer than `extra` blocks beside the data;
+    /// otherwise tells how many blocks may fail.
+    pub fn require(layout: &Layout, scheme: &str, extra: u32, what: &str) -> Result<Spares, ConfigError> {
+        if layout.program_order == ProgramOrder::Strict {
+            return Err(ConfigError(format!(
+                "{scheme} leaves gaps in blocks, which program_order = strict forbids; use ascending or any, or a page-mapped scheme"
+            )));
+        }
+        if extra > layout.spare_blocks() && layout.in_use {
+            return Ok(Spares::READ_ONLY);
+        }
+        if extra > layout.spare_blocks() {
+            return Err(ConfigError(format!(
+                "{scheme} needs {extra} blocks beside the {} that the data fill ({what}), but the device has only {} to spare; \
+                 raise device.spare or reduce the log space",
+                layout.logical_blocks(),
+                layout.spare_blocks()
+            )));
+        }
+        Ok(Spares { total: layout.spare_blocks() - extra, used: 0 })
+    }
+
+    /// The shape of the device.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Logical pages of the device.
+    pub fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    /// Logical pages of a logical block: all but the last have a full block's worth.
+    pub fn pages_of(&self, lbn: Lbn) -> impl Iterator<Item = (u32, Lpn)> + use<> {
+        let first = self.geometry.logical_page(lbn, 0).get();
+        let pages = self.geometry.pages_per_block().min(self.logical_pages - first);
+        (0..pages).map(move |offset| (offset, Lpn::new(first + offset)))
+    }
+
+    /// The logical page at an offset of a logical block; none behind the end of the device.
+    pub fn page_at(&self, lbn: Lbn, offset: u32) -> Option<Lpn> {
+        Some(self.geometry.logical_page(lbn, offset)).filter(|lpn| lpn.get() < self.logical_pages)
+    }
+
+    /// The physical block of a logical block.
+    #[inline]
+    pub fn block(&self, lbn: Lbn) -> Option<Pbn> {
+        self.map[lbn.index()]
+    }
+
+    /// The logical block that a physical block is mapped to, found by searching the map.
+    pub fn owner_of(&self, pbn: Pbn) -> Option<Lbn> {
+        self.map.iter().position(|&mapped| mapped == Some(pbn)).map(|lbn| Lbn::new(lbn as u32))
+    }
+
+    /// Maps a logical block, and returns the block that it was mapped to.
+    pub fn remap(&mut self, lbn: Lbn, to: Option<Pbn>) -> Option<Pbn> {
+        std::mem::replace(&mut self.map[lbn.index()], to)
+    }
+
+    /// Gives a logical block its first block, for a page of which the host says this.
+    pub fn begin(&mut self, blocks: &mut Blocks, lbn: Lbn, said: Hint) -> Result<Pbn, FtlError> {
+        let pbn = blocks.take_or_stop(Ask::of(Purpose::Data, lbn).hinted(said), "a new logical block")?;
+        self.remap(lbn, Some(pbn));
+        Ok(pbn)
+    }
+
+    /// Where the data block holds the newest copy of a page.
+    #[inline]
+    pub fn newest(&self, lpn: Lpn) -> Option<Ppn> {
+        if !self.is_current(lpn) {
+            return None;
+        }
+        let (lbn, offset) = self.geometry.split_logical(lpn);
+        self.map[lbn.index()].map(|pbn| self.geometry.page(pbn, offset))
+    }
+
+    /// Whether the data block holds the newest copy of a page.
+    #[inline]
+    pub fn is_current(&self, lpn: Lpn) -> bool {
+        self.current[lpn.index() / 64] >> (lpn.index() % 64) & 1 == 1
+    }
+
+    /// Says whether the data block holds the newest copy of a page.
+    #[inline]
+    pub fn set_current(&mut self, lpn: Lpn, current: bool) {
+        let bit = 1 << (lpn.index() % 64);
+        if current {
+            self.current[lpn.index() / 64] |= bit;
+        } else {
+            self.current[lpn.index() / 64] &= !bit;
+        }
+    }
+
+    /// Whether a page of a block can be programmed in its place.
+    #[inline]
+    pub fn fits_in_place<D: Device>(&self, media: &Media<D>, pbn: Pbn, offset: u32) -> bool {
+        if self.sealed[pbn.index()] {
+            return false;
+        }
+        match self.order {
+            ProgramOrder::Ascending => offset >= media.device().next_page(pbn),
+            ProgramOrder::Strict => offset == media.device().next_page(pbn),
+            ProgramOrder::Any => media.device().peek(self.geometry.page(pbn, offset)).is_none(),
+        }
+    }
+
+    /// Programs a page at an offset of a block. If that fails, the block is replaced: the returned one holds whatever the
+    /// given one held, and this page. `needed` tells which logical page's newest copy an offset of the block holds, if any.
+    pub fn program<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        blocks: &mut Blocks,
+        (pbn, offset): (Pbn, u32),
+        label: Label,
+        content: &Content<D::Data>,
+        needed: Needed<'_>,
+    ) -> Result<Pbn, FtlError> {
+        self.unreplaced.clear();
+        self.program_or_replace(media, blocks, (pbn, offset), label, content, needed)
+    }
+
+    /// Marks the blocks bad that failed in the last program and could not be replaced: for blocks that nobody was promised
+    /// anything of. Otherwise recovery might take what is in them for newer than what the host was left with.
+    pub fn give_up_unreplaced<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks) {
+        for pbn in std::mem::take(&mut self.unreplaced) {
+            blocks.mark_bad(media, pbn);
+        }
+    }
+
+    fn program_or_replace<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        blocks: &mut Blocks,
+        (mut pbn, offset): (Pbn, u32),
+        label: Label,
+        content: &Content<D::Data>,
+        needed: Needed<'_>,
+    ) -> Result<Pbn, FtlError> {
+        loop {
+            match media.put(self.geometry.page(pbn, offset), label, content.clone()) {
+                Ok(()) => return Ok(pbn),
+                Err(error) if error.is_program_failure() => {
+                    pbn = media.because(Cause::Relocation, |media| {
+                        self.replace(media, blocks, (pbn, offset), (label, needed))
+                    })?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Copies what a failing block holds besides the page at one offset into a free one, and then marks the failing one bad: a
+    /// block that is marked holds nothing that is not elsewhere too, so recovery need not look there.
+    fn replace<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        blocks: &mut Blocks,
+        (failing, offset): (Pbn, u32),
+        (label, needed): (Label, Needed<'_>),
+    ) -> Result<Pbn, FtlError> {
+        blocks.has_failed(failing);
+        self.unreplaced.push(failing);
+        let ask = Ask { lbn: label.owner, ..Ask::for_(Purpose::Relocated) };
+        let mut to = blocks.take_or_stop(ask, "replacing a failing block")?;
+        // Where a block of the log has pages of several logical blocks, it has no owner.
+        let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
+        // Only in free order can there be anything after it.
+        let end = if self.order == ProgramOrder::Any { self.geometry.pages_per_block() } else { offset };
+        for offset in (0..end).filter(|&other| other != offset) {
+            let from = self.geometry.page(failing, offset);
+            let lost = |lpn: Lpn| Label { owner, ..Label::new(lpn.get(), Role::Lost) };
+            let (label, content) = match (media.scan(from)?, needed(self, offset)) {
+                (Scan::Programmed(tag), _) if matches!(tag.role, Role::Lost | Role::Trimmed) => {
+                    (Label::from(tag), Content::empty(tag.logical, tag.version))
+                }
+                (Scan::Programmed(tag), needed) => match (media.read_to_move(from)?, needed) {
+                    (Some(page), _) => (Label::from(tag), Content::Copy(page)),
+                    // The same version, since the original of what is a copy here may still be in its place.
+                    (None, Some(lpn)) => (lost(lpn), Content::empty(lpn.get(), tag.version)),
+                    (None, None) => continue,
+                },
+                (Scan::Unreadable, Some(lpn)) => (lost(lpn), Content::New(D::Data::default())),
+                (Scan::Erased | Scan::Unreadable, _) => continue,
+            };
+            if label.role == Role::Lost {
+                media.note(Note::LostPage);
+            }
+            to = self.program_or_replace(media, blocks, (to, offset), label, &content, needed)?;
+        }
+        self.unreplaced.retain(|&pbn| pbn != failing);
+        blocks.mark_bad(media, failing);
+        Ok(to)
+    }
+
+    /// Nobody needs what a block holds: it goes back to the owner.
+    pub fn retire<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Result<(), FtlError> {
+        self.sealed[pbn.index()] = false;
+        blocks.give_back(media, pbn)
+    }
+
+    /// Mapped blocks.
+    pub fn mapped_blocks(&self) -> usize {
+        self.map.iter().flatten().count()
+    }
+
+    /// Checks that current pages carry their LPN in their place (`pages`) and that no block is mapped twice or both
+    /// mapped and free, and free blocks are erased (`name`).
+    pub fn check<D: Device>(
+        &self,
+        media: &Media<D>,
+        blocks: &Blocks,
+        pages: &'static str,
+        name: &'static str,
+    ) -> Result<(), BrokenInvariant> {
+        for lpn in (0..self.logical_pages).map(Lpn::new).filter(|&lpn| self.is_current(lpn)) {
+            let tag = self.newest(lpn).and_then(|ppn| media.device().peek(ppn));
+            BrokenInvariant::unless(tag == Some(lpn.get()), pages, || {
+                format!("{lpn} is current at {:?}, which carries {tag:?}", self.newest(lpn))
+            })?;
+        }
+        let mut used = vec![false; self.geometry.blocks() as usize];
+        for pbn in self.map.iter().flatten().copied().chain(blocks.iter_free()) {
+            let seen = std::mem::replace(&mut used[pbn.index()], true);
+            BrokenInvariant::unless(!seen, name, || format!("{pbn} is used twice"))?;
+        }
+        blocks.check(media, name)
+    }
+}
+
+impl Homes for DataBlocks {
+    fn logical_blocks(&self) -> u32 {
+        self.map.len() as u32
+    }
+
+    fn home_of(&self, lbn: Lbn) -> Option<Pbn> {
+        self.block(lbn)
+    }
+
+    fn is_in_log(&self, _lbn: Lbn) -> bool {
+        false
+    }
+}
+
+/// The label of a page in a data block.
+pub fn data_label(lpn: Lpn, lbn: Lbn) -> Label {
+    Label::of(lpn.get(), Role::Data, lbn)
+}
+
+#[cfg(test)]
+mod tests;

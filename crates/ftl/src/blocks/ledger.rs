@@ -1,0 +1,142 @@
+//! Which physical pages hold the newest copy of something: one bit a page and one count a block.
+//!
+//! The reverse map proper needs no memory here: it is the logical number in each page's tag, which a collection reads
+//! anyway. The bit tells whether that tag is still true.
+
+use flash::{Geometry, Pbn, Ppn, long_array};
+
+use crate::memory::prefetch::prefetch;
+
+/// Valid pages of the device.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    geometry: Geometry,
+    bits: Vec<u64>,
+    counts: Vec<u32>,
+}
+
+impl Ledger {
+    /// No page is valid.
+    pub fn new(geometry: Geometry) -> Self {
+        Self {
+            geometry,
+            bits: long_array(0, (geometry.pages() as usize).div_ceil(64)),
+            counts: long_array(0, geometry.blocks() as usize),
+        }
+    }
+
+    /// Whether a page is valid.
+    #[inline]
+    pub fn is_valid(&self, ppn: Ppn) -> bool {
+        self.bits[ppn.index() / 64] >> (ppn.index() % 64) & 1 == 1
+    }
+
+    /// Asks for the memory that invalidating a page of a known block touches.
+    #[inline]
+    pub fn prefetch(&self, ppn: Ppn, pbn: Pbn) {
+        prefetch(&self.bits, ppn.index() / 64);
+        prefetch(&self.counts, pbn.index());
+    }
+
+    /// Valid pages of a block.
+    #[inline]
+    pub fn valid_pages(&self, pbn: Pbn) -> u32 {
+        self.counts[pbn.index()]
+    }
+
+    /// Marks a page of a known block valid.
+    #[inline]
+    pub fn validate(&mut self, ppn: Ppn, pbn: Pbn) {
+        debug_assert!(!self.is_valid(ppn), "{ppn} is valid already");
+        self.bits[ppn.index() / 64] |= 1 << (ppn.index() % 64);
+        self.counts[pbn.index()] += 1;
+    }
+
+    /// Marks a valid page invalid and returns its block.
+    #[inline]
+    pub fn invalidate(&mut self, ppn: Ppn) -> Pbn {
+        debug_assert!(self.is_valid(ppn), "{ppn} is invalid already");
+        let pbn = self.geometry.block_of(ppn);
+        self.bits[ppn.index() / 64] &= !(1 << (ppn.index() % 64));
+        self.counts[pbn.index()] -= 1;
+        pbn
+    }
+
+    /// Appends the valid pages of a block, in order.
+    pub fn list_valid(&self, pbn: Pbn, into: &mut Vec<Ppn>) {
+        let range = self.geometry.page_indices(pbn);
+        let mut word = range.start / 64;
+        while word * 64 < range.end {
+            let mut bits = self.bits[word];
+            if word * 64 < range.start {
+                bits &= u64::MAX << (range.start % 64);
+            }
+            while bits != 0 {
+                let page = word * 64 + bits.trailing_zeros() as usize;
+                if page >= range.end {
+                    return;
+                }
+                into.push(Ppn::at(page));
+                bits &= bits - 1;
+            }
+            word += 1;
+        }
+    }
+
+    /// Forgets that any page of a block is valid, when all have been dealt with or the block is about to be erased.
+    pub fn clear_block(&mut self, pbn: Pbn) {
+        let range = self.geometry.page_indices(pbn);
+        let (first, last) = (range.start / 64, (range.end - 1) / 64);
+        for word in first..=last {
+            let mut keep = 0;
+            if word == first {
+                keep |= !(u64::MAX << (range.start % 64));
+            }
+            if word == last && !range.end.is_multiple_of(64) {
+                keep |= u64::MAX << (range.end % 64);
+            }
+            self.bits[word] &= keep;
+        }
+        self.counts[pbn.index()] = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::Shape;
+
+    #[test]
+    fn bits_of_blocks_that_share_a_word_stay_apart() {
+        for pages_per_block in [1, 3, 7, 64, 100] {
+            let geometry = Geometry::new(Shape {
+                channels: 1,
+                dies_per_channel: 1,
+                planes_per_die: 1,
+                blocks_per_plane: 5,
+                pages_per_block,
+                page_size_bytes: 512,
+            })
+            .expect("valid");
+            let mut ledger = Ledger::new(geometry);
+            for page in 0..geometry.pages() {
+                let ppn = Ppn::new(page);
+                ledger.validate(ppn, geometry.block_of(ppn));
+            }
+            let middle = Pbn::new(2);
+            let mut pages = Vec::new();
+            ledger.list_valid(middle, &mut pages);
+            assert_eq!(
+                pages.iter().map(|p| p.index()).collect::<Vec<_>>(),
+                geometry.page_indices(middle).collect::<Vec<_>>()
+            );
+            ledger.clear_block(middle);
+            assert_eq!(ledger.invalidate(Ppn::new(0)), Pbn::new(0));
+            let counts: Vec<_> = (0..5).map(|b| ledger.valid_pages(Pbn::new(b))).collect();
+            let full = pages_per_block;
+            assert_eq!(counts, [full - 1, full, 0, full, full]);
+            let valid = (0..geometry.pages()).filter(|&p| ledger.is_valid(Ppn::new(p))).count() as u32;
+            assert_eq!(valid, counts.iter().sum());
+        }
+    }
+}

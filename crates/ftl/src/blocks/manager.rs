@@ -1,0 +1,365 @@
+//! The owner of blocks: which are free, what the others are used for, how worn they are, which have failed, and how many more may.
+//!
+//! A scheme has one owner and lends it to whatever space is in hand, so blocks can be data blocks today and log blocks, translation
+//! blocks or free tomorrow, whoever used them last. A space asks for a free block and says what for; when it needs a block no more, it
+//! gives it back, and the owner erases it, or marks it bad if that fails or if a page of it failed before. When a block is asked for
+//! and none is left, the owner knows whether that is the end of the device or a bug.
+//!
+//! Which of several free blocks is taken, and which block is emptied though nobody needs the space, is the wear policy's decision
+//! (`wear/policy.rs`). How many free blocks someone must leave for others is its callers' business.
+
+use std::collections::BTreeSet;
+
+use flash::{Geometry, Lbn, Pbn};
+
+use crate::blocks::pool::FreePool;
+use crate::wear::policy::{Ask, BlockFacts, Homes, Purpose, Use, WearPolicy};
+use crate::{BrokenInvariant, Consultation, Content, Device, Evacuated, FtlError, Hint, Later, Layout, Media, Spares};
+
+/// All blocks of a device.
+#[derive(Debug)]
+pub struct Blocks {
+    geometry: Geometry,
+    pool: FreePool,
+    uses: Vec<Use>,
+    erases: Vec<u32>,
+    /// The highest erase count of a block seen on each channel.
+    most_erases: Vec<u32>,
+    policy: Box<dyn WearPolicy>,
+    /// Whether tags keep file types for the policy.
+    keeps_file_types: bool,
+    /// Whether content that is moved stays on its die.
+    stays_on_die: bool,
+    spares: Spares,
+    /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
+    was_recovered: bool,
+    /// Blocks of which a page could not be programmed, or which could not be erased.
+    failed: BTreeSet<Pbn>,
+    /// Blocks marked bad since the device was built.
+    retired: usize,
+}
+
+impl Blocks {
+    /// The owner of an erased device of which so many blocks may fail.
+    pub fn new(layout: &Layout, spares: Spares) -> Self {
+        let Layout { geometry, good_blocks, .. } = layout;
+        let policy = layout.wear.build(layout);
+        let mut uses = vec![Use::Bad; geometry.blocks() as usize];
+        for pbn in good_blocks {
+            uses[pbn.index()] = Use::Free;
+        }
+        Self {
+            geometry: *geometry,
+            pool: FreePool::new(*geometry, good_blocks, policy.order()),
+            uses,
+            erases: vec![0; geometry.blocks() as usize],
+            most_erases: vec![0; geometry.channels() as usize],
+            keeps_file_types: policy.keeps_file_types(),
+            policy,
+            stays_on_die: false,
+            spares,
+            was_recovered: false,
+            failed: BTreeSet::new(),
+            retired: 0,
+        }
+    }
+
+    /// For a scheme that moves what a block holds to blocks of the same die alone.
+    #[must_use]
+    pub fn staying_on_die(self) -> Self {
+        Self { stays_on_die: true, ..self }
+    }
+
+    /// What of a page's hint its tag keeps for the wear policy, 0 for nothing.
+    #[inline]
+    pub fn kept(&self, said: Hint) -> u8 {
+        if self.keeps_file_types { said.file_type() } else { 0 }
+    }
+
+    /// What the host said of a page, as far as its tag [keeps](Self::kept) it.
+    #[inline]
+    pub fn said(&self, kept: u8) -> Hint {
+        if self.keeps_file_types { Hint::new(0, 0, kept) } else { Hint::NONE }
+    }
+
+    /// What to program for data of the host, which says this of them.
+    #[inline]
+    pub fn content<D>(&self, said: Hint, data: D) -> Content<D> {
+        Content::Hinted(data, self.kept(said))
+    }
+
+    /// For recovery: no block is free until it is given back, and each is as worn as the flash says.
+    pub fn nothing_free<D: Device>(&mut self, media: &Media<D>, layout: &Layout) {
+        self.pool = FreePool::empty(self.geometry, &layout.good_blocks, self.policy.order());
+        self.was_recovered = true;
+        for &pbn in &layout.good_blocks {
+            self.uses[pbn.index()] = Use::For(Purpose::Data);
+            self.erases[pbn.index()] = media.device().erase_count(pbn);
+        }
+    }
+
+    /// For recovery: a block holds something that is needed, as if it had been asked for so.
+    pub fn adopt(&mut self, pbn: Pbn, ask: Ask) {
+        self.is_for(pbn, ask);
+        self.saw(pbn);
+    }
+
+    /// A block is used for something else than it was taken for.
+    pub fn is_for(&mut self, pbn: Pbn, ask: Ask) {
+        self.uses[pbn.index()] = Use::For(ask.purpose);
+        self.policy.used(pbn, ask);
+    }
+
+    /// Takes a free block of any die.
+    #[inline]
+    pub fn take(&mut self, ask: Ask) -> Option<Pbn> {
+        let wanted = self.policy.wants(ask).and_then(|pbn| self.pool.take_this(pbn));
+        let pbn = wanted.or_else(|| self.pool.take(|free| self.policy.place(ask, free)))?;
+        self.is_for(pbn, ask);
+        Some(pbn)
+    }
+
+    /// Takes a free block of one die.
+    #[inline]
+    pub fn take_on(&mut self, die: u32, ask: Ask) -> Option<Pbn> {
+        let here = self.policy.wants(ask).filter(|&pbn| self.geometry.die_of(pbn) == die);
+        let wanted = here.and_then(|pbn| self.pool.take_this(pbn));
+        let pbn = wanted.or_else(|| self.pool.take_on(die, |free| self.policy.place(ask, free)))?;
+        self.is_for(pbn, ask);
+        Some(pbn)
+    }
+
+    /// Takes a free block of any die, or says why there is none.
+    pub fn take_or_stop(&mut self, ask: Ask, wanted: &'static str) -> Result<Pbn, FtlError> {
+        self.take(ask).ok_or_else(|| self.out_of_space(wanted))
+    }
+
+    /// The block in which a logical block is put together: the one that was begun, or a free one, of which the first page that it gets says
+    /// how old it should be.
+    pub fn merge_into<D>(
+        &mut self,
+        begun: Option<Pbn>,
+        lbn: Lbn,
+        first: &Content<D>,
+        wanted: &'static str,
+    ) -> Result<Pbn, FtlError> {
+        let ask = Ask::of(Purpose::Merge, lbn).hinted(self.said(first.kept()));
+        begun.map_or_else(|| self.take_or_stop(ask, wanted), Ok)
+    }
+
+    /// There is no free block for something: because too many blocks have failed, and then the device is read-only from now on, whatever
+    /// spares are left, since what needed the block is left half done; or because of a bug.
+    pub fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
+        if !self.may_have_failed() {
+            return FtlError::OutOfSpace { wanted };
+        }
+        self.spares.used = self.spares.used.max(self.spares.total + 1);
+        FtlError::ReadOnly { spares: self.spares.total }
+    }
+
+    /// Nobody needs what a block holds: erases it and returns it to the free ones; marks it bad if that fails, or if a page of it
+    /// failed. A block that is bad already stays as it is.
+    pub fn give_back<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+        if media.device().is_bad(pbn) {
+            // It was replaced in the middle of something that then could not be finished.
+            return Ok(());
+        }
+        if !self.failed.contains(&pbn) {
+            match media.erase(pbn) {
+                Ok(()) => {
+                    self.erased(media, pbn);
+                    return Ok(());
+                }
+                Err(error) if error.is_erase_failure() => self.has_failed(pbn),
+                Err(error) => return Err(error),
+            }
+        }
+        self.mark_bad(media, pbn);
+        Ok(())
+    }
+
+    fn erased<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) {
+        let erases = media.device().erase_count(pbn);
+        self.erases[pbn.index()] = erases;
+        self.saw(pbn);
+        media.collected(self.channel_of(pbn));
+        self.policy.erased(pbn, erases);
+        self.put(pbn);
+    }
+
+    /// A block that was taken and never programmed is free again.
+    pub fn put(&mut self, pbn: Pbn) {
+        self.uses[pbn.index()] = Use::Free;
+        self.pool.put(pbn, self.erases[pbn.index()]);
+    }
+
+    /// A page of a block could not be programmed, or the block not be erased. That costs a spare, but each block only once.
+    pub fn has_failed(&mut self, pbn: Pbn) {
+        if self.failed.insert(pbn) {
+            self.spares.use_one();
+        }
+    }
+
+    /// Whether a block has failed.
+    pub fn is_failed(&self, pbn: Pbn) -> bool {
+        self.failed.contains(&pbn)
+    }
+
+    /// Marks a block bad, which holds nothing that is not elsewhere too.
+    pub fn mark_bad<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) {
+        media.retire(pbn);
+        self.retired += 1;
+        self.uses[pbn.index()] = Use::Bad;
+    }
+
+    fn saw(&mut self, pbn: Pbn) {
+        let erases = self.erases[pbn.index()];
+        let most = &mut self.most_erases[self.geometry.channel_of(self.geometry.die_of(pbn)) as usize];
+        *most = erases.max(*most);
+    }
+
+    fn channel_of(&self, pbn: Pbn) -> u32 {
+        self.geometry.channel_of(self.geometry.die_of(pbn))
+    }
+
+    /// The highest erase count of a block that was seen on each channel, channel by channel.
+    pub fn most_erases(&self) -> &[u32] {
+        &self.most_erases
+    }
+
+    /// How far the device is from being read-only.
+    #[inline]
+    pub fn spares(&self) -> Spares {
+        self.spares
+    }
+
+    /// Blocks that should be in use or free, of so many that were good when the device was built; none when the device is
+    /// read-only, since what was begun then and could not be finished is left as it is.
+    pub fn accounted_for(&self, good_blocks: usize) -> Option<usize> {
+        self.spares.admit().ok().map(|()| good_blocks - self.retired)
+    }
+
+    /// Whether blocks that failed have cost a die its last free block: pages that had to be moved off another die took it, or
+    /// it could not be erased.
+    #[inline]
+    pub fn has_lost_reserve(&self) -> bool {
+        self.pool.has_emptied_die() && self.may_have_failed()
+    }
+
+    /// Whether blocks have failed, or may have in an earlier life.
+    #[inline]
+    pub fn may_have_failed(&self) -> bool {
+        self.spares.used > 0 || self.was_recovered
+    }
+
+    /// What a block is used for.
+    pub fn use_of(&self, pbn: Pbn) -> Use {
+        self.uses[pbn.index()]
+    }
+
+    /// What can be said of a block that is to be emptied without looking at what it holds; none if it holds something, which can
+    /// be moved.
+    pub fn needs_no_emptying(&self, pbn: Pbn) -> Option<Evacuated> {
+        match self.use_of(pbn) {
+            Use::Free | Use::For(Purpose::Reserve) => Some(Evacuated::Done),
+            Use::Bad => Some(Evacuated::Later(Later::IsBad)),
+            Use::For(_) if self.spares.admit().is_err() => Some(Evacuated::Later(Later::ReadOnly)),
+            Use::For(_) if self.pool.is_empty() => Some(Evacuated::Later(Later::NoRoom)),
+            Use::For(_) => None,
+        }
+    }
+
+    /// What became of a block that was emptied.
+    pub fn fate_of(&self, pbn: Pbn) -> Evacuated {
+        if self.use_of(pbn) == Use::Bad { Evacuated::Retired } else { Evacuated::Done }
+    }
+
+    /// Free blocks of the device.
+    #[inline]
+    pub fn free(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// Free blocks of one die.
+    #[inline]
+    pub fn free_on(&self, die: u32) -> usize {
+        self.pool.len_on(die)
+    }
+
+    /// All free blocks, for checks.
+    pub fn iter_free(&self) -> impl Iterator<Item = Pbn> + '_ {
+        self.pool.iter()
+    }
+
+    /// The wear policy, with what it may know of the blocks.
+    pub fn policy(&mut self) -> (&mut dyn WearPolicy, impl BlockFacts + '_) {
+        let geometry = self.of_dies();
+        (&mut *self.policy, Facts { uses: &self.uses, erases: &self.erases, geometry, homes: None })
+    }
+
+    /// Has the wear policy asked, or told, with what it may know under a mapping that keeps each logical block in a block of its own.
+    pub fn consult(&mut self, homes: &dyn Homes, ask: Consultation<'_>) {
+        let geometry = self.of_dies();
+        ask(&mut *self.policy, &Facts { uses: &self.uses, erases: &self.erases, geometry, homes: Some(homes) });
+    }
+
+    /// The geometry, where content stays on its die.
+    fn of_dies(&self) -> Option<Geometry> {
+        self.stays_on_die.then_some(self.geometry)
+    }
+
+    /// Checks that free blocks are erased, good, and known to be free, each of them once.
+    pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
+        let mut seen = BTreeSet::new();
+        for pbn in self.pool.iter() {
+            let is_free = self.uses[pbn.index()] == Use::Free && seen.insert(pbn);
+            let is_clean = media.device().next_page(pbn) == 0 && !media.device().is_bad(pbn);
+            BrokenInvariant::unless(is_free && is_clean, name, || format!("{pbn} is free but not erased, or twice"))?;
+        }
+        let free = self.uses.iter().filter(|&&used| used == Use::Free).count();
+        BrokenInvariant::unless(free == seen.len(), name, || {
+            format!("{free} blocks are known to be free, but {} can be taken", seen.len())
+        })
+    }
+}
+
+struct Facts<'a> {
+    uses: &'a [Use],
+    erases: &'a [u32],
+    /// Where content stays on its die.
+    geometry: Option<Geometry>,
+    homes: Option<&'a dyn Homes>,
+}
+
+impl BlockFacts for Facts<'_> {
+    fn blocks(&self) -> u32 {
+        self.uses.len() as u32
+    }
+
+    fn use_of(&self, pbn: Pbn) -> Use {
+        self.uses[pbn.index()]
+    }
+
+    fn erases(&self, pbn: Pbn) -> u32 {
+        self.erases[pbn.index()]
+    }
+
+    fn domain_of(&self, pbn: Pbn) -> usize {
+        self.geometry.map_or(0, |geometry| geometry.die_of(pbn) as usize)
+    }
+
+    fn logical_blocks(&self) -> u32 {
+        self.homes.map_or(0, Homes::logical_blocks)
+    }
+
+    fn home_of(&self, lbn: Lbn) -> Option<Pbn> {
+        self.homes?.home_of(lbn)
+    }
+
+    fn is_in_log(&self, lbn: Lbn) -> bool {
+        self.homes.is_some_and(|homes| homes.is_in_log(lbn))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,347 @@
+//! Which closed block to collect next.
+//!
+//! Candidates are kept die by die, because a die collects its own blocks. Every policy sees the same events (a block closes,
+//! loses a valid page, is taken) and keeps only what it needs to choose:
+//!
+//! | policy | keeps | a choice costs |
+//! |---|---|---|
+//! | greedy | a list per number of valid pages | O(1) amortised |
+//! | fifo | one list in closing order | O(1) |
+//! | windowed-greedy | the same list | O(window) |
+//! | random, d-choices | an array | O(1), O(d) |
+//! | cost-benefit | the same array and the time of each block's last change | O(candidates of the die) |
+//!
+//! Sources: greedy and FIFO Menon 1995; cost-benefit Kawaguchi 1995 (age · (1 − u) / 2u); windowed greedy Hu 2009; d-choices
+//! Van Houdt 2013. A policy may well choose a block without a single invalid page (random often does), but only while some
+//! candidate of its die has one: so collecting again and again ends.
+
+use flash::{Geometry, Pbn};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::blocks::ledger::Ledger;
+use crate::memory::linked_lists::Chains;
+use crate::{Kind, Parameter, Values};
+
+/// How victims are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Fewest valid pages.
+    Greedy,
+    /// Highest age · (1 − u) / 2u.
+    CostBenefit,
+    /// Fewest valid pages among `d` drawn with replacement.
+    DChoices(u32),
+    /// Closed longest ago.
+    Fifo,
+    /// Fewest valid pages among the `w` closed longest ago.
+    WindowedGreedy(u32),
+    /// Any.
+    Random,
+}
+
+/// The parameters by which page-mapped schemes choose a policy.
+pub const PARAMETERS: [Parameter; 3] = [
+    Parameter {
+        name: "victim",
+        kind: Kind::Choice { of: &["greedy", "cost-benefit", "d-choices", "fifo", "windowed-greedy", "random"] },
+        default: "greedy",
+        meaning: "Which block garbage collection takes: greedy copies least for uniform writes, random most.",
+        source: "RFTL tab. 6 (greedy)",
+    },
+    Parameter {
+        name: "d",
+        kind: Kind::Integer { min: 1, max: 1000 },
+        default: "10",
+        meaning: "Blocks drawn by d-choices; 1 is random, large values approach greedy.",
+        source: "Van Houdt 2013",
+    },
+    Parameter {
+        name: "window",
+        kind: Kind::Integer { min: 1, max: 1 << 20 },
+        default: "32",
+        meaning: "Blocks that windowed-greedy looks at; 1 is fifo, the whole die is greedy.",
+        source: "Hu 2009",
+    },
+];
+
+impl Policy {
+    /// The policy that [`PARAMETERS`] ask for.
+    pub fn from_values(values: &Values) -> Self {
+        match values.word("victim") {
+            "greedy" => Self::Greedy,
+            "cost-benefit" => Self::CostBenefit,
+            "d-choices" => Self::DChoices(values.integer("d") as u32),
+            "fifo" => Self::Fifo,
+            "windowed-greedy" => Self::WindowedGreedy(values.integer("window") as u32),
+            _ => Self::Random,
+        }
+    }
+
+    fn keeps_array(self) -> bool {
+        matches!(self, Self::Random | Self::DChoices(_) | Self::CostBenefit)
+    }
+}
+
+/// Closed blocks, ready to be chosen.
+#[derive(Clone, Debug)]
+pub struct Victims {
+    policy: Policy,
+    geometry: Geometry,
+    /// Valid pages of a block from which nothing can be gained.
+    full: u32,
+    /// Candidates of each die with an invalid page.
+    gainful: Vec<u32>,
+    /// List policies: one list a die, or one a die and valid count for greedy.
+    lists: Chains,
+    lists_per_die: u32,
+    /// Greedy: no list of the die below this count has a block.
+    fewest: Vec<u32>,
+    /// Drawing policies: the candidates of each die, and each block's position there.
+    arrays: Vec<Vec<u32>>,
+    positions: Vec<Option<u32>>,
+    /// Cost-benefit: the time of each block's last change, counted in changes.
+    changed: Vec<u64>,
+    clock: u64,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Victims {
+    /// No candidates yet, of blocks that hold at most `full` valid pages. `seed` feeds the policies that draw.
+    pub fn new(geometry: Geometry, full: u32, policy: Policy, seed: u64) -> Self {
+        let (blocks, dies) = (geometry.blocks() as usize, geometry.dies() as usize);
+        let lists_per_die = if policy == Policy::Greedy { geometry.pages_per_block() + 1 } else { 1 };
+        Self {
+            policy,
+            geometry,
+            full,
+            gainful: vec![0; dies],
+            lists: Chains::new(if policy.keeps_array() { 0 } else { blocks }, dies * lists_per_die as usize),
+            lists_per_die,
+            fewest: vec![lists_per_die; dies],
+            arrays: vec![Vec::new(); if policy.keeps_array() { dies } else { 0 }],
+            positions: vec![None; if policy.keeps_array() { blocks } else { 0 }],
+            changed: vec![0; if policy == Policy::CostBenefit { blocks } else { 0 }],
+            clock: 0,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    /// Whether a block is a candidate.
+    #[inline]
+    pub fn contains(&self, pbn: Pbn) -> bool {
+        match self.positions.get(pbn.index()) {
+            Some(position) => position.is_some(),
+            None => self.lists.chain_of(pbn.get()).is_some(),
+        }
+    }
+
+    /// A block has been filled and may be collected from now on.
+    pub fn close(&mut self, pbn: Pbn, valid_pages: u32) {
+        let die = self.geometry.die_of(pbn);
+        self.gainful[die as usize] += u32::from(valid_pages < self.full);
+        if self.policy.keeps_array() {
+            let array = &mut self.arrays[die as usize];
+            self.positions[pbn.index()] = Some(array.len() as u32);
+            array.push(pbn.get());
+            self.touch(pbn);
+        } else if self.policy == Policy::Greedy {
+            self.lists.push_back(die * self.lists_per_die + valid_pages, pbn.get());
+            self.fewest[die as usize] = self.fewest[die as usize].min(valid_pages);
+        } else {
+            self.lists.push_back(die, pbn.get());
+        }
+    }
+
+    /// Asks for the memory that a page of a block becoming invalid touches.
+    #[inline]
+    pub fn prefetch(&self, pbn: Pbn) {
+        self.lists.prefetch(pbn.get());
+    }
+
+    /// A page of a block has become invalid, which leaves `valid_pages` there. Open blocks are ignored.
+    #[inline]
+    pub fn page_invalidated(&mut self, pbn: Pbn, valid_pages: u32) {
+        if valid_pages + 1 == self.full && self.contains(pbn) {
+            self.gainful[self.geometry.die_of(pbn) as usize] += 1;
+        }
+        match self.policy {
+            Policy::Greedy => {
+                if let Some(list) = self.lists.chain_of(pbn.get()) {
+                    self.lists.move_back(list - 1, pbn.get());
+                    let die = self.geometry.die_of(pbn) as usize;
+                    self.fewest[die] = self.fewest[die].min(valid_pages);
+                }
+            }
+            Policy::CostBenefit => self.touch(pbn),
+            _ => {}
+        }
+    }
+
+    /// Takes the next victim of a die, or none if no candidate there has an invalid page.
+    pub fn take(&mut self, die: u32, ledger: &Ledger) -> Option<Pbn> {
+        if self.gainful[die as usize] == 0 {
+            return None;
+        }
+        let choice = self.choose(die, ledger)?;
+        self.remove(choice, ledger.valid_pages(choice));
+        Some(choice)
+    }
+
+    /// Takes one certain candidate.
+    pub fn remove(&mut self, pbn: Pbn, valid_pages: u32) {
+        if valid_pages < self.full {
+            self.gainful[self.geometry.die_of(pbn) as usize] -= 1;
+        }
+        let Some(position) = self.positions.get_mut(pbn.index()).and_then(Option::take) else {
+            return self.lists.remove(pbn.get());
+        };
+        let array = &mut self.arrays[self.geometry.die_of(pbn) as usize];
+        array.swap_remove(position as usize);
+        if let Some(&moved) = array.get(position as usize) {
+            self.positions[moved as usize] = Some(position);
+        }
+    }
+
+    fn choose(&mut self, die: u32, ledger: &Ledger) -> Option<Pbn> {
+        match self.policy {
+            Policy::Greedy => self.least(die),
+            Policy::Fifo => self.candidates(die).next(),
+            Policy::WindowedGreedy(window) => self.fewest_valid(die, window, ledger),
+            Policy::Random => self.draw(die),
+            Policy::DChoices(d) => {
+                let mut best = self.draw(die)?;
+                for _ in 1..d {
+                    let other = self.draw(die)?;
+                    if ledger.valid_pages(other) < ledger.valid_pages(best) {
+                        best = other;
+                    }
+                }
+                Some(best)
+            }
+            Policy::CostBenefit => {
+                let score = |pbn: Pbn| {
+                    let valid = f64::from(ledger.valid_pages(pbn));
+                    let age = (self.clock - self.changed[pbn.index()] + 1) as f64;
+                    age * (f64::from(self.full) - valid) / (2.0 * valid)
+                };
+                self.candidates(die).max_by(|&a, &b| score(a).total_cmp(&score(b)))
+            }
+        }
+    }
+
+    fn least(&mut self, die: u32) -> Option<Pbn> {
+        let first = die * self.lists_per_die;
+        let fewest = &mut self.fewest[die as usize];
+        while *fewest < self.lists_per_die {
+            if let Some(block) = self.lists.front(first + *fewest) {
+                return Some(Pbn::new(block));
+            }
+            *fewest += 1;
+        }
+        None
+    }
+
+    fn draw(&mut self, die: u32) -> Option<Pbn> {
+        let array = &self.arrays[die as usize];
+        if array.is_empty() {
+            return None;
+        }
+        let position = ((self.rng.next_u64() >> 32) * array.len() as u64) >> 32;
+        Some(Pbn::new(array[position as usize]))
+    }
+
+    fn fewest_valid(&self, die: u32, window: u32, ledger: &Ledger) -> Option<Pbn> {
+        self.candidates(die).take(window as usize).min_by_key(|&pbn| ledger.valid_pages(pbn))
+    }
+
+    /// The candidates of a die: in closing order for the list policies, otherwise in no particular but a definite order.
+    fn candidates(&self, die: u32) -> impl Iterator<Item = Pbn> + '_ {
+        let array = self.arrays.get(die as usize).map_or(&[][..], Vec::as_slice);
+        let first = die * self.lists_per_die;
+        let lists = if self.policy.keeps_array() { first..first } else { first..first + self.lists_per_die };
+        let linked = lists.flat_map(|list| self.lists.iter(list));
+        array.iter().copied().chain(linked).map(Pbn::new)
+    }
+
+    fn touch(&mut self, pbn: Pbn) {
+        if let Some(changed) = self.changed.get_mut(pbn.index()) {
+            self.clock += 1;
+            *changed = self.clock;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::{Ppn, Shape};
+
+    const BLOCKS: u32 = 8;
+    const PAGES: u32 = 4;
+
+    /// Blocks 0 to 7 of one die close in order; block `i` then has `valid[i]` valid pages.
+    fn closed(policy: Policy, valid: [u32; BLOCKS as usize]) -> (Victims, Ledger) {
+        let geometry = Geometry::new(Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: BLOCKS,
+            pages_per_block: PAGES,
+            page_size_bytes: 512,
+        })
+        .expect("valid");
+        let (mut victims, mut ledger) = (Victims::new(geometry, PAGES, policy, 1), Ledger::new(geometry));
+        for block in (0..BLOCKS).map(Pbn::new) {
+            for offset in 0..PAGES {
+                ledger.validate(geometry.page(block, offset), block);
+            }
+            victims.close(block, PAGES);
+        }
+        for (block, &count) in valid.iter().enumerate() {
+            for offset in count..PAGES {
+                let pbn = ledger.invalidate(Ppn::at(block * PAGES as usize + offset as usize));
+                victims.page_invalidated(pbn, ledger.valid_pages(pbn));
+            }
+        }
+        (victims, ledger)
+    }
+
+    fn order(policy: Policy, valid: [u32; BLOCKS as usize]) -> Vec<u32> {
+        let (mut victims, ledger) = closed(policy, valid);
+        std::iter::from_fn(|| victims.take(0, &ledger)).map(Pbn::get).collect()
+    }
+
+    #[test]
+    fn greedy_takes_fewest_valid_first_and_leaves_full_blocks() {
+        assert_eq!(order(Policy::Greedy, [3, 1, 4, 0, 2, 4, 3, 1]), [3, 1, 7, 4, 0, 6]);
+    }
+
+    #[test]
+    fn fifo_takes_closing_order_and_a_window_sorts_within_itself() {
+        assert_eq!(order(Policy::Fifo, [3, 1, 2, 0, 2, 3, 3, 1]), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(order(Policy::WindowedGreedy(2), [3, 1, 2, 0, 2, 3, 3, 1]), [1, 2, 3, 4, 0, 5, 7, 6]);
+        assert_eq!(order(Policy::WindowedGreedy(1), [3, 1, 2, 0, 2, 3, 3, 1]), order(Policy::Fifo, [3; 8]));
+    }
+
+    #[test]
+    fn every_policy_takes_each_block_that_gains_and_then_stops() {
+        for policy in [Policy::Random, Policy::DChoices(3), Policy::CostBenefit, Policy::Greedy, Policy::Fifo] {
+            let taken = order(policy, [4, 1, 2, 0, 4, 3, 3, 1]);
+            let mut gaining: Vec<_> = taken.iter().copied().filter(|block| ![0, 4].contains(block)).collect();
+            assert_eq!(taken.last(), gaining.last(), "{policy:?} goes on although nothing can be gained");
+            gaining.sort_unstable();
+            assert_eq!(gaining, [1, 2, 3, 5, 6, 7], "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn cost_benefit_prefers_the_old_among_equals_and_the_empty_above_all() {
+        assert_eq!(order(Policy::CostBenefit, [2, 2, 2, 0, 2, 2, 2, 2])[..3], [3, 0, 1]);
+    }
+
+    #[test]
+    fn many_choices_are_greedy() {
+        assert_eq!(order(Policy::DChoices(500), [3, 1, 4, 0, 2, 4, 3, 4])[..3], [3, 1, 4]);
+    }
+}

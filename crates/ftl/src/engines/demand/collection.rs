@@ -1,0 +1,395 @@
+//! Collection in the demand-paged machine: data blocks, whose moved pages change the map, and translation blocks, whose moved
+//! pages change the directory.
+//!
+//! Moved pages whose entries are cached change only there. The others are sorted by translation page, and each translation
+//! page concerned is rewritten once, in all its copies.
+//!
+//! **Why that always finds room.** Besides each die's reserve, one block a copy is set aside for translation pages that a collection has to
+//! write when no die can lend one. It is opened when all other translation blocks are full, and each page that is written to it makes one
+//! of theirs invalid. So its room and those invalid pages are a block's worth together. Collecting translation blocks needs no mapping
+//! updates, and what is valid in them fills whatever room there is, on any die, before another block is opened; so one block is
+//! free in the end, and is set aside before the next data block is collected.
+//!
+//! After a power cut there are no other translation blocks, so the block aside cannot answer for the first pages. Hence room for the
+//! whole table is made before its first page is written: until then a collection writes no translation pages, and gains room each time.
+
+use flash::{Lpn, Pbn, Ppn, Role, Tag};
+
+use crate::blocks::manager::Blocks;
+use crate::engines::demand::foreign_pages::Guests;
+use crate::engines::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
+use crate::engines::demand::policy::{DemandScheme, MapCache};
+use crate::engines::page_map::mapped::{HOST, PageMapped, up_to_error};
+use crate::engines::page_map::space::{PageSpace, Stream};
+use crate::memory::prefetch::announce;
+use crate::recovery::trims::Trims;
+use crate::wear::policy::{Ask, Purpose};
+use crate::{Cause, Content, Device, Foresight, FtlError, Hint, Label, Media, Note};
+
+impl<S: DemandScheme> PageMapped for DemandPaged<S> {
+    #[inline]
+    fn space(&mut self) -> &mut PageSpace {
+        &mut self.space
+    }
+
+    #[inline]
+    fn blocks(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+
+    #[inline]
+    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims) {
+        (&mut self.space, &mut self.blocks, &mut self.trims)
+    }
+
+    #[inline]
+    fn collected(&self) -> Stream {
+        self.moving_to
+    }
+
+    fn collected_trims(&self) -> Stream {
+        if Some(self.moving_to) == S::Guests::STREAM { COLLECTED } else { self.moving_to }
+    }
+
+    fn destination(&self, from: Stream) -> Stream {
+        self.destination_of(from, Cause::Collection)
+    }
+
+    fn programs_per_move(&self) -> u32 {
+        1 + self.table.copies()
+    }
+
+    fn is_whole(&mut self) -> bool {
+        let is_sound =
+            self.blocks.spares().admit().is_ok() && !self.blocks.has_lost_reserve() && !self.space.has_failing();
+        // Without a block aside, a collection may have to collect others first, and with no die to lend one it would use that.
+        is_sound
+            && self.aside.len() >= self.table.copies() as usize
+            && (0..self.space.dies()).any(|die| self.can_lend(die))
+    }
+
+    fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
+        let mapped = || (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.entry(lpn) == Some(ppn));
+        self.guests.owner_of(ppn).or_else(mapped)
+    }
+
+    #[inline]
+    fn foresee_move(&self, lpn: Lpn, foresight: Foresight) {
+        match foresight {
+            Foresight::Far => self.cache.prefetch_slot(lpn),
+            Foresight::Near => self.prefetch_change(lpn),
+            Foresight::Next => {}
+        }
+    }
+
+    #[inline]
+    fn role_moved(&self) -> Role {
+        if Some(self.moving_to) == S::Guests::STREAM { S::Guests::ROLE } else { Role::Collected }
+    }
+
+    fn recovered(&self, tag: &Tag) -> Stream {
+        match tag.role {
+            Role::Collected => COLLECTED,
+            role => S::Guests::STREAM.filter(|_| role == S::Guests::ROLE).unwrap_or(HOST),
+        }
+    }
+
+    fn gives_up(&mut self, from: Ppn) -> bool {
+        self.guests.gives_up(from)
+    }
+
+    #[inline]
+    fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        if self.guests.moved(lpn, from, to) {
+            return;
+        }
+        match self.cache.find(lpn) {
+            Some(slot) => self.cache.set(slot, Some(to)),
+            None if self.rebuilding => self.table.write_entry(lpn, Some(to)),
+            None => self.updates.push((self.table.page_of(lpn), lpn, to)),
+        }
+    }
+
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
+        self.tidy(media)?;
+        if let Some(die) = self.die_in_use(stream) {
+            return Ok(die);
+        }
+        for _ in 0..self.space.dies() {
+            let die = self.space.take_turn(stream);
+            if self.has_place(media, die, stream)? {
+                self.placement.goes_on(stream, die);
+                return Ok(die);
+            }
+        }
+        // Collecting may have taken turns of this stream, and so have passed over a die.
+        for die in 0..self.space.dies() {
+            if self.has_place(media, die, stream)? {
+                return Ok(die);
+            }
+        }
+        Err(self.blocks.out_of_space("a page"))
+    }
+
+    fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+        // Moving a data block also writes translation pages, so a policy that keeps choosing full blocks (fifo does) may
+        // spend as much as it gains for ever. So a block without an invalid page is passed over; and after a turn of the whole die
+        // the policy has had its chance, and the best block goes.
+        let mut choices = self.space.blocks_per_die();
+        while self.space.is_short(&self.blocks, die) {
+            let is_choice = choices > 0;
+            let victim = if is_choice { self.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
+            let Some(victim) = victim else { break };
+            choices = choices.saturating_sub(1);
+            if is_choice && self.space.valid_in(victim) == self.space.content_pages() {
+                self.space.leave(victim);
+                continue;
+            }
+            self.collect_apart(media, die, victim, Cause::Collection)?;
+        }
+        Ok(())
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError> {
+        media.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
+        // What a collection for its own sake does to the map has a cause of its own.
+        let of_the_map = if why == Cause::WearLeveling { why } else { Cause::MappingCollection };
+        if self.space.stream_of(victim) == TRANSLATION {
+            let cause = if why == Cause::Collection { of_the_map } else { why };
+            return media.because(cause, |media| self.collect_translation(media, victim, |_| die));
+        }
+        self.moving_to = self.destination_of(self.space.stream_of(victim), why);
+        media.because(why, |media| self.collect_data(media, die, victim, of_the_map))?;
+        media.because(of_the_map, |media| self.restore_aside(media))
+    }
+}
+
+impl<S: DemandScheme> DemandPaged<S> {
+    /// Where pages of a stream go when their block is emptied. Translation pages and guests stay among themselves.
+    fn destination_of(&self, from: Stream, why: Cause) -> Stream {
+        let stays = from == TRANSLATION || Some(from) == S::Guests::STREAM;
+        if stays { from } else { self.space.destination(from, why, COLLECTED) }
+    }
+
+    /// The die of the block that a stream fills one at a time, while that has room.
+    #[inline]
+    fn die_in_use(&self, stream: Stream) -> Option<u32> {
+        self.placement.die(stream).filter(|&die| self.space.has_room(die, stream))
+    }
+
+    /// The next die in turn of one channel that has a place for a page of a stream, perhaps after collecting there; none if no die
+    /// of that channel has.
+    pub fn next_die_on<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        channel: u32,
+    ) -> Result<Option<u32>, FtlError> {
+        self.tidy(media)?;
+        for _ in 0..self.space.dies() {
+            let die = self.space.take_turn(stream);
+            if self.space.channel_of_die(die) == channel && self.has_place(media, die, stream)? {
+                return Ok(Some(die));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next die in turn that has a place for a copy of a translation page, on none of these channels if that is possible.
+    pub(super) fn next_translation_die<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        channels: &[u32],
+    ) -> Result<u32, FtlError> {
+        if !channels.is_empty() {
+            self.blocks.spares().admit()?;
+            for _ in 0..self.space.dies() {
+                let die = self.space.take_turn(TRANSLATION);
+                if !channels.contains(&self.space.channel_of_die(die)) && self.has_place(media, die, TRANSLATION)? {
+                    return Ok(die);
+                }
+            }
+        }
+        self.next_die(media, TRANSLATION)
+    }
+
+    /// Whether a die has a place for a page of a stream, perhaps after collecting there.
+    #[inline]
+    fn has_place<D: Device>(&mut self, media: &mut Media<D>, die: u32, stream: Stream) -> Result<bool, FtlError> {
+        if self.space.has_room(die, stream) {
+            return Ok(true);
+        }
+        self.refill(media, die)?;
+        Ok(self.space.has_room(die, stream) || !self.space.is_short(&self.blocks, die))
+    }
+
+    fn collect_data<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        victim: Pbn,
+        of_the_map: Cause,
+    ) -> Result<(), FtlError> {
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut moving);
+        let (moved, result) = self.move_pages(media, die, &moving);
+        // What was moved is mapped there even if something failed on the way; unless its translation page could not be written.
+        let updated = media.because(of_the_map, |media| self.update_translations(media));
+        let unmoved = self.take_back_updates();
+        let result = result.and(updated).and_then(|()| self.replace_vanishing(media, die, victim));
+        let moved = moved.iter().copied().filter(|from| !unmoved.contains(from));
+        self.space.finish(media, &mut self.blocks, victim, moved, result)?;
+        self.moving = moving;
+        Ok(())
+    }
+
+    /// Rewrites each translation page that the pending updates concern, once.
+    fn update_translations<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let mut updates = std::mem::take(&mut self.updates);
+        updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
+        let groups: Vec<_> = updates.chunk_by(|a, b| a.0 == b.0).collect();
+        let written = groups.iter().enumerate().try_for_each(|(at, group)| {
+            announce(&groups, at, |group, foresight| self.foresee_translation(group[0].0, foresight));
+            self.write_translation(media, group[0].0, group, Self::die_for_translation)
+        });
+        if written.is_ok() {
+            updates.clear();
+        }
+        self.updates = updates;
+        written
+    }
+
+    /// Forgets the updates that could not be written: their pages stay where the map says. Returns those places.
+    fn take_back_updates(&mut self) -> Vec<Ppn> {
+        let mut unmoved = Vec::new();
+        for (_, lpn, to) in self.updates.drain(..) {
+            let mapped = self.table.entry(lpn);
+            if mapped != Some(to) {
+                self.space.release(to);
+                unmoved.extend(mapped);
+            }
+        }
+        unmoved
+    }
+
+    /// A die for a translation page in the middle of a collection, when nothing else may be collected; on none of these channels
+    /// if that is possible.
+    pub(super) fn die_for_translation<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        channels: &[u32],
+    ) -> Result<u32, FtlError> {
+        if let Some(die) = self.die_in_use(TRANSLATION) {
+            return Ok(die);
+        }
+        for avoided in [channels, &[]] {
+            for _ in 0..self.space.dies() {
+                let die = self.space.take_turn(TRANSLATION);
+                let has_place = self.space.has_room(die, TRANSLATION) || self.can_lend(die);
+                if has_place && !avoided.contains(&self.space.channel_of_die(die)) {
+                    return Ok(die);
+                }
+            }
+            if channels.is_empty() {
+                break;
+            }
+        }
+        let opened = self.aside.pop().map(|block| {
+            self.blocks.is_for(block, Ask::for_(Purpose::Translation));
+            self.space.open_block(block, TRANSLATION)
+        });
+        let die = match opened.or_else(|| self.refuge()) {
+            Some(die) => Some(die),
+            None => self.space.reclaim_empty(media, &mut self.blocks, &self.trims)?,
+        };
+        die.ok_or_else(|| self.blocks.out_of_space("translation pages"))
+    }
+
+    /// Whether a die has free blocks beyond the one that its collection needs.
+    fn can_lend(&self, die: u32) -> bool {
+        self.blocks.free_on(die) > 1
+    }
+
+    /// A die that gives its last free block for translation pages, because the block set aside for them has failed. What the
+    /// collection moves is placed by then, and the die gets its reserve back as after any failure.
+    #[cold]
+    fn refuge(&self) -> Option<u32> {
+        (0..self.space.dies()).find(|&die| self.space.has_failing() && self.blocks.free_on(die) > 0)
+    }
+
+    /// Moves each translation page of a block to the die that `to` names.
+    fn collect_translation<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        victim: Pbn,
+        to: impl Fn(&PageSpace) -> u32,
+    ) -> Result<(), FtlError> {
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut moving);
+        let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(media, to(&self.space), from));
+        self.space.finish(media, &mut self.blocks, victim, moved.iter().copied(), result)?;
+        self.moving = moving;
+        Ok(())
+    }
+
+    fn move_translation<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        let (page, content) = match media.read_to_move(from)? {
+            Some(page) => (page.logical, Content::Copy(page)),
+            None => (self.table.page_at(from), Content::New(D::Data::default())),
+        };
+        let label = Label::new(page, Role::Translation);
+        let (stream, moved) = ((TRANSLATION, Hint::NONE), (label, &content));
+        let to = self.space.program_moved(media, &mut self.blocks, die, stream, moved, &self.trims)?;
+        self.table.relocate(page, self.table.copy_at(page, from), to);
+        Ok(())
+    }
+
+    /// Puts another free block of the same die aside instead of one that was, if there is one, so that each takes part in the erases.
+    pub(super) fn exchange_aside(&mut self, pbn: Pbn) {
+        let at = self.aside.iter().position(|&aside| aside == pbn);
+        let other = at.and_then(|_| self.blocks.take_on(self.space.die_of(pbn), Ask::for_(Purpose::Reserve)));
+        if let (Some(at), Some(other)) = (at, other) {
+            self.blocks.put(std::mem::replace(&mut self.aside[at], other));
+        }
+    }
+
+    /// Makes room for so many translation pages after a power cut, and for the blocks aside, before any of the table is written.
+    pub(super) fn make_room_for_table<D: Device>(&mut self, media: &mut Media<D>, pages: u32) -> Result<(), FtlError> {
+        let wanted = (pages.div_ceil(self.space.content_pages()) + self.table.copies()) as usize;
+        self.rebuilding = true;
+        let mut made = Ok(());
+        while made.is_ok() && self.blocks_to_lend() < wanted {
+            let Some(victim) = self.space.take_fewest_valid_of_all() else { break };
+            media.note(Note::Collection);
+            made = self.collect_data(media, self.space.die_of(victim), victim, Cause::MappingCollection);
+        }
+        self.rebuilding = false;
+        made.and_then(|()| self.restore_aside(media))
+    }
+
+    /// Free blocks beyond those that the dies' collections need.
+    fn blocks_to_lend(&self) -> usize {
+        (0..self.space.dies()).map(|die| self.blocks.free_on(die).saturating_sub(1)).sum()
+    }
+
+    /// Puts blocks aside again, collecting translation blocks if no die can lend one.
+    pub(super) fn restore_aside<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        while self.aside.len() < self.table.copies() as usize {
+            if let Some(die) = (0..self.space.dies()).find(|&die| self.can_lend(die)) {
+                self.aside.extend(self.blocks.take_on(die, Ask::for_(Purpose::Reserve)));
+                continue;
+            }
+            let Some(victim) = self.space.take_fewest_valid(TRANSLATION) else { break };
+            let die = self.space.die_of(victim);
+            let with_room = |space: &PageSpace| {
+                let mut dies = std::iter::once(die).chain(0..space.dies());
+                dies.find(|&die| space.has_room(die, TRANSLATION)).unwrap_or(die)
+            };
+            self.collect_translation(media, victim, with_room)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Single map entries in RAM, of which somebody else says who leaves.
+//!
+//! As with whole pages (`page_cache.rs`), room has been made before an entry is brought in ([`EntryCache::let_go`]). An entry has a place, a number
+//! below the most entries that were ever cached at once, by which lists beside this cache can name it.
+
+use std::num::NonZeroU32;
+
+use flash::{Lpn, Ppn, long_array};
+
+use crate::engines::demand::newer_entries::NewerEntries;
+use crate::engines::demand::paging::Paging;
+use crate::engines::demand::policy::MapCache;
+use crate::engines::demand::table::TranslationTable;
+use crate::memory::prefetch::prefetch;
+
+/// The place of a cached entry, good until it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(pub u32);
+
+/// Cached entries.
+#[derive(Clone, Debug)]
+pub struct EntryCache {
+    entries: Vec<(Lpn, Option<Ppn>)>,
+    free: Vec<u32>,
+    place_of: Vec<Option<NonZeroU32>>,
+    newer: NewerEntries,
+    paging: Paging,
+}
+
+impl EntryCache {
+    /// Nothing is cached. There are so many entries, a multiple of 64, in a translation page.
+    pub fn new(logical_pages: u32, entries_per_page: u32) -> Self {
+        Self {
+            entries: Vec::new(),
+            free: Vec::new(),
+            place_of: long_array(None, logical_pages as usize),
+            newer: NewerEntries::none(logical_pages, entries_per_page),
+            paging: Paging::new(entries_per_page),
+        }
+    }
+
+    /// Entries that are cached.
+    pub fn entries(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    /// The logical page of the entry at a place.
+    pub fn lpn(&self, Place(place): Place) -> Lpn {
+        self.entries[place as usize].0
+    }
+
+    /// The translation page of an entry.
+    pub fn page_of(&self, lpn: Lpn) -> u32 {
+        self.paging.page_of(lpn)
+    }
+
+    /// An entry leaves, of which flash says the same.
+    pub fn let_go(&mut self, lpn: Lpn) {
+        debug_assert!(!self.newer.contains(lpn), "the newer entry of {lpn} would be lost");
+        if let Some(place) = self.place_of[lpn.index()].take() {
+            self.free.push(place.get() - 1);
+        }
+    }
+}
+
+impl MapCache for EntryCache {
+    type Slot = Place;
+
+    #[inline]
+    fn find(&self, lpn: Lpn) -> Option<Place> {
+        self.place_of[lpn.index()].map(|place| Place(place.get() - 1))
+    }
+
+    fn touch(&mut self, place: Place) -> Place {
+        place
+    }
+
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn must_write(&mut self) -> Option<u32> {
+        None
+    }
+
+    fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Place {
+        let entry = (lpn, table.entry(lpn));
+        let place = if let Some(place) = self.free.pop() {
+            self.entries[place as usize] = entry;
+            place
+        } else {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        };
+        self.place_of[lpn.index()] = NonZeroU32::new(place + 1);
+        Place(place)
+    }
+
+    #[inline]
+    fn ppn(&self, Place(place): Place, _table: &TranslationTable) -> Option<Ppn> {
+        self.entries[place as usize].1
+    }
+
+    #[inline]
+    fn set(&mut self, Place(place): Place, ppn: Option<Ppn>) {
+        let entry = &mut self.entries[place as usize];
+        entry.1 = ppn;
+        self.newer.insert(entry.0);
+    }
+
+    fn is_newer(&self, lpn: Lpn) -> bool {
+        self.newer.contains(lpn)
+    }
+
+    fn newer_of(&self, translation_page: u32) -> impl Iterator<Item = Lpn> {
+        self.newer.of_page(translation_page)
+    }
+
+    fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
+        for lpn in self.newer.of_page(translation_page) {
+            if let Some(place) = self.find(lpn) {
+                write(lpn, self.entries[place.0 as usize].1);
+            }
+        }
+        self.newer.remove_page(translation_page);
+    }
+
+    #[inline]
+    fn prefetch_slot(&self, lpn: Lpn) {
+        prefetch(&self.place_of, lpn.index());
+    }
+
+    #[inline]
+    fn prefetch_change(&self, lpn: Lpn, place: Place) {
+        prefetch(&self.entries, place.0 as usize);
+        self.newer.prefetch(lpn);
+    }
+
+    #[inline]
+    fn prefetch_use(&self, Place(place): Place, _table: &TranslationTable) {
+        prefetch(&self.entries, place as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_cached_one_by_one_and_written_with_all_newer_ones_of_their_page() {
+        let table = TranslationTable::new(300, 128, 1);
+        let mut cache = EntryCache::new(300, 128);
+        let places = [5, 7, 200].map(|lpn| cache.insert(Lpn::new(lpn), &table));
+        assert_eq!((cache.entries(), cache.find(Lpn::new(6)), cache.find(Lpn::new(7))), (3, None, Some(places[1])));
+        for (place, ppn) in places.into_iter().zip([50, 70, 90]) {
+            cache.set(place, Some(Ppn::new(ppn)));
+        }
+        let mut written = Vec::new();
+        cache.clean(0, |lpn, ppn| written.push((lpn.get(), ppn.map(Ppn::get))));
+        assert_eq!(written, [(5, Some(50)), (7, Some(70))]);
+        assert!(cache.is_newer(Lpn::new(200)) && !cache.is_newer(Lpn::new(5)));
+        cache.let_go(Lpn::new(7));
+        // The place of an entry that has left is taken again.
+        assert_eq!((cache.find(Lpn::new(7)), cache.insert(Lpn::new(9), &table)), (None, places[1]));
+        assert_eq!((cache.entries(), cache.lpn(places[1]), cache.entries[1].1), (3, Lpn::new(9), None));
+    }
+}

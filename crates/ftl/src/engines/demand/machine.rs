@@ -1,0 +1,378 @@
+//! The machine that all demand-paged schemes share: page mapping whose table lies in translation pages on flash, with some of
+//! it in RAM.
+//!
+//! Which entries are in RAM is the cache's business (`policy.rs`). A translation page is written when something that is
+//! newer than flash has to leave RAM, or when a collection moved pages whose entries are not in RAM; whoever writes it takes
+//! all newer entries of that page along. Those pages and their copies are in `demand_translation.rs`, collection is in
+//! `demand_collection.rs`.
+//!
+//! Invariants, under the numbers that the schemes' headers repeat:
+//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, copies of translation pages and needed trim pages together.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
+//! - I4: each copy of a translation page lies where the directory says; unwritten ones map nothing, unless the device is
+//!   read-only and so they cannot be written.
+//! - I5: a clean cached entry says what its translation page says.
+
+use flash::{Lpn, Pbn, Ppn, Role};
+
+use crate::api::parameter::joined;
+use crate::blocks::manager::Blocks;
+use crate::blocks::victims::{self, Policy};
+use crate::engines::demand::copy_choice::CopyChoice;
+use crate::engines::demand::foreign_pages::Guests;
+use crate::engines::demand::policy::{DemandScheme, MapCache};
+use crate::engines::demand::table::{MAPPING_BYTES, TranslationTable};
+use crate::engines::page_map::background::collect_in_idle;
+use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::page_map::placement::Placement;
+use crate::engines::page_map::space::{self, Needs, PageSpace, Stream};
+use crate::recovery::summary;
+use crate::recovery::trims::Trims;
+use crate::wear::policy::{Ask, Purpose};
+use crate::{
+    AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError,
+    Hint, Kind, Label, Layout, Media, Nanos, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
+};
+
+/// The stream of collected pages.
+pub const COLLECTED: Stream = 1;
+/// The stream of translation pages.
+pub const TRANSLATION: Stream = 2;
+
+/// The first stream that is a scheme's own.
+pub const OWN: Stream = 3;
+
+/// When a die collects: translation pages need a block of their own.
+const GC_THRESHOLD: Parameter = Parameter { default: "2", ..space::GC_THRESHOLD };
+
+/// Whether a host write waits for what a lookup that misses does.
+const WRITE_MISSES: Parameter = Parameter {
+    name: "write_misses",
+    kind: Kind::Choice { of: &["wait", "background"] },
+    default: "wait",
+    meaning: "Whether a write that misses waits for its translation page; in the background it is programmed at once, and neither writes nor \
+              reads wait for what makes room in the cache.",
+    source: "Gupta 2009 (wait); EagleTree (background)",
+};
+
+/// The parameters of every demand-paged scheme.
+pub const PARAMETERS: [Parameter; 7] = joined(&[&WITHOUT_SUMMARIES, &[summary::PARAMETER]]);
+
+/// The same for a scheme with blocks in which no summary has room, and which says so in [`DemandScheme::summaries`].
+pub const WITHOUT_SUMMARIES: [Parameter; 6] =
+    joined(&[&[MAPPING_BYTES, WRITE_MISSES], &victims::PARAMETERS, &[GC_THRESHOLD]]);
+
+/// A slot of a scheme's cache.
+type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;
+
+/// A demand-paged scheme: the shared machine with a cache.
+pub struct DemandPaged<S: DemandScheme> {
+    pub(super) cache: S::Cache,
+    /// Data in the same space that the table does not map.
+    pub guests: S::Guests,
+    pub(super) table: TranslationTable,
+    pub(crate) trims: Trims,
+    pub(crate) space: PageSpace,
+    pub(crate) blocks: Blocks,
+    /// Blocks for translation pages that a collection has to write when no die can lend one.
+    pub(super) aside: Vec<Pbn>,
+    pub(super) moving: Vec<Ppn>,
+    /// The stream to which the pages of the data block go that is being collected, or was last.
+    pub(super) moving_to: Stream,
+    pub(super) updates: Vec<(u32, Lpn, Ppn)>,
+    pub(super) placement: Placement,
+    pub(super) copy_choice: CopyChoice,
+    delays: AccessDelays,
+    gc_idle: usize,
+    /// Whether nothing of the table lies on flash yet, after a power cut: then moved pages change it in RAM alone.
+    pub(super) rebuilding: bool,
+    /// Whether nobody waits for a write's lookup, nor for making room in the cache.
+    pub(super) background: bool,
+    footprint: Footprint,
+}
+
+impl<S: DemandScheme> Scheme for DemandPaged<S> {
+    const ENTRY: Entry = S::ENTRY;
+
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        let threshold = values.integer("gc_threshold") as usize;
+        let copies = S::copies(layout, values)?;
+        let pages_per_block = u64::from(layout.geometry.pages_per_block());
+        let entries_per_page = TranslationTable::entries_per_page(layout, values);
+        let translation_pages = u64::from(copies) * u64::from(layout.logical_pages.div_ceil(entries_per_page));
+        let of_guests = S::Guests::extra_pages(layout, values)?;
+        let valid =
+            u64::from(layout.logical_pages) + of_guests + translation_pages + u64::from(copies) * pages_per_block;
+        let summaries = S::summaries(layout, values)?;
+        let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
+        let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs).map_err(|refused| {
+            let advice = S::Guests::advice(layout, values);
+            ConfigError([Some(refused.0), advice].into_iter().flatten().collect::<Vec<_>>().join(", "))
+        })?;
+        if let Some(stream) = S::Guests::STREAM {
+            space.keep_stream(stream);
+        }
+        let mut aside = Vec::new();
+        for _ in 0..copies {
+            let roomiest = (0..space.dies()).max_by_key(|&die| blocks.free_on(die));
+            aside.extend(roomiest.and_then(|die| blocks.take_on(die, Ask::for_(Purpose::Reserve))));
+        }
+        let table = TranslationTable::new(layout.logical_pages, entries_per_page, copies);
+        let (cache, structures) = S::cache(layout, values)?;
+        let cached = structures
+            .into_iter()
+            .fold(Footprint::default(), |footprint, (name, bytes)| footprint.with(name, bytes, 0));
+        Ok(Self {
+            cache,
+            guests: S::Guests::new(layout, values, &space),
+            trims: Trims::default(),
+            aside,
+            space,
+            blocks,
+            moving: Vec::new(),
+            moving_to: COLLECTED,
+            updates: Vec::new(),
+            placement: S::placement(values),
+            copy_choice: S::copy_choice(values),
+            delays: S::delays(values),
+            gc_idle: S::gc_idle(values),
+            rebuilding: false,
+            background: values.word(WRITE_MISSES.name) == "background",
+            footprint: cached.with("global translation directory", table.directory_bytes(), 0).with(
+                "translation pages",
+                0,
+                translation_pages * u64::from(layout.geometry.page_size_bytes()),
+            ),
+            table,
+        })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut scheme = Self::format(&layout.in_use(), values)?;
+        scheme.aside.clear();
+        let outdated = scheme.take_over(layout, media, |scheme, tag, ppn| {
+            if !scheme.guests.found(tag, ppn) {
+                scheme.table.write_entry(Lpn::new(tag.logical), Some(ppn));
+            }
+        })?;
+        for (lpn, ppn) in scheme.guests.settle(&mut scheme.space, &scheme.trims) {
+            scheme.table.write_entry(lpn, Some(ppn));
+        }
+        FtlError::unless_read_only(scheme.rewrite_table(media))?;
+        for lpn in outdated {
+            scheme.trims.guard(lpn);
+        }
+        Ok(scheme)
+    }
+}
+
+impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            out[i] = self.read_page(media, lpn)?;
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            self.write_page(media, HOST, (lpn, request.hint), &data[i], |scheme, media| scheme.next_die(media, HOST))
+        })?;
+        self.tidy_after_write(media)
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (_, lpn)| self.trim_page(media, lpn))
+    }
+
+    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+        collect_in_idle(self, media, self.gc_idle, budget)
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    }
+
+    fn foresee(&self, _media: &Media<D>, request: &Request, foresight: Foresight) {
+        if request.lpn.get() < self.table.logical_pages() {
+            match foresight {
+                Foresight::Far => self.cache.prefetch_slot(request.lpn),
+                Foresight::Near => self.prefetch_lookup(request.lpn),
+                Foresight::Next => self.prefetch_use(request.lpn),
+            }
+        }
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.exchange_aside(pbn);
+        self.empty(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(&mut self.blocks)
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        // Data that was to enter the table when the device became read-only may be in it already.
+        let is_read_only = self.blocks.spares().admit().is_err();
+        let is_in_both = |lpn: Lpn, ppn: Ppn| is_read_only && self.entry(lpn) == Some(ppn);
+        let mapped = self.check_entries(media)? + self.guests.check(media, &self.space, &is_in_both)?;
+        let (valid, written) = (self.space.valid_pages(), self.table.written().count() as u64);
+        let trims = self.trims.pages().count() as u64;
+        BrokenInvariant::unless(valid == mapped + written + trims, "I2", || {
+            format!(
+                "{valid} pages are valid, but {mapped} LPNs are mapped, {written} copies of translation pages and {trims} trim \
+                 pages needed"
+            )
+        })?;
+        self.space.check(media, &self.blocks, "I3")?;
+        self.table.check(media, "I4", is_read_only)
+    }
+
+    fn spares(&self) -> Spares {
+        self.blocks.spares()
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.space.add_summaries(self.footprint.clone())
+    }
+}
+
+impl<S: DemandScheme> DemandPaged<S> {
+    /// What flash holds of a logical page.
+    #[inline]
+    pub fn read_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<D::Data, FtlError> {
+        match self.find(media, lpn)? {
+            Some(ppn) => Ok(media.read(ppn)?.data),
+            None => Ok(D::Data::default()),
+        }
+    }
+
+    /// Writes a logical page, of which the host says this, to a stream, on a die that `next_die` finds.
+    #[inline]
+    pub fn write_page<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        stream: Stream,
+        (lpn, said): (Lpn, Hint),
+        data: &D::Data,
+        next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
+    ) -> Result<(), FtlError> {
+        let slot = self.lookup(media, lpn, self.background)?;
+        let page = (Label::new(lpn.get(), Role::Data), self.blocks.kept(said));
+        let to = self.append_on(media, (stream, said), page, data, next_die)?;
+        self.remap(media, lpn, slot, Some(to));
+        Ok(())
+    }
+
+    /// Forgets what flash holds of a logical page.
+    pub fn trim_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+        if let Some(old) = self.unmap(media, lpn)? {
+            self.trims.trimmed_at(lpn, old);
+        }
+        Ok(())
+    }
+
+    /// Checks every entry; returns how many logical pages are mapped.
+    fn check_entries<D: Device>(&self, media: &Media<D>) -> Result<u64, BrokenInvariant> {
+        let mut mapped = 0;
+        for lpn in (0..self.table.logical_pages()).map(Lpn::new) {
+            let (entry, on_flash) = (self.entry(lpn), self.table.entry(lpn));
+            BrokenInvariant::unless(self.cache.is_newer(lpn) || entry == on_flash, "I5", || {
+                format!("{lpn} is cached clean as {entry:?}, but flash says {on_flash:?}")
+            })?;
+            let Some(ppn) = entry else { continue };
+            let tag = media.device().peek(ppn);
+            BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
+                format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
+            })?;
+            mapped += 1;
+        }
+        Ok(mapped)
+    }
+
+    /// What the map says of a logical page, wherever that stands.
+    pub(super) fn entry(&self, lpn: Lpn) -> Option<Ppn> {
+        self.cache.find(lpn).map_or_else(|| self.table.entry(lpn), |slot| self.cache.ppn(slot, &self.table))
+    }
+
+    /// Where a logical page lies, for reading it.
+    pub fn find<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        match self.lookup(media, lpn, false) {
+            Ok(slot) => Ok(self.cache.ppn(slot, &self.table)),
+            // A changed entry cannot leave the cache any more, so this one is fetched each time it is needed.
+            Err(FtlError::ReadOnly { .. }) => self.find_on_flash(media, lpn),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the translation page of a logical page says, which is read for that and not kept.
+    pub(super) fn find_on_flash<D: Device>(&self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        media.because(Cause::Mapping, |media| self.read_translation(media, self.table.page_of(lpn)))?;
+        Ok(self.table.entry(lpn))
+    }
+
+    /// The cached entry of a logical page, fetched if need be; `apart`, nobody waits for that.
+    pub(super) fn lookup<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        lpn: Lpn,
+        apart: bool,
+    ) -> Result<SlotOf<S>, FtlError> {
+        media.spend(self.delays.read);
+        if let Some(slot) = self.cache.find(lpn) {
+            media.note(Note::MappingHit);
+            return Ok(self.cache.touch(slot));
+        }
+        media.note(Note::MappingMiss);
+        if apart { media.detached(|media| self.fetch(media, lpn)) } else { self.fetch(media, lpn) }
+    }
+
+    /// Brings the entry of a logical page into the cache.
+    fn fetch<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
+        media.because(Cause::Mapping, |media| {
+            if self.cache.is_full() {
+                if self.background {
+                    media.detached(|media| self.make_way(media))?;
+                } else {
+                    self.make_way(media)?;
+                }
+            }
+            let page = self.table.page_of(lpn);
+            let (content, lost) = self.read_translation(media, page)?;
+            let slot = self.cache.insert(lpn, &self.table);
+            // Not before: that may collect, and so change what was about to leave the cache.
+            self.repair(media, page, content, &lost)?;
+            Ok(slot)
+        })
+    }
+
+    /// Writes the translation pages that keep something from leaving the cache.
+    fn make_way<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let mut eviction = Note::CleanEviction;
+        while let Some(page) = self.cache.must_write() {
+            eviction = Note::DirtyEviction;
+            self.foresee_writing(page);
+            self.write_translation(media, page, &[], Self::next_translation_die)?;
+        }
+        media.note(eviction);
+        Ok(())
+    }
+
+    pub(super) fn remap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
+        media.spend(self.delays.write);
+        match self.cache.ppn(slot, &self.table) {
+            Some(old) => self.space.release(old),
+            None => {
+                if let Some(page) = self.trims.overwritten(lpn) {
+                    self.space.release(page);
+                }
+            }
+        }
+        self.cache.set(slot, to);
+    }
+}
+
+#[cfg(test)]
+mod tests;

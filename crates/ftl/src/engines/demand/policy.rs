@@ -1,0 +1,142 @@
+//! What makes one demand-paged scheme differ from another: what of the map is kept in RAM, and in how many copies it lies on
+//! flash.
+//!
+//! The machine (`machine.rs`) asks the cache for an entry. If it is not there, the machine writes the translation page that
+//! [`MapCache::must_write`] names, if any, reads the one that is needed, and lets the cache take the entry over.
+
+use flash::{Lpn, Ppn};
+
+use crate::engines::demand::copy_choice::CopyChoice;
+use crate::engines::demand::foreign_pages::Guests;
+use crate::engines::demand::table::TranslationTable;
+use crate::engines::page_map::placement::Placement;
+use crate::recovery::summary::Summaries;
+use crate::wear::policy::Purpose;
+use crate::{AccessDelays, ConfigError, Entry, Kind, Layout, Parameter, Values};
+
+/// What structures take in RAM: names and bytes.
+pub type Ram = Vec<(&'static str, u64)>;
+
+/// What a look-up and a change of the map in RAM take. B adds these to every request; others count them as nothing beside flash.
+pub const RAM_DELAYS: [Parameter; 2] = [
+    Parameter {
+        name: "ram_read_delay",
+        kind: Kind::Duration { min: 0, max: 1_000_000 },
+        default: "0us",
+        meaning: "Time of a look-up in the cached mapping table; 0 counts it as nothing beside flash.",
+        source: "ftlkit (BDB tab. 1: 10us)",
+    },
+    Parameter {
+        name: "ram_write_delay",
+        kind: Kind::Duration { min: 0, max: 1_000_000 },
+        default: "0us",
+        meaning: "Time of a change in the cached mapping table; 0 counts it as nothing beside flash.",
+        source: "ftlkit (BDB tab. 1: 10us)",
+    },
+];
+
+/// A demand-paged scheme: its registry entry, and the cache that its parameters ask for.
+pub trait DemandScheme {
+    /// What the registry knows of it.
+    const ENTRY: Entry;
+
+    /// Kinds of content with blocks of their own: the host's, collected pages and translation pages, then what the scheme adds.
+    const STREAMS: &'static [Purpose] = &[Purpose::Data, Purpose::Collected, Purpose::Translation];
+
+    /// What it keeps in RAM.
+    type Cache: MapCache + Send;
+
+    /// What it has in the same space that the table does not map; `()` for nothing.
+    type Guests: Guests;
+
+    /// Copies of each translation page, on different channels.
+    fn copies(_layout: &Layout, _values: &Values) -> Result<u32, ConfigError> {
+        Ok(1)
+    }
+
+    /// Where summaries lie, by [`summary::PARAMETER`](crate::recovery::summary::PARAMETER). A scheme that does not declare it says
+    /// here that there are none.
+    fn summaries(layout: &Layout, values: &Values) -> Result<Summaries, ConfigError> {
+        Summaries::from_values(values, layout, Self::ENTRY.name)
+    }
+
+    /// Which copy of a translation page a miss reads, for a scheme that declares [`copy_choice::PARAMETER`](crate::engines::demand::copy_choice::PARAMETER).
+    fn copy_choice(_values: &Values) -> CopyChoice {
+        CopyChoice::default()
+    }
+
+    /// Which streams fill one block after the other instead of taking the dies in turn.
+    fn placement(_values: &Values) -> Placement {
+        Placement::default()
+    }
+
+    /// Free blocks of a die that idle time is used to reach beyond those at which it collects, for a scheme that declares
+    /// [`GC_IDLE`](crate::engines::page_map::background::GC_IDLE).
+    fn gc_idle(_values: &Values) -> usize {
+        0
+    }
+
+    /// What accesses to the cache take, for a scheme that declares [`RAM_DELAYS`].
+    fn delays(_values: &Values) -> AccessDelays {
+        AccessDelays::default()
+    }
+
+    /// The empty cache, and what it takes.
+    fn cache(layout: &Layout, values: &Values) -> Result<(Self::Cache, Ram), ConfigError>;
+}
+
+/// Map entries in RAM.
+pub trait MapCache {
+    /// The place of a cached entry, good until another one is brought in.
+    type Slot: Copy;
+
+    /// Finds an entry without using it.
+    fn find(&self, lpn: Lpn) -> Option<Self::Slot>;
+
+    /// An entry that was found is used; returns its place, which may be another one then.
+    fn touch(&mut self, slot: Self::Slot) -> Self::Slot;
+
+    /// Whether something must leave before an entry can be brought in.
+    fn is_full(&self) -> bool;
+
+    /// A translation page that has to be written before what leaves next can leave, if that is newer than flash.
+    fn must_write(&mut self) -> Option<u32>;
+
+    /// Brings in an entry that was not cached, fresh from its translation page, in place of what leaves next.
+    fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Self::Slot;
+
+    /// Where an entry's page lies. A cache need not repeat what the translation page on flash says of a clean entry.
+    fn ppn(&self, slot: Self::Slot, table: &TranslationTable) -> Option<Ppn>;
+
+    /// Changes an entry, which is then newer than flash.
+    fn set(&mut self, slot: Self::Slot, ppn: Option<Ppn>);
+
+    /// Whether a page's entry is cached and newer than flash.
+    fn is_newer(&self, lpn: Lpn) -> bool;
+
+    /// The cached entries of a translation page that are newer than flash, in order.
+    fn newer_of(&self, translation_page: u32) -> impl Iterator<Item = Lpn>;
+
+    /// Whether a whole translation page is cached, so that it need not be read to be written.
+    fn holds_page(&self, _translation_page: u32) -> bool {
+        false
+    }
+
+    /// Hands out the entries of a translation page that are newer than flash, in order, which thereby become clean.
+    fn clean(&mut self, translation_page: u32, write: impl FnMut(Lpn, Option<Ppn>));
+
+    /// Asks for the memory that tells which entries of a translation page are newer than flash.
+    fn prefetch_newer_of(&self, _translation_page: u32) {}
+
+    /// Asks for the memory that finding an entry touches.
+    fn prefetch_slot(&self, _lpn: Lpn) {}
+
+    /// Asks for the memory that changing an entry touches.
+    fn prefetch_change(&self, _lpn: Lpn, _slot: Self::Slot) {}
+
+    /// Asks for the memory that using an entry touches.
+    fn prefetch_use(&self, _slot: Self::Slot, _table: &TranslationTable) {}
+
+    /// Asks for the memory that using an entry touches beyond its own place, which has arrived.
+    fn prefetch_neighbours(&self, _slot: Self::Slot) {}
+}

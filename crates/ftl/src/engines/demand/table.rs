@@ -1,0 +1,164 @@
+//! The mapping table on flash: translation pages, found by the global translation directory (GTD) in RAM.
+//!
+//! A translation page holds as many consecutive entries LPN → PPN as [`MAPPING_BYTES`] leaves room for. What the pages on flash say is
+//! mirrored here, four bytes an entry, because a simulated page has no bytes to keep it in; the mirror of a page changes only at the moment the
+//! page is programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its page.
+//!
+//! A page may be kept in several copies (RFTL 3.2); the directory then has a place for each.
+
+use flash::{Lpn, Ppn, long_array};
+
+use crate::engines::demand::paging::Paging;
+use crate::memory::prefetch::prefetch;
+use crate::{BrokenInvariant, Device, Kind, Layout, Media, Parameter, Values};
+
+/// What an entry of a translation page takes.
+pub const MAPPING_BYTES: Parameter = Parameter {
+    name: "mapping_bytes",
+    kind: Kind::Choice { of: &["4", "8"] },
+    default: "4",
+    meaning: "Bytes of a mapping in a translation page: 4 for a PPN found by its position, 8 with the LPN beside it. Half as many mappings in a \
+              page make twice as many pages of the map.",
+    source: "Gupta 2009 (4); RFTL 3.1 (8: 512 mappings in 4 KiB)",
+};
+
+/// GTD and the content of the translation pages.
+#[derive(Clone, Debug)]
+pub struct TranslationTable {
+    /// For each page the places of its copies.
+    directory: Vec<Option<Ppn>>,
+    copies: u32,
+    content: Vec<Option<Ppn>>,
+    paging: Paging,
+}
+
+impl TranslationTable {
+    /// Entries in a page, as many as [`MAPPING_BYTES`] leaves room for: a multiple of 64.
+    pub fn entries_per_page(layout: &Layout, values: &Values) -> u32 {
+        let mapping_bytes = if values.word(MAPPING_BYTES.name) == "8" { 8 } else { 4 };
+        layout.geometry.page_size_bytes() / mapping_bytes
+    }
+
+    /// A table for so many logical pages of which no page has been written; each will have so many copies, at least one.
+    pub fn new(logical_pages: u32, entries_per_page: u32, copies: u32) -> Self {
+        Self {
+            directory: vec![None; (logical_pages.div_ceil(entries_per_page) * copies) as usize],
+            copies,
+            content: long_array(None, logical_pages as usize),
+            paging: Paging::new(entries_per_page),
+        }
+    }
+
+    /// The translation page of a logical page.
+    #[inline]
+    pub fn page_of(&self, lpn: Lpn) -> u32 {
+        self.paging.page_of(lpn)
+    }
+
+    /// Copies of each translation page.
+    #[inline]
+    pub fn copies(&self) -> u32 {
+        self.copies
+    }
+
+    /// Where the copies of a translation page lie; none where one was never written. Without any, all its entries are unmapped.
+    #[inline]
+    pub fn locations(&self, page: u32) -> &[Option<Ppn>] {
+        let first = (page * self.copies) as usize;
+        &self.directory[first..first + self.copies as usize]
+    }
+
+    /// Whether a translation page was ever written.
+    pub fn is_written(&self, page: u32) -> bool {
+        self.locations(page).iter().any(Option::is_some)
+    }
+
+    /// A copy of a translation page has been programmed somewhere; returns where it lay before.
+    pub fn relocate(&mut self, page: u32, copy: u32, to: Ppn) -> Option<Ppn> {
+        self.directory[(page * self.copies + copy) as usize].replace(to)
+    }
+
+    /// Which copy of a translation page lies at a place.
+    pub fn copy_at(&self, page: u32, ppn: Ppn) -> u32 {
+        let copy = self.locations(page).iter().position(|&at| at == Some(ppn));
+        copy.map_or_else(|| unreachable!("{ppn} is valid, so the directory knows it"), |copy| copy as u32)
+    }
+
+    /// What the translation page on flash says of a logical page.
+    #[inline]
+    pub fn entry(&self, lpn: Lpn) -> Option<Ppn> {
+        self.content[lpn.index()]
+    }
+
+    /// What a translation page on flash says, entry by entry.
+    pub fn entries_of(&self, page: u32) -> &[Option<Ppn>] {
+        let first = self.paging.entry_at(page, 0).index();
+        &self.content[first..(first + self.paging.entries_per_page() as usize).min(self.content.len())]
+    }
+
+    /// Asks for the memory of an entry.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.content, lpn.index());
+    }
+
+    /// An entry of a translation page that is being programmed.
+    #[inline]
+    pub fn write_entry(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        self.content[lpn.index()] = ppn;
+    }
+
+    /// Translation pages of the table.
+    pub fn pages_of_table(&self) -> u32 {
+        self.directory.len() as u32 / self.copies
+    }
+
+    /// The translation page that lies at a place, found by searching the directory.
+    pub fn page_at(&self, ppn: Ppn) -> u32 {
+        let page = self.directory.iter().position(|&at| at == Some(ppn));
+        page.map_or_else(|| unreachable!("{ppn} is valid, so the directory knows it"), |page| page as u32 / self.copies)
+    }
+
+    /// Whether an entry of a translation page is mapped.
+    pub fn maps_something(&self, page: u32) -> bool {
+        self.entries_of(page).iter().any(Option::is_some)
+    }
+
+    /// Logical pages that the table maps.
+    pub fn logical_pages(&self) -> u32 {
+        self.content.len() as u32
+    }
+
+    /// Copies of translation pages written so far: page and place.
+    pub fn written(&self) -> impl Iterator<Item = (u32, Ppn)> + '_ {
+        self.directory.iter().enumerate().filter_map(|(entry, ppn)| ppn.map(|ppn| (entry as u32 / self.copies, ppn)))
+    }
+
+    /// Bytes of the GTD: four an entry.
+    pub fn directory_bytes(&self) -> u64 {
+        4 * self.directory.len() as u64
+    }
+
+    /// Checks that each written translation page lies where the GTD says, and that unwritten ones map nothing, unless nothing
+    /// can be written.
+    pub fn check<D: Device>(
+        &self,
+        media: &Media<D>,
+        name: &'static str,
+        is_read_only: bool,
+    ) -> Result<(), BrokenInvariant> {
+        for (page, ppn) in self.written() {
+            let tag = media.device().peek(ppn);
+            BrokenInvariant::unless(tag == Some(page), name, || {
+                format!("translation page {page} should lie at {ppn}, which carries {tag:?}")
+            })?;
+        }
+        for (lpn, _) in self.content.iter().enumerate().filter(|(_, entry)| entry.is_some()) {
+            let page = self.page_of(Lpn::at(lpn));
+            BrokenInvariant::unless(is_read_only || self.is_written(page), name, || {
+                format!("LPN {lpn} is mapped by an unwritten page")
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! Translation pages of the demand-paged machine, read and written.
+//!
+//! A translation page may have copies on several channels (RFTL 3.2). They are written together; which one is read,
+//! `copy_choice.rs` says, and among equals it is the first. A copy that cannot be read is written anew from
+//! another. When none can, the mirror replaces it, without the scan that a controller would need.
+
+use flash::{Lpn, Ppn, Role};
+
+use crate::engines::demand::machine::{DemandPaged, TRANSLATION};
+use crate::engines::demand::policy::{DemandScheme, MapCache};
+use crate::{Content, Device, FtlError, Hint, Label, Media};
+
+impl<S: DemandScheme> DemandPaged<S> {
+    /// Writes copies of a translation page anew that turned out to be lost. The host does not wait for that.
+    pub(super) fn repair<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        page: u32,
+        content: Option<D::Data>,
+        lost: &[u32],
+    ) -> Result<(), FtlError> {
+        let content = content.unwrap_or_default();
+        for &copy in lost {
+            let repaired = media.detached(|media| {
+                self.write_copy(media, page, copy, &content, &[], Self::next_translation_die).map(|_| ())
+            });
+            FtlError::unless_read_only(repaired)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a copy of a translation page: the one that keeps the miss waiting least. One that cannot be read is passed over. Returns the
+    /// content, none if there is none, and the copies that are lost though others are not.
+    pub(super) fn read_translation<D: Device>(
+        &self,
+        media: &mut Media<D>,
+        page: u32,
+    ) -> Result<(Option<D::Data>, Vec<u32>), FtlError> {
+        let locations = self.table.locations(page);
+        if let [only] = locations {
+            let content = only.map(|ppn| media.read_to_move(ppn)).transpose()?.flatten();
+            return Ok((content.map(|content| content.data), Vec::new()));
+        }
+        let mut lost = Vec::new();
+        loop {
+            let there = (0..).zip(locations).filter_map(|(copy, ppn)| Some((copy, (*ppn)?)));
+            let left = there.filter(|(copy, _)| !lost.contains(copy));
+            let next = left.min_by_key(|&(copy, ppn)| (self.copy_choice.delay(media, &self.space, ppn), copy));
+            let Some((copy, ppn)) = next else { return Ok((None, Vec::new())) };
+            match media.read_to_move(ppn)? {
+                Some(content) => return Ok((Some(content.data), lost)),
+                None => lost.push(copy),
+            }
+        }
+    }
+
+    /// Writes all copies of a translation page with these updates and all newer cached entries, on the dies that `place` finds,
+    /// told on which channels there are copies already.
+    pub(super) fn write_translation<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        page: u32,
+        updates: &[(u32, Lpn, Ppn)],
+        mut place: impl FnMut(&mut Self, &mut Media<D>, &[u32]) -> Result<u32, FtlError>,
+    ) -> Result<(), FtlError> {
+        let mut first = Some(place(self, media, &[])?);
+        // Only now, since finding the place may have moved the page.
+        let read = if self.cache.holds_page(page) { None } else { self.read_translation(media, page)?.0 };
+        let content = read.unwrap_or_default();
+        let mut channels = Vec::new();
+        media.together(0..self.table.copies(), |media, copy| {
+            let to = self.write_copy(media, page, copy, &content, &channels, |scheme, media, channels| {
+                first.take().map_or_else(|| place(scheme, media, channels), Ok)
+            })?;
+            if self.table.copies() > 1 {
+                channels.push(self.space.channel_of(to));
+            }
+            Ok(())
+        })?;
+        for &(_, lpn, ppn) in updates {
+            self.table.write_entry(lpn, Some(ppn));
+        }
+        self.cache.clean(page, |lpn, ppn| self.table.write_entry(lpn, ppn));
+        Ok(())
+    }
+
+    /// Writes one copy of a translation page; a page that fails is tried again elsewhere.
+    fn write_copy<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        page: u32,
+        copy: u32,
+        content: &D::Data,
+        channels: &[u32],
+        mut place: impl FnMut(&mut Self, &mut Media<D>, &[u32]) -> Result<u32, FtlError>,
+    ) -> Result<Ppn, FtlError> {
+        loop {
+            let die = place(self, media, channels)?;
+            let label = Label::new(page, Role::Translation);
+            let content = Content::New(content.clone());
+            if let Some(to) =
+                self.space.program(media, &mut self.blocks, die, (TRANSLATION, Hint::NONE), label, content)?
+            {
+                if let Some(old) = self.table.relocate(page, copy, to) {
+                    self.space.release(old);
+                }
+                return Ok(to);
+            }
+        }
+    }
+
+    /// Writes every translation page that maps something, for a table whose content is known but of which no page is left.
+    pub(super) fn rewrite_table<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.blocks.spares().admit()?;
+        let needed = |scheme: &Self, page: u32| !scheme.table.is_written(page) && scheme.table.maps_something(page);
+        let pages = (0..self.table.pages_of_table()).filter(|&page| needed(self, page)).count() as u32;
+        self.make_room_for_table(media, pages * self.table.copies())?;
+        media.together(0..self.table.pages_of_table(), |media, page| {
+            if needed(self, page) {
+                self.blocks.spares().admit()?;
+                self.write_translation(media, page, &[], Self::die_for_translation)?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! Groups of neighbouring logical blocks, each with log blocks of its own.
+//!
+//! A group is named by its first logical block. Its log blocks are known oldest first, and the groups that have any by when
+//! they were written last. Groups may be joined with their right neighbour and split.
+
+use std::ops::Range;
+
+use flash::Lbn;
+
+use crate::Layout;
+use crate::engines::log_buffer::space::Slot;
+use crate::memory::linked_lists::Chains;
+
+/// The groups of a device and their log blocks.
+#[derive(Clone, Debug)]
+pub struct LogGroups {
+    group_of: Vec<u32>,
+    sizes: Vec<u32>,
+    /// For each group, its log blocks, oldest first.
+    log_blocks: Chains,
+    counts: Vec<u32>,
+    /// Groups with log blocks, the least recently written first.
+    recency: Chains,
+    total: u32,
+}
+
+impl LogGroups {
+    /// Groups of `size` logical blocks, the last one perhaps of fewer.
+    pub fn new(layout: &Layout, size: u32) -> Self {
+        let blocks = layout.logical_blocks();
+        let first = |lbn: u32| lbn - lbn % size;
+        let sizes = (0..blocks).map(|lbn| if first(lbn) == lbn { size.min(blocks - lbn) } else { 0 });
+        Self {
+            group_of: (0..blocks).map(first).collect(),
+            sizes: sizes.collect(),
+            log_blocks: Chains::new(layout.geometry.blocks() as usize, blocks as usize),
+            counts: vec![0; blocks as usize],
+            recency: Chains::new(blocks as usize, 1),
+            total: 0,
+        }
+    }
+
+    /// The group of a logical block.
+    #[inline]
+    pub fn of(&self, lbn: Lbn) -> u32 {
+        self.group_of[lbn.index()]
+    }
+
+    /// The logical blocks of a group.
+    pub fn members(&self, group: u32) -> Range<u32> {
+        group..group + self.sizes[group as usize]
+    }
+
+    /// The group to the right of one.
+    pub fn right_of(&self, group: u32) -> Option<u32> {
+        self.group_of.get(self.members(group).end as usize).copied()
+    }
+
+    /// The group to the left of one.
+    pub fn left_of(&self, group: u32) -> Option<u32> {
+        self.group_of.get(group.checked_sub(1)? as usize).copied()
+    }
+
+    /// The sizes of all groups, in order of address.
+    pub fn sizes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.sizes.iter().copied().filter(|&size| size > 0)
+    }
+
+    /// Log blocks of all groups.
+    pub fn total(&self) -> u32 {
+        self.total
+    }
+
+    /// Log blocks of a group.
+    pub fn count(&self, group: u32) -> u32 {
+        self.counts[group as usize]
+    }
+
+    /// The log blocks of a group, oldest first.
+    pub fn log_blocks(&self, group: u32) -> impl Iterator<Item = Slot> + '_ {
+        self.log_blocks.iter(group)
+    }
+
+    /// The log block of a group that was opened first.
+    pub fn oldest(&self, group: u32) -> Option<Slot> {
+        self.log_blocks.front(group)
+    }
+
+    /// The log block of a group that was opened last.
+    #[inline]
+    pub fn youngest(&self, group: u32) -> Option<Slot> {
+        self.log_blocks.back(group)
+    }
+
+    /// Of the groups with log blocks, the one that has not been written for the longest time.
+    pub fn least_recent(&self) -> Option<u32> {
+        self.recency.front(0)
+    }
+
+    /// The oldest log block of each group, the least recently written group first.
+    pub fn by_recency(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.recency.iter(0).filter_map(|group| self.oldest(group))
+    }
+
+    /// A log block was opened for a group.
+    pub fn opened(&mut self, group: u32, slot: Slot) {
+        self.log_blocks.push_back(group, slot);
+        self.counts[group as usize] += 1;
+        self.total += 1;
+        if self.counts[group as usize] == 1 {
+            self.recency.push_back(0, group);
+        } else {
+            self.written(group);
+        }
+    }
+
+    /// A log block of a group was written.
+    #[inline]
+    pub fn written(&mut self, group: u32) {
+        if self.recency.back(0) != Some(group) {
+            self.recency.move_back(0, group);
+        }
+    }
+
+    /// A log block of a group left.
+    pub fn left(&mut self, group: u32, slot: Slot) {
+        self.log_blocks.remove(slot);
+        self.counts[group as usize] -= 1;
+        self.total -= 1;
+        if self.counts[group as usize] == 0 {
+            self.recency.remove(group);
+        }
+    }
+
+    /// A group takes over the logical blocks of the one to its right. Its log blocks are older than those that are moved to it
+    /// afterwards ([`reassign`](Self::reassign)).
+    pub fn join_right(&mut self, group: u32) {
+        if let Some(right) = self.right_of(group) {
+            let members = self.members(right);
+            self.sizes[right as usize] = 0;
+            self.sizes[group as usize] += members.len() as u32;
+            self.group_of[members.start as usize..members.end as usize].fill(group);
+        }
+    }
+
+    /// The right half of a group of at least two becomes a group of its own, without log blocks.
+    pub fn split(&mut self, group: u32) -> Option<u32> {
+        let members = self.members(group);
+        if members.len() < 2 {
+            return None;
+        }
+        let right = members.start + members.len() as u32 / 2;
+        self.sizes[group as usize] = right - members.start;
+        self.sizes[right as usize] = members.end - right;
+        self.group_of[right as usize..members.end as usize].fill(right);
+        Some(right)
+    }
+
+    /// A log block becomes another group's youngest.
+    pub fn reassign(&mut self, from: u32, to: u32, slot: Slot) {
+        self.left(from, slot);
+        self.opened(to, slot);
+    }
+
+    /// RAM of the table of groups as a controller would keep it: for each log block its number and its group.
+    pub fn table_bytes(log_blocks: u32) -> u64 {
+        8 * u64::from(log_blocks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::{Chip, ChipOptions, Geometry, Lean, Shape};
+
+    fn groups(size: u32) -> LogGroups {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 16,
+            pages_per_block: 4,
+            page_size_bytes: 512,
+        };
+        let chip: Chip<Lean> = Chip::new(Geometry::new(shape).expect("valid"), &ChipOptions::default());
+        LogGroups::new(&Layout::of(&chip, 40, 1), size)
+    }
+
+    #[test]
+    fn groups_join_and_split_at_their_middle() {
+        let mut groups = groups(4);
+        assert_eq!(groups.sizes().collect::<Vec<_>>(), [4, 4, 2]);
+        assert_eq!((groups.left_of(0), groups.right_of(0), groups.right_of(8)), (None, Some(4), None));
+        groups.join_right(4);
+        assert_eq!((groups.sizes().collect::<Vec<_>>(), groups.of(Lbn::new(9))), (vec![4, 6], 4));
+        assert_eq!(groups.split(4), Some(7));
+        assert_eq!((groups.sizes().collect::<Vec<_>>(), groups.of(Lbn::new(9))), (vec![4, 3, 3], 7));
+        assert_eq!((groups.split(7), groups.split(7), groups.left_of(7)), (Some(8), None, Some(4)));
+    }
+
+    #[test]
+    fn log_blocks_are_known_by_age_and_groups_by_use() {
+        let mut groups = groups(4);
+        for (group, slot) in [(4, 0), (0, 1), (4, 2)] {
+            groups.opened(group, slot);
+        }
+        assert_eq!((groups.oldest(4), groups.youngest(4), groups.least_recent()), (Some(0), Some(2), Some(0)));
+        groups.written(0);
+        assert_eq!(groups.least_recent(), Some(4));
+        groups.reassign(4, 0, 0);
+        assert_eq!((groups.log_blocks(0).collect::<Vec<_>>(), groups.count(4), groups.total()), (vec![1, 0], 1, 3));
+        groups.left(4, 2);
+        assert_eq!((groups.least_recent(), groups.oldest(4)), (Some(0), None));
+    }
+}

@@ -1,0 +1,141 @@
+//! Merging log blocks with data blocks.
+//!
+//! ```text
+//!   switch    log  [0][1][2][3]                      the log block becomes the data block     1 erase
+//!   partial   log  [0][1][ ][ ]  + data [ ][ ][2][3]  copy the rest, then as above             1 erase
+//!   full      log  [2][7][2'][9] + data [0][1][2][3]  newest pages of a logical block ▶ free block
+//! ```
+//!
+//! A full merge of every logical block in a victim costs `N · A(L)` copies and `A(L) + 1` erases (A-SAST eq. 1), where A(L) is the
+//! number of logical blocks with a newest page in it.
+
+use flash::{Lbn, Lpn, Pbn, Ppn, Role};
+
+use crate::blocks::data_blocks::DataBlocks;
+use crate::blocks::manager::Blocks;
+use crate::engines::log_buffer::space::LogSpace;
+use crate::wear::policy::{Ask, Homes, Purpose};
+use crate::{Content, Device, FtlError, Label, Media, Note};
+
+/// Where the newest copy of a page lies: a log page wins over the data block.
+pub fn newest(data: &DataBlocks, log: &LogSpace, lpn: Lpn) -> Option<Ppn> {
+    log.newest(lpn).or_else(|| data.newest(lpn))
+}
+
+/// What a wear policy may know of data blocks and log.
+pub struct Known<'a> {
+    /// The data blocks.
+    pub data: &'a DataBlocks,
+    /// The log.
+    pub log: &'a LogSpace,
+}
+
+impl Homes for Known<'_> {
+    fn logical_blocks(&self) -> u32 {
+        self.data.logical_blocks()
+    }
+
+    fn home_of(&self, lbn: Lbn) -> Option<Pbn> {
+        self.data.block(lbn)
+    }
+
+    fn is_in_log(&self, lbn: Lbn) -> bool {
+        self.data.pages_of(lbn).any(|(_, lpn)| self.log.newest(lpn).is_some())
+    }
+}
+
+/// Merges one logical block: its newest pages go to a free block, which becomes its data block; the old one is erased.
+/// A logical block without any page left loses its data block. The maps change only when everything has been copied, so a
+/// merge that fails half way leaves them as they were.
+pub fn full<D: Device>(
+    media: &mut Media<D>,
+    blocks: &mut Blocks,
+    data: &mut DataBlocks,
+    log: &mut LogSpace,
+    lbn: Lbn,
+) -> Result<(), FtlError> {
+    media.note(Note::FullMerge);
+    let mut to = None;
+    let mut copied = Vec::new();
+    for (offset, lpn) in data.pages_of(lbn) {
+        let Some(from) = newest(data, log, lpn) else { continue };
+        let page = media.lift(from, Role::Data)?;
+        let block = blocks.merge_into(to, lbn, &page.1, "a full merge")?;
+        to = Some(put_page(media, blocks, data, (lpn, lbn), page, (block, offset), &[])?);
+        copied.push(lpn);
+    }
+    settle(data, log, &copied);
+    replace(media, blocks, data, lbn, to)
+}
+
+/// Turns a log block that holds the first `filled` pages of a logical block in place into its data block: a switch merge when
+/// it is complete, otherwise a partial merge that copies the rest. If it fails, the maps are as they were.
+pub fn in_place<D: Device>(
+    media: &mut Media<D>,
+    blocks: &mut Blocks,
+    data: &mut DataBlocks,
+    log: &mut LogSpace,
+    (block, filled): (Pbn, u32),
+    lbn: Lbn,
+) -> Result<(), FtlError> {
+    let (mut to, mut moved, mut superseded) = (block, Vec::new(), Vec::new());
+    for (offset, lpn) in data.pages_of(lbn) {
+        if offset < filled {
+            let here = log.newest(lpn) == Some(data.geometry().page(block, offset));
+            if here { moved.push(lpn) } else { superseded.push(lpn) }
+        } else if let Some(from) = newest(data, log, lpn) {
+            let page = media.lift(from, Role::Data)?;
+            to = put_page(media, blocks, data, (lpn, lbn), page, (to, offset), &superseded)?;
+            moved.push(lpn);
+        }
+    }
+    let copied = moved.last().is_some_and(|&last| data.geometry().split_logical(last).1 >= filled);
+    media.note(if copied { Note::PartialMerge } else { Note::SwitchMerge });
+    settle(data, log, &moved);
+    for lpn in superseded {
+        data.set_current(lpn, false);
+    }
+    replace(media, blocks, data, lbn, Some(to))
+}
+
+/// Puts a page that was lifted in its place in a block that is being filled, and returns the block: another one, if this one failed.
+/// Whatever lies in the block was put there because it is the newest, but for the
+/// superseded pages.
+fn put_page<D: Device>(
+    media: &mut Media<D>,
+    blocks: &mut Blocks,
+    data: &mut DataBlocks,
+    (lpn, lbn): (Lpn, Lbn),
+    (role, content): (Role, Content<D::Data>),
+    (to, offset): (Pbn, u32),
+    superseded: &[Lpn],
+) -> Result<Pbn, FtlError> {
+    let label = Label::of(lpn.get(), role, lbn);
+    data.program(media, blocks, (to, offset), label, &content, &|data, offset| {
+        data.page_at(lbn, offset).filter(|lpn| !superseded.contains(lpn))
+    })
+}
+
+/// These pages' newest copies are in the data block now.
+fn settle(data: &mut DataBlocks, log: &mut LogSpace, pages: &[Lpn]) {
+    for &lpn in pages {
+        log.set_newest(lpn, None);
+        data.set_current(lpn, true);
+    }
+}
+
+fn replace<D: Device>(
+    media: &mut Media<D>,
+    blocks: &mut Blocks,
+    data: &mut DataBlocks,
+    lbn: Lbn,
+    to: Option<Pbn>,
+) -> Result<(), FtlError> {
+    if let Some(to) = to {
+        blocks.is_for(to, Ask::of(Purpose::Merge, lbn));
+    }
+    match data.remap(lbn, to) {
+        Some(old) => data.retire(media, blocks, old),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,52 @@
+//! Emptying any block of a log-buffer scheme, at any moment.
+//!
+//! A data block is emptied by a full merge of its logical block. A log block leaves the log before its turn: each logical block with a newest
+//! page in it is merged. A page in it that says what was trimmed speaks for older copies in older log blocks, which would come back
+//! without it; so those leave before it, oldest first.
+
+use std::collections::BTreeMap;
+
+use flash::{Lpn, Pbn};
+
+use crate::engines::log_buffer::machine::LogBuffer;
+use crate::engines::log_buffer::policy::LogScheme;
+use crate::engines::log_buffer::space::{LogSpace, Slot};
+use crate::{Cause, Device, Evacuated, FtlError, Media, Note};
+
+impl<S: LogScheme> LogBuffer<S> {
+    /// Empties a block, whatever it holds.
+    pub(super) fn empty<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        if let Some(known) = self.blocks.needs_no_emptying(pbn) {
+            return Ok(known);
+        }
+        media.note(Note::Evacuation);
+        media.because(Cause::WearLeveling, |media| match (self.data.owner_of(pbn), self.log.slot_of(pbn)) {
+            (Some(lbn), _) => self.merge_block(media, lbn, None),
+            (None, Some(slot)) => self.make_leave(media, slot),
+            (None, None) => unreachable!("I4: {pbn} is in use, so it is a data block or a log block"),
+        })?;
+        Ok(self.blocks.fate_of(pbn))
+    }
+
+    /// Has a log block leave, and before it those that must.
+    fn make_leave<D: Device>(&mut self, media: &mut Media<D>, slot: Slot) -> Result<(), FtlError> {
+        leaving_with(&self.log, media, slot).into_iter().try_for_each(|slot| self.merge_away(media, slot))
+    }
+}
+
+/// The log blocks that leave when one does, oldest first.
+fn leaving_with<D: Device>(log: &LogSpace, media: &Media<D>, slot: Slot) -> Vec<Slot> {
+    let age = |slot: Slot| log.block(slot).map_or(0, |block| block.opened);
+    let mut leaving = BTreeMap::from([(age(slot), slot)]);
+    let mut before = u64::MAX;
+    while let Some((&opened, &slot)) = leaving.range(..before).next_back() {
+        before = opened;
+        let trims = log.trims_in(slot);
+        if !trims.is_empty() {
+            let is_trimmed = |lpn: Lpn| trims.iter().any(|&(first, extent)| lpn.get().wrapping_sub(first) < extent);
+            let older = log.holding(media, is_trimmed).into_iter().map(|slot| (age(slot), slot));
+            leaving.extend(older.filter(|&(age, _)| age < opened));
+        }
+    }
+    leaving.into_values().collect()
+}

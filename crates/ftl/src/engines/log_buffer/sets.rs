@@ -1,0 +1,115 @@
+//! Set association: groups of N logical blocks, each with at most K log blocks that its members share.
+//!
+//! A group that has K log blocks merges its oldest to get another; when the log space is used up, the group that has not been
+//! written for the longest time gives up its oldest.
+
+use flash::Lbn;
+
+use crate::Gauge;
+use crate::engines::log_buffer::groups::LogGroups;
+use crate::engines::log_buffer::policy::{LogPage, LogPolicy, Place};
+use crate::engines::log_buffer::space::{LogSpace, Slot};
+
+/// Gauges of how many groups there are of 1, 2 to 3, 4 to 7 … logical blocks; the last takes all that are larger.
+const SIZES: [&str; 9] = [
+    "groups_of_1",
+    "groups_of_2",
+    "groups_of_4",
+    "groups_of_8",
+    "groups_of_16",
+    "groups_of_32",
+    "groups_of_64",
+    "groups_of_128",
+    "groups_of_256",
+];
+
+/// N : N + K mapping.
+pub struct LogSets {
+    /// The groups.
+    pub groups: LogGroups,
+    /// K.
+    group_limit: u32,
+    limit: u32,
+}
+
+impl LogSets {
+    /// At most `group_limit` log blocks for each group, and `limit` for all together.
+    pub fn new(groups: LogGroups, group_limit: u32, limit: u32) -> Self {
+        Self { groups, group_limit, limit }
+    }
+
+    /// The log block that has to leave because a group has as many as it may have.
+    pub fn over_group_limit(&self, group: u32) -> Option<Slot> {
+        self.groups.oldest(group).filter(|_| self.groups.count(group) >= self.group_limit)
+    }
+
+    /// From now on there may be so many log blocks; those that are too many stay until they are asked to leave.
+    pub fn set_limit(&mut self, limit: u32) {
+        self.limit = limit;
+    }
+
+    /// How many log blocks there may be.
+    #[inline]
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Whether the log space is used up.
+    pub fn is_full(&self) -> bool {
+        self.groups.total() >= self.limit
+    }
+}
+
+impl LogPolicy for LogSets {
+    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place {
+        let group = self.groups.of(page.lbn);
+        self.groups.youngest(group).filter(|&slot| log.has_room(slot)).map_or(Place::New(group), Place::In)
+    }
+
+    fn victim(&mut self, _log: &mut LogSpace, group: u32) -> Option<Slot> {
+        let of_the_least_recent = || self.groups.oldest(self.groups.least_recent()?);
+        self.over_group_limit(group).or_else(|| if self.is_full() { of_the_least_recent() } else { None })
+    }
+
+    fn opened(&mut self, log: &LogSpace, slot: Slot) {
+        if let Some(block) = log.block(slot) {
+            self.groups.opened(block.group, slot);
+        }
+    }
+
+    fn appended(&mut self, _log: &LogSpace, _slot: Slot, page: LogPage) {
+        self.groups.written(self.groups.of(page.lbn));
+    }
+
+    fn left(&mut self, log: &LogSpace, slot: Slot) {
+        if let Some(block) = log.block(slot) {
+            self.groups.left(block.group, slot);
+        }
+    }
+
+    fn dedicated(&self, lbn: Lbn, except: Option<Slot>) -> Option<Slot> {
+        let group = self.groups.of(lbn);
+        let alone = self.groups.members(group).len() == 1;
+        self.groups.log_blocks(group).find(|&slot| alone && except != Some(slot))
+    }
+
+    fn recovered_group(&self, lbn: Option<Lbn>) -> u32 {
+        lbn.map_or(0, |lbn| self.groups.of(lbn))
+    }
+
+    /// Only where all log blocks are one queue.
+    fn place_of_trims(&self, log: &LogSpace) -> Option<Place> {
+        let youngest = || self.groups.youngest(0).filter(|&slot| log.has_room(slot));
+        self.groups.right_of(0).is_none().then(|| youngest().map_or(Place::New(0), Place::In))
+    }
+
+    fn gauges(&self, _log: &LogSpace) -> Vec<Gauge> {
+        let mut counts = [0.0; SIZES.len()];
+        for size in self.groups.sizes() {
+            counts[(size.ilog2() as usize).min(SIZES.len() - 1)] += 1.0;
+        }
+        let all = Gauge { name: "groups", value: counts.iter().sum() };
+        let by_size = SIZES.into_iter().zip(counts).map(|(name, value)| Gauge { name, value });
+        std::iter::once(all).chain(by_size).collect()
+    }
+}

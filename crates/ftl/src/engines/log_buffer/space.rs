@@ -1,0 +1,318 @@
+//! Log blocks: page-mapped blocks that take the updates of data blocks.
+//!
+//! The log map says, for each logical page, which log page holds its newest copy, if a log page does. A log block stays in
+//! its *slot* from the time it is opened until it leaves, even if a failing block is replaced by another on the way. Whose pages
+//! may share a block, where the next page goes and who leaves is the policy's decision (`policy.rs`), not known here.
+//!
+//! As long as a log block holds the first pages of one logical block in their places and nothing else, it is *in place*, and
+//! its tags say so: it may become a data block, and recovery takes it for one.
+
+use std::collections::BTreeMap;
+
+use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role};
+
+use crate::blocks::data_blocks::DataBlocks;
+use crate::blocks::manager::Blocks;
+use crate::engines::log_buffer::associativity::Associativity;
+use crate::{BrokenInvariant, Content, Device, FtlError, Label, Layout, Media};
+
+/// Number of a log block, from opening it until it leaves; below the number of physical blocks.
+pub type Slot = u32;
+
+/// What the log counts for a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracked {
+    /// Nothing that has a price.
+    Nothing,
+    /// The newest pages of each log block.
+    NewestPages,
+    /// The logical blocks with newest pages in each log block.
+    Associativity,
+}
+
+/// A log block.
+#[derive(Clone, Copy, Debug)]
+pub struct LogBlock {
+    /// The physical block.
+    pub pbn: Pbn,
+    /// Whom it serves, in the policy's numbering.
+    pub group: u32,
+    /// Programmed pages; recovered blocks count as full.
+    pub filled: u32,
+    /// The logical block whose first `filled` pages it holds in their places, if it holds nothing else.
+    pub in_place: Option<Lbn>,
+    /// Its number among all log blocks that were opened, or found by recovery.
+    pub opened: u64,
+}
+
+/// The log map and the log blocks.
+#[derive(Clone, Debug)]
+pub struct LogSpace {
+    geometry: Geometry,
+    map: Vec<Option<Ppn>>,
+    newest_pages: u64,
+    programmed_pages: u64,
+    slots: Vec<Option<LogBlock>>,
+    vacant: Vec<Slot>,
+    opened: u64,
+    /// For each slot with pages that say what was trimmed, those runs: first logical page and extent.
+    trims: BTreeMap<Slot, Vec<(u32, u32)>>,
+    associativity: Option<Associativity>,
+    /// For each physical block, the newest pages in it.
+    newest_in_block: Option<Vec<u32>>,
+}
+
+impl LogSpace {
+    /// An empty log that counts what somebody wants to know.
+    pub fn new(layout: &Layout, tracked: Tracked) -> Self {
+        let blocks = layout.geometry.blocks() as usize;
+        Self {
+            geometry: layout.geometry,
+            map: vec![None; layout.logical_pages as usize],
+            newest_pages: 0,
+            programmed_pages: 0,
+            slots: Vec::new(),
+            vacant: Vec::new(),
+            opened: 0,
+            trims: BTreeMap::new(),
+            associativity: (tracked == Tracked::Associativity).then(|| Associativity::new(layout.geometry)),
+            newest_in_block: (tracked == Tracked::NewestPages).then(|| vec![0; blocks]),
+        }
+    }
+
+    /// The log page that holds the newest copy of a logical page.
+    #[inline]
+    pub fn newest(&self, lpn: Lpn) -> Option<Ppn> {
+        self.map[lpn.index()]
+    }
+
+    /// Says which log page holds the newest copy of a logical page.
+    #[inline]
+    pub fn set_newest(&mut self, lpn: Lpn, at: Option<Ppn>) {
+        let before = std::mem::replace(&mut self.map[lpn.index()], at);
+        self.newest_pages += u64::from(at.is_some());
+        self.newest_pages -= u64::from(before.is_some());
+        if let Some(associativity) = &mut self.associativity {
+            associativity.moved(lpn, before, at);
+        }
+        if let Some(counts) = &mut self.newest_in_block {
+            if let Some(ppn) = before {
+                counts[self.geometry.block_of(ppn).index()] -= 1;
+            }
+            if let Some(ppn) = at {
+                counts[self.geometry.block_of(ppn).index()] += 1;
+            }
+        }
+    }
+
+    /// The shape of the device.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The log block in a slot.
+    #[inline]
+    pub fn block(&self, slot: Slot) -> Option<&LogBlock> {
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
+    /// The slot of a physical block, if it is in the log.
+    pub fn slot_of(&self, pbn: Pbn) -> Option<Slot> {
+        let is_it = |block: &Option<LogBlock>| block.is_some_and(|block| block.pbn == pbn);
+        self.slots.iter().position(is_it).map(|slot| slot as Slot)
+    }
+
+    /// A page of a log block says that this run was trimmed.
+    pub fn holds_trim(&mut self, slot: Slot, first: u32, extent: u32) {
+        self.trims.entry(slot).or_default().push((first, extent));
+    }
+
+    /// The runs that pages of a log block say were trimmed, as first logical page and extent.
+    pub fn trims_in(&self, slot: Slot) -> &[(u32, u32)] {
+        self.trims.get(&slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether any page of the log says that something was trimmed.
+    pub fn holds_trims(&self) -> bool {
+        !self.trims.is_empty()
+    }
+
+    /// Whether a log block has an erased page left.
+    #[inline]
+    pub fn has_room(&self, slot: Slot) -> bool {
+        self.block(slot).is_some_and(|block| block.filled < self.geometry.pages_per_block())
+    }
+
+    /// Newest pages in a log block. Zero unless the log counts them.
+    pub fn newest_pages(&self, slot: Slot) -> u32 {
+        let known = self.newest_in_block.as_ref().zip(self.block(slot));
+        known.map_or(0, |(counts, block)| counts[block.pbn.index()])
+    }
+
+    /// A(L): logical blocks with a newest page in a log block. Zero unless the log keeps track.
+    pub fn associativity(&self, slot: Slot) -> u32 {
+        let known = self.associativity.as_ref().zip(self.block(slot));
+        known.map_or(0, |(associativity, block)| associativity.of(block.pbn))
+    }
+
+    /// For each logical block with a newest page in a log block, how many. Empty unless the log keeps track.
+    pub fn owners(&self, slot: Slot) -> &[(Lbn, u32)] {
+        let known = self.associativity.as_ref().zip(self.block(slot));
+        known.map_or(&[], |(associativity, block)| associativity.owners(block.pbn))
+    }
+
+    /// An erased block becomes a log block of a group.
+    pub fn open(&mut self, pbn: Pbn, group: u32) -> Slot {
+        self.occupy(pbn, group, 0)
+    }
+
+    /// For recovery: a block is in the log, and is not filled further.
+    pub fn adopt(&mut self, pbn: Pbn, group: u32) -> Slot {
+        let filled = self.geometry.pages_per_block();
+        self.programmed_pages += u64::from(filled);
+        self.occupy(pbn, group, filled)
+    }
+
+    fn occupy(&mut self, pbn: Pbn, group: u32, filled: u32) -> Slot {
+        self.opened += 1;
+        let block = LogBlock { pbn, group, filled, in_place: None, opened: self.opened };
+        if let Some(slot) = self.vacant.pop() {
+            self.slots[slot as usize] = Some(block);
+            return slot;
+        }
+        self.slots.push(Some(block));
+        self.slots.len() as Slot - 1
+    }
+
+    /// A log block leaves the log.
+    pub fn remove(&mut self, slot: Slot) -> Option<LogBlock> {
+        let block = self.slots.get_mut(slot as usize)?.take()?;
+        self.vacant.push(slot);
+        self.trims.remove(&slot);
+        self.programmed_pages -= u64::from(block.filled);
+        Some(block)
+    }
+
+    /// A log block serves another group.
+    pub fn assign(&mut self, slot: Slot, group: u32) {
+        if let Some(Some(block)) = self.slots.get_mut(slot as usize) {
+            block.group = group;
+        }
+    }
+
+    /// No log block that holds pages of this logical block in their places becomes a data block any more.
+    pub fn never_switch(&mut self, lbn: Lbn) {
+        for block in self.slots.iter_mut().flatten().filter(|block| block.in_place == Some(lbn)) {
+            block.in_place = None;
+        }
+    }
+
+    /// Appends a page of a logical block to a log block that has room.
+    pub fn append<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        (data, blocks): (&mut DataBlocks, &mut Blocks),
+        (slot, lpn): (Slot, Lpn),
+        (role, content): (Role, &Content<D::Data>),
+    ) -> Result<Ppn, FtlError> {
+        let (lbn, offset) = self.geometry.split_logical(lpn);
+        let starts = |block: &LogBlock| block.filled == 0 || block.in_place == Some(lbn);
+        let in_place = self.block(slot).is_some_and(|block| block.filled == offset && starts(block));
+        let label = match (role, in_place) {
+            (Role::Lost, true) => Label::of(lpn.get(), role, lbn),
+            // Nobody owns a lost page of a shared block.
+            (Role::Lost, false) => Label::new(lpn.get(), role),
+            (_, true) => Label::of(lpn.get(), Role::SequentialLog, lbn),
+            (_, false) => Label::of(lpn.get(), Role::RandomLog, lbn),
+        };
+        self.program(media, (data, blocks), slot, label, content, in_place.then_some(lbn))
+    }
+
+    /// Appends a page to a log block that has room. If that fails, a free block takes the log block's place.
+    pub fn program<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        (data, blocks): (&mut DataBlocks, &mut Blocks),
+        slot: Slot,
+        label: Label,
+        content: &Content<D::Data>,
+        in_place: Option<Lbn>,
+    ) -> Result<Ppn, FtlError> {
+        let Some(&LogBlock { pbn, filled: offset, .. }) = self.block(slot) else {
+            return Err(FtlError::OutOfSpace { wanted: "a log page" });
+        };
+        let held = |_: &DataBlocks, offset: u32| self.lpn_at(self.geometry.page(pbn, offset));
+        let to = data.program(media, blocks, (pbn, offset), label, content, &held)?;
+        if to != pbn {
+            self.move_block(pbn, to);
+        }
+        if let Some(block) = &mut self.slots[slot as usize] {
+            *block = LogBlock { pbn: to, filled: offset + 1, in_place, ..*block };
+        }
+        self.programmed_pages += 1;
+        Ok(self.geometry.page(to, offset))
+    }
+
+    /// The logical page whose newest copy lies at a place, found by searching the map.
+    fn lpn_at(&self, ppn: Ppn) -> Option<Lpn> {
+        self.map.iter().position(|&at| at == Some(ppn)).map(Lpn::at)
+    }
+
+    /// What one block held, another one holds now, at the same offsets.
+    fn move_block(&mut self, from: Pbn, to: Pbn) {
+        for lpn in (0..self.map.len()).map(Lpn::at) {
+            if let Some((block, offset)) = self.newest(lpn).map(|at| self.geometry.split(at))
+                && block == from
+            {
+                self.set_newest(lpn, Some(self.geometry.page(to, offset)));
+            }
+        }
+    }
+
+    /// The logical pages whose newest copy lies in a log block, in page order. Read from the page table of the log in RAM.
+    pub fn newest_in<D: Device>(&self, media: &Media<D>, slot: Slot) -> Vec<Lpn> {
+        let tags = self.tags(media, slot);
+        tags.filter(|&(ppn, lpn)| self.map.get(lpn.index()) == Some(&Some(ppn))).map(|(_, lpn)| lpn).collect()
+    }
+
+    /// The log blocks in which there is any copy of certain logical pages, however old.
+    pub fn holding<D: Device>(&self, media: &Media<D>, wanted: impl Fn(Lpn) -> bool) -> Vec<Slot> {
+        let holds = |&slot: &Slot| self.tags(media, slot).any(|(_, lpn)| wanted(lpn));
+        (0..self.slots.len() as Slot).filter(holds).collect()
+    }
+
+    fn tags<'a, D: Device>(&self, media: &'a Media<D>, slot: Slot) -> impl Iterator<Item = (Ppn, Lpn)> + use<'a, D> {
+        let pages = self.block(slot).map_or(0..0, |block| self.geometry.page_indices(block.pbn));
+        pages.map(Ppn::at).filter_map(|ppn| media.device().peek(ppn).map(|lpn| (ppn, Lpn::new(lpn))))
+    }
+
+    /// Blocks in use.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.vacant.len()
+    }
+
+    /// Whether no block is in use.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Share of the programmed log pages that hold a newest copy, 0 to 1; 1 for an empty log.
+    pub fn utilisation(&self) -> f64 {
+        if self.programmed_pages == 0 { 1.0 } else { self.newest_pages as f64 / self.programmed_pages as f64 }
+    }
+
+    /// Checks that every mapped log page carries its LPN.
+    pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
+        for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
+            let tag = media.device().peek(ppn);
+            BrokenInvariant::unless(tag == Some(lpn.get()), name, || {
+                format!("{lpn} is newest at {ppn}, which carries {tag:?}")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

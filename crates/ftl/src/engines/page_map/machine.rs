@@ -1,0 +1,278 @@
+//! The machine of the schemes that keep the whole page map in RAM: pages are looked up, appended, collected and recovered here; which
+//! pages share blocks is the policy's (`policy.rs`).
+//!
+//! It checks these invariants, which the headers of its schemes number alike:
+//!
+//! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
+//! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is mapped twice and none
+//!   is lost).
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
+
+use flash::{Lpn, Pbn, Ppn, Role, Tag, long_array};
+
+use crate::blocks::manager::Blocks;
+use crate::blocks::victims::Policy;
+use crate::engines::page_map::background::collect_in_idle;
+use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::page_map::policy::{RamMapScheme, StreamPolicy};
+use crate::engines::page_map::space::{Needs, PageSpace, Stream};
+use crate::memory::prefetch::prefetch;
+use crate::recovery::summary::Summaries;
+use crate::recovery::trims::Trims;
+use crate::{
+    BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError, Hint, Label,
+    Layout, Media, Nanos, Note, RecoverError, Request, Scheme, Spares, Values,
+};
+
+/// A scheme whose map lies in RAM.
+pub struct RamMapped<S: RamMapScheme> {
+    map: Vec<Option<Ppn>>,
+    trims: Trims,
+    space: PageSpace,
+    blocks: Blocks,
+    policy: S::Policy,
+    /// Free blocks of a die that idle time is used to reach beyond those at which it collects.
+    gc_idle: usize,
+    moving: Vec<Ppn>,
+    /// The stream to which the pages of the block go that is being collected, or was last.
+    moving_to: Stream,
+}
+
+impl<S: RamMapScheme> Scheme for RamMapped<S> {
+    const ENTRY: Entry = S::ENTRY;
+
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        let policy = S::policy(layout, values)?;
+        let needs = Needs {
+            streams: policy.streams(),
+            policy: Policy::from_values(values),
+            threshold: values.integer("gc_threshold") as usize,
+            valid: u64::from(layout.logical_pages),
+            summaries: Summaries::from_values(values, layout, S::ENTRY.name)?,
+        };
+        // First, since it refuses what does not fit before the map is allocated.
+        let (space, blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
+        let gc_idle = values.integer("gc_idle") as usize;
+        let map = long_array(None, layout.logical_pages as usize);
+        let moving_to = policy.collected(HOST);
+        Ok(Self { map, trims: Trims::default(), space, blocks, policy, gc_idle, moving: Vec::new(), moving_to })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut scheme = Self::format(&layout.in_use(), values)?;
+        for lpn in scheme.take_over(layout, media, |scheme, tag, ppn| scheme.map[tag.logical as usize] = Some(ppn))? {
+            scheme.trims.guard(lpn);
+        }
+        Ok(scheme)
+    }
+}
+
+impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            out[i] = match self.map[lpn.index()] {
+                Some(ppn) => media.read(ppn)?.data,
+                None => D::Data::default(),
+            };
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            let stream = self.policy.written(request, lpn);
+            let kept = self.policy.kept(request).unwrap_or_else(|| self.blocks.kept(request.hint));
+            let page = (Label::new(lpn.get(), Role::Data), kept);
+            let to = (stream, request.hint);
+            let to = self.append_on(media, to, page, &data[i], |scheme, media| scheme.next_die(media, stream))?;
+            self.remap(lpn, Some(to));
+            Ok(())
+        })?;
+        self.tidy_after_write(media)
+    }
+
+    fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        for (_, lpn) in request.lpns() {
+            self.remap(lpn, None);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    }
+
+    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+        collect_in_idle(self, media, self.gc_idle, budget)
+    }
+
+    fn foresee(&self, _media: &Media<D>, request: &Request, foresight: Foresight) {
+        match foresight {
+            Foresight::Far => prefetch(&self.map, request.lpn.index()),
+            Foresight::Near => {
+                if let Some(ppn) = self.map.get(request.lpn.index()).copied().flatten() {
+                    self.space.prefetch(ppn);
+                }
+            }
+            Foresight::Next => {}
+        }
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.empty(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(&mut self.blocks)
+    }
+
+    fn heeds_hints(&mut self) -> bool {
+        self.policy.heeds_hints() || self.blocks.policy().0.heeds_hints()
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        let mut mapped = 0;
+        for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
+            let tag = media.device().peek(ppn);
+            BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
+                format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
+            })?;
+            mapped += 1;
+        }
+        let (valid, trims) = (self.space.valid_pages(), self.trims.pages().count() as u64);
+        BrokenInvariant::unless(mapped + trims == valid, "I2", || {
+            format!("{mapped} LPNs are mapped and {trims} trim pages are needed, but {valid} pages are valid")
+        })?;
+        self.space.check(media, &self.blocks, "I3")
+    }
+
+    fn spares(&self) -> Spares {
+        self.blocks.spares()
+    }
+
+    fn footprint(&self) -> Footprint {
+        let footprint = Footprint::default().with("page map", 4 * self.map.len() as u64, 0);
+        let tables = self.policy.tables().into_iter();
+        self.space.add_summaries(tables.fold(footprint, |footprint, (name, bytes)| footprint.with(name, bytes, 0)))
+    }
+}
+
+impl<S: RamMapScheme> RamMapped<S> {
+    fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
+        match std::mem::replace(&mut self.map[lpn.index()], to) {
+            Some(old) => {
+                self.space.release(old);
+                if to.is_none() {
+                    self.trims.trimmed_at(lpn, old);
+                }
+            }
+            None if to.is_some() => {
+                if let Some(page) = self.trims.overwritten(lpn) {
+                    self.space.release(page);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The first die from this one on, in turn, that can open a block for a stream, perhaps after collecting there.
+    #[inline(never)]
+    fn make_place<D: Device>(&mut self, media: &mut Media<D>, mut die: u32, stream: Stream) -> Result<u32, FtlError> {
+        for turn in 0..self.space.dies() {
+            if turn > 0 {
+                die = self.space.take_turn(stream);
+            }
+            while self.is_starved(die, stream)
+                && let Some(victim) = self.space.take_victim(&self.blocks, die)
+            {
+                self.collect_apart(media, die, victim, Cause::Collection)?;
+            }
+            if !self.is_starved(die, stream) {
+                return Ok(die);
+            }
+        }
+        Err(self.blocks.out_of_space("a host write"))
+    }
+
+    /// Whether a die has neither an open block with room (collecting into a shared stream may leave one) nor a free block
+    /// to open.
+    #[inline]
+    fn is_starved(&self, die: u32, stream: Stream) -> bool {
+        !self.space.has_room(die, stream) && self.space.is_short(&self.blocks, die)
+    }
+}
+
+impl<S: RamMapScheme> PageMapped for RamMapped<S> {
+    #[inline]
+    fn space(&mut self) -> &mut PageSpace {
+        &mut self.space
+    }
+
+    #[inline]
+    fn blocks(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+
+    #[inline]
+    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims) {
+        (&mut self.space, &mut self.blocks, &mut self.trims)
+    }
+
+    #[inline]
+    fn collected(&self) -> Stream {
+        self.moving_to
+    }
+
+    fn recovered(&self, tag: &Tag) -> Stream {
+        self.policy.recovered(tag)
+    }
+
+    #[inline]
+    fn said(&mut self, kept: u8) -> Hint {
+        self.policy.said(kept).unwrap_or_else(|| self.blocks.said(kept))
+    }
+
+    #[inline]
+    fn destination(&self, from: Stream) -> Stream {
+        self.space.destination(from, Cause::Collection, self.policy.collected(from))
+    }
+
+    fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
+        self.map.iter().position(|&entry| entry == Some(ppn)).map(Lpn::at)
+    }
+
+    #[inline]
+    fn foresee_move(&self, lpn: Lpn, foresight: Foresight) {
+        if foresight == Foresight::Far {
+            prefetch(&self.map, lpn.index());
+        }
+    }
+
+    #[inline]
+    fn moved(&mut self, lpn: Lpn, _from: Ppn, to: Ppn) {
+        self.map[lpn.index()] = Some(to);
+    }
+
+    #[expect(clippy::inline_always, reason = "one more call for every page that the host writes")]
+    #[inline(always)]
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
+        self.tidy(media)?;
+        let die = self.space.take_turn(stream);
+        if self.space.has_room(die, stream) { Ok(die) } else { self.make_place(media, die, stream) }
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError> {
+        media.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
+        let from = self.space.stream_of(victim);
+        self.moving_to = self.space.destination(from, why, self.policy.collected(from));
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut moving);
+        media.because(why, |media| {
+            let (moved, result) = self.move_pages(media, die, &moving);
+            let result = result.and_then(|()| self.replace_vanishing(media, die, victim));
+            self.space.finish(media, &mut self.blocks, victim, moved.iter().copied(), result)
+        })?;
+        self.moving = moving;
+        Ok(())
+    }
+}

@@ -1,0 +1,362 @@
+//! How every page-mapped scheme keeps house: where its pages go, and what has to be tidied before.
+//!
+//! A scheme knows what a page means and how to move it ([`PageMapped::collect`]). Everything else is the same whether the map lies in
+//! RAM or on flash: reserves that failures took are restored first, then failing blocks emptied, then a die is chosen; trims are written
+//! down in runs; after a power cut the newest pages are taken over.
+
+use flash::{Lpn, Pbn, Ppn, Role, Tag};
+
+use crate::blocks::manager::Blocks;
+use crate::engines::page_map::space::{PageSpace, Stream};
+use crate::memory::prefetch::announce;
+use crate::recovery::trims::Trims;
+use crate::wear::policy::Use;
+use crate::{
+    Cause, Content, Device, Evacuated, Foresight, FtlError, Hint, Label, Later, Layout, Media, Note, RecoverError,
+};
+
+/// The stream of what the host writes.
+pub const HOST: Stream = 0;
+
+/// A scheme whose pages lie in a [`PageSpace`].
+pub trait PageMapped {
+    /// The space.
+    fn space(&mut self) -> &mut PageSpace;
+
+    /// The owner of its blocks.
+    fn blocks(&mut self) -> &mut Blocks;
+
+    /// The space, the owner of its blocks, and the trims whose pages lie in it.
+    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims);
+
+    /// Whether a die should collect before it opens another block.
+    #[inline]
+    fn is_short(&mut self, die: u32) -> bool {
+        let (space, blocks, _) = self.parts();
+        space.is_short(blocks, die)
+    }
+
+    /// Whether a die has less than so many free blocks more than those at which it should collect.
+    fn is_short_of(&mut self, die: u32, more: usize) -> bool {
+        let (space, blocks, _) = self.parts();
+        space.is_short_of(blocks, die, more)
+    }
+
+    /// Whether nothing has failed that has yet to be made good, so that a block may be collected in idle time.
+    fn is_whole(&mut self) -> bool {
+        let (space, blocks, _) = self.parts();
+        blocks.spares().admit().is_ok() && !blocks.has_lost_reserve() && !space.has_failing()
+    }
+
+    /// Takes the next block to collect on a die, if collecting gains anything there.
+    #[inline]
+    fn take_victim(&mut self, die: u32) -> Option<Pbn> {
+        let (space, blocks, _) = self.parts();
+        space.take_victim(blocks, die)
+    }
+
+    /// The stream of collected pages: of those of the block in hand, where streams are collected apart or wear is levelled.
+    fn collected(&self) -> Stream;
+
+    /// The stream of the pages in the block in hand that say what was trimmed, and of those that take the place of last copies there.
+    fn collected_trims(&self) -> Stream {
+        self.collected()
+    }
+
+    /// The stream of pages collected out of a block of this stream.
+    fn destination(&self, _from: Stream) -> Stream {
+        self.collected()
+    }
+
+    /// The stream of a block in which recovery finds a page with this tag.
+    fn recovered(&self, tag: &Tag) -> Stream {
+        if tag.role == Role::Collected { self.collected() } else { HOST }
+    }
+
+    /// What the host said of a page, as far as its tag keeps it.
+    #[inline]
+    fn said(&mut self, kept: u8) -> Hint {
+        self.blocks().said(kept)
+    }
+
+    /// The most programs that moving a page takes: one, and those of the map on flash.
+    fn programs_per_move(&self) -> u32 {
+        1
+    }
+
+    /// The LPN whose page this is, found in the map, for a page that cannot be read and so does not tell.
+    fn owner_of(&self, ppn: Ppn) -> Option<Lpn>;
+
+    /// Tells of a data page that will be moved, so that the scheme can ask for the memory that it will touch.
+    fn foresee_move(&self, lpn: Lpn, foresight: Foresight);
+
+    /// The role that a data page of the block in hand has where it is moved to.
+    #[inline]
+    fn role_moved(&self) -> Role {
+        Role::Collected
+    }
+
+    /// A data page that has to be moved cannot be read: tells whether that is no loss, since the same lies elsewhere, and then forgets this one.
+    fn gives_up(&mut self, _from: Ppn) -> bool {
+        false
+    }
+
+    /// A data page was moved: changes the map.
+    fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn);
+
+    /// Moves what is valid in a block, then gives the block back to the owner. `why` is [`Cause::Collection`], [`Cause::Relocation`]
+    /// for a block that fails, or [`Cause::WearLeveling`].
+    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError>;
+
+    /// Collects on a die while that is short of free blocks and there is something to gain.
+    fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+        while self.is_short(die)
+            && let Some(victim) = self.take_victim(die)
+        {
+            self.collect_apart(media, die, victim, Cause::Collection)?;
+        }
+        Ok(())
+    }
+
+    /// The next die in turn that has a place for a page of a stream, perhaps after collecting there.
+    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError>;
+
+    /// Collects a block; the host does not wait for that.
+    fn collect_apart<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        victim: Pbn,
+        why: Cause,
+    ) -> Result<(), FtlError> {
+        media.detached(|media| self.collect(media, die, victim, why))
+    }
+
+    /// Empties a block as a collection does, whatever it holds.
+    fn empty<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        if let Some(known) = self.blocks().needs_no_emptying(pbn) {
+            return Ok(known);
+        }
+        let die = self.space().die_of(pbn);
+        media.because(Cause::WearLeveling, |media| {
+            self.tidy(media)?;
+            // What a collection wrote beside the pages that it moved may have taken the die's last free block.
+            if self.blocks().free_on(die) == 0 && !self.blocks().may_have_failed() {
+                self.refill(media, die)?;
+            }
+            Ok::<_, FtlError>(())
+        })?;
+        match self.blocks().use_of(pbn) {
+            Use::For(_) => {}
+            Use::Free => return Ok(Evacuated::Done),
+            Use::Bad => return Ok(Evacuated::Retired),
+        }
+        let (space, blocks, _) = self.parts();
+        if blocks.free_on(die) == 0 {
+            return Ok(Evacuated::Later(Later::NoRoom));
+        }
+        match space.withdraw(media, blocks, pbn) {
+            None => return Ok(Evacuated::Later(Later::NoRoom)),
+            Some(false) => return Ok(Evacuated::Done),
+            Some(true) => self.collect_apart(media, die, pbn, Cause::WearLeveling)?,
+        }
+        Ok(self.blocks().fate_of(pbn))
+    }
+
+    /// What comes before a page is placed: refuses on a read-only device, and makes good what failures have done.
+    #[inline]
+    fn tidy<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.blocks().spares().admit()?;
+        if self.blocks().has_lost_reserve() {
+            self.restore_reserves(media)?;
+        }
+        if self.space().has_failing() {
+            self.empty_failing(media)?;
+        }
+        Ok(())
+    }
+
+    /// What comes after a host write, and not with the next one, since the power may be cut before.
+    #[inline]
+    fn tidy_after_write<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if self.blocks().has_lost_reserve() {
+            FtlError::unless_read_only(self.restore_reserves(media))?;
+        }
+        Ok(())
+    }
+
+    /// Collects where failures have cost a die its last free block.
+    #[cold]
+    fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let cost = self.programs_per_move();
+        while self.blocks().has_lost_reserve() {
+            let destinations: Vec<_> = (0..self.space().streams()).map(|stream| self.destination(stream)).collect();
+            let (space, blocks, _) = self.parts();
+            let Some((die, victim)) = space.take_victim_for_reserve(blocks, &destinations, cost) else { break };
+            self.collect_apart(media, die, victim, Cause::Collection)?;
+        }
+        Ok(())
+    }
+
+    /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
+    /// their die stays whole. A block for which there is no room yet waits.
+    #[cold]
+    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for die in self.space().failing_dies() {
+            self.refill(media, die)?;
+            if !self.is_short(die)
+                && let Some(block) = self.space().take_failing(die)
+            {
+                self.collect_apart(media, die, block, Cause::Relocation)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
+    #[inline]
+    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
+        self.append_on(media, (HOST, Hint::NONE), (label, 0), data, |scheme, media| scheme.next_die(media, HOST))
+    }
+
+    /// Programs a page of a stream, of which the host says this, on a die that `next_die` finds, with what is kept of the host's hint, 0 for
+    /// nothing; one that fails is tried again on the die that it finds then.
+    #[inline]
+    fn append_on<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        to: (Stream, Hint),
+        (label, kept): (Label, u8),
+        data: &D::Data,
+        mut next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
+    ) -> Result<Ppn, FtlError> {
+        loop {
+            let die = next_die(self, media)?;
+            let (space, blocks, _) = self.parts();
+            let content = Content::Hinted(data.clone(), kept);
+            if let Some(to) = space.program(media, blocks, die, to, label, content)? {
+                return Ok(to);
+            }
+        }
+    }
+
+    /// Moves pages off a die up to the first error; returns the pages moved, and how it ended.
+    #[inline]
+    fn move_pages<'a, D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        die: u32,
+        pages: &'a [Ppn],
+    ) -> (&'a [Ppn], Result<(), FtlError>) {
+        up_to_error(pages, |at, from| {
+            announce(pages, at, |&from, foresight| {
+                if let Some(lpn) = media.device().peek(from) {
+                    self.foresee_move(Lpn::new(lpn), foresight);
+                }
+            });
+            self.move_page(media, die, from)
+        })
+    }
+
+    /// Moves a data page or a trim page off a die. One that cannot be read becomes a lost page.
+    #[inline]
+    fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        if self.move_trim_page(media, die, from)? {
+            return Ok(());
+        }
+        let (lpn, role, said, content) = match media.read_to_move(from)? {
+            Some(page) => (Lpn::new(page.logical), self.role_moved(), self.said(page.hint), Content::Copy(page)),
+            None if self.gives_up(from) => return Ok(()),
+            None => (self.lose(media, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
+        };
+        let label = Label::new(lpn.get(), role);
+        let stream = self.collected();
+        let (space, blocks, trims) = self.parts();
+        let to = space.program_moved(media, blocks, die, (stream, said), (label, &content), trims)?;
+        self.moved(lpn, from, to);
+        Ok(())
+    }
+
+    /// The logical page that an unreadable page held.
+    #[cold]
+    fn lose<D: Device>(&self, media: &mut Media<D>, ppn: Ppn) -> Lpn {
+        media.note(Note::LostPage);
+        self.owner_of(ppn).unwrap_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"))
+    }
+
+    /// Moves a page off a die if it is a trim page; tells whether it was.
+    #[inline]
+    fn move_trim_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<bool, FtlError> {
+        let stream = self.collected_trims();
+        let (space, blocks, trims) = self.parts();
+        let Some((label, version)) = trims.at(from) else { return Ok(false) };
+        let content = Content::empty(label.logical, version);
+        let to = space.program_moved(media, blocks, die, (stream, Hint::NONE), (label, &content), trims)?;
+        trims.moved(from, to);
+        Ok(true)
+    }
+
+    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back.
+    fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+        let to = (self.collected_trims(), Hint::NONE);
+        let (space, blocks, trims) = self.parts();
+        for (copy, lpn) in trims.about_to_vanish(space.page_indices(victim)) {
+            let version = media.read_to_move(copy)?.map(|page| page.version);
+            let content =
+                version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
+            let to = space.program_moved(media, blocks, die, to, (Trims::label(lpn.get(), 1), &content), trims)?;
+            trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
+        }
+        Ok(())
+    }
+
+    /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
+    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        for (first, extent) in self.parts().2.pending_runs() {
+            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
+            let (space, _, trims) = self.parts();
+            for page in trims.wrote(first, extent, to, media.last_version()) {
+                space.release(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over what a used device holds: finds the newest page of each LPN and of each trim, has the former mapped, and
+    /// returns the LPNs of which an outdated page may come back, which have to be guarded when pages can be programmed again.
+    fn take_over<D: Device>(
+        &mut self,
+        layout: &Layout,
+        media: &mut Media<D>,
+        mut map: impl FnMut(&mut Self, Tag, Ppn),
+    ) -> Result<Vec<Lpn>, RecoverError> {
+        let scanned = self.space().scan(media, layout)?;
+        let newest = scanned.newest(layout.logical_pages);
+        let kept = scanned.keep_one_copy(layout, &newest);
+        let valid: Vec<_> = kept.pages.iter().map(|(ppn, tag)| (*ppn, self.recovered(tag))).collect();
+        let (space, blocks, _) = self.parts();
+        space.take_over(media, blocks, layout, valid)?;
+        for &(ppn, tag) in &kept.pages {
+            if tag.role == Role::Trimmed {
+                self.parts().2.found(&tag, ppn, &newest);
+            } else {
+                map(self, tag, ppn);
+            }
+        }
+        Ok(kept.outdated)
+    }
+}
+
+/// Does something for each page, given its position too, up to the first error; returns the pages done, and how it ended.
+#[inline]
+pub fn up_to_error(
+    pages: &[Ppn],
+    mut each: impl FnMut(usize, Ppn) -> Result<(), FtlError>,
+) -> (&[Ppn], Result<(), FtlError>) {
+    for (done, &ppn) in pages.iter().enumerate() {
+        if let Err(error) = each(done, ppn) {
+            return (&pages[..done], Err(error));
+        }
+    }
+    (pages, Ok(()))
+}

@@ -1,0 +1,135 @@
+//! What a space tells about itself.
+
+use std::ops::Range;
+
+use flash::{Pbn, Ppn, Tag};
+
+use super::{PageSpace, Stream};
+use crate::blocks::manager::Blocks;
+use crate::wear::policy::Purpose;
+use crate::{BrokenInvariant, Cause, Device, Footprint, Media};
+
+impl PageSpace {
+    /// Dies of the device.
+    pub fn dies(&self) -> u32 {
+        self.order.len() as u32
+    }
+
+    /// Streams that it was made for, that of levelled pages included.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// The stream to which the pages of a block of stream `from` go when it is emptied, if they would go to `usual` under a wear policy that
+    /// moves nothing. What is moved to level wear stays with its like when it is collected later.
+    pub fn destination(&self, from: Stream, why: Cause, usual: Stream) -> Stream {
+        let levelled = self.streams.len() - 1;
+        let is_levelled = why == Cause::WearLeveling || from == levelled;
+        if is_levelled && self.streams[levelled] == Purpose::Levelled { levelled } else { usual }
+    }
+
+    /// Erase blocks of one die, bad ones included.
+    pub fn blocks_per_die(&self) -> u32 {
+        self.geometry.blocks_per_die()
+    }
+
+    /// The channel of a die.
+    pub fn channel_of_die(&self, die: u32) -> u32 {
+        self.geometry.channel_of(die)
+    }
+
+    /// The channel of a page.
+    pub fn channel_of(&self, ppn: Ppn) -> u32 {
+        self.channel_of_block(self.geometry.block_of(ppn))
+    }
+
+    /// The channel of a block.
+    pub fn channel_of_block(&self, pbn: Pbn) -> u32 {
+        self.geometry.channel_of(self.geometry.die_of(pbn))
+    }
+
+    /// The die of a block.
+    pub fn die_of(&self, pbn: Pbn) -> u32 {
+        self.geometry.die_of(pbn)
+    }
+
+    /// The valid pages of a block, in order.
+    pub fn list_valid(&self, pbn: Pbn, into: &mut Vec<Ppn>) {
+        into.clear();
+        self.ledger.list_valid(pbn, into);
+    }
+
+    /// The pages of a block, as indices.
+    pub fn page_indices(&self, pbn: Pbn) -> Range<usize> {
+        self.geometry.page_indices(pbn)
+    }
+
+    /// The stream whose content a block holds.
+    pub fn stream_of(&self, pbn: Pbn) -> Stream {
+        self.stream_of[pbn.index()] as usize
+    }
+
+    /// Whether a page holds the newest copy of something.
+    pub fn is_valid(&self, ppn: Ppn) -> bool {
+        self.ledger.is_valid(ppn)
+    }
+
+    /// Valid pages of a block.
+    pub fn valid_in(&self, pbn: Pbn) -> u32 {
+        self.ledger.valid_pages(pbn)
+    }
+
+    /// Pages of a block that take content.
+    pub fn content_pages(&self) -> u32 {
+        self.summaries.content_pages()
+    }
+
+    /// Pages with which a filled block ends.
+    pub fn summary_pages(&self) -> u32 {
+        self.summaries.pages()
+    }
+
+    /// Valid pages of the device.
+    pub fn valid_pages(&self) -> u64 {
+        (0..self.geometry.blocks()).map(|block| u64::from(self.ledger.valid_pages(Pbn::new(block)))).sum()
+    }
+
+    /// Adds what summaries take, if there are any: RAM for the tags of open blocks, flash for the summaries of all.
+    pub fn add_summaries(&self, footprint: Footprint) -> Footprint {
+        if !self.summaries.are_written() {
+            return footprint;
+        }
+        let tags = self.open.len() as u64 * u64::from(self.summaries.content_pages());
+        let pages = u64::from(self.geometry.blocks()) * u64::from(self.summaries.pages());
+        let page_bytes = u64::from(self.geometry.page_size_bytes());
+        footprint.with("block summaries", tags * Tag::HEAD_BYTES as u64, pages * page_bytes)
+    }
+
+    /// Checks that free blocks are erased and hold nothing valid, that every valid page is programmed, and that summaries are true.
+    pub fn check<D: Device>(
+        &self,
+        media: &Media<D>,
+        blocks: &Blocks,
+        name: &'static str,
+    ) -> Result<(), BrokenInvariant> {
+        for pbn in blocks.iter_free() {
+            let unused = self.ledger.valid_pages(pbn) == 0 && !self.victims.contains(pbn) && !self.is_kept(pbn);
+            BrokenInvariant::unless(unused, name, || format!("{pbn} is in the free pool but in use"))?;
+        }
+        blocks.check(media, name)?;
+        let mut pages = Vec::new();
+        for pbn in (0..self.geometry.blocks()).map(Pbn::new) {
+            self.summaries.check(media, pbn, name)?;
+            self.list_valid(pbn, &mut pages);
+            BrokenInvariant::unless(pages.len() as u32 == self.ledger.valid_pages(pbn), name, || {
+                format!("{pbn} counts {} valid pages, but {} are marked", self.ledger.valid_pages(pbn), pages.len())
+            })?;
+            for &ppn in &pages {
+                BrokenInvariant::unless(media.device().peek(ppn).is_some(), name, || {
+                    format!("{ppn} is valid but erased")
+                })?;
+            }
+        }
+        Ok(())
+    }
+}

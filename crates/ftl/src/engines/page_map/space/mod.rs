@@ -1,0 +1,307 @@
+//! Physical space under a page map: pages are placed on open blocks, die by die, and whole blocks come back by collection.
+//!
+//! A *stream* is a kind of content that gets blocks of its own (host writes, collected pages, translation pages …). Each
+//! stream has at most one open block a die and visits the dies in turn, channels first. Where the wear policy moves blocks, what it moves is a
+//! stream, too: content that rests shares no block with what is collected. The space knows which pages are
+//! valid and which closed blocks are worth collecting; what a page means, and moving it, is the scheme's.
+//!
+//! **Why a placement never fails.** Each die keeps a last free block that only its own collection may open
+//! ([`PageSpace::program`]). Collecting a block moves at most one block's worth of pages, so it needs at most that one and
+//! returns one. As long as the valid pages fit into `PageSpace::capacity_pages`, some die has either room in an open block
+//! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number. A collection whose victim cannot
+//! be erased returns none, so a device of a single die keeps one free block more while it has spares (`failing.rs`).
+//!
+//! Here pages are placed; `collecting.rs` gets blocks back, `keeping.rs` keeps some from that, `failing.rs` copes with those that fail, `facts.rs` tells.
+
+mod collecting;
+mod facts;
+mod failing;
+mod pinning;
+
+use std::collections::BTreeSet;
+
+use flash::{Geometry, Pbn, Ppn};
+
+use crate::blocks::ledger::Ledger;
+use crate::blocks::manager::Blocks;
+use crate::blocks::pool::channels_first;
+use crate::blocks::victims::{Policy, Victims};
+use crate::recovery::scan::Scanned;
+use crate::recovery::summary::Summaries;
+use crate::wear::policy::{Ask, Purpose};
+use crate::{ConfigError, Content, Device, FtlError, Hint, Kind, Label, Layout, Media, Parameter, Spares};
+
+/// Index of a stream of a space.
+pub type Stream = usize;
+
+/// When a die collects.
+pub const GC_THRESHOLD: Parameter = Parameter {
+    name: "gc_threshold",
+    kind: Kind::Integer { min: 1, max: 1 << 20 },
+    default: "1",
+    meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages, and a wear \
+              policy more free blocks to choose from.",
+    source: "ftlkit",
+};
+
+/// What a scheme asks of its space.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// Streams, each with what its blocks are used for.
+    pub streams: &'static [Purpose],
+    /// Victims.
+    pub policy: Policy,
+    /// Free blocks of a die at or below which it collects, at least 1.
+    pub threshold: usize,
+    /// The most pages that are ever valid at once.
+    pub valid: u64,
+    /// What filled blocks end with.
+    pub summaries: Summaries,
+}
+
+/// An open block: its next page and the first page after it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    next: u32,
+    end: u32,
+}
+
+/// Open blocks and valid pages of a page-mapped device.
+#[derive(Clone, Debug)]
+pub struct PageSpace {
+    geometry: Geometry,
+    ledger: Ledger,
+    victims: Victims,
+    streams: Vec<Purpose>,
+    open: Vec<Open>,
+    stream_of: Vec<u8>,
+    order: Vec<u32>,
+    turns: Vec<usize>,
+    threshold: usize,
+    /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with what of it is still erased.
+    failing: Vec<(Pbn, Open)>,
+    /// The stream whose filled blocks are kept.
+    keeps: Option<Stream>,
+    /// Blocks in use that nobody collects.
+    kept: BTreeSet<Pbn>,
+    summaries: Summaries,
+}
+
+impl PageSpace {
+    /// An erased space for up to `valid` valid pages, and the owner of its blocks. A die reclaims blocks until more than `threshold` (at
+    /// least 1) are free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
+    pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<(Self, Blocks), ConfigError> {
+        let Needs { policy, threshold, summaries, .. } = needs;
+        let levelled = layout.wear.moves_blocks(layout).then_some(Purpose::Levelled);
+        let streams: Vec<_> = needs.streams.iter().copied().chain(levelled).collect();
+        let spares = Self::require(layout, &needs, streams.len(), scheme)?;
+        let geometry = layout.geometry;
+        let space = Self {
+            geometry,
+            ledger: Ledger::new(geometry),
+            victims: Victims::new(geometry, summaries.content_pages(), policy, layout.seed),
+            open: vec![Open::default(); streams.len() * geometry.dies() as usize],
+            stream_of: vec![0; geometry.blocks() as usize],
+            order: channels_first(&geometry),
+            turns: vec![0; streams.len()],
+            streams,
+            threshold: threshold.max(1),
+            failing: Vec::new(),
+            keeps: None,
+            kept: BTreeSet::new(),
+            summaries,
+        };
+        Ok((space, Blocks::new(layout, spares).staying_on_die()))
+    }
+
+    /// What the device holds: read from the summaries of filled blocks if they have any.
+    pub fn scan<D: Device>(&self, media: &mut Media<D>, layout: &Layout) -> Result<Scanned, FtlError> {
+        Scanned::with(media, layout, &self.summaries)
+    }
+
+    /// Makes a fresh space that of a device which was used before: these pages are valid, each with its block's stream; blocks
+    /// without any are erased, whatever they look like. Blocks with some are closed: their erased pages may be unstable.
+    pub fn take_over<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        blocks: &mut Blocks,
+        layout: &Layout,
+        valid: impl IntoIterator<Item = (Ppn, Stream)>,
+    ) -> Result<(), FtlError> {
+        let mut used = vec![false; self.geometry.blocks() as usize];
+        for (ppn, stream) in valid {
+            let pbn = self.geometry.block_of(ppn);
+            self.ledger.validate(ppn, pbn);
+            self.stream_of[pbn.index()] = stream as u8;
+            used[pbn.index()] = true;
+        }
+        blocks.nothing_free(media, layout);
+        media.together(&layout.good_blocks, |media, &pbn| {
+            if used[pbn.index()] {
+                blocks.adopt(pbn, Ask::for_(self.streams[self.stream_of(pbn)]));
+                self.victims.close(pbn, self.ledger.valid_pages(pbn));
+                return Ok(());
+            }
+            blocks.give_back(media, pbn)
+        })
+    }
+
+    /// Valid pages that a space with so many streams is sure to hold: each die sets aside its free blocks and one open block a stream.
+    fn capacity_pages(layout: &Layout, needs: &Needs, streams: usize) -> u64 {
+        let mut good = vec![0_u64; layout.geometry.dies() as usize];
+        for &pbn in &layout.good_blocks {
+            good[layout.geometry.die_of(pbn) as usize] += 1;
+        }
+        let set_aside = (streams + needs.threshold.max(1)) as u64;
+        let usable: u64 = good.iter().map(|blocks| blocks.saturating_sub(set_aside)).sum();
+        usable * u64::from(needs.summaries.content_pages())
+    }
+
+    /// Refuses a layout whose valid pages might not fit; otherwise tells how many blocks may fail.
+    fn require(layout: &Layout, needs: &Needs, streams: usize, scheme: &str) -> Result<Spares, ConfigError> {
+        let &Needs { threshold, valid, summaries, .. } = needs;
+        let capacity = Self::capacity_pages(layout, needs, streams);
+        let content_pages = u64::from(summaries.content_pages());
+        if valid <= capacity {
+            let total = (capacity - valid) / content_pages;
+            return Ok(Spares { total: total as u32, used: 0 });
+        }
+        if layout.in_use {
+            return Ok(Spares::READ_ONLY);
+        }
+        let good = layout.good_blocks.len() as u64 * content_pages;
+        let levelling = if streams > needs.streams.len() {
+            format!(" (one of the open ones for what {} moves)", layout.wear.entry().name)
+        } else {
+            String::new()
+        };
+        Err(ConfigError(format!(
+            "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
+             each of {} dies keeps {streams} open and {threshold} free blocks{levelling}; raise device.spare, use more blocks per plane or fewer dies",
+            layout.geometry.dies(),
+        )))
+    }
+
+    /// The next die in turn for a stream.
+    #[inline]
+    pub fn take_turn(&mut self, stream: Stream) -> u32 {
+        let turn = &mut self.turns[stream];
+        let die = self.order[*turn];
+        *turn += 1;
+        if *turn == self.order.len() {
+            *turn = 0;
+        }
+        die
+    }
+
+    /// Whether a die has an open block with room for a stream.
+    #[inline]
+    pub fn has_room(&self, die: u32, stream: Stream) -> bool {
+        let open = self.open[stream * self.order.len() + die as usize];
+        open.next < open.end
+    }
+
+    /// Whether a die should collect before it opens another block.
+    #[inline]
+    pub fn is_short(&self, blocks: &Blocks, die: u32) -> bool {
+        blocks.free_on(die) <= self.threshold + self.margin(blocks)
+    }
+
+    /// Whether a die has less than so many free blocks more than those at which it should collect.
+    pub fn is_short_of(&self, blocks: &Blocks, die: u32, more: usize) -> bool {
+        blocks.free_on(die) < self.threshold + self.margin(blocks) + more
+    }
+
+    /// Places one page of a stream, of which the host says this, on a die, opening any free block there, and marks it valid; tells whether
+    /// that fills the block.
+    #[inline]
+    fn place_on(&mut self, blocks: &mut Blocks, die: u32, (stream, said): (Stream, Hint)) -> Option<(Ppn, bool)> {
+        if !self.has_room(die, stream) {
+            self.open_free(blocks, die, stream, said)?;
+        }
+        let open = &mut self.open[stream * self.order.len() + die as usize];
+        let ppn = Ppn::new(open.next);
+        open.next += 1;
+        let filled = open.next == open.end;
+        self.ledger.validate(ppn, self.geometry.block_of(ppn));
+        Some((ppn, filled))
+    }
+
+    /// Opens a free block of a die for a stream, of whose first page the host says this.
+    #[inline(never)]
+    fn open_free(&mut self, blocks: &mut Blocks, die: u32, stream: Stream, said: Hint) -> Option<()> {
+        let pbn = blocks.take_on(die, Ask::for_(self.streams[stream]).hinted(said))?;
+        self.open_block(pbn, stream);
+        Some(())
+    }
+
+    /// Closes a block whose last page has been programmed.
+    #[inline(never)]
+    fn close<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Result<(), FtlError> {
+        match self.summaries.write(media, pbn) {
+            Ok(()) if self.keeps == Some(self.stream_of(pbn)) => self.keep(pbn),
+            Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
+            Err(error) if error.is_program_failure() => {
+                self.failing.push((pbn, Open::default()));
+                blocks.has_failed(pbn);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Makes an erased block, which was taken for this, the open block of a stream on its die, and returns the die.
+    pub fn open_block(&mut self, pbn: Pbn, stream: Stream) -> u32 {
+        let next = self.geometry.page(pbn, 0).get();
+        let die = self.geometry.die_of(pbn);
+        self.open[stream * self.order.len() + die as usize] = Open { next, end: next + self.summaries.content_pages() };
+        self.stream_of[pbn.index()] = stream as u8;
+        die
+    }
+
+    /// Asks for the memory that releasing a page touches.
+    #[inline]
+    pub fn prefetch(&self, ppn: Ppn) {
+        let pbn = self.geometry.block_of(ppn);
+        self.ledger.prefetch(ppn, pbn);
+        self.victims.prefetch(pbn);
+    }
+
+    /// A page's content is superseded.
+    #[inline]
+    pub fn release(&mut self, ppn: Ppn) {
+        let pbn = self.ledger.invalidate(ppn);
+        self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
+    }
+
+    /// Programs a page of a stream, of which the host says this, on a die, opening any free block there. None if the page failed: then its block takes no
+    /// more pages and waits to be emptied.
+    #[expect(clippy::inline_always, reason = "one more call for every page that is written or moved")]
+    #[inline(always)]
+    pub fn program<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        blocks: &mut Blocks,
+        die: u32,
+        to: (Stream, Hint),
+        label: Label,
+        content: Content<D::Data>,
+    ) -> Result<Option<Ppn>, FtlError> {
+        let stream = to.0;
+        let Some((to, filled)) = self.place_on(blocks, die, to) else {
+            return Err(FtlError::OutOfSpace { wanted: "a page" });
+        };
+        match media.put(to, label, content) {
+            Ok(()) => {
+                if filled {
+                    self.close(media, blocks, self.geometry.block_of(to))?;
+                }
+                Ok(Some(to))
+            }
+            Err(error) => self.not_programmed(blocks, to, stream, error).map(|()| None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,387 @@
+//! The machine of the schemes that keep data pages and a part of the map in one RAM.
+//!
+//! It is a demand-paged map with pages held in front of it. The host's writes end in RAM; a page that is newer than flash is written when it has to
+//! leave, or by a flush, after which it stays. What leaves for whom is the policy's (`policy.rs`).
+//!
+//! Requests for more than a share of a block go around RAM: what they read and is not held is read from flash, and what they
+//! write is programmed at once; a version that was held is dropped then, not before.
+//!
+//! On a device that has become read-only nothing newer than flash can leave RAM. What is held can be read until the power goes, and entries of the map
+//! that are not in RAM are fetched each time.
+
+use flash::{Lpn, Pbn, Ppn};
+
+use crate::blocks::manager::Blocks;
+use crate::engines::demand::machine::DemandPaged;
+use crate::engines::demand::policy::{DemandScheme, MapCache};
+use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::shared_ram::data_cache::{Held, HeldPages};
+use crate::engines::shared_ram::policy::{self, CacheOf, Evict, For, InRam, JointPolicy, Leaving};
+use crate::{
+    BrokenInvariant, Buffered, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Foretold, Ftl,
+    FtlError, Gauge, Layout, Media, Nanos, Note, RecoverError, Request, Scheme, Spares, Values,
+};
+
+/// A scheme with data and map in one RAM: the shared machine with a policy.
+pub struct Joint<P: JointPolicy> {
+    pub(super) paged: DemandPaged<P::Map>,
+    pub(super) policy: P,
+    pub(super) held: HeldPages,
+    page_delay: Nanos,
+    selection_delay: Nanos,
+    /// Pages of the largest request that uses RAM.
+    most_at_once: u32,
+    loads: bool,
+    page_bytes: u64,
+    /// Time in RAM that the request in hand has taken and not yet been charged.
+    owed: Nanos,
+}
+
+impl<P: JointPolicy> Joint<P> {
+    fn around(paged: DemandPaged<P::Map>, layout: &Layout, values: &Values) -> Self {
+        Self {
+            paged,
+            policy: P::new(layout, values),
+            held: HeldPages::none(layout.logical_pages),
+            page_delay: Nanos(values.integer("ram_page_delay")),
+            selection_delay: Nanos(values.integer("selection_delay")),
+            most_at_once: policy::most_at_once(layout, values),
+            loads: values.switch("load_before_write"),
+            page_bytes: layout.geometry.page_size_bytes().into(),
+            owed: Nanos::ZERO,
+        }
+    }
+
+    /// Serves a request, then lets the time pass that it has taken in RAM, where one thing is done after another.
+    fn serve<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        work: impl FnOnce(&mut Self, &mut Media<D>) -> Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
+        let served = work(self, media);
+        media.spend(std::mem::take(&mut self.owed));
+        served
+    }
+
+    fn goes_around(&self, request: &Request) -> bool {
+        request.pages > self.most_at_once
+    }
+
+    fn in_ram(&mut self) -> (&mut P, InRam<'_, CacheOf<P>>) {
+        (&mut self.policy, InRam { cache: self.paged.cache_mut(), held: &self.held })
+    }
+
+    /// Lets leave RAM what the policy names until it names nothing more.
+    fn make_room<D: Device>(&mut self, media: &mut Media<D>, why: For) -> Result<(), FtlError> {
+        loop {
+            let (policy, mut ram) = self.in_ram();
+            let Some(Leaving { what, among }) = policy.leaving(&mut ram, why) else { return Ok(()) };
+            self.owed += Nanos(self.selection_delay.0 * among);
+            if self.paged.is_in_background() {
+                media.detached(|media| self.evict(media, what))?;
+            } else {
+                self.evict(media, what)?;
+            }
+        }
+    }
+
+    fn evict<D: Device>(&mut self, media: &mut Media<D>, what: Evict) -> Result<(), FtlError> {
+        match what {
+            Evict::Data(lpn) => {
+                self.foresee_evictions(lpn);
+                self.write_down(media, lpn)?;
+                self.drop_page(media, lpn);
+                media.note(Note::BufferEviction);
+                return Ok(());
+            }
+            Evict::Translation(page) => self.paged.write_back(media, page)?,
+            Evict::Entry(lpn) => self.paged.write_back_entry(media, lpn)?,
+        }
+        self.policy.let_go(self.paged.cache_mut(), what);
+        Ok(())
+    }
+
+    /// Writes a page that is held, if it is newer than flash.
+    fn write_down<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+        let Some(place) = self.held.find(lpn).filter(|&place| self.held.at(place).is_newer) else { return Ok(()) };
+        if self.paged.cache().find(lpn).is_none() {
+            self.make_room(media, For::WriteDown(lpn))?;
+            self.and_look_up(media, lpn, |paged, media| paged.find(media, lpn))?;
+        }
+        let Held { page, hint, .. } = *self.held.at(place);
+        let data = media.ram().get(page).clone();
+        self.owed += self.page_delay;
+        self.paged.write_down(media, (lpn, hint), &data)?;
+        self.held.is_written(place);
+        Ok(())
+    }
+
+    /// Holds a page no longer; tells whether it was newer than flash.
+    fn drop_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> bool {
+        let Some(place) = self.held.find(lpn) else { return false };
+        let (policy, mut ram) = self.in_ram();
+        policy.leaves(&mut ram, place);
+        let Some(held) = self.held.remove(lpn) else { return false };
+        media.ram_mut().take(held.page);
+        held.is_newer
+    }
+
+    /// A page that was held is superseded on flash, or trimmed.
+    fn supersede<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) {
+        self.policy.superseded(lpn);
+        if self.drop_page(media, lpn) {
+            media.note(Note::AbsorbedPage);
+        }
+    }
+
+    /// Does something for which the entry of a page is used, after making room for that.
+    fn with_entry<D: Device, R>(
+        &mut self,
+        media: &mut Media<D>,
+        lpn: Lpn,
+        work: impl FnOnce(&mut DemandPaged<P::Map>, &mut Media<D>) -> Result<R, FtlError>,
+    ) -> Result<R, FtlError> {
+        self.make_room(media, For::Entry(lpn))?;
+        self.and_look_up(media, lpn, work)
+    }
+
+    /// Does something for which there is room. The entry may have come although it failed afterwards, as on flash that fails.
+    fn and_look_up<D: Device, R>(
+        &mut self,
+        media: &mut Media<D>,
+        lpn: Lpn,
+        work: impl FnOnce(&mut DemandPaged<P::Map>, &mut Media<D>) -> Result<R, FtlError>,
+    ) -> Result<R, FtlError> {
+        let result = work(&mut self.paged, media);
+        if result.is_ok() || self.paged.cache().find(lpn).is_some() {
+            let (policy, mut ram) = self.in_ram();
+            policy.looked_up(&mut ram, lpn);
+        }
+        result
+    }
+
+    /// Where flash has a page.
+    fn locate<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        match self.with_entry(media, lpn, |paged, media| paged.find(media, lpn)) {
+            Err(FtlError::ReadOnly { .. }) => self.paged.find_without_keeping(media, lpn),
+            found => found,
+        }
+    }
+
+    /// The place of a page that is held and used.
+    fn use_held<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<u32>, FtlError> {
+        if self.held.find(lpn).is_none() {
+            return Ok(None);
+        }
+        if P::FINDS_DATA_BY_ENTRY {
+            if self.paged.cache().find(lpn).is_some() {
+                self.with_entry(media, lpn, |paged, media| paged.use_entry(media, lpn))?;
+            } else {
+                self.locate(media, lpn)?;
+            }
+        }
+        let Some(place) = self.held.find(lpn) else { return Ok(None) };
+        let (policy, mut ram) = self.in_ram();
+        policy.used(&mut ram, place);
+        self.owed += self.page_delay;
+        Ok(Some(place))
+    }
+
+    /// Holds a page that was not held, after making room for it.
+    fn hold<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        (request, lpn): (&Request, Lpn),
+        data: D::Data,
+        is_newer: bool,
+    ) -> Result<(), FtlError> {
+        self.make_room(media, For::Data(lpn))?;
+        let page = media.ram_mut().put(data);
+        let place = self.held.hold(Held { lpn, page, hint: request.hint, is_newer });
+        let (policy, mut ram) = self.in_ram();
+        policy.came(&mut ram, place);
+        self.owed += self.page_delay;
+        Ok(())
+    }
+
+    fn read_page<D: Device>(&mut self, media: &mut Media<D>, request: &Request, lpn: Lpn) -> Result<D::Data, FtlError> {
+        if let Some(place) = self.use_held(media, lpn)? {
+            media.note(Note::BufferRead);
+            return Ok(media.ram().get(self.held.at(place).page).clone());
+        }
+        let goes_around = self.goes_around(request);
+        media.note(if goes_around { Note::BypassedPage } else { Note::BufferReadMiss });
+        self.policy.read_missed(lpn);
+        let Some(at) = self.locate(media, lpn)? else { return Ok(D::Data::default()) };
+        let data = media.read(at)?.data;
+        // On a read-only device the entry may not be where that of a held page has to be.
+        if P::HOLDS_READS && !goes_around && self.paged.blocks().spares().admit().is_ok() {
+            FtlError::unless_read_only(self.hold(media, (request, lpn), data.clone(), false))?;
+        }
+        Ok(data)
+    }
+
+    fn write_page<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        (request, lpn): (&Request, Lpn),
+        data: &D::Data,
+    ) -> Result<(), FtlError> {
+        self.paged.blocks().spares().admit()?;
+        if let Some(place) = self.use_held(media, lpn)? {
+            media.note(Note::BufferHit);
+            let page = media.ram_mut().put(data.clone());
+            let before = self.held.replace(place, page, request.hint);
+            media.ram_mut().take(before.page);
+            if before.is_newer {
+                media.note(Note::AbsorbedPage);
+            }
+            return Ok(());
+        }
+        media.note(Note::BufferMiss);
+        if self.loads {
+            if let Some(at) = self.with_entry(media, lpn, |paged, media| paged.find(media, lpn))? {
+                // What it holds is written over, so that it need not be readable.
+                media.because(Cause::Loading, |media| media.read_to_move(at))?;
+            }
+        } else if P::FINDS_DATA_BY_ENTRY {
+            if self.paged.is_in_background() {
+                media.detached(|media| self.with_entry(media, lpn, |paged, media| paged.find(media, lpn)))?;
+            } else {
+                self.with_entry(media, lpn, |paged, media| paged.find(media, lpn))?;
+            }
+        }
+        self.hold(media, (request, lpn), data.clone(), true)
+    }
+
+    fn write_around<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        (request, lpn): (&Request, Lpn),
+        data: &D::Data,
+    ) -> Result<(), FtlError> {
+        self.paged.blocks().spares().admit()?;
+        media.note(Note::BypassedPage);
+        self.with_entry(media, lpn, |paged, media| {
+            paged.write_page(media, HOST, (lpn, request.hint), data, |paged, media| paged.next_die(media, HOST))
+        })?;
+        self.supersede(media, lpn);
+        Ok(())
+    }
+}
+
+impl<P: JointPolicy> Scheme for Joint<P> {
+    const ENTRY: Entry = <P::Map as DemandScheme>::ENTRY;
+
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        Ok(Self::around(DemandPaged::format(layout, values)?, layout, values))
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        Ok(Self::around(DemandPaged::recover(layout, values, media)?, layout, values))
+    }
+}
+
+impl<P: JointPolicy, D: Device> Ftl<D> for Joint<P> {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        self.policy.begins(request);
+        self.serve(media, |joint, media| {
+            media.together(request.lpns(), |media, (i, lpn)| {
+                out[i] = joint.read_page(media, request, lpn)?;
+                Ok(())
+            })
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.policy.begins(request);
+        self.serve(media, |joint, media| {
+            let goes_around = joint.goes_around(request);
+            media.together(request.lpns(), |media, (i, lpn)| {
+                if goes_around {
+                    joint.write_around(media, (request, lpn), &data[i])
+                } else {
+                    joint.write_page(media, (request, lpn), &data[i])
+                }
+            })?;
+            joint.paged.tidy_after_write(media)
+        })
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        self.policy.begins(request);
+        self.serve(media, |joint, media| {
+            media.together(request.lpns(), |media, (_, lpn)| {
+                joint.with_entry(media, lpn, |paged, media| paged.trim_page(media, lpn))?;
+                joint.supersede(media, lpn);
+                Ok(())
+            })
+        })
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.serve(media, |joint, media| {
+            media.together(joint.held.newer_pages(), |media, lpn| joint.write_down(media, lpn))?;
+            joint.paged.tidy_after_write(media)?;
+            joint.paged.flush(media)
+        })
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.policy.looks_ahead()
+    }
+
+    fn foretell(&mut self, asked: &[Foretold]) {
+        self.policy.foretell(&self.held, asked);
+    }
+
+    fn foresee(&self, media: &Media<D>, request: &Request, foresight: Foresight) {
+        if self.held.knows(request.lpn) {
+            self.foresee_use(media, request.lpn, foresight);
+        }
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.paged.evacuate(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(self.paged.blocks())
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.paged.check(media)?;
+        let (held, most, in_ram) = (self.held.pages(), self.policy.most_pages(), media.ram().pages());
+        BrokenInvariant::unless(held == in_ram && held <= most as usize, "I6", || {
+            format!("{held} data pages are held where there is room for {most}, and RAM has {in_ram}")
+        })?;
+        let fault = self.policy.fault(self.paged.cache(), &self.held);
+        BrokenInvariant::unless(fault.is_none(), "I6", || fault.unwrap_or_default())
+    }
+
+    fn footprint(&self) -> Footprint {
+        Ftl::<D>::footprint(&self.paged)
+    }
+
+    fn spares(&self) -> Spares {
+        Ftl::<D>::spares(&self.paged)
+    }
+
+    fn buffered(&self) -> Buffered {
+        Buffered { capacity_pages: self.policy.most_pages(), pages: self.held.newer() }
+    }
+
+    fn kept_clean(&self) -> u32 {
+        self.held.pages() as u32 - self.held.newer()
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        let data_bytes = self.held.pages() as u64 * self.page_bytes;
+        let mut gauges = vec![
+            Gauge { name: "buffered_pages", value: self.held.newer().into() },
+            Gauge { name: "ram_data_bytes", value: data_bytes as f64 },
+        ];
+        gauges.extend(self.policy.gauges(self.paged.cache(), &self.held));
+        gauges
+    }
+}

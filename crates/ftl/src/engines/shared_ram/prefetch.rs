@@ -1,0 +1,52 @@
+//! Asking for the memory that requests and evictions will touch, before they do.
+
+use flash::Lpn;
+
+use crate::engines::demand::policy::MapCache;
+use crate::engines::shared_ram::machine::Joint;
+use crate::engines::shared_ram::policy::JointPolicy;
+use crate::{Device, Foresight, Media};
+
+impl<P: JointPolicy> Joint<P> {
+    /// Asks for what a request for a page touches: where it is held, and its neighbours in the lists of the policy; of a page that is not held its
+    /// entry in the map and its tag on flash.
+    #[inline]
+    pub(super) fn foresee_use<D: Device>(&self, media: &Media<D>, lpn: Lpn, foresight: Foresight) {
+        if foresight == Foresight::Far {
+            self.held.prefetch(lpn);
+            self.paged.cache().prefetch_slot(lpn);
+            return;
+        }
+        match (self.held.find(lpn), foresight) {
+            (Some(place), Foresight::Near) => {
+                self.held.prefetch_at(place);
+                self.policy.foresee(place, foresight);
+            }
+            (Some(place), _) => {
+                self.policy.foresee(place, foresight);
+                self.policy.foresee_page(self.paged.cache(), lpn);
+            }
+            (None, Foresight::Near) => self.paged.prefetch_lookup(lpn),
+            (None, _) => {
+                self.paged.prefetch_page(media, lpn);
+                self.policy.foresee_page(self.paged.cache(), lpn);
+            }
+        }
+    }
+
+    /// When a page leaves, asks for what those touch that probably leave after it: the nearer one is, the more is known of it.
+    #[inline]
+    pub(super) fn foresee_evictions(&self, leaving: Lpn) {
+        let after = |place: &u32| self.policy.leaves_after(*place);
+        let Some(next) = self.held.find(leaving).as_ref().and_then(after) else { return };
+        self.paged.prefetch_use(self.held.at(next).lpn);
+        let Some(second) = after(&next) else { return };
+        let lpn = self.held.at(second).lpn;
+        self.held.prefetch(lpn);
+        self.paged.prefetch_lookup(lpn);
+        if let Some(third) = after(&second) {
+            self.held.prefetch_at(third);
+            self.policy.foresee(third, Foresight::Near);
+        }
+    }
+}

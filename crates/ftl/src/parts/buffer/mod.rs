@@ -1,3 +1,0 @@
-//! Buffers in RAM in front of a mapping.
-
-pub mod write_buffer;

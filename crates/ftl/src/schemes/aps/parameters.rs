@@ -1,0 +1,76 @@
+//! What aps may be told, and what that makes.
+
+use crate::engines::shared_ram::policy;
+use crate::{Kind, Layout, Parameter, Values};
+
+/// An entry as a controller stores it: LPN and PPN.
+pub(super) const ENTRY_BYTES: u64 = 8;
+
+/// The parameters of its own.
+pub(super) const PARAMETERS: [Parameter; 4] = [
+    Parameter {
+        name: "interval",
+        kind: Kind::Integer { min: 1, max: 1_000_000_000 },
+        default: "1000",
+        meaning: "Requests after which the border is judged anew.",
+        source: "Wang 2013 6.5.1; Shim 2010",
+    },
+    Parameter {
+        name: "step",
+        kind: Kind::Ratio { min: 0.0, max: 0.5 },
+        default: "0.01",
+        meaning: "Share of the RAM by which the border moves, and for which there are ghosts; 0 leaves the border in the middle.",
+        source: "ftlkit",
+    },
+    Parameter {
+        name: "read_cost",
+        kind: Kind::Duration { min: 0, max: 1_000_000_000 },
+        default: "25us",
+        meaning: "What a flash read counts when the border is judged.",
+        source: "Wang 2013 tab. 6.1",
+    },
+    Parameter {
+        name: "program_cost",
+        kind: Kind::Duration { min: 0, max: 1_000_000_000 },
+        default: "200us",
+        meaning: "What a flash program counts when the border is judged.",
+        source: "Wang 2013 tab. 6.1",
+    },
+];
+
+/// Bytes of RAM, and what has room there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub(super) ram: u64,
+    pub(super) page: u64,
+    pub(super) step: u64,
+    /// Entries that there can be.
+    pub(super) most_entries: u64,
+    /// Data pages that there can be.
+    pub(super) most_pages: u64,
+}
+
+impl Sizes {
+    pub(super) fn of(layout: &Layout, values: &Values) -> Self {
+        let (ram, page) = (values.integer(policy::RAM.name), u64::from(layout.geometry.page_size_bytes()));
+        let logical_pages = u64::from(layout.logical_pages);
+        Self {
+            ram,
+            page,
+            step: (ram as f64 * values.ratio("step")) as u64,
+            most_entries: (ram / ENTRY_BYTES).min(logical_pages),
+            most_pages: (ram.saturating_sub(page) / page).min(logical_pages),
+        }
+    }
+
+    /// Ghosts of entries and of data pages, for which a step would have room, and what leaves for the one that comes.
+    pub(super) fn ghosts(&self) -> [usize; 2] {
+        [(ENTRY_BYTES, self.most_entries), (self.page, self.most_pages)]
+            .map(|(bytes, most)| (self.step / bytes).min(most) as usize + 1)
+    }
+
+    /// Bytes of the RAM that the device's data pages and entries can take.
+    pub(super) fn used(&self) -> u64 {
+        self.ram.min((self.most_pages + 1) * self.page + self.most_entries * ENTRY_BYTES)
+    }
+}

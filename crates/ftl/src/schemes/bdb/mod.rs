@@ -1,0 +1,303 @@
+//! # bdb: demand-paged mapping behind a buffer that tells sequential from random pages
+//!
+//! ## Idea
+//! Pages wait in registers until enough have come to be written well. A page whose neighbour comes next is sequential, and a full
+//! buffer of these goes page after page into one block, which later becomes invalid as a whole. Any other is random, and as many
+//! of these as there are valid channels go to all of these channels at once.
+//!
+//! ```text
+//!            next − previous = 1 ┌▶ [7 sequential pages] ─▶ one block
+//!   page ─▶ previous ────────────┤
+//!                    otherwise   └▶ [8 random pages] ─▶ channel 0, 1, … of those that are valid
+//! ```
+//!
+//! ## Source
+//! BDB 3-6, tab. 1; on top of dftl.
+//!
+//! ## Departures
+//! - B looks the old page up when a new one comes, to invalidate it. Here that is done when the new one is programmed: until then
+//!   the old one is what a power cut leaves.
+//! - BDB does not say what becomes of a page that comes again while it waits: the older version is dropped; nor when a buffer is written
+//!   down besides when it is full: a flush does it, idle time does not.
+//! - BDB does not say what "the most worn blocks" are (`schemes/bdb/channel_status.rs`), nor what happens when no channel is valid: then
+//!   collections are overlooked. When a channel has no place left, the page goes to another.
+//! - In a random write B takes any block with an empty page. Here a channel has one open block a die, as in dftl.
+//! - The delay of the bus (BDB tab. 1) is the device's transfer time; those of RAM are 0 unless asked for, as dftl's are.
+//!
+//! ## State
+//! RAM: CMT and GTD as in dftl; the buffers and two registers, a page and 4 B for its LPN each. Flash: as in dftl; sequential pages have
+//! blocks of their own.
+//!
+//! ## Read
+//! 1. From the buffers if the page waits there: one register access.
+//! 2. Otherwise as in dftl.
+//!
+//! ## Write
+//! 1. The page waiting in Pre-Register is `sort_previous`ed into a buffer, by the address of the one that comes.
+//! 2. `write_down`: a buffer that is full, of `sequential_buffer` pages or of one for each valid channel, is written, and the request
+//!    waits for it.
+//! 3. `accept`: only then the page that comes replaces any version that waits. So one that is refused changes nothing.
+//!
+//! A flush writes both buffers down, then trims as dftl does. A trim takes the page out of the buffer and out of the map.
+//!
+//! ## Reclaim
+//! As in dftl.
+//!
+//! ## Recover
+//! As in dftl; the buffers are gone. What waited there is as old as its last version on flash.
+//!
+//! ## Invariants
+//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
+//!   they cannot be written.
+//! - I5: a clean cached entry says what its translation page says.
+//! - I6: each LPN waits at most once, no buffer holds more than it has room for, and RAM holds nothing else.
+//!
+//! ## Costs
+//! A random page costs an eighth of a program's time, with eight channels; a sequential one all of it, since a block lies on one die.
+//! Up to 16 acknowledged pages are lost in a power cut if no flush came after them. On a device that has become read-only what waits
+//! can be read until the power goes, and a flush says that it cannot be made to last.
+
+mod channel_status;
+pub(crate) mod write_buffer;
+
+use flash::{Lpn, Pbn};
+
+use crate::api::parameter::joined;
+use crate::blocks::manager::Blocks;
+use crate::engines::demand::machine::{self, DemandPaged, OWN};
+use crate::engines::demand::mapping_cache::{self, MappingCache};
+use crate::engines::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
+use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::page_map::placement::Placement;
+use crate::engines::page_map::space::Stream;
+use crate::schemes::bdb::channel_status::list_valid;
+use crate::schemes::bdb::write_buffer::{Locality, Waiting, WriteBuffer};
+use crate::wear::policy::Purpose;
+use crate::{
+    AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl,
+    FtlError, Gauge, Hint, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
+};
+
+const SEQUENTIAL: Stream = OWN;
+
+/// The demand-paged map below the buffer.
+struct Map;
+
+impl DemandScheme for Map {
+    const ENTRY: Entry = Entry {
+        name: "bdb",
+        family: "demand-paged",
+        source: "BDB 3-6, tab. 1",
+        parameters: &joined::<18>(&[
+            &write_buffer::PARAMETERS,
+            &channel_status::PARAMETERS,
+            &RAM_DELAYS,
+            &mapping_cache::PARAMETERS,
+            &machine::PARAMETERS,
+        ]),
+        header: include_str!("mod.rs"),
+    };
+
+    const STREAMS: &'static [Purpose] = &[Purpose::Data, Purpose::Collected, Purpose::Translation, Purpose::Data];
+
+    type Cache = MappingCache;
+
+    type Guests = ();
+
+    fn placement(_values: &Values) -> Placement {
+        Placement::single(&[SEQUENTIAL])
+    }
+
+    fn delays(values: &Values) -> AccessDelays {
+        AccessDelays::from_values(values, RAM_DELAYS.map(|parameter| parameter.name))
+    }
+
+    fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {
+        Ok(MappingCache::from_values(layout, values))
+    }
+}
+
+/// The buffer-detector scheme.
+pub struct Bdb {
+    paged: DemandPaged<Map>,
+    buffer: WriteBuffer,
+    buffer_bytes: u64,
+    wear_gap: u32,
+    /// The channel that took the last random page.
+    channel: u32,
+    valid_channels: Vec<u32>,
+}
+
+impl Bdb {
+    fn around(paged: DemandPaged<Map>, layout: &Layout, values: &Values) -> Self {
+        let channels = layout.geometry.channels();
+        let random_room = values.integer("max_valid_channels").min(channels.into());
+        let buffer = WriteBuffer::from_values(values, random_room as usize);
+        let register_bytes = u64::from(layout.geometry.page_size_bytes()) + 4;
+        Self {
+            paged,
+            buffer_bytes: (buffer.capacity_pages() as u64 + 1) * register_bytes,
+            buffer,
+            wear_gap: values.integer("wear_gap") as u32,
+            channel: channels - 1,
+            valid_channels: Vec::new(),
+        }
+    }
+
+    /// Whether a buffer is to be written down: it has no room, or a random page for each valid channel.
+    fn is_full<D: Device>(&mut self, media: &Media<D>, locality: Locality) -> bool {
+        let waiting = self.buffer.of(locality).len();
+        self.list_valid_channels(media);
+        waiting >= self.buffer.room(locality) || locality == Locality::Random && waiting >= self.valid_channels.len()
+    }
+
+    /// The channels that a random write may go to now.
+    fn list_valid_channels<D: Device>(&mut self, media: &Media<D>) {
+        let most_erases = self.paged.blocks().most_erases();
+        list_valid(most_erases, |channel| media.is_collecting(channel), self.wear_gap, &mut self.valid_channels);
+    }
+
+    /// A page that comes replaces the version that waits.
+    fn accept<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) {
+        media.note(if self.buffer.find(lpn).is_some() { Note::BufferHit } else { Note::BufferMiss });
+        self.forget(media, lpn);
+        self.buffer.hold(Waiting { lpn, page: media.ram_mut().put(data) });
+        media.spend(self.buffer.delays().write);
+    }
+
+    fn forget<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) {
+        if let Some(page) = self.buffer.remove(lpn) {
+            media.ram_mut().take(page);
+            media.note(Note::AbsorbedPage);
+        }
+    }
+
+    /// Writes everything in a buffer to flash. What could not be written stays.
+    fn write_down<D: Device>(&mut self, media: &mut Media<D>, locality: Locality) -> Result<(), FtlError> {
+        self.list_valid_channels(media);
+        media.together(self.buffer.of(locality).to_vec(), |media, Waiting { lpn, page }| {
+            media.spend(self.buffer.delays().read);
+            let data = media.ram().get(page).clone();
+            match locality {
+                Locality::Sequential => {
+                    self.paged.write_page(media, SEQUENTIAL, (lpn, Hint::NONE), &data, |paged, media| {
+                        paged.next_die(media, SEQUENTIAL)
+                    })?;
+                }
+                Locality::Random => self.write_random(media, lpn, &data)?,
+            }
+            media.note(if locality == Locality::Random { Note::RandomPage } else { Note::SequentialPage });
+            self.buffer.remove(lpn);
+            media.ram_mut().take(page);
+            Ok(())
+        })
+    }
+
+    /// To the next valid channel.
+    fn write_random<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: &D::Data) -> Result<(), FtlError> {
+        let next = self.valid_channels.iter().copied().find(|&channel| channel > self.channel);
+        let channel = next.or(self.valid_channels.first().copied()).unwrap_or(self.channel);
+        self.channel = channel;
+        self.paged.write_page(media, HOST, (lpn, Hint::NONE), data, |paged, media| {
+            match paged.next_die_on(media, HOST, channel)? {
+                Some(die) => Ok(die),
+                None => paged.next_die(media, HOST),
+            }
+        })
+    }
+}
+
+impl Scheme for Bdb {
+    const ENTRY: Entry = Map::ENTRY;
+
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        Ok(Self::around(DemandPaged::format(layout, values)?, layout, values))
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        Ok(Self::around(DemandPaged::recover(layout, values, media)?, layout, values))
+    }
+}
+
+impl<D: Device> Ftl<D> for Bdb {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            let Some(page) = self.buffer.find(lpn) else {
+                out[i] = self.paged.read_page(media, lpn)?;
+                return Ok(());
+            };
+            media.spend(self.buffer.delays().read);
+            media.note(Note::BufferRead);
+            out[i] = media.ram().get(page).clone();
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        for (i, lpn) in request.lpns() {
+            self.paged.blocks().spares().admit()?;
+            if let Some(locality) = self.buffer.sort_previous(lpn) {
+                media.spend(self.buffer.delays().read + self.buffer.delays().write);
+                if self.is_full(media, locality) {
+                    self.write_down(media, locality)?;
+                }
+            }
+            self.accept(media, lpn, data[i].clone());
+        }
+        self.paged.tidy_after_write(media)
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (_, lpn)| {
+            self.paged.trim_page(media, lpn)?;
+            self.forget(media, lpn);
+            Ok(())
+        })
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        self.buffer.end_run();
+        media.together([Locality::Sequential, Locality::Random], |media, locality| self.write_down(media, locality))?;
+        self.paged.tidy_after_write(media)?;
+        self.paged.flush(media)
+    }
+
+    fn foresee(&self, media: &Media<D>, request: &Request, foresight: Foresight) {
+        self.paged.foresee(media, request, foresight);
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.paged.evacuate(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(self.paged.blocks())
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.paged.check(media)?;
+        let (fault, in_ram) = (self.buffer.fault(), media.ram().pages());
+        BrokenInvariant::unless(fault.is_none() && in_ram == self.buffer.pages(), "I6", || {
+            format!("RAM holds {in_ram} pages, and the buffer {}: {fault:?}", self.buffer.pages())
+        })
+    }
+
+    fn footprint(&self) -> Footprint {
+        Ftl::<D>::footprint(&self.paged).with("write buffer", self.buffer_bytes, 0)
+    }
+
+    fn spares(&self) -> Spares {
+        Ftl::<D>::spares(&self.paged)
+    }
+
+    fn buffered(&self) -> Buffered {
+        Buffered { capacity_pages: self.buffer.capacity_pages() as u32, pages: self.buffer.pages() as u32 }
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        vec![Gauge { name: "buffered_pages", value: self.buffer.pages() as f64 }]
+    }
+}

@@ -1,0 +1,297 @@
+//! # block: pure block-level mapping
+//!
+//! ## Idea
+//! A logical block is mapped to a physical block as a whole, and page `i` always lies at page `i`. The map is as small as it can be. A page that is
+//! still erased and may still be programmed is written in place; writing any other page costs the whole block: its current pages and the
+//! new ones are copied to a free block, and the old one is erased. This is the floor that every other scheme must beat.
+//!
+//! ```text
+//!   write 2'            old  [0][1][2][3]      new  [0][1][2'][3]      map: LBN ─▶ new, old erased
+//! ```
+//!
+//! ## Source
+//! WAFTL tab. I, Wang 2013 2.2.
+//!
+//! ## Departures
+//! A request that rewrites several pages of one block copies that block once, since the request is known as a whole.
+//!
+//! ## State
+//! RAM: the block map, 4 B × logical blocks. Flash: the data; each page's tag carries its LPN and its logical block.
+//!
+//! ## Read
+//! 1. The page at its own offset, if it is current.
+//!
+//! ## Write
+//! 1. The pages in one logical block together: `append` when its next programmable page is not past the first, else `rewrite`.
+//!
+//! ## Reclaim
+//! 1. `rewrite` copies into a free block and erases the old one; nothing else needs reclaiming. A block without a page left is erased at once.
+//!
+//! ## Recover
+//! 1. Of two blocks that claim a logical block, the later one wins if it has everything that the earlier one has; else its rewrite was
+//!    cut, was never acknowledged, and is given up, but for pages that cannot be read elsewhere. All other blocks are erased.
+//! 2. A flush rewrites blocks with trimmed pages, so that recovery finds no trace of them.
+//!
+//! ## Invariants
+//! - I1: a current page carries its LPN at its own offset of its mapped block.
+//! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
+//! - I3: every good block is mapped or free, until the device is read-only.
+//!
+//! ## Costs
+//! Rewriting one page of a full block: b programs, b − 1 reads, 1 erase, so A = b.
+
+use std::collections::BTreeSet;
+
+use flash::{Lbn, Lpn, Pbn, Role};
+
+use crate::blocks::data_blocks::{DataBlocks, data_label};
+use crate::blocks::manager::Blocks;
+use crate::recovery::block_recovery::{Claims, Twin, finished};
+use crate::recovery::scan::Scanned;
+use crate::recovery::trims::Trims;
+use crate::{
+    BrokenInvariant, Cause, ConfigError, Consultation, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Hint, Label,
+    Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
+};
+
+/// Neighbouring pages of a logical block: the first one's offset, and what they are to hold.
+type Run<'a, D> = (u32, Hint, &'a [<D as flash::Flash>::Data]);
+
+/// Pure block-level mapping.
+pub struct Block {
+    data: DataBlocks,
+    blocks: Blocks,
+    trims: Trims,
+    good_blocks: usize,
+    logical_blocks: u32,
+}
+
+impl Scheme for Block {
+    const ENTRY: Entry = Entry {
+        name: "block",
+        family: "block",
+        source: "WAFTL tab. I, Wang 2013 2.2",
+        parameters: &[],
+        header: include_str!("block.rs"),
+    };
+
+    fn format(layout: &Layout, _values: &Values) -> Result<Self, ConfigError> {
+        let spares = DataBlocks::require(layout, "block", 1, "one to copy into")?;
+        Ok(Self {
+            data: DataBlocks::new(layout),
+            blocks: Blocks::new(layout, spares),
+            trims: Trims::default(),
+            good_blocks: layout.good_blocks.len(),
+            logical_blocks: layout.logical_blocks(),
+        })
+    }
+
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+        let mut block = Self::format(&layout.in_use(), values)?;
+        let scanned = Scanned::of(media, layout)?;
+        block.blocks.nothing_free(media, layout);
+        let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
+        let mut saved = Vec::new();
+        for (lbn, claims) in Claims::of(&scanned, layout).by_block {
+            let Some((home, twins)) = finished(&claims, &scanned, layout) else { continue };
+            free.remove(&home.block);
+            let current = home.pages.keys().map(|&lpn| Lpn::new(lpn)).chain(twins.iter().map(|twin| twin.lpn));
+            block.data.adopt(&mut block.blocks, lbn, home.block, current);
+            free.retain(|pbn| twins.iter().all(|twin| layout.geometry.block_of(twin.at) != *pbn));
+            saved.push((lbn, twins));
+        }
+        media.together(free, |media, pbn| block.retire(media, pbn))?;
+        saved.into_iter().try_for_each(|(lbn, twins)| block.save(media, lbn, &twins))?;
+        Ok(block)
+    }
+}
+
+impl<D: Device> Ftl<D> for Block {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        media.together(request.lpns(), |media, (i, lpn)| {
+            let page = self.data.newest(lpn).map(|ppn| media.read(ppn)).transpose()?;
+            out[i] = page.map_or_else(D::Data::default, |page| page.data);
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.blocks.spares().admit()?;
+        media.together(request.block_runs(self.data.geometry()), |media, run| {
+            let (lbn, run) = (run.lbn, (run.first, request.hint, &data[run.position..][..run.pages as usize]));
+            match self.data.block(lbn) {
+                None => {
+                    let pbn = self.data.begin(&mut self.blocks, lbn, request.hint)?;
+                    self.append(media, (pbn, lbn), run)
+                }
+                Some(pbn) if (run.0..).zip(run.2).all(|(offset, _)| self.data.fits_in_place(media, pbn, offset)) => {
+                    self.append(media, (pbn, lbn), run)
+                }
+                Some(old) => {
+                    media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, Some(run), Cause::Merge))
+                }
+            }
+        })
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        for run in request.block_runs(self.data.geometry()) {
+            for offset in run.first..run.first + run.pages {
+                let lpn = self.data.geometry().logical_page(run.lbn, offset);
+                if self.data.is_current(lpn) {
+                    self.data.set_current(lpn, false);
+                    self.trims.trimmed(lpn);
+                }
+            }
+            if self.data.pages_of(run.lbn).all(|(_, lpn)| !self.data.is_current(lpn))
+                && let Some(pbn) = self.data.remap(run.lbn, None)
+            {
+                media.because(Cause::Collection, |media| self.retire(media, pbn))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if !self.trims.pending_runs().is_empty() {
+            self.blocks.spares().admit()?;
+        }
+        for (first, extent) in self.trims.pending_runs() {
+            for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
+                // Only a block without the trimmed pages makes recovery forget them.
+                if let Some(old) = self.data.block(run.lbn) {
+                    media.because(Cause::Merge, |media| self.rewrite(media, old, run.lbn, None, Cause::Merge))?;
+                }
+            }
+            self.trims.settled(first, extent);
+        }
+        Ok(())
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        if let Some(known) = self.blocks.needs_no_emptying(pbn) {
+            return Ok(known);
+        }
+        let lbn = self.data.owner_of(pbn).unwrap_or_else(|| unreachable!("I3: {pbn} is in use, so it is mapped"));
+        media.note(Note::Evacuation);
+        media.because(Cause::WearLeveling, |media| self.rewrite(media, pbn, lbn, None, Cause::WearLeveling))?;
+        Ok(self.blocks.fate_of(pbn))
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        Some(&mut self.blocks)
+    }
+
+    fn consult(&mut self, ask: Consultation<'_>) {
+        self.blocks.consult(&self.data, ask);
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.data.check(media, &self.blocks, "I1", "I2")?;
+        let known = self.data.mapped_blocks() + self.blocks.free();
+        let good = self.blocks.accounted_for(self.good_blocks);
+        BrokenInvariant::unless(good.is_none_or(|good| known == good), "I3", || {
+            format!("{known} blocks are mapped or free, but the device has {good:?} good ones")
+        })
+    }
+
+    fn spares(&self) -> Spares {
+        self.blocks.spares()
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::default().with("block map", 4 * u64::from(self.logical_blocks), 0)
+    }
+}
+
+impl Block {
+    fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+        self.data.retire(media, &mut self.blocks, pbn)
+    }
+
+    /// For recovery: pages can only be read in a block that is given up. Where it is the only one to copy into, they wait in RAM.
+    fn save<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, twins: &[Twin]) -> Result<(), FtlError> {
+        let pages = twins.iter().map(|twin| media.read_to_move(twin.at)).collect::<Result<Vec<_>, _>>()?;
+        let mut others: BTreeSet<Pbn> = twins.iter().map(|twin| self.data.geometry().block_of(twin.at)).collect();
+        if self.blocks.free() == 0 {
+            std::mem::take(&mut others).into_iter().try_for_each(|pbn| self.retire(media, pbn))?;
+        }
+        for (twin, page) in twins.iter().zip(pages) {
+            let (Some(page), Some(home)) = (page, self.data.block(lbn)) else { continue };
+            let offset = self.data.geometry().split_logical(twin.lpn).1;
+            let page = Some((offset, Hint::NONE, &[page.data][..]));
+            FtlError::unless_read_only(self.rewrite(media, home, lbn, page, Cause::Merge))?;
+        }
+        others.into_iter().try_for_each(|pbn| self.retire(media, pbn))
+    }
+
+    fn append<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        (mut home, lbn): (Pbn, Lbn),
+        (first, hint, data): Run<'_, D>,
+    ) -> Result<(), FtlError> {
+        for (offset, datum) in (first..).zip(data) {
+            let lpn = self.data.geometry().logical_page(lbn, offset);
+            let content = self.blocks.content(hint, datum.clone());
+            let (at, label) = ((home, offset), data_label(lpn, lbn));
+            let block = self.data.program(media, &mut self.blocks, at, label, &content, &current_at(lbn))?;
+            if block != home {
+                self.data.remap(lbn, Some(block));
+                home = block;
+            }
+            self.data.set_current(lpn, true);
+            self.trims.overwritten(lpn);
+        }
+        Ok(())
+    }
+
+    /// Copies what is current in a block into a free one, with these new pages, if any, and gives the old one back. Copies
+    /// stand under the cause `copying`.
+    fn rewrite<D: Device>(
+        &mut self,
+        media: &mut Media<D>,
+        old: Pbn,
+        lbn: Lbn,
+        run: Option<Run<'_, D>>,
+        copying: Cause,
+    ) -> Result<(), FtlError> {
+        media.note(Note::FullMerge);
+        let (first, hint, data) = run.unwrap_or((0, Hint::NONE, &[]));
+        let (mut new, mut written) = (None, Vec::new());
+        for (offset, lpn) in self.data.pages_of(lbn) {
+            let datum = offset.checked_sub(first).and_then(|i| data.get(i as usize));
+            let (cause, (role, content)) = match (datum, self.data.newest(lpn)) {
+                (Some(datum), _) => (Cause::Host, (Role::Data, self.blocks.content(hint, datum.clone()))),
+                (None, Some(from)) => (copying, media.lift(from, Role::Data)?),
+                (None, None) => continue,
+            };
+            let block = self.blocks.merge_into(new, lbn, &content, "rewriting a block")?;
+            let label = Label::of(lpn.get(), role, lbn);
+            let filled = |data: &DataBlocks, offset| data.page_at(lbn, offset);
+            let put = media.because(cause, |media| {
+                self.data.program(media, &mut self.blocks, (block, offset), label, &content, &filled)
+            });
+            if matches!(put, Err(FtlError::ReadOnly { .. })) {
+                self.data.give_up_unreplaced(media, &mut self.blocks);
+            }
+            new = Some(put?);
+            written.push(lpn);
+        }
+        // Only now, so that a rewrite that fails half way changes nothing.
+        for lpn in written {
+            self.data.set_current(lpn, true);
+            self.trims.overwritten(lpn);
+        }
+        self.data.remap(lbn, new);
+        self.retire(media, old)
+    }
+}
+
+/// Which logical page's newest copy an offset of a data block holds.
+fn current_at(lbn: Lbn) -> impl Fn(&DataBlocks, u32) -> Option<Lpn> {
+    move |data, offset| data.page_at(lbn, offset).filter(|&lpn| data.is_current(lpn))
+}
+
+#[cfg(test)]
+mod tests;

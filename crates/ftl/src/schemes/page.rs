@@ -1,0 +1,182 @@
+//! # page: pure page-level mapping
+//!
+//! ## Idea
+//! Every logical page may lie on any physical page, so every write is appended where a die is free and nothing is ever
+//! rewritten for the map's sake. Consecutive writes go to consecutive channels and dies. Space comes back by garbage
+//! collection: a block with few valid pages is chosen, those are copied, the block is erased. The price is RAM: the whole
+//! map is kept there.
+//!
+//! ```text
+//!   LPN ──map──▶ PPN      die 0   die 1   die 2   die 3
+//!                         [h..]   [h..]   [h..]   [h..]    open blocks for host writes
+//!                         [c..]   [c..]   [c..]   [c..]    open blocks for collected pages
+//! ```
+//!
+//! ## Source
+//! Baseline of WAFTL and RFTL; striping and streams as in current SSDs.
+//!
+//! ## Departures
+//! None of the papers says how dies are striped. Here the unit of striping is the page, dies are visited channels first,
+//! and a die collects its own blocks: victims and their copies stay on one die.
+//!
+//! ## State
+//! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN, and with `streams = hints` the stream that
+//! the host hinted at. Under a wear policy that moves blocks, what it moves has open blocks of its own, one a die, whatever the hint; they
+//! are paid out of the spare.
+//!
+//! ## Read
+//! 1. Pages of a request are looked up and read together; unmapped pages cost nothing.
+//!
+//! ## Write
+//! 1. `append`: the next die in turn, collecting there first when it is short of free blocks. A page that fails is tried
+//!    again elsewhere; its block is emptied as soon as there is room and marked bad (`empty_failing`).
+//! 2. Program, release the old page, map the new one.
+//! 3. With `streams = hints` the request's stream hint says which open block takes the page; the first `hint_streams` streams are told
+//!    apart.
+//!
+//! ## Reclaim
+//! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there; more than 2 on a device of a single die with
+//!    spares, where an erase that fails would else leave no place for what the next collection moves.
+//! 2. `collect` copies a victim's valid pages to the die's collection stream, or with `streams = hints` to the stream of the
+//!    victim, then erases it. The host does not wait for it, but the die is busy with it.
+//! 3. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.
+//!
+//! ## Recover
+//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run. With `checkpoint` a
+//!    filled block's summary tells its tags (`recovery/summary.rs`).
+//! 2. Blocks that hold nothing newest are erased; the others are closed as they are. A block's stream is known from its pages' tags.
+//! 3. Trims are pending until a flush writes them down (`recovery/trims.rs`); a cut before may bring the page back.
+//!
+//! ## Invariants
+//! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
+//! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is mapped twice and none
+//!   is lost).
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
+//!
+//! ## Costs
+//! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification of the victim policy at
+//! the utilisation left after reserves (greedy: Van Houdt 2013 with d → ∞).
+
+use flash::{Lpn, Role, Tag};
+
+use crate::api::parameter::joined;
+use crate::blocks::victims;
+use crate::engines::page_map::background::GC_IDLE;
+use crate::engines::page_map::mapped::HOST;
+use crate::engines::page_map::policy::{RamMapScheme, StreamPolicy};
+use crate::engines::page_map::space::{GC_THRESHOLD, Stream};
+use crate::recovery::summary;
+use crate::wear::policy::Purpose;
+use crate::{ConfigError, Entry, Hint, Kind, Layout, Parameter, Request, Values};
+
+const COLLECTED: Stream = 1;
+
+const STREAMS: Parameter = Parameter {
+    name: "streams",
+    kind: Kind::Choice { of: &["separate", "shared", "hints"] },
+    default: "separate",
+    meaning: "Which pages get open blocks of their own: separate the collected ones, shared none, hints those of each stream that the host \
+              hints at, collected or not.",
+    source: "Van Houdt 2013b",
+};
+
+/// The most streams, each with an open block on every die.
+const MOST_STREAMS: usize = 16;
+
+const HINT_STREAMS: Parameter = Parameter {
+    name: "hint_streams",
+    kind: Kind::Integer { min: 1, max: MOST_STREAMS as u64 },
+    default: "4",
+    meaning: "With streams = hints: how many streams are kept apart, 0 (no hint) among them; higher ones share the last. Each keeps a block \
+              open on every die, which has to be spared.",
+    source: "ftlkit",
+};
+
+/// Pure page-level mapping.
+pub struct Page;
+
+impl RamMapScheme for Page {
+    const ENTRY: Entry = Entry {
+        name: "page",
+        family: "page",
+        source: "WAFTL tab. I, RFTL 2 (baseline)",
+        parameters: &joined::<8>(&[
+            &victims::PARAMETERS,
+            &[GC_THRESHOLD, STREAMS, HINT_STREAMS, summary::PARAMETER, GC_IDLE],
+        ]),
+        header: include_str!("page.rs"),
+    };
+
+    type Policy = Streams;
+
+    fn policy(_layout: &Layout, values: &Values) -> Result<Streams, ConfigError> {
+        match values.word("streams") {
+            "separate" => Ok(Streams::Separate),
+            "shared" => Ok(Streams::Hinted(1)),
+            _ if values.word("checkpoint") != "none" => Err(ConfigError(
+                "page.streams = hints: summaries do not list hints, so after a power cut checkpoint = summaries would mix the streams; \
+                 set checkpoint = none, or other streams"
+                    .into(),
+            )),
+            _ => Ok(Streams::Hinted(values.integer("hint_streams") as usize)),
+        }
+    }
+}
+
+/// Which pages share blocks.
+pub enum Streams {
+    /// All that the host writes, and apart from that all that is collected.
+    Separate,
+    /// Those of a stream that the host hints at, collected or not, of so many streams. Of one: all.
+    Hinted(usize),
+}
+
+impl StreamPolicy for Streams {
+    fn streams(&self) -> &'static [Purpose] {
+        match self {
+            Self::Separate => &[Purpose::Data, Purpose::Collected],
+            Self::Hinted(streams) => &[Purpose::Data; MOST_STREAMS][..*streams],
+        }
+    }
+
+    #[inline]
+    fn written(&mut self, request: &Request, _lpn: Lpn) -> Stream {
+        self.kept(request).map_or(HOST, usize::from)
+    }
+
+    #[inline]
+    fn kept(&self, request: &Request) -> Option<u8> {
+        match self {
+            Self::Separate | Self::Hinted(1) => None,
+            Self::Hinted(streams) => Some(request.hint.stream().min(*streams as u8 - 1)),
+        }
+    }
+
+    fn heeds_hints(&self) -> bool {
+        matches!(self, Self::Hinted(_))
+    }
+
+    #[inline]
+    fn said(&self, kept: u8) -> Option<Hint> {
+        match self {
+            Self::Separate | Self::Hinted(1) => None,
+            Self::Hinted(_) => Some(Hint::of_stream(kept)),
+        }
+    }
+
+    #[inline]
+    fn collected(&self, from: Stream) -> Stream {
+        match self {
+            Self::Separate => COLLECTED,
+            Self::Hinted(_) => from,
+        }
+    }
+
+    fn recovered(&self, tag: &Tag) -> Stream {
+        match self {
+            Self::Separate if tag.role == Role::Collected => COLLECTED,
+            Self::Separate => HOST,
+            Self::Hinted(streams) => usize::from(tag.hint).min(streams - 1),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! # treeftl: one RAM for data pages and translation pages, in a tree
+//!
+//! ## Idea
+//! A data page in RAM is found through its entry in the map, so the entries of pages in RAM are worth keeping there, too. The directory points to
+//! translation pages, and these to data pages: a tree that grows by what is used and is pruned at its leaves. A translation page with its data
+//! pages is a *caching group*. What leaves is searched among groups first, and then within one, which are few to look at.
+//!
+//! ```text
+//!   GTD ─┬▶ CTP ─┬▶ CDP        a group: a CTP and its CDPs
+//!        │       └▶ CDP
+//!        └▶ CTP ──▶ CDP        leaves next: the group used longest ago, its CDP used longest ago
+//! ```
+//!
+//! ## Source
+//! Wang 2013 6.
+//!
+//! ## Departures
+//! - Wang 2013 writes each translation page that leaves; here only one that is newer than flash.
+//! - Where a data page is in RAM Wang 2013 has its address in RAM in its entry. Here the entry keeps the place on flash, and the place in RAM stands beside.
+//! - Wang 2013 says nothing of flushes: all that is newer than flash is written, and stays in RAM. Idle time is not used, which 6.4.3 offers as a remedy for losses.
+//! - Translation pages of requests that go around RAM are cached like any other.
+//! - The time in the LATTE is that of any access to the group, as 6.3.1 first says, and not of its data pages alone: a translation page that only reads use has no other.
+//! - Wang 2013 charges for searching (fig. 6.9) without a figure: `selection_delay` is 0 unless asked for. Searched are all groups and the pages of one, or all pages.
+//! - Pages go to all dies in turn, as in dftl; collection is dftl's.
+//! - OPT is told what the host will ask (Wang 2013 6.5.1: "used"). A data page is kept for its next write, and of those that are not written again the one that is read
+//!   last leaves: a read brings no page into RAM. So what it has most of is hits of translation pages and of writes; another order may read less.
+//! - With `write_misses = background` a write that misses waits for its translation page only if the page has to be loaded.
+//!
+//! ## State
+//! RAM: as many pages as `ram` has room for, data and translation pages; two links a page and the ends of a list a group (a time and an offset a group
+//! with `latte`); where flash has what a data page replaces; GTD, 4 B × translation pages. Flash: as in dftl.
+//!
+//! ## Read
+//! 1. A data page in RAM is read there.
+//! 2. Otherwise its translation page is brought into RAM if it is not there, and the page read from flash. It is not kept.
+//!
+//! ## Write
+//! 1. The translation page is brought into RAM if it is not there.
+//! 2. A data page in RAM is replaced. One that is not is read from flash first (`load_before_write`), and then held.
+//! 3. Requests for more than `bypass_above` of a block are programmed at once.
+//!
+//! What leaves for that, by `victims`: of the group used longest ago the data page used longest ago (`group`); the one of the lowest offset, the last
+//! used one last (`latte`); the page used longest ago of all (`page`, Tree-PL of 6.5.3); the one that is used again last (`opt`: Belady's, for simulated runs alone,
+//! `treeftl/opt.rs`). A translation page leaves when it has no data pages.
+//! A flush writes all that is newer, then trims as dftl does. A trim takes the page out of RAM and out of the map.
+//!
+//! ## Reclaim
+//! As in dftl; moved pages whose translation page is in RAM change only there.
+//!
+//! ## Recover
+//! As in dftl; RAM is empty. What waited there is as old as its last version on flash.
+//!
+//! ## Invariants
+//! - I1: an LPN that is mapped (by its cached translation page, else by that on flash) points to a valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
+//!   they cannot be written.
+//! - I5: a clean cached entry says what its translation page says.
+//! - I6: data and translation pages in RAM are no more than it has room for; the translation page of each data page is there, too.
+//!
+//! ## Costs
+//! A write costs 2 µs in RAM; if it misses, up to two reads, and when RAM is full a program for what leaves. All that was written since the last flush
+//! and is still in RAM is lost in a power cut.
+
+use flash::Lpn;
+
+use crate::api::parameter::joined;
+use crate::engines::demand::machine;
+use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
+use crate::engines::demand::table::TranslationTable;
+use crate::engines::shared_ram::data_cache::HeldPages;
+use crate::engines::shared_ram::policy::{self, Evict, For, InRam, JointPolicy, Leaving};
+use crate::schemes::treeftl::page_cache::PageCache;
+use crate::{AccessDelays, ConfigError, Entry, Foresight, Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
+
+mod opt;
+mod page_cache;
+mod victims;
+use opt::Opt;
+use victims::Order;
+
+const VICTIMS: Parameter = Parameter {
+    name: "victims",
+    kind: Kind::Choice { of: &["group", "latte", "page", "opt"] },
+    default: "group",
+    meaning: "Which page leaves RAM: of the group used longest ago its page used longest ago, or its page of the lowest offset but the last used one; \
+              or the page used longest ago of all; or the one used again last, which only a simulation knows.",
+    source: "Wang 2013 6.3.2 (group), 6.3.1 (latte), 6.5.3 (page), 6.5.1 (opt)",
+};
+
+/// The demand-paged map below.
+pub struct Map;
+
+impl DemandScheme for Map {
+    const ENTRY: Entry = Entry {
+        name: "treeftl",
+        family: "demand-paged",
+        source: "Wang 2013 6",
+        parameters: &joined::<15>(&[&[VICTIMS], &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
+        header: include_str!("mod.rs"),
+    };
+
+    type Cache = PageCache;
+
+    type Guests = ();
+
+    fn delays(values: &Values) -> AccessDelays {
+        AccessDelays::from_values(values, RAM_DELAYS.map(|parameter| parameter.name))
+    }
+
+    fn cache(layout: &Layout, values: &Values) -> Result<(PageCache, Ram), ConfigError> {
+        let (ram, page_bytes) = (values.integer(policy::RAM.name), u64::from(layout.geometry.page_size_bytes()));
+        if ram < 2 * page_bytes {
+            return Err(ConfigError(format!(
+                "treeftl.ram = {ram}: does not hold a translation page and a data page of {page_bytes} bytes each; give at least {}",
+                2 * page_bytes
+            )));
+        }
+        let entries = TranslationTable::entries_per_page(layout, values);
+        let groups = layout.logical_pages.div_ceil(entries);
+        let pages = room_pages(layout, ram, groups);
+        let cache = PageCache::new(layout.logical_pages, entries);
+        let used = if pages < ram / page_bytes { pages * page_bytes } else { ram };
+        let lists = victims::bytes(values, pages, groups.into());
+        Ok((
+            cache,
+            vec![
+                ("data and translation pages in RAM", used),
+                ("order of eviction", lists),
+                ("replaced pages", 4 * pages),
+            ],
+        ))
+    }
+}
+
+/// Pages for which there is room in so much RAM. What exceeds the device and its map is not used.
+fn room_pages(layout: &Layout, ram: u64, groups: u32) -> u64 {
+    let needed = u64::from(layout.logical_pages) + u64::from(groups);
+    (ram / u64::from(layout.geometry.page_size_bytes())).min(needed)
+}
+
+/// The tree.
+pub struct Tree {
+    order: Box<dyn Order>,
+    looks_ahead: bool,
+    room_pages: usize,
+    page_bytes: u64,
+}
+
+impl JointPolicy for Tree {
+    type Map = Map;
+
+    const FINDS_DATA_BY_ENTRY: bool = true;
+
+    const HOLDS_READS: bool = false;
+
+    fn new(layout: &Layout, values: &Values) -> Self {
+        let page_bytes = u64::from(layout.geometry.page_size_bytes());
+        let per_page = TranslationTable::entries_per_page(layout, values);
+        let groups = layout.logical_pages.div_ceil(per_page);
+        let room_pages = room_pages(layout, values.integer(policy::RAM.name), groups) as usize;
+        let looks_ahead = values.word(VICTIMS.name) == "opt";
+        let order = if looks_ahead {
+            Box::new(Opt::new(room_pages, groups, per_page, policy::most_at_once(layout, values)))
+        } else {
+            victims::from_values(values, room_pages, groups, per_page)
+        };
+        Self { order, looks_ahead, room_pages, page_bytes }
+    }
+
+    fn most_pages(&self) -> u32 {
+        self.room_pages as u32 - 1
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.looks_ahead
+    }
+
+    fn foretell(&mut self, held: &HeldPages, asked: &[Foretold]) {
+        self.order.foretell(held, asked);
+    }
+
+    fn begins(&mut self, request: &Request) {
+        self.order.begins(request);
+    }
+
+    fn leaving(&mut self, ram: &mut InRam<'_, PageCache>, why: For) -> Option<Leaving> {
+        let is_there = matches!(why, For::Entry(lpn) | For::WriteDown(lpn) if ram.cache.find(lpn).is_some());
+        let has_room = ram.cache.pages() + ram.held.pages() < self.room_pages;
+        if is_there || has_room {
+            return None;
+        }
+        let in_use = if let For::Data(lpn) = why { Some(ram.cache.page_of(lpn)) } else { None };
+        self.order.next(ram.held, in_use)
+    }
+
+    fn looked_up(&mut self, ram: &mut InRam<'_, PageCache>, lpn: Lpn) {
+        self.order.looked_up(ram.cache.page_of(lpn), lpn);
+    }
+
+    fn came(&mut self, ram: &mut InRam<'_, PageCache>, place: u32) {
+        let lpn = ram.held.at(place).lpn;
+        self.order.came(ram.cache.page_of(lpn), place, lpn);
+    }
+
+    fn used(&mut self, ram: &mut InRam<'_, PageCache>, place: u32) {
+        let lpn = ram.held.at(place).lpn;
+        self.order.used(ram.cache.page_of(lpn), place, lpn);
+    }
+
+    fn leaves(&mut self, ram: &mut InRam<'_, PageCache>, place: u32) {
+        let lpn = ram.held.at(place).lpn;
+        self.order.left(ram.cache.page_of(lpn), place, lpn);
+    }
+
+    fn foresee(&self, place: u32, foresight: Foresight) {
+        self.order.foresee(place, foresight);
+    }
+
+    fn foresee_page(&self, cache: &PageCache, lpn: Lpn) {
+        self.order.foresee_group(cache.page_of(lpn));
+    }
+
+    fn leaves_after(&self, place: u32) -> Option<u32> {
+        self.order.leaves_after(place)
+    }
+
+    fn let_go(&mut self, cache: &mut PageCache, what: Evict) {
+        if let Evict::Translation(page) = what {
+            cache.let_go(page);
+            self.order.let_go(page);
+        }
+    }
+
+    fn fault(&self, cache: &PageCache, held: &HeldPages) -> Option<String> {
+        let (pages, groups) = (held.pages(), cache.pages());
+        if pages + groups > self.room_pages {
+            return Some(format!(
+                "{pages} data and {groups} translation pages are in RAM, which has room for {}",
+                self.room_pages
+            ));
+        }
+        let alone = held.iter().find(|held| cache.find(held.lpn).is_none())?;
+        Some(format!("{} is in RAM, and its translation page is not", alone.lpn))
+    }
+
+    fn gauges(&self, cache: &PageCache, held: &HeldPages) -> Vec<Gauge> {
+        let groups = cache.pages() as f64;
+        vec![
+            Gauge { name: "ram_map_bytes", value: groups * self.page_bytes as f64 },
+            Gauge { name: "groups", value: groups },
+            Gauge { name: "group_pages", value: held.pages() as f64 / groups.max(1.0) },
+        ]
+    }
+}

@@ -1,0 +1,283 @@
+//! What leaves the tree next.
+//!
+//! All orders know the groups in RAM and the data pages of each, by place and by logical page. A group that has data pages never leaves.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use flash::Lpn;
+
+use crate::engines::shared_ram::data_cache::HeldPages;
+use crate::engines::shared_ram::policy::{Evict, Leaving};
+use crate::memory::linked_lists::Chains;
+use crate::{Foresight, Foretold, Request, Values};
+
+/// An order in which pages leave.
+pub(super) trait Order: fmt::Debug + Send {
+    /// Told of all that the host will ask, and of the data pages that are in RAM before it does.
+    fn foretell(&mut self, _held: &HeldPages, _asked: &[Foretold]) {}
+
+    /// A request begins.
+    fn begins(&mut self, _request: &Request) {}
+
+    /// A group's translation page was used for a page; it comes if it was not there.
+    fn looked_up(&mut self, group: u32, lpn: Lpn);
+
+    /// A data page came to a place.
+    fn came(&mut self, group: u32, place: u32, lpn: Lpn);
+
+    /// A data page was used.
+    fn used(&mut self, group: u32, place: u32, lpn: Lpn);
+
+    /// A data page leaves.
+    fn left(&mut self, group: u32, place: u32, lpn: Lpn);
+
+    /// A translation page leaves, which has no data pages.
+    fn let_go(&mut self, group: u32);
+
+    /// What leaves next, if there is anything; not the translation page of the group in use, which by use is the last anyway.
+    fn next(&mut self, held: &HeldPages, in_use: Option<u32>) -> Option<Leaving>;
+
+    /// Asks for the memory that using the data page at a place will touch.
+    fn foresee(&self, _place: u32, _foresight: Foresight) {}
+
+    /// Asks for the memory that use of a group will touch, and a page that comes to it.
+    fn foresee_group(&self, _group: u32) {}
+
+    /// The place of the data page that leaves after the one at a place if nothing is used before, where that can be told at once.
+    fn leaves_after(&self, _place: u32) -> Option<u32> {
+        None
+    }
+}
+
+/// The order that `victims` asks for, if it looks back, in RAM with room for so many pages, over so many groups of so many logical pages each.
+pub(super) fn from_values(values: &Values, room_pages: usize, groups: u32, group_pages: u32) -> Box<dyn Order> {
+    match values.word("victims") {
+        "latte" => Box::new(Latte::new(groups, group_pages)),
+        "page" => Box::new(ByPage::new(room_pages, groups)),
+        _ => Box::new(ByGroup::new(room_pages, groups)),
+    }
+}
+
+/// What an order takes in RAM with room for so many pages, over so many groups: links of 4 B; with `latte` 4 B for the time and 2 B for the offset. No
+/// controller can have `opt`.
+pub(super) fn bytes(values: &Values, room_pages: u64, groups: u64) -> u64 {
+    let groups = groups.min(room_pages);
+    match values.word("victims") {
+        "opt" => 0,
+        "latte" => 6 * groups,
+        "page" => 8 * room_pages,
+        _ => 8 * room_pages + 8 * groups,
+    }
+}
+
+/// Groups in the order in which they were used, with how many data pages each has.
+#[derive(Clone, Debug)]
+struct Groups {
+    order: Chains,
+    members: Vec<u64>,
+    count: u64,
+}
+
+impl Groups {
+    fn new(groups: u32) -> Self {
+        Self { order: Chains::new(groups as usize, 1), members: vec![0; groups as usize], count: 0 }
+    }
+
+    fn looked_up(&mut self, group: u32) {
+        if self.order.chain_of(group).is_none() {
+            self.order.push_back(0, group);
+            self.count += 1;
+        } else {
+            self.order.move_back(0, group);
+        }
+    }
+
+    fn let_go(&mut self, group: u32) {
+        self.order.remove(group);
+        self.count -= 1;
+    }
+
+    /// The group used longest ago, what leaves of it if it has pages, and the items to be looked at for that.
+    fn next(&self, page: impl FnOnce(u32) -> Option<Lpn>) -> Option<Leaving> {
+        let group = self.order.front(0)?;
+        let what = page(group).map_or(Evict::Translation(group), Evict::Data);
+        Some(Leaving { what, among: self.count + self.members[group as usize] })
+    }
+}
+
+/// Two levels of lists: groups by use, and the pages of each by use (Wang 2013 6.3.2).
+#[derive(Clone, Debug)]
+struct ByGroup {
+    groups: Groups,
+    pages: Chains,
+}
+
+impl ByGroup {
+    fn new(room_pages: usize, groups: u32) -> Self {
+        Self { groups: Groups::new(groups), pages: Chains::new(room_pages, groups as usize) }
+    }
+}
+
+impl Order for ByGroup {
+    fn looked_up(&mut self, group: u32, _lpn: Lpn) {
+        self.groups.looked_up(group);
+    }
+
+    fn came(&mut self, group: u32, place: u32, _lpn: Lpn) {
+        self.pages.push_back(group, place);
+        self.groups.members[group as usize] += 1;
+    }
+
+    fn used(&mut self, group: u32, place: u32, _lpn: Lpn) {
+        self.pages.move_back(group, place);
+    }
+
+    fn left(&mut self, group: u32, place: u32, _lpn: Lpn) {
+        self.pages.remove(place);
+        self.groups.members[group as usize] -= 1;
+    }
+
+    fn let_go(&mut self, group: u32) {
+        self.groups.let_go(group);
+    }
+
+    fn next(&mut self, held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
+        self.groups.next(|group| self.pages.front(group).map(|place| held.at(place).lpn))
+    }
+
+    #[inline]
+    fn foresee(&self, place: u32, foresight: Foresight) {
+        match foresight {
+            Foresight::Far => {}
+            Foresight::Near => self.pages.prefetch(place),
+            Foresight::Next => self.pages.prefetch_neighbours(place),
+        }
+    }
+
+    #[inline]
+    fn foresee_group(&self, group: u32) {
+        self.groups.order.prefetch(group);
+        self.pages.prefetch_ends(group);
+    }
+
+    #[inline]
+    fn leaves_after(&self, place: u32) -> Option<u32> {
+        self.pages.after(place).or_else(|| {
+            let group = self.groups.order.after(self.pages.chain_of(place)?)?;
+            self.pages.front(group)
+        })
+    }
+}
+
+/// The table of last access times (Wang 2013 6.3.1): groups by use; of a group its pages by offset, the one used last after all others. Times are kept as an
+/// order, which is the same.
+#[derive(Clone, Debug)]
+struct Latte {
+    groups: Groups,
+    last_used: Vec<Option<Lpn>>,
+    pages: BTreeSet<Lpn>,
+    group_pages: u32,
+}
+
+impl Latte {
+    fn new(groups: u32, group_pages: u32) -> Self {
+        Self {
+            groups: Groups::new(groups),
+            last_used: vec![None; groups as usize],
+            pages: BTreeSet::new(),
+            group_pages,
+        }
+    }
+}
+
+impl Order for Latte {
+    fn looked_up(&mut self, group: u32, _lpn: Lpn) {
+        self.groups.looked_up(group);
+    }
+
+    fn came(&mut self, group: u32, place: u32, lpn: Lpn) {
+        self.pages.insert(lpn);
+        self.groups.members[group as usize] += 1;
+        self.used(group, place, lpn);
+    }
+
+    fn used(&mut self, group: u32, _place: u32, lpn: Lpn) {
+        self.last_used[group as usize] = Some(lpn);
+    }
+
+    fn left(&mut self, group: u32, _place: u32, lpn: Lpn) {
+        self.pages.remove(&lpn);
+        self.groups.members[group as usize] -= 1;
+    }
+
+    fn let_go(&mut self, group: u32) {
+        self.groups.let_go(group);
+    }
+
+    fn next(&mut self, _held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
+        self.groups.next(|group| {
+            let first = group * self.group_pages;
+            let mut pages = self.pages.range(Lpn::new(first)..Lpn::new(first + self.group_pages)).copied();
+            let lowest = pages.next()?;
+            if Some(lowest) == self.last_used[group as usize] { pages.next().or(Some(lowest)) } else { Some(lowest) }
+        })
+    }
+}
+
+/// One list of all pages by use (Tree-PL of Wang 2013 6.5.3). A translation page counts as used after each of its data pages, so it is never before them.
+#[derive(Clone, Debug)]
+struct ByPage {
+    pages: Chains,
+    /// The first node that is a data page.
+    groups: u32,
+    count: u64,
+}
+
+impl ByPage {
+    fn new(room_pages: usize, groups: u32) -> Self {
+        Self { pages: Chains::new(groups as usize + room_pages, 1), groups, count: 0 }
+    }
+}
+
+impl Order for ByPage {
+    fn looked_up(&mut self, group: u32, _lpn: Lpn) {
+        if self.pages.chain_of(group).is_none() {
+            self.pages.push_back(0, group);
+            self.count += 1;
+        } else {
+            self.pages.move_back(0, group);
+        }
+    }
+
+    fn came(&mut self, group: u32, place: u32, _lpn: Lpn) {
+        self.pages.push_back(0, self.groups + place);
+        self.pages.move_back(0, group);
+        self.count += 1;
+    }
+
+    fn used(&mut self, group: u32, place: u32, _lpn: Lpn) {
+        self.pages.move_back(0, self.groups + place);
+        self.pages.move_back(0, group);
+    }
+
+    fn left(&mut self, _group: u32, place: u32, _lpn: Lpn) {
+        self.pages.remove(self.groups + place);
+        self.count -= 1;
+    }
+
+    fn let_go(&mut self, group: u32) {
+        self.pages.remove(group);
+        self.count -= 1;
+    }
+
+    fn next(&mut self, held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
+        let node = self.pages.front(0)?;
+        let what =
+            node.checked_sub(self.groups).map_or(Evict::Translation(node), |place| Evict::Data(held.at(place).lpn));
+        Some(Leaving { what, among: self.count })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! In which order free blocks are taken when the stack levels no wear: by erase count, the youngest kept for the zone (WAFTL III.E).
+
+use crate::schemes::waftl::hybrid_map::zone_blocks;
+use crate::wear::policy::{Ask, Order, Purpose, WearPolicy, WearScheme};
+use crate::{Entry, Layout, Values, Wear};
+
+/// The layout with this order, if the stack names none.
+pub(super) fn ordered(layout: &Layout, values: &Values) -> Layout {
+    let wear = if layout.wear.is_none() { Wear::of::<Youngest>(values.clone()) } else { layout.wear.clone() };
+    Layout { wear, ..layout.clone() }
+}
+
+/// The zone takes the youngest free block of a die, other data the youngest beyond a die's share of the zone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Youngest {
+    reserved: usize,
+}
+
+impl WearScheme for Youngest {
+    const ENTRY: Entry = Entry {
+        name: "youngest for the zone",
+        family: "wear",
+        source: "WAFTL III.E",
+        parameters: &[],
+        header: include_str!("youngest.rs"),
+    };
+
+    fn new(layout: &Layout, values: &Values) -> Self {
+        let dies = u64::from(layout.geometry.dies());
+        Self { reserved: zone_blocks(layout, values).div_ceil(dies) as usize }
+    }
+}
+
+impl WearPolicy for Youngest {
+    fn order(&self) -> Order {
+        Order::LeastWorn
+    }
+
+    fn place(&mut self, ask: Ask, _free: usize) -> usize {
+        if ask.purpose == Purpose::Log { 0 } else { self.reserved }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Waftl;
+    use super::*;
+    use crate::blocks::manager::Blocks;
+    use crate::testing::{device, layout};
+    use crate::{Scheme, Settings, Spares};
+
+    #[test]
+    fn the_zone_gets_the_youngest_and_other_data_the_next_older_ones() {
+        let (mut media, mut layout) = (device(8, 4), layout(8, 4, 4));
+        let settings: Settings = [("zone_blocks".to_owned(), "2".to_owned())].into();
+        let values = Values::check("waftl", Waftl::ENTRY.parameters, &settings).expect("valid");
+        layout.wear = Wear::of::<Youngest>(values);
+        let mut blocks = Blocks::new(&layout, Spares::default());
+        let all: Vec<_> = std::iter::from_fn(|| blocks.take(Ask::for_(Purpose::Reserve))).collect();
+        for (age, &pbn) in all.iter().enumerate() {
+            (0..age).for_each(|_| media.erase(pbn).expect("erased"));
+            blocks.give_back(&mut media, pbn).expect("erased");
+        }
+        let mut take = |purpose| blocks.take_on(0, Ask::for_(purpose)).expect("free");
+        assert_eq!([take(Purpose::Data), take(Purpose::Collected)], [all[2], all[3]]);
+        assert_eq!([take(Purpose::Log), take(Purpose::Log), take(Purpose::Log)], [all[0], all[1], all[4]]);
+        assert_eq!(take(Purpose::Data), all[7], "what is left is less than the zone needs, so the eldest goes");
+    }
+}

@@ -1,0 +1,327 @@
+//! Pages that wait in RAM in front of a mapping, and what every write buffer does alike.
+//!
+//! ```text
+//!   host ──▶ buffer ──▶ levelling of wear ──▶ mapping        page+dynamic+BUFFER
+//! ```
+//!
+//! A page that the host writes waits until the policy (`policy.rs`) names it, or a flush writes everything down; of each logical page one
+//! version waits, the newest. Neighbouring pages that leave together go to the mapping as one request, and requests of pages that leave together
+//! begin at the same moment. Pages that the host says different things of go apart, if the mapping heeds that. What is trimmed is forgotten here and trimmed there. The pages lie behind the door
+//! ([`RamPages`](crate::RamPages)), so a power cut leaves none of them: what was not flushed is lost, and [`Ftl::buffered`] says how much that
+//! can be.
+//!
+//! Where a policy wants a logical block written whole, the pages of it that do not wait are read from the mapping and written again, both
+//! under [`Cause::Padding`]. A page that holds no data, or that cannot be read, stays as it is, and pages beyond such a gap that are neighbours of
+//! none that waits are not written. A flush writes what waits and nothing else.
+//!
+//! On a device that has become read-only, what waits can still be read until the power goes, and a flush says that it cannot be written.
+//!
+//! Invariants:
+//! - B1: of each logical page at most one version waits, no more wait than there is room for, and RAM holds these pages and no others.
+//! - B2: the policy knows of as many pages as wait.
+
+use std::collections::BTreeMap;
+
+use flash::{Geometry, Lpn, Pbn};
+
+use crate::blocks::manager::Blocks;
+use crate::write_buffer::policy::{BufferPolicy, Held, Leaving};
+use crate::write_buffer::room::Room;
+use crate::{
+    BrokenInvariant, Buffered, Cause, Consultation, Device, Evacuated, FileEvent, Footprint, Foresight, Ftl, FtlError,
+    Gauge, Hint, Layout, Media, Nanos, Note, Op, RamPage, Request, Spares,
+};
+
+/// A page that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    page: RamPage,
+    /// What the host said of it; nothing in front of a mapping that heeds no hints.
+    hint: Hint,
+}
+
+impl Waiting {
+    fn held(self, lpn: Lpn) -> Held {
+        Held { lpn, slot: self.page.slot() }
+    }
+}
+
+/// A page to be written down.
+struct Written<T> {
+    lpn: Lpn,
+    data: T,
+    /// What the host said of it; none for a page that only completes a block.
+    hint: Option<Hint>,
+}
+
+/// A mapping, with wear levelling or without, behind a write buffer.
+pub struct WriteBack<D: Device> {
+    mapping: Box<dyn Ftl<D>>,
+    policy: Box<dyn BufferPolicy>,
+    room: Room,
+    waiting: BTreeMap<Lpn, Waiting>,
+    geometry: Geometry,
+    logical_pages: u32,
+    heeds_hints: bool,
+}
+
+impl<D: Device> WriteBack<D> {
+    /// An empty buffer in front of a mapping of a device.
+    pub fn new(mut mapping: Box<dyn Ftl<D>>, policy: Box<dyn BufferPolicy>, room: Room, layout: &Layout) -> Self {
+        Self {
+            heeds_hints: mapping.heeds_hints(),
+            mapping,
+            policy,
+            room,
+            waiting: BTreeMap::new(),
+            geometry: layout.geometry,
+            logical_pages: layout.logical_pages,
+        }
+    }
+
+    /// Has a page wait, after others have made room if need be.
+    fn accept(&mut self, media: &mut Media<D>, request: &Request, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
+        let hint = if self.heeds_hints { request.hint } else { Hint::NONE };
+        if let Some(waiting) = self.waiting.get_mut(&lpn) {
+            media.ram_mut().replace(waiting.page, data);
+            waiting.hint = hint;
+            media.note(Note::BufferHit);
+            media.note(Note::AbsorbedPage);
+            self.policy.rewritten(waiting.held(lpn), request);
+        } else {
+            while self.waiting.len() >= self.room.pages as usize {
+                self.make_room(media, request.arrival)?;
+            }
+            let waiting = Waiting { page: media.ram_mut().put(data), hint };
+            self.waiting.insert(lpn, waiting);
+            media.note(Note::BufferMiss);
+            self.policy.came(waiting.held(lpn), request);
+        }
+        media.spend(self.room.delay);
+        Ok(())
+    }
+
+    /// Writes down what the policy names, or if nothing of that waits, the page with the lowest number.
+    fn make_room(&mut self, media: &mut Media<D>, at: Nanos) -> Result<(), FtlError> {
+        let leaving = self.policy.leaving();
+        let (first, pages) = match leaving {
+            Leaving::Page(lpn) => (lpn.get(), 1),
+            Leaving::Block(lbn) | Leaving::WholeBlock(lbn) => {
+                let pages = self.geometry.pages_per_block();
+                (lbn.get().saturating_mul(pages), pages)
+            }
+        };
+        let [first, end] = [first, first.saturating_add(pages)].map(|page| Lpn::new(page.min(self.logical_pages)));
+        let mut pages: Vec<Lpn> = self.waiting.range(first..end).map(|(&lpn, _)| lpn).collect();
+        let mut padding = Vec::new();
+        if pages.is_empty() {
+            pages.extend(self.waiting.keys().next());
+        } else if matches!(leaving, Leaving::WholeBlock(_)) {
+            padding = self.padding(media, first, end)?;
+        }
+        media.note(Note::BufferEviction);
+        self.write_down(media, at, &pages, padding)
+    }
+
+    /// Reads the pages from `first` to `end` that do not wait, hold data, and can be read. That a page holds data shows in its being read in
+    /// flash.
+    fn padding(&mut self, media: &mut Media<D>, first: Lpn, end: Lpn) -> Result<Vec<Written<D::Data>>, FtlError> {
+        let missing = (first.get()..end.get()).map(Lpn::new).filter(|lpn| !self.waiting.contains_key(lpn));
+        let missing: Vec<Lpn> = missing.collect();
+        let mut found = Vec::new();
+        media.because(Cause::Padding, |media| {
+            media.together(missing, |media, lpn| {
+                let reads = |media: &Media<D>| media.tally().count(Cause::Padding, Op::Read);
+                let (mut data, before) = ([D::Data::default()], reads(media));
+                match self.mapping.read(media, &Request::new(lpn, 1), &mut data) {
+                    Err(error) if error.is_uncorrectable() => return Ok(()),
+                    result => result?,
+                }
+                let [data] = data;
+                if reads(media) > before {
+                    found.push(Written { lpn, data, hint: None });
+                }
+                Ok(())
+            })
+        })?;
+        Ok(found)
+    }
+
+    /// Writes pages that wait, and others between them: neighbours of one hint as one request. What could not be written stays.
+    fn write_down(
+        &mut self,
+        media: &mut Media<D>,
+        at: Nanos,
+        pages: &[Lpn],
+        padding: Vec<Written<D::Data>>,
+    ) -> Result<(), FtlError> {
+        let mut all = padding;
+        all.extend(pages.iter().map(|&lpn| {
+            let Waiting { page, hint } = self.waiting[&lpn];
+            Written { lpn, data: media.ram().get(page).clone(), hint: Some(hint) }
+        }));
+        all.sort_unstable_by_key(|page| page.lpn);
+        media.together(runs(all), |media, run| {
+            let hint = run.iter().find_map(|page| page.hint).unwrap_or_default();
+            let padding: Vec<Lpn> = run.iter().filter(|page| page.hint.is_none()).map(|page| page.lpn).collect();
+            let waiting: Vec<Lpn> = run.iter().filter(|page| page.hint.is_some()).map(|page| page.lpn).collect();
+            let request = Request { arrival: at, hint, ..Request::new(run[0].lpn, run.len() as u32) };
+            let data: Vec<_> = run.into_iter().map(|page| page.data).collect();
+            media.spend(Nanos(self.room.delay.0 * waiting.len() as u64));
+            media.padded_with(padding, |media| self.mapping.write(media, &request, &data))?;
+            for lpn in waiting {
+                self.forget(media, lpn);
+            }
+            Ok(())
+        })
+    }
+
+    fn forget(&mut self, media: &mut Media<D>, lpn: Lpn) {
+        if let Some(waiting) = self.waiting.remove(&lpn) {
+            media.ram_mut().take(waiting.page);
+            self.policy.left(waiting.held(lpn));
+        }
+    }
+
+    /// A request for pages of which some wait: those from RAM, the others from the mapping, all at the same moment.
+    fn read_both(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        let mut pieces: Vec<(usize, u32, Option<RamPage>)> = Vec::new();
+        for (i, lpn) in request.lpns() {
+            let page = self.waiting.get(&lpn).map(|waiting| waiting.page);
+            match pieces.last_mut().filter(|(_, _, before)| before.is_none() && page.is_none()) {
+                Some((_, pages, _)) => *pages += 1,
+                None => pieces.push((i, 1, page)),
+            }
+        }
+        media.together(pieces, |media, (start, pages, page)| {
+            let lpn = Lpn::new(request.lpn.get() + start as u32);
+            let Some(page) = page else {
+                return self.mapping.read(
+                    media,
+                    &Request { lpn, pages, ..*request },
+                    &mut out[start..start + pages as usize],
+                );
+            };
+            media.spend(self.room.delay);
+            media.note(Note::BufferRead);
+            out[start] = media.ram().get(page).clone();
+            self.policy.read(Held { lpn, slot: page.slot() });
+            Ok(())
+        })
+    }
+}
+
+/// Pages in the order of their numbers, as runs of neighbours that the host said the same of. Pages that would only complete a block, and are
+/// neighbours of none that the host wrote, are left out.
+fn runs<T>(pages: Vec<Written<T>>) -> Vec<Vec<Written<T>>> {
+    let mut runs: Vec<Vec<Written<T>>> = Vec::new();
+    let mut hint = None;
+    for page in pages {
+        let follows = runs.last().and_then(|run| run.last()).is_some_and(|last| last.lpn.get() + 1 == page.lpn.get());
+        let differs = page.hint.is_some() && hint.is_some() && page.hint != hint;
+        if let Some(run) = runs.last_mut().filter(|_| follows && !differs) {
+            hint = hint.or(page.hint);
+            run.push(page);
+        } else {
+            hint = page.hint;
+            runs.push(vec![page]);
+        }
+    }
+    runs.retain(|run| run.iter().any(|page| page.hint.is_some()));
+    runs
+}
+
+impl<D: Device> Ftl<D> for WriteBack<D> {
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        let end = Lpn::new(request.lpn.get() + request.pages);
+        if self.waiting.range(request.lpn..end).next().is_none() {
+            return self.mapping.read(media, request, out);
+        }
+        self.read_both(media, request, out)
+    }
+
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        for (i, lpn) in request.lpns() {
+            self.mapping.spares().admit()?;
+            self.accept(media, request, lpn, data[i].clone())?;
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        self.mapping.trim(media, request)?;
+        for (_, lpn) in request.lpns().filter(|(_, lpn)| self.waiting.contains_key(lpn)).collect::<Vec<_>>() {
+            media.note(Note::AbsorbedPage);
+            self.forget(media, lpn);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        let (now, all): (_, Vec<_>) = (media.now(), self.waiting.keys().copied().collect());
+        self.write_down(media, now, &all, Vec::new())?;
+        self.mapping.flush(media)
+    }
+
+    fn foresee(&self, media: &Media<D>, request: &Request, foresight: Foresight) {
+        self.mapping.foresee(media, request, foresight);
+    }
+
+    fn told(&mut self, event: FileEvent, of: &Request) {
+        self.mapping.told(event, of);
+    }
+
+    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+        self.mapping.idle(media, budget)
+    }
+
+    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+        self.mapping.evacuate(media, pbn)
+    }
+
+    fn owner(&mut self) -> Option<&mut Blocks> {
+        self.mapping.owner()
+    }
+
+    fn heeds_hints(&mut self) -> bool {
+        self.heeds_hints
+    }
+
+    fn consult(&mut self, ask: Consultation<'_>) {
+        self.mapping.consult(ask);
+    }
+
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.mapping.check(media)?;
+        let (waiting, room, in_ram) = (self.waiting.len(), self.room.pages, media.ram().pages());
+        BrokenInvariant::unless(waiting == in_ram && waiting <= room as usize, "B1", || {
+            format!("{waiting} pages wait where there is room for {room}, and RAM holds {in_ram}")
+        })?;
+        let known = self.policy.pages();
+        BrokenInvariant::unless(known as usize == waiting, "B2", || {
+            format!("{waiting} pages wait, and {:?} knows of {known}", self.policy)
+        })
+    }
+
+    fn footprint(&self) -> Footprint {
+        // A page, its number, and where it lies.
+        let pages = u64::from(self.room.pages) * (u64::from(self.geometry.page_size_bytes()) + 8);
+        let footprint = self.mapping.footprint().with("write buffer", pages, 0);
+        self.policy.tables().into_iter().fold(footprint, |footprint, (name, bytes)| footprint.with(name, bytes, 0))
+    }
+
+    fn spares(&self) -> Spares {
+        self.mapping.spares()
+    }
+
+    fn buffered(&self) -> Buffered {
+        Buffered { capacity_pages: self.room.pages, pages: self.waiting.len() as u32 }
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        let mut gauges = self.mapping.gauges();
+        gauges.push(Gauge { name: "buffered_pages", value: self.waiting.len() as f64 });
+        gauges.extend(self.policy.gauges());
+        gauges
+    }
+}
