@@ -9,9 +9,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use flash::{Chip, ChipOptions, Geometry, Lbn, Lean, Lpn, Pbn, Shape};
+use ftl::api::wear::{Ask, BlockFacts, Purpose, Use, WearPolicy};
+use ftl::api::wear_scheme::WearScheme;
 use ftl::wear::owl::Owl;
-use ftl::wear::policy::{Ask, BlockFacts, Purpose, Use, WearPolicy, WearScheme};
-use ftl::{Evacuated, Layout, Request, Settings, Values};
+use ftl::{Layout, RelocateOutcome, Request, Settings, Values};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -106,7 +107,7 @@ fn main() {
         let round = each(&writes[..writes.len() / 500], |lbn| {
             owl.wrote(&request(lbn));
             if let Some(named) = owl.next_move(&Facts) {
-                owl.moved(named, Evacuated::Done);
+                owl.moved(named, RelocateOutcome::Done);
             }
         });
         println!("{records:<10} {write:>12.1} {merge:>12.1} {round:>12.0}");

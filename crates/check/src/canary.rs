@@ -25,8 +25,8 @@ use std::hash::BuildHasher;
 
 use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
 use ftl::{
-    BrokenInvariant, Buffered, Cause, ConfigError, Consultation, Device, Evacuated, FileEvent, Footprint, Ftl,
-    FtlError, Label, Layout, Media, Nanos, RecoverError, Request, Settings, Stack,
+    BrokenInvariant, Buffered, Cause, ConfigError, Device, Drive, FileEvent, Footprint, FtlError, Label, Layout,
+    Mapping, Media, Nanos, RecoverError, RelocateOutcome, Request, Settings, Stack, WearQuery,
 };
 
 use crate::Stamp;
@@ -61,8 +61,8 @@ pub fn settings_in(stack: &Stack) -> Result<Option<&Settings>, ConfigError> {
 }
 
 /// Builds a canary with the bug that `settings` name under `bug`, or without one, and with the buffer that they name.
-pub fn create<D: Device<Data = Stamp>>(settings: &Settings, layout: &Layout) -> Result<Box<dyn Ftl<D>>, ConfigError> {
-    Ok(Box::new(Canary::format(layout, settings)?))
+pub fn create<D: Device<Data = Stamp>>(settings: &Settings, layout: &Layout) -> Result<Drive<D>, ConfigError> {
+    Ok(Drive::new(Box::new(Canary::format(layout, settings)?), layout))
 }
 
 /// Brings a canary back from what the flash holds.
@@ -70,10 +70,10 @@ pub fn recover<D: Device<Data = Stamp>>(
     settings: &Settings,
     layout: &Layout,
     media: &mut Media<D>,
-) -> Result<Box<dyn Ftl<D>>, RecoverError> {
+) -> Result<Drive<D>, RecoverError> {
     let mut canary = Canary::format(layout, settings)?;
     media.because(Cause::Recovery, |media| canary.restore(layout, media))?;
-    Ok(Box::new(canary))
+    Ok(Drive::new(Box::new(canary), layout))
 }
 
 /// What becomes of a logical page that is mapped.
@@ -292,7 +292,7 @@ impl Canary {
     }
 }
 
-impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
+impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             if let Some(stamp) = self.waiting_version(lpn) {
@@ -341,7 +341,7 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
     }
 
-    fn told(&mut self, event: FileEvent, of: &Request) {
+    fn on_file_event(&mut self, event: FileEvent, of: &Request) {
         if self.bug == Bug::DeletedAsTrimmed && event == FileEvent::Deleted {
             self.forget_until_flush(of);
         }
@@ -351,12 +351,12 @@ impl<D: Device<Data = Stamp>> Ftl<D> for Canary {
         self.use_idle_time(media, budget)
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         media.because(Cause::WearLeveling, |media| self.empty(media, pbn))
     }
 
-    fn consult(&mut self, ask: Consultation<'_>) {
-        self.tell(ask);
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.tell(query);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

@@ -5,8 +5,8 @@
 //! that power cuts can be staged in between: [`Driver::begin`] has the scheme serve it, [`Driver::acknowledge`] is the host hearing of it.
 
 use flash::{Lpn, Operations, Pbn};
-use ftl::wear::policy::Use;
-use ftl::{Device, Evacuated, Ftl, FtlError, Hint, Later, Media, Nanos, Op, RecoverError, Request};
+use ftl::api::wear::Use;
+use ftl::{Deferred, Device, Drive, FtlError, Hint, Media, Nanos, Op, RecoverError, RelocateOutcome, Request};
 
 use crate::books::Books;
 use crate::case::Case;
@@ -24,7 +24,7 @@ const IDLE_BUDGET: Nanos = Nanos(10_000_000);
 
 /// A scheme on its device, and what the host knows of its pages.
 pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
-    scheme: Box<dyn Ftl<D>>,
+    scheme: Drive<D>,
     /// None only while the device is out of its old door and not yet behind the new one.
     media: Option<Media<D>>,
     pub(crate) books: B,
@@ -69,13 +69,13 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
     pub(crate) fn start(
         device: D,
         hints: Hints,
-        start: impl FnOnce(&mut Media<D>) -> Result<Box<dyn Ftl<D>>, RecoverError>,
-        books: impl FnOnce(&dyn Ftl<D>) -> B,
+        start: impl FnOnce(&mut Media<D>) -> Result<Drive<D>, RecoverError>,
+        books: impl FnOnce(&Drive<D>) -> B,
     ) -> Result<Self, Fault> {
         let at_power_on = device.operations();
         let mut media = Media::new(device);
         let scheme = start(&mut media)?;
-        let books = books(&*scheme);
+        let books = books(&scheme);
         let was_recovered = at_power_on != Operations::default();
         Ok(Self {
             scheme,
@@ -103,7 +103,7 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
     /// Has a scheme recovered from the flash.
     pub(crate) fn recover(
         &mut self,
-        recover: impl FnOnce(&mut Media<D>) -> Result<Box<dyn Ftl<D>>, RecoverError>,
+        recover: impl FnOnce(&mut Media<D>) -> Result<Drive<D>, RecoverError>,
     ) -> Result<(), RecoverError> {
         self.scheme = recover(self.media_mut())?;
         self.was_recovered = true;
@@ -111,8 +111,8 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
     }
 
     /// The scheme, to ask what it says of itself.
-    pub(crate) fn scheme(&self) -> &dyn Ftl<D> {
-        &*self.scheme
+    pub(crate) fn scheme(&self) -> &Drive<D> {
+        &self.scheme
     }
 
     /// The device behind its door.
@@ -156,9 +156,9 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
             Operation::Flush => self.scheme.flush(media),
             Operation::Idle => self.scheme.idle(media, IDLE_BUDGET),
             Operation::Read(extent) => return self.compare(extent),
-            Operation::Evacuate(block) => return self.evacuate(Pbn::new(block)),
+            Operation::Evacuate(block) => return self.relocate_block(Pbn::new(block)),
             Operation::Tell(event, extent) => {
-                self.scheme.told(event, &request(extent));
+                self.scheme.on_file_event(event, &request(extent));
                 Ok(())
             }
         }
@@ -166,20 +166,20 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
     }
 
     /// Has the scheme empty a block, and compares what it says of that with what the flash shows.
-    fn evacuate(&mut self, pbn: Pbn) -> Result<(), Fault> {
+    fn relocate_block(&mut self, pbn: Pbn) -> Result<(), Fault> {
         let Some(media) = self.media.as_mut() else { return Ok(()) };
         let look = |media: &Media<D>| (media.device().is_bad(pbn), media.device().erase_count(pbn));
         let (was_bad, erases) = look(media);
-        let how = self.scheme.evacuate(media, pbn).map_err(Fault::Stopped)?;
+        let how = self.scheme.relocate_block(media, pbn).map_err(Fault::Stopped)?;
         let (is_bad, erases_now) = look(media);
         let is_empty = media.device().next_page(pbn) == 0 || erases_now > erases;
         let spares = self.scheme.spares();
         let is_so = match how {
-            Evacuated::Done => !is_bad && is_empty,
-            Evacuated::Retired => is_bad && !was_bad,
-            Evacuated::Later(Later::IsBad) => was_bad,
-            Evacuated::Later(Later::ReadOnly) => spares.admit().is_err(),
-            Evacuated::Later(Later::NoRoom) => spares.used > 0 || self.was_recovered,
+            RelocateOutcome::Done => !is_bad && is_empty,
+            RelocateOutcome::Retired => is_bad && !was_bad,
+            RelocateOutcome::Deferred(Deferred::IsBad) => was_bad,
+            RelocateOutcome::Deferred(Deferred::ReadOnly) => spares.admit().is_err(),
+            RelocateOutcome::Deferred(Deferred::NoRoom) => spares.used > 0 || self.was_recovered,
         };
         let state = || format!("bad {is_bad}, {} pages programmed", self.media().device().next_page(pbn));
         if is_so { Ok(()) } else { Err(Fault::Evacuation(format!("{pbn} is said to be {how:?}, but: {}", state()))) }
@@ -232,7 +232,7 @@ impl<D: Device<Data = Stamp>, B: Books> Driver<D, B> {
     fn compare_facts(&mut self) -> Result<(), Fault> {
         let Some(device) = self.media.as_ref().map(Media::device) else { return Ok(()) };
         let mut wrong = None;
-        self.scheme.consult(&mut |_, facts| {
+        self.scheme.with_wear_policy(&mut |_, facts| {
             let is_so = |pbn: Pbn| match facts.use_of(pbn) {
                 Use::Bad => device.is_bad(pbn),
                 _ if device.is_bad(pbn) => true,

@@ -11,7 +11,7 @@
 use std::ops::RangeInclusive;
 
 use flash::{Chip, Full};
-use ftl::{Buffered, Cause, ConfigError, Footprint, Ftl, Layout, Op, Tally, Timed};
+use ftl::{Buffered, Cause, ConfigError, Drive, Footprint, Layout, Op, Tally, Timed};
 
 use crate::Stamp;
 use crate::case::Case;
@@ -24,7 +24,7 @@ use crate::oracle::Oracle;
 use crate::outcome::Outcome;
 
 /// A scheme as the suite drives it.
-pub type CheckedFtl = Box<dyn Ftl<CheckedDevice>>;
+pub type CheckedFtl = Drive<CheckedDevice>;
 
 /// Random pages read back besides those that a request touched: enough to meet each page of a small device many times in a
 /// run, few enough that a demand-paged scheme's cache is not all theirs.
@@ -64,11 +64,7 @@ impl Host {
     /// Does one operation; reads are compared with the oracle, what it cost with what it may cost.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
         let expected = self.expected(operation);
-        let before = Before {
-            tally: *self.driver.media().tally(),
-            buffered: self.driver.scheme().buffered(),
-            kept_clean: self.driver.scheme().kept_clean(),
-        };
+        let before = Before { tally: *self.driver.media().tally(), buffered: self.driver.scheme().buffered() };
         self.driver.apply(operation)?;
         self.audit(&before, expected)?;
         match self.driver.scheme().buffered().pages {
@@ -158,7 +154,6 @@ impl Host {
 struct Before {
     tally: Tally,
     buffered: Buffered,
-    kept_clean: u32,
 }
 
 /// What a request comes to.
@@ -176,7 +171,7 @@ impl Expected {
     /// What the request may cost under the cause *host*, by operation, for a scheme that says of its buffer before and after it:
     /// exactly one operation a page if there is none.
     fn of(self, before: &Before, after: Buffered) -> Result<[RangeInclusive<u64>; 3], Fault> {
-        let in_ram = u64::from(before.buffered.pages) + u64::from(before.kept_clean);
+        let in_ram = u64::from(before.buffered.pages) + u64::from(before.buffered.clean_pages);
         let before = before.buffered;
         let room = before.capacity_pages;
         if after.capacity_pages != room || after.pages > room {

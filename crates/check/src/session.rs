@@ -5,7 +5,7 @@
 //! those of `allowed.rs`.
 
 use flash::{Chip, Faulty, Full};
-use ftl::{ConfigError, Ftl, Layout, Media, RecoverError, Stack, Timed, registry};
+use ftl::{ConfigError, Drive, Layout, Media, RecoverError, Stack, Timed, registry};
 
 use crate::allowed::Allowed;
 use crate::canary;
@@ -48,7 +48,7 @@ impl Session {
     /// A freshly formatted device that records to a tape.
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
         let device = Timed { chip: Recorder::new(chip, Some(tape.clone())).into(), timing: FixedTimes::default() };
-        let books = |scheme: &dyn Ftl<_>| Allowed::new(case.logical_pages, scheme.buffered().capacity_pages);
+        let books = |scheme: &Drive<_>| Allowed::new(case.logical_pages, scheme.buffered().capacity_pages);
         Ok(Self(Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, layout)?), books)?))
     }
 

@@ -18,7 +18,7 @@ use crate::operation::{Extent, Operation, Space};
 pub struct Swarm(u16);
 
 /// Features by group. Of each group at least one is on.
-const OPERATIONS: [&str; 7] = ["write", "read", "trim", "flush", "idle", "evacuate", "tell"];
+const OPERATIONS: [&str; 7] = ["write", "read", "trim", "flush", "idle", "relocate_block", "tell"];
 const SIZES: [&str; 4] = ["page", "block", "long", "whole"];
 const PLACES: [&str; 4] = ["anywhere", "hot", "onward", "aligned"];
 
@@ -117,7 +117,7 @@ impl Host {
             "trim" => Operation::Trim(extent),
             "flush" => Operation::Flush,
             "idle" => Operation::Idle,
-            "evacuate" => Operation::Evacuate(self.dice.below(self.space.physical_blocks)),
+            "relocate_block" => Operation::Evacuate(self.dice.below(self.space.physical_blocks)),
             "tell" => Operation::Tell(FileEvent::ALL[self.dice.below(FileEvent::ALL.len() as u32) as usize], extent),
             _ => Operation::Write(extent),
         }
@@ -172,7 +172,7 @@ mod tests {
                     Operation::Trim(_) => "trim",
                     Operation::Flush => "flush",
                     Operation::Idle => "idle",
-                    Operation::Evacuate(_) => "evacuate",
+                    Operation::Evacuate(_) => "relocate_block",
                     Operation::Tell(..) => "tell",
                 };
                 assert!(text.contains(name), "{text}: {operation}");

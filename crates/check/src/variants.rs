@@ -4,7 +4,8 @@
 //! small values, because what is a small cache to a real device is a large one here. Of spans of time only the bounds are tried:
 //! time is no part of a promise.
 
-use ftl::wear::choice::Wear;
+use ftl::api::wear_scheme::WearScheme;
+use ftl::wear::none::NoLevelling;
 use ftl::{ConfigError, Entry, Kind, Parameter, Part, PartKind, Stack, registry};
 
 use crate::canary;
@@ -96,8 +97,8 @@ const REPRESENTATIVES: [&str; 5] = ["page", "block", "fast", "a-sast", "dftl"];
 /// The parts that can be added to a mapping and change anything.
 pub(crate) fn further_parts(mapping: &Stack) -> Vec<(PartKind, &'static Entry)> {
     let kinds = PartKind::ALL.into_iter().filter(|&kind| kind != PartKind::Mapping);
-    let all = kinds.flat_map(|kind| kind.entries().iter().map(move |entry| (kind, entry)));
-    let changes = |entry: &Entry| entry.name != Wear::default().entry().name;
+    let all = kinds.flat_map(|kind| registry::entries(kind).iter().map(move |entry| (kind, entry)));
+    let changes = |entry: &Entry| entry.name != NoLevelling::ENTRY.name;
     let works = |entry: &Entry| registry::resolve(&mapping.clone().and(Part::of(entry.name))).is_ok();
     all.filter(|(_, entry)| changes(entry) && works(entry)).collect()
 }

@@ -4,13 +4,12 @@
 
 pub mod api;
 pub mod blocks;
+mod drive;
 pub mod engines;
 pub mod memory;
 pub mod port;
-mod ram;
 pub mod recovery;
 pub mod registry;
-mod scheme;
 pub mod schemes;
 mod stack;
 #[cfg(test)]
@@ -18,8 +17,18 @@ mod testing;
 pub mod wear;
 pub mod write_buffer;
 
+pub use api::access_delays::AccessDelays;
+pub use api::entry::{Capabilities, Entry, PartKind};
 pub use api::hint::Hint;
-pub use api::parameter::{Kind, Parameter, Values, bytes};
+pub use api::layout::{Layout, Wear};
+pub use api::mapping::{Asked, FutureRequest, Mapping, Scheme, WearQuery};
+pub use api::parameter::{Kind, Parameter, Settings, Values, bytes};
+pub use api::relocate::{Deferred, RelocateOutcome};
+pub use api::report::{Buffered, Footprint, Gauge, Spares, Structure};
+pub use api::request::Request;
+pub use drive::Drive;
+pub use memory::prefetch::PrefetchStage;
+pub use memory::ram_pages::{RamPage, RamPages};
 pub use port::cause::{Cause, CauseFacts, Work};
 pub use port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 pub use port::event::FileEvent;
@@ -27,11 +36,4 @@ pub use port::flash_port::Media;
 pub use port::label::{Content, Label};
 pub use port::tally::{Note, Tally};
 pub use port::timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};
-pub use ram::{AccessDelays, RamPage, RamPages};
-pub use registry::{Entry, PartKind};
-pub use scheme::{
-    Asked, Buffered, Consultation, Evacuated, Footprint, Foresight, Foretold, Ftl, Gauge, Later, Layout, Request,
-    Scheme, Spares, Structure,
-};
-pub use stack::{Part, Settings, Stack};
-pub use wear::choice::Wear;
+pub use stack::{Part, Stack};

@@ -3,12 +3,21 @@
 //! An unknown name, an unknown parameter, a value out of range or a pair that cannot work together is an error at construction,
 //! never a default.
 
-use serde::Serialize;
-
+use crate::api::entry::{Entry, PartKind};
+use crate::api::layout::Layout;
+use crate::api::layout::Wear;
+use crate::api::mapping::Scheme;
+use crate::api::parameter::{Parameter, Settings, Values};
+use crate::api::wear_scheme::WearScheme;
+use crate::drive::Drive;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::page_map::machine::RamMapped;
 use crate::engines::shared_ram::machine::Joint;
+use crate::port::cause::Cause;
+use crate::port::error::{ConfigError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 use crate::schemes::a_sast::AdaptiveSast;
 use crate::schemes::adapt::Adapt;
 use crate::schemes::aps::Aps;
@@ -28,65 +37,17 @@ use crate::schemes::sast::Sast;
 use crate::schemes::superblock::Superblock;
 use crate::schemes::treeftl::Tree;
 use crate::schemes::waftl::Waftl;
+use crate::stack::{Part, Stack};
 use crate::wear;
-use crate::wear::levelled::Levelled;
-use crate::wear::policy::WearScheme;
 use crate::write_buffer;
 use crate::write_buffer::policy::BufferKind;
-use crate::write_buffer::write_back::WriteBack;
-use crate::{
-    Cause, ConfigError, Device, Ftl, Layout, Media, Parameter, Part, RecoverError, Scheme, Settings, Stack, Values,
-    Wear,
-};
 
-/// What the registry knows of a part without building it.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Entry {
-    /// Name in studies and on the command line.
-    pub name: &'static str,
-    /// How a mapping maps: `page`, `block`, `log-buffer`, `demand-paged`. Of other parts what kind they are.
-    pub family: &'static str,
-    /// The paper, and the section that defines it.
-    pub source: &'static str,
-    /// Its parameters.
-    pub parameters: &'static [Parameter],
-    /// The part's header, from which its docs page is made.
-    #[serde(skip)]
-    pub header: &'static str,
-}
-
-/// What a part does in its stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PartKind {
-    /// Says where logical pages lie. Each stack begins with one.
-    Mapping,
-    /// Says which free block is opened next, and which block is emptied.
-    WearPolicy,
-    /// Holds pages in RAM in front of the mapping.
-    Buffer,
-}
-
-impl PartKind {
-    /// All, in the order in which they stand in a stack.
-    pub const ALL: [Self; 3] = [Self::Mapping, Self::WearPolicy, Self::Buffer];
-
-    /// All parts of this kind, in the order in which tables show them.
-    pub fn entries(self) -> &'static [Entry] {
-        match self {
-            Self::Mapping => ENTRIES,
-            Self::WearPolicy => WEAR_POLICIES,
-            Self::Buffer => BUFFERS,
-        }
-    }
-
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mapping => "mapping",
-            Self::WearPolicy => "wear policy",
-            Self::Buffer => "buffer",
-        }
+/// All parts of a kind, in the order in which tables show them.
+pub fn entries(kind: PartKind) -> &'static [Entry] {
+    match kind {
+        PartKind::Mapping => ENTRIES,
+        PartKind::WearPolicy => WEAR_POLICIES,
+        PartKind::Buffer => BUFFERS,
     }
 }
 
@@ -143,31 +104,19 @@ impl Resolved {
     }
 }
 
-impl Entry {
-    /// The header's text without comment marks.
-    pub fn story(&self) -> String {
-        self.header
-            .lines()
-            .map_while(|line| line.strip_prefix("//!"))
-            .map(|line| line.strip_prefix(' ').unwrap_or(line))
-            .collect::<Vec<_>>()
-            .join("\n")
-    }
-}
-
 macro_rules! schemes {
     ($($scheme:ty),+ $(,)?) => {
         /// All schemes, in the order in which tables show them.
         pub const ENTRIES: &[Entry] = &[$(<$scheme as Scheme>::ENTRY),+];
 
         /// Builds a stack for an erased device. A wear policy that the layout names serves a stack that names none.
-        pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Box<dyn Ftl<D>>, ConfigError> {
+        pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Drive<D>, ConfigError> {
             let resolved = resolve(stack)?;
             let layout = &resolved.with_wear(layout);
             let Chosen { entry, values, .. } = resolved.mapping();
             $(if entry.name == <$scheme as Scheme>::ENTRY.name {
-                let mapping = levelled(Box::new(<$scheme>::format(layout, values)?), layout);
-                return resolved.buffered(mapping, layout);
+                let drive = Drive::new(Box::new(<$scheme>::format(layout, values)?), layout);
+                return resolved.with_write_buffer(drive, layout);
             })+
             unreachable!("entry() found {} in the same list", entry.name)
         }
@@ -177,24 +126,19 @@ macro_rules! schemes {
             stack: &Stack,
             layout: &Layout,
             media: &mut Media<D>,
-        ) -> Result<Box<dyn Ftl<D>>, RecoverError> {
+        ) -> Result<Drive<D>, RecoverError> {
             let resolved = resolve(stack)?;
             let layout = &resolved.with_wear(layout);
             let Chosen { entry, values, .. } = resolved.mapping();
             $(if entry.name == <$scheme as Scheme>::ENTRY.name {
                 return media.because(Cause::Recovery, |media| {
-                    let mapping = levelled(Box::new(<$scheme>::recover(layout, values, media)?), layout);
-                    Ok(resolved.buffered(mapping, layout)?)
+                    let drive = Drive::new(Box::new(<$scheme>::recover(layout, values, media)?), layout);
+                    Ok(resolved.with_write_buffer(drive, layout)?)
                 });
             })+
             unreachable!("entry() found {} in the same list", entry.name)
         }
     };
-}
-
-/// A mapping whose blocks have the layout's wear policy, with what else that does.
-fn levelled<D: Device + 'static>(mapping: Box<dyn Ftl<D>>, layout: &Layout) -> Box<dyn Ftl<D>> {
-    if layout.wear.is_none() { mapping } else { Box::new(Levelled::new(mapping)) }
 }
 
 macro_rules! wear_policies {
@@ -208,7 +152,7 @@ macro_rules! wear_policies {
                 let mut layout = layout.clone();
                 if let Some(Chosen { entry, values, .. }) = self.part(PartKind::WearPolicy) {
                     $(if entry.name == <$policy as WearScheme>::ENTRY.name {
-                        layout.wear = Wear::of::<$policy>(values.clone());
+                        layout.wear = (!<$policy as WearScheme>::IS_NONE).then(|| Wear::of::<$policy>(values.clone()));
                     })+
                 }
                 layout
@@ -240,16 +184,12 @@ fn buffer_kind(entry: &Entry) -> Option<&'static BufferKind> {
 }
 
 impl Resolved {
-    /// A mapping behind the buffer that the stack names, if it names one.
-    fn buffered<D: Device + 'static>(
-        &self,
-        mapping: Box<dyn Ftl<D>>,
-        layout: &Layout,
-    ) -> Result<Box<dyn Ftl<D>>, ConfigError> {
+    /// A drive behind the write buffer that the stack names, if it names one.
+    fn with_write_buffer<D: Device>(&self, drive: Drive<D>, layout: &Layout) -> Result<Drive<D>, ConfigError> {
         let chosen = self.part(PartKind::Buffer).and_then(|part| Some((buffer_kind(part.entry)?, &part.values)));
-        let Some((kind, values)) = chosen else { return Ok(mapping) };
+        let Some((kind, values)) = chosen else { return Ok(drive) };
         let (policy, room) = (kind.build)(layout, values)?;
-        Ok(Box::new(WriteBack::new(mapping, policy, room, layout)))
+        Ok(drive.with_write_buffer(policy, room, layout))
     }
 }
 
@@ -345,7 +285,7 @@ fn chosen(kind: PartKind, entry: &'static Entry, part: &Part) -> Result<Chosen, 
 /// What a part behind the mapping is.
 fn further(stack: &Stack, name: &str) -> Result<(PartKind, &'static Entry), ConfigError> {
     let kinds = [PartKind::WearPolicy, PartKind::Buffer];
-    let entries = kinds.into_iter().flat_map(|kind| kind.entries().iter().map(move |entry| (kind, entry)));
+    let entries = kinds.into_iter().flat_map(|kind| entries(kind).iter().map(move |entry| (kind, entry)));
     entries.into_iter().find(|(_, entry)| entry.name == name).ok_or_else(|| {
         let known = kinds.map(|kind| format!("{}: {}", kind.name(), known(kind))).join("; ");
         let why = if ENTRIES.iter().any(|entry| entry.name == name) {
@@ -359,7 +299,7 @@ fn further(stack: &Stack, name: &str) -> Result<(PartKind, &'static Entry), Conf
 
 /// The names of the parts of a kind.
 fn known(kind: PartKind) -> String {
-    let names: Vec<_> = kind.entries().iter().map(|entry| entry.name).collect();
+    let names: Vec<_> = entries(kind).iter().map(|entry| entry.name).collect();
     if names.is_empty() { "none yet".into() } else { names.join(", ") }
 }
 

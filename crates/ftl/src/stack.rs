@@ -10,16 +10,13 @@
 //! results, labels, replay lines and image headers alike. Here it is only taken apart and put together: which parts there are, what
 //! their settings may be and which of them go together is known to the [registry](crate::registry).
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::ConfigError;
-
-/// The settings of a part: parameter name to text, as a user writes it. What is not set has its default.
-pub type Settings = BTreeMap<String, String>;
+use crate::api::parameter::{Settings, is_plain};
+use crate::port::error::ConfigError;
 
 /// A part of a stack, by name, with what was set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,11 +100,6 @@ impl fmt::Display for Stack {
         self.mapping.fmt(f)?;
         self.others.iter().try_for_each(|part| write!(f, "+{part}"))
     }
-}
-
-/// Whether text can stand between the separators of a stack and be read back.
-pub(crate) fn is_plain(text: &str) -> bool {
-    !text.is_empty() && !text.contains(|c: char| "+:,".contains(c) || c.is_whitespace() || c.is_control())
 }
 
 impl FromStr for Stack {

@@ -2,7 +2,9 @@
 
 use flash::{Chip, ChipOptions, Geometry, Lean, Shape};
 
-use crate::{Layout, Media, Timed, Untimed};
+use crate::api::layout::Layout;
+use crate::port::flash_port::Media;
+use crate::port::timing::{Timed, Untimed};
 
 /// An untimed simulated device.
 pub(crate) type TestDevice = Timed<Chip<Lean>, Untimed>;

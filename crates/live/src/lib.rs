@@ -1,7 +1,7 @@
 //! The live device: a flash image in a file, and an NBD server that offers what a translation layer makes of it.
 //!
 //! ```text
-//! client ── NBD ── connection ──▶ queue ──▶ engine: one thread ── Drive (bytes) ── Ftl (pages) ── Media ── Chip ── image
+//! client ── NBD ── connection ──▶ queue ──▶ engine: one thread ── LiveDrive (bytes) ── Ftl (pages) ── Media ── Chip ── image
 //! client ── NBD ── connection ──▶   │  ◀── control socket: stat, faults
 //!        host in this process ── door ┘
 //! ```
@@ -18,7 +18,7 @@ mod server;
 mod text;
 
 pub use device::{LiveChip, LiveDevice, Prices};
-pub use drive::{Asked, Drive, DriveError, DriveOptions, HostCounts, Piece};
+pub use drive::{Asked, DriveError, DriveOptions, HostCounts, LiveDrive, Piece};
 pub use error::LiveError;
 pub use image::{
     CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, Upgraded, check, info, upgrade,

@@ -81,11 +81,11 @@ impl Device for Door {
 impl From<DoorError> for DeviceError {
     fn from(error: DoorError) -> Self {
         match error {
-            DoorError::Drive(DriveError::Unreadable) => Self::Unreadable,
-            DoorError::Drive(DriveError::ReadOnly) => Self::ReadOnly,
-            DoorError::Drive(DriveError::NoPower) => Self::NoPower,
+            DoorError::LiveDrive(DriveError::Unreadable) => Self::Unreadable,
+            DoorError::LiveDrive(DriveError::ReadOnly) => Self::ReadOnly,
+            DoorError::LiveDrive(DriveError::NoPower) => Self::NoPower,
             DoorError::PowerWasCut => Self::PowerWasCut,
-            DoorError::Drive(DriveError::Bug(_)) | DoorError::Ended => Self::Gone,
+            DoorError::LiveDrive(DriveError::Bug(_)) | DoorError::Ended => Self::Gone,
         }
     }
 }

@@ -19,7 +19,7 @@ fn schemes() -> PyResult<String> {
 #[pyfunction]
 fn parts() -> PyResult<String> {
     let kinds = ftl::PartKind::ALL.into_iter();
-    let all = kinds.flat_map(|kind| kind.entries().iter().map(move |entry| (kind, entry)));
+    let all = kinds.flat_map(|kind| ftl::registry::entries(kind).iter().map(move |entry| (kind, entry)));
     let all: Result<Vec<Value>, Failure> = all
         .map(|(kind, entry)| {
             Ok(with(to_value(entry)?, [("story", json!(entry.story())), ("kind", json!(kind.name()))]))

@@ -4,7 +4,7 @@
 //! request is announced when it is read and twice more when it is nearer: first for what is found by its address, then for what
 //! that points to, and so on. Nothing else depends on it, and a malformed line still ends the run.
 
-use ftl::Foresight;
+use ftl::PrefetchStage;
 
 use crate::SimError;
 use crate::paging::PageRequest;
@@ -13,8 +13,8 @@ use crate::workload::Requests;
 /// Requests read ahead: enough for a miss to memory to be over, few enough that the lines stay in the first-level cache.
 pub(crate) const AHEAD: usize = 16;
 /// When a request is announced, in requests before its beginning.
-pub(crate) const ANNOUNCED: [(usize, Foresight); 3] =
-    [(AHEAD, Foresight::Far), (8, Foresight::Near), (3, Foresight::Next)];
+pub(crate) const ANNOUNCED: [(usize, PrefetchStage); 3] =
+    [(AHEAD, PrefetchStage::Far), (8, PrefetchStage::Near), (3, PrefetchStage::Next)];
 
 /// A window on the requests to come.
 pub(crate) struct Ahead {
@@ -36,13 +36,13 @@ impl Ahead {
     #[inline]
     pub(crate) fn next(
         &mut self,
-        mut announce: impl FnMut(&PageRequest, Foresight),
+        mut announce: impl FnMut(&PageRequest, PrefetchStage),
     ) -> Result<Option<&PageRequest>, SimError> {
         // The slot of the request taken last is free again; it was the one handed out before this call.
         while !self.ended && self.read < self.taken + AHEAD {
             let slot = &mut self.ring[self.read % AHEAD];
             if self.requests.next(slot)? {
-                announce(slot, Foresight::Far);
+                announce(slot, PrefetchStage::Far);
                 self.read += 1;
             } else {
                 self.ended = true;
@@ -51,9 +51,9 @@ impl Ahead {
         if self.taken == self.read {
             return Ok(None);
         }
-        for (before, foresight) in &ANNOUNCED[1..] {
+        for (before, stage) in &ANNOUNCED[1..] {
             if self.taken + before < self.read {
-                announce(&self.ring[(self.taken + before) % AHEAD], *foresight);
+                announce(&self.ring[(self.taken + before) % AHEAD], *stage);
             }
         }
         self.taken += 1;

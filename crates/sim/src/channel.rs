@@ -11,7 +11,7 @@
 const SLOTS: usize = 4096;
 
 /// Slots looked at between two decisions whether to go on: as many as a transfer without or with one conflict has for
-/// neighbours, so that the decision is nearly always the same and the processor can foresee it.
+/// neighbours, so that the decision is nearly always the same and the processor can prefetch it.
 const UNROLLED: usize = 6;
 
 /// One channel.

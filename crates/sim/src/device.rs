@@ -9,7 +9,7 @@
 //! this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
 use flash::{Chip, ChipOptions, Geometry, PastEndurance, Pbn, Shape};
-use ftl::{Layout, Timed, Wear};
+use ftl::{Layout, Timed};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use trace::generate::seed;
@@ -87,7 +87,7 @@ impl Device {
             program_order: self.chip.program_order,
             in_use: false,
             seed: self.seed,
-            wear: Wear::default(),
+            wear: None,
         }
     }
 

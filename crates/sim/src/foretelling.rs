@@ -1,6 +1,6 @@
 //! What a workload will ask of a translation layer, call by call as the host makes them when it serves it (`Host::serve`), for one that looks ahead.
 
-use ftl::{Asked, Foretold};
+use ftl::{Asked, FutureRequest};
 use trace::Op;
 
 use crate::SimError;
@@ -8,7 +8,7 @@ use crate::paging::PageRequest;
 use crate::workload::Requests;
 
 /// All calls that serving these requests makes.
-pub(crate) fn all_calls(mut requests: Requests) -> Result<Vec<Foretold>, SimError> {
+pub(crate) fn all_calls(mut requests: Requests) -> Result<Vec<FutureRequest>, SimError> {
     let (mut calls, mut request) = (Vec::new(), PageRequest::new());
     while requests.next(&mut request)? {
         add_calls(&request, &mut calls);
@@ -16,7 +16,7 @@ pub(crate) fn all_calls(mut requests: Requests) -> Result<Vec<Foretold>, SimErro
     Ok(calls)
 }
 
-fn add_calls(request: &PageRequest, calls: &mut Vec<Foretold>) {
+fn add_calls(request: &PageRequest, calls: &mut Vec<FutureRequest>) {
     let asked = match request.op {
         Op::Read => Asked::Read,
         Op::Write => Asked::Write,
@@ -24,7 +24,7 @@ fn add_calls(request: &PageRequest, calls: &mut Vec<Foretold>) {
         Op::Flush => return,
     };
     if asked == Asked::Write {
-        calls.extend(request.partial_pages().map(|lpn| Foretold { asked: Asked::Read, lpn, pages: 1 }));
+        calls.extend(request.partial_pages().map(|lpn| FutureRequest { asked: Asked::Read, lpn, pages: 1 }));
     }
-    calls.extend(request.extents.iter().map(|extent| Foretold { asked, lpn: extent.lpn, pages: extent.pages }));
+    calls.extend(request.extents.iter().map(|extent| FutureRequest { asked, lpn: extent.lpn, pages: extent.pages }));
 }

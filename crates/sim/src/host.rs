@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use check::{Oracle, Stamp};
 use flash::Lpn;
-use ftl::{Cause, Device, Foresight, Foretold, Ftl, Hint, Media, Nanos, Request};
+use ftl::{Cause, Device, Drive, FutureRequest, Hint, Media, Nanos, PrefetchStage, Request};
 use trace::Op;
 
 use crate::error::Fault;
@@ -71,7 +71,7 @@ pub(crate) struct Host<D: Device, W> {
 }
 
 impl<D: Device, W: Witness<D::Data>> Host<D, W> {
-    pub(crate) fn new(media: Media<D>, ftl: Box<dyn Ftl<D>>, witness: W) -> Self {
+    pub(crate) fn new(media: Media<D>, ftl: Drive<D>, witness: W) -> Self {
         Self { media, server: Server { ftl, witness, pages: Vec::new() } }
     }
 
@@ -92,8 +92,8 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
     }
 
     /// The translation layer, to look at.
-    pub(crate) fn ftl(&self) -> &dyn Ftl<D> {
-        &*self.server.ftl
+    pub(crate) fn ftl(&self) -> &Drive<D> {
+        &self.server.ftl
     }
 
     /// Starts the clock anew with idle resources.
@@ -102,22 +102,22 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
     }
 
     /// Tells the translation layer all calls to come.
-    pub(crate) fn foretell(&mut self, asked: &[Foretold]) {
-        self.server.ftl.foretell(asked);
+    pub(crate) fn set_future(&mut self, asked: &[FutureRequest]) {
+        self.server.ftl.set_future(asked);
     }
 
     /// Announces a request to come.
     #[inline]
-    pub(crate) fn foresee(&self, request: &PageRequest, foresight: Foresight) {
+    pub(crate) fn prefetch(&self, request: &PageRequest, stage: PrefetchStage) {
         for &extent in &request.extents {
-            self.foresee_extent(extent, foresight);
+            self.foresee_extent(extent, stage);
         }
     }
 
     /// Announces neighbouring pages that will be asked for.
     #[inline]
-    pub(crate) fn foresee_extent(&self, extent: Extent, foresight: Foresight) {
-        self.server.ftl.foresee(&self.media, &request_of(extent, Nanos::ZERO, Hint::NONE), foresight);
+    pub(crate) fn foresee_extent(&self, extent: Extent, stage: PrefetchStage) {
+        self.server.ftl.prefetch(&self.media, &request_of(extent, Nanos::ZERO, Hint::NONE), stage);
     }
 
     /// Serves a request that begins at a moment; returns when its last page is done.
@@ -172,7 +172,7 @@ impl<D: Device, W: Witness<D::Data>> Host<D, W> {
 
 /// What of a host does not depend on the clock.
 struct Server<D: Device, W> {
-    ftl: Box<dyn Ftl<D>>,
+    ftl: Drive<D>,
     witness: W,
     /// Data of the request in hand; reused, so that nothing is allocated per request.
     pages: Vec<D::Data>,
@@ -262,7 +262,10 @@ impl Pace {
 mod tests {
     use super::*;
     use flash::{Chip, ChipOptions, Full, Geometry, Pbn, Ppn, Role, Shape};
-    use ftl::{BrokenInvariant, Evacuated, Footprint, FtlError, Label, Later, Timed, Untimed};
+    use ftl::{
+        BrokenInvariant, Deferred, Footprint, FtlError, Label, Layout, Mapping, RelocateOutcome, Timed, Untimed,
+        WearQuery,
+    };
 
     type Small = Timed<Chip<Full<Stamp>>, Untimed>;
 
@@ -272,7 +275,7 @@ mod tests {
         written: u32,
     }
 
-    impl Ftl<Small> for Fixed {
+    impl Mapping<Small> for Fixed {
         fn read(&mut self, media: &mut Media<Small>, _: &Request, out: &mut [Stamp]) -> Result<(), FtlError> {
             out[0] = media.read(self.reads_from)?.data;
             Ok(())
@@ -295,9 +298,11 @@ mod tests {
             Ok(())
         }
 
-        fn evacuate(&mut self, _: &mut Media<Small>, _: Pbn) -> Result<Evacuated, FtlError> {
-            Ok(Evacuated::Later(Later::NoRoom))
+        fn relocate_block(&mut self, _: &mut Media<Small>, _: Pbn) -> Result<RelocateOutcome, FtlError> {
+            Ok(RelocateOutcome::Deferred(Deferred::NoRoom))
         }
+
+        fn with_wear_policy(&mut self, _: WearQuery<'_>) {}
 
         fn check(&self, _: &Media<Small>) -> Result<(), BrokenInvariant> {
             Ok(())
@@ -319,7 +324,8 @@ mod tests {
         };
         let chip = Chip::new(Geometry::new(shape).expect("valid"), &ChipOptions::default());
         let ftl = Fixed { reads_from: Ppn::new(reads_from), written: 0 };
-        Host::new(Media::new(Timed { chip, timing: Untimed }), Box::new(ftl), Oracle::new(8))
+        let drive = Drive::new(Box::new(ftl), &Layout::of(&chip, 8, 1));
+        Host::new(Media::new(Timed { chip, timing: Untimed }), drive, Oracle::new(8))
     }
 
     fn request(op: Op, lpn: u32) -> PageRequest {

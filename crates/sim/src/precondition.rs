@@ -133,7 +133,7 @@ impl<D: Device, W: Witness<D::Data>> Preparation<'_, D, W> {
                 *extent = Extent { lpn: Lpn::new(lpn), pages: 1 };
             }
             for at in 0..STRIDE {
-                self.foresee(&stride, at);
+                self.prefetch(&stride, at);
                 self.write(stride[at])?;
             }
             let now = Window { programs: self.programs(), written: self.written };
@@ -155,7 +155,7 @@ impl<D: Device, W: Witness<D::Data>> Preparation<'_, D, W> {
     /// Writes what the workload reads and writes, in its order; returns the write amplification of that, 0 where that is nothing.
     fn rehearse(&mut self, requests: Requests) -> Result<f64, Halt> {
         let mut requests = Ahead::of(requests);
-        while let Some(request) = requests.next(|request, foresight| self.host.foresee(request, foresight))? {
+        while let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))? {
             if matches!(request.op, HostOp::Read | HostOp::Write) {
                 request.extents.iter().try_for_each(|&extent| self.write(extent))?;
                 self.reporter.report(self.written)?;
@@ -165,10 +165,10 @@ impl<D: Device, W: Witness<D::Data>> Preparation<'_, D, W> {
     }
 
     /// Announces overwrites as [`Ahead`](crate::ahead::Ahead) announces requests.
-    fn foresee(&self, stride: &[Extent], at: usize) {
-        for (ahead, foresight) in ANNOUNCED {
+    fn prefetch(&self, stride: &[Extent], at: usize) {
+        for (ahead, stage) in ANNOUNCED {
             if let Some(&extent) = stride.get(at + ahead) {
-                self.host.foresee_extent(extent, foresight);
+                self.host.foresee_extent(extent, stage);
             }
         }
     }

@@ -129,8 +129,8 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
     /// Serves the whole workload, or what the device lives to serve. Tells how things stood when measuring began, too.
     fn measure(&mut self, reporter: &Reporter) -> Result<(Sampler, Option<EndOfLife>, Before), Halt> {
         let Experiment { workload, survey, samples, queue_depth, skip, .. } = self.experiment;
-        if self.host.ftl().looks_ahead() {
-            self.host.foretell(&all_calls(workload.open(self.experiment.pager())?)?);
+        if self.host.ftl().needs_future() {
+            self.host.set_future(&all_calls(workload.open(self.experiment.pager())?)?);
         }
         let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
         let mut pace = queue_depth.map_or_else(Pace::open, |depth| Pace::closed(depth as usize));
@@ -141,7 +141,7 @@ impl<'a, S: Blank + 'static, W: Witness<S::Data>> Run<'a, S, W> {
         let page_bytes = self.chip().geometry().page_size_bytes();
         let mut sampler = Sampler::new(survey.facts.requests - skip, *samples, page_bytes, &before.tally);
         let mut number = 0;
-        while let Some(request) = requests.next(|request, foresight| self.host.foresee(request, foresight))? {
+        while let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))? {
             number += 1;
             let served = self.serve(request, &mut pace);
             if let Ok((begin, done)) = served {

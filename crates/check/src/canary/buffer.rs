@@ -52,8 +52,8 @@ impl Canary {
         let (room, pages) = (self.room as u32, self.waiting.len() as u32);
         match self.bug {
             Bug::UndeclaredBuffer => Buffered::default(),
-            Bug::UnderstatedBuffer => Buffered { capacity_pages: 1, pages: pages.min(1) },
-            _ => Buffered { capacity_pages: room, pages },
+            Bug::UnderstatedBuffer => Buffered { capacity_pages: 1, pages: pages.min(1), clean_pages: 0 },
+            _ => Buffered { capacity_pages: room, pages, clean_pages: 0 },
         }
     }
 }

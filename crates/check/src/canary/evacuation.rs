@@ -2,7 +2,7 @@
 //! full. A free block is always there for that: the one that a collection would copy into.
 
 use flash::{Pbn, Ppn};
-use ftl::{Device, Evacuated, FtlError, Later, Media};
+use ftl::{Deferred, Device, FtlError, Media, RelocateOutcome};
 
 use super::{Bug, Canary};
 use crate::Stamp;
@@ -13,16 +13,16 @@ impl Canary {
         &mut self,
         media: &mut Media<D>,
         pbn: Pbn,
-    ) -> Result<Evacuated, FtlError> {
+    ) -> Result<RelocateOutcome, FtlError> {
         if media.device().is_bad(pbn) {
-            return Ok(Evacuated::Later(Later::IsBad));
+            return Ok(RelocateOutcome::Deferred(Deferred::IsBad));
         }
         if self.free.contains(&pbn) {
-            return Ok(Evacuated::Done);
+            return Ok(RelocateOutcome::Done);
         }
         if self.open.is_some_and(|(open, _)| open == pbn) {
             if self.bug == Bug::EvacuationForgetsOpenBlock {
-                return Ok(Evacuated::Done);
+                return Ok(RelocateOutcome::Done);
             }
             self.open = None;
         }
@@ -48,7 +48,7 @@ impl Canary {
             self.erase(media, pbn)?;
         }
         self.free.push_back(pbn);
-        Ok(Evacuated::Done)
+        Ok(RelocateOutcome::Done)
     }
 
     /// Leaves out what the bug says.

@@ -8,10 +8,9 @@ use std::collections::VecDeque;
 use flash::{Lbn, Lpn, Pbn};
 use ftl::write_buffer::policy::{BufferPolicy, Held, Leaving, no_buffer_of_its_own};
 use ftl::write_buffer::room::Room;
-use ftl::write_buffer::write_back::WriteBack;
 use ftl::{
-    BrokenInvariant, Buffered, ConfigError, Device, Evacuated, Footprint, Ftl, FtlError, Layout, Media, Nanos, Part,
-    Request, Settings, Spares, Stack, registry,
+    BrokenInvariant, Buffered, ConfigError, Device, Drive, Footprint, FtlError, Layout, Mapping, Media, Nanos, Part,
+    RelocateOutcome, Request, Settings, Spares, Stack, WearQuery, registry,
 };
 
 /// The buffer's name in stacks.
@@ -79,12 +78,12 @@ impl Front {
     }
 
     /// Puts it in front of what was built or recovered.
-    pub(crate) fn before<D: Device + 'static>(self, mapping: Box<dyn Ftl<D>>, layout: &Layout) -> Box<dyn Ftl<D>> {
+    pub(crate) fn before<D: Device + 'static>(self, drive: Drive<D>, layout: &Layout) -> Drive<D> {
         let fifo = Fifo { waiting: VecDeque::new(), is_wild: self.bug == BufferBug::WildPolicy };
-        let healthy = WriteBack::new(mapping, Box::new(fifo), Room::of(self.pages), layout);
+        let healthy = drive.with_write_buffer(Box::new(fifo), Room::of(self.pages), layout);
         match self.bug {
-            BufferBug::None | BufferBug::WildPolicy => Box::new(healthy),
-            bug => Box::new(Broken { buffer: healthy, bug }),
+            BufferBug::None | BufferBug::WildPolicy => healthy,
+            bug => Drive::new(Box::new(Broken { drive: healthy, bug }), &Layout { wear: None, ..layout.clone() }),
         }
     }
 }
@@ -120,51 +119,55 @@ impl BufferPolicy for Fifo {
     }
 }
 
-/// A buffer with a bug.
+/// A drive whose write buffer has a bug, in the place of a mapping.
 struct Broken<D: Device> {
-    buffer: WriteBack<D>,
+    drive: Drive<D>,
     bug: BufferBug,
 }
 
-impl<D: Device> Ftl<D> for Broken<D> {
+impl<D: Device> Mapping<D> for Broken<D> {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        self.buffer.read(media, request, out)
+        self.drive.read(media, request, out)
     }
 
     fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        self.buffer.write(media, request, data)
+        self.drive.write(media, request, data)
     }
 
     fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
-        let spared = self.bug == BufferBug::SparedTrim && self.buffer.buffered().pages > 0;
-        if spared { Ok(()) } else { self.buffer.trim(media, request) }
+        let spared = self.bug == BufferBug::SparedTrim && self.drive.buffered().pages > 0;
+        if spared { Ok(()) } else { self.drive.trim(media, request) }
     }
 
     fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        if self.bug == BufferBug::Unflushed { Ok(()) } else { self.buffer.flush(media) }
+        if self.bug == BufferBug::Unflushed { Ok(()) } else { self.drive.flush(media) }
     }
 
     fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
-        self.buffer.idle(media, budget)
+        self.drive.idle(media, budget)
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
-        self.buffer.evacuate(media, pbn)
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.drive.relocate_block(media, pbn)
+    }
+
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.drive.with_wear_policy(query);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.buffer.check(media)
+        self.drive.check(media)
     }
 
     fn footprint(&self) -> Footprint {
-        self.buffer.footprint()
+        self.drive.footprint()
     }
 
     fn spares(&self) -> Spares {
-        self.buffer.spares()
+        self.drive.spares()
     }
 
     fn buffered(&self) -> Buffered {
-        if self.bug == BufferBug::Undeclared { Buffered::default() } else { self.buffer.buffered() }
+        if self.bug == BufferBug::Undeclared { Buffered::default() } else { self.drive.buffered() }
     }
 }

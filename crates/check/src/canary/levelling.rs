@@ -4,9 +4,9 @@
 //! blocks are by what it has counted itself.
 
 use flash::Pbn;
+use ftl::api::wear::{BlockFacts, Purpose, Use};
 use ftl::wear::none::NoLevelling;
-use ftl::wear::policy::{BlockFacts, Purpose, Use};
-use ftl::{Cause, Consultation, Device, FtlError, Media};
+use ftl::{Cause, Device, FtlError, Media, WearQuery};
 
 use super::{Bug, Canary};
 use crate::Stamp;
@@ -49,7 +49,7 @@ impl Canary {
     }
 
     /// Tells what it knows of its blocks, to a policy that is nobody's.
-    pub(super) fn tell(&self, ask: Consultation<'_>) {
+    pub(super) fn tell(&self, ask: WearQuery<'_>) {
         ask(&mut NoLevelling, self);
     }
 }

@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::{Fault as FlashFault, Flash, Lpn, Operations, Pbn};
-use ftl::{Ftl, FtlError, Layout, Media, RecoverError, Timed};
+use ftl::{Drive, FtlError, Layout, Media, RecoverError, Timed};
 
 use self::account::Account;
 use crate::books::Books;
@@ -91,7 +91,7 @@ impl<'a> Trial<'a> {
         let chip = case.device.chip(ordeal.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let frail = Frail::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
-        let books = |scheme: &dyn Ftl<_>| Account::new(case.logical_pages, scheme.buffered().capacity_pages);
+        let books = |scheme: &Drive<_>| Account::new(case.logical_pages, scheme.buffered().capacity_pages);
         let format = |_: &mut Media<_>| Ok(create(&case.stack, &layout)?);
         let device = Timed { chip: frail.into(), timing: FixedTimes::default() };
         let mut driver = Driver::start(device, Hints::of(case), format, books)?;

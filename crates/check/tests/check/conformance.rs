@@ -97,11 +97,11 @@ fn whoever_accepts_a_capacity_accepts_every_smaller_one() {
 }
 
 /// Whether the stack of a case says that it looks at hints, as saw does.
-fn heeds_hints(case: &Case) -> bool {
+fn uses_hints(case: &Case) -> bool {
     let heeds = Cell::new(false);
     let build = |layout: &Layout| {
         let mut ftl = create(&case.stack, layout)?;
-        heeds.set(ftl.heeds_hints());
+        heeds.set(ftl.uses_hints());
         Ok(ftl)
     };
     geometries::accepts(&case.device, case.logical_pages, build).unwrap_or_else(|refused| panic!("{case}: {refused}"));
@@ -115,7 +115,7 @@ fn a_stack_that_asks_for_no_hint_does_the_same_with_hints_as_without() {
         let cases = Campaign::of(subject.clone(), seed()).defaults().cases;
         let (mut tried, hinted) = (0, cases.into_iter().filter(|case| case.hints).step_by(41));
         let mut hinted = hinted.peekable();
-        if hinted.peek().is_some_and(heeds_hints) {
+        if hinted.peek().is_some_and(uses_hints) {
             continue;
         }
         for case in hinted {

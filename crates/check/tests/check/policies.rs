@@ -2,11 +2,11 @@
 
 use check::{CheckedFtl, DeviceSpec, Mishaps, Pattern, Prefill, Workload, geometries, run_with};
 use flash::Lpn;
+use ftl::api::wear::Purpose;
 use ftl::engines::page_map::machine::RamMapped;
 use ftl::engines::page_map::policy::{RamMapScheme, StreamPolicy};
 use ftl::engines::page_map::space::Stream;
-use ftl::wear::policy::Purpose;
-use ftl::{ConfigError, Entry, Layout, Request, Scheme, Stack, Values};
+use ftl::{ConfigError, Drive, Entry, Layout, Request, Scheme, Stack, Values};
 use std::collections::BTreeMap;
 
 /// Pages that were written before by one of the last writes go to a stream of their own: as many writes as the device has pages.
@@ -47,7 +47,7 @@ impl StreamPolicy for HotAndCold {
 
 fn build(layout: &Layout) -> Result<CheckedFtl, ConfigError> {
     let values = Values::check("hot-and-cold", HotAndCold::ENTRY.parameters, &BTreeMap::new())?;
-    Ok(Box::new(RamMapped::<HotAndCold>::format(layout, &values)?))
+    Ok(Drive::new(Box::new(RamMapped::<HotAndCold>::format(layout, &values)?), layout))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use check::{CheckedDevice, CheckedFlash, FixedTimes, canary};
 use flash::{Cell, Chip, ChipOptions, Fault, FaultPlan, Faulty, Flash, Full, Geometry, Lpn, Role, Shape, Tear};
-use ftl::{Ftl, FtlError, Layout, Media, Request, Stack, Timed, registry};
+use ftl::{Drive, FtlError, Layout, Media, Request, Stack, Timed, registry};
 
 const PAGES: u32 = 40;
 const REQUESTS: u64 = 150;
@@ -28,7 +28,7 @@ fn device((channels, blocks): Size, plan: FaultPlan) -> CheckedDevice {
 
 /// Writes, a flush after each, until the power is cut; what pages hold then for sure, and which one is in doubt.
 fn run(
-    ftl: &mut dyn Ftl<CheckedDevice>,
+    ftl: &mut Drive<CheckedDevice>,
     media: &mut Media<CheckedDevice>,
 ) -> Result<(BTreeMap<u32, u64>, Option<u32>), FtlError> {
     let (mut held, mut next) = (BTreeMap::new(), 7_u64);
@@ -67,7 +67,7 @@ fn recover(stack: &Stack, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<
     let mut media = Media::new(device(size, FaultPlan::cut(cut, Tear::Before)));
     let layout = Layout::of(&media.device().chip, PAGES, 1);
     let mut ftl = check::create(stack, &layout).expect("fits");
-    let (held, in_doubt) = run(&mut *ftl, &mut media).expect("no other error");
+    let (held, in_doubt) = run(&mut ftl, &mut media).expect("no other error");
     in_doubt?;
     let mut device = media.into_device();
     // All tags are scanned; then twins are read, and nothing else before them.

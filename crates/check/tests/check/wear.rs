@@ -11,9 +11,12 @@ use check::{
     Case, CheckedFtl, Effort, Explored, Ordeal, Pattern, create, endure, explore, power_cuts, run_case, run_with,
 };
 use flash::Pbn;
+use ftl::api::wear::{BlockFacts, Use, WearPolicy};
+use ftl::api::wear_scheme::WearScheme;
 use ftl::registry::WEAR_POLICIES;
-use ftl::wear::policy::{BlockFacts, Use, WearPolicy, WearScheme};
-use ftl::{ConfigError, Entry, Evacuated, Later, Layout, Note, Part, Stack, Values, Wear, registry};
+use ftl::{
+    Capabilities, ConfigError, Deferred, Entry, Layout, Note, Part, RelocateOutcome, Stack, Values, Wear, registry,
+};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -141,9 +144,9 @@ impl WearPolicy for Rounds {
         (self.writes.is_multiple_of(2) && blocks.use_of(pbn) != Use::Bad).then_some(pbn)
     }
 
-    fn moved(&mut self, pbn: Pbn, how: Evacuated) {
+    fn moved(&mut self, pbn: Pbn, how: RelocateOutcome) {
         assert!(
-            !matches!(how, Evacuated::Later(Later::IsBad | Later::NoRoom)),
+            !matches!(how, RelocateOutcome::Deferred(Deferred::IsBad | Deferred::NoRoom)),
             "{pbn}: {how:?} on flash that never fails"
         );
         MOVED.set(MOVED.get() + 1);
@@ -151,7 +154,14 @@ impl WearPolicy for Rounds {
 }
 
 impl WearScheme for Rounds {
-    const ENTRY: Entry = Entry { name: "rounds", family: "wear", source: "test", parameters: &[], header: "" };
+    const ENTRY: Entry = Entry {
+        name: "rounds",
+        family: "wear",
+        source: "test",
+        capabilities: Capabilities::NONE,
+        parameters: &[],
+        header: "",
+    };
 
     fn new(_layout: &Layout, _values: &Values) -> Self {
         Self::default()
@@ -163,7 +173,7 @@ impl WearScheme for Rounds {
 fn a_policy_that_empties_block_after_block_breaks_no_promise() {
     for entry in registry::ENTRIES {
         let build = |layout: &Layout| -> Result<CheckedFtl, ConfigError> {
-            let layout = Layout { wear: Wear::of::<Rounds>(Values::none()), ..layout.clone() };
+            let layout = Layout { wear: Some(Wear::of::<Rounds>(Values::none())), ..layout.clone() };
             create(&Stack::of(entry.name), &layout)
         };
         let (mut runs, mut evacuations) = (0, 0);

@@ -8,8 +8,15 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::stack::is_plain;
-use crate::{ConfigError, Settings};
+use crate::port::error::ConfigError;
+
+/// The settings of a part: parameter name to text, as a user writes it. What is not set has its default.
+pub type Settings = BTreeMap<String, String>;
+
+/// Whether text can stand between the separators of a stack and be read back.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.is_empty() && !text.contains(|c: char| "+:,".contains(c) || c.is_whitespace() || c.is_control())
+}
 
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

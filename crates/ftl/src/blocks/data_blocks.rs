@@ -6,9 +6,17 @@
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::report::Spares;
+use crate::api::wear::{Ask, Homes, Purpose};
 use crate::blocks::manager::Blocks;
-use crate::wear::policy::{Ask, Homes, Purpose};
-use crate::{BrokenInvariant, Cause, ConfigError, Content, Device, FtlError, Hint, Label, Layout, Media, Note, Spares};
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 
 /// Tells which logical page's newest copy an offset of a block holds, if any.
 pub type Needed<'a> = &'a dyn Fn(&DataBlocks, u32) -> Option<Lpn>;

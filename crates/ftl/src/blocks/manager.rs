@@ -12,9 +12,17 @@ use std::collections::BTreeSet;
 
 use flash::{Geometry, Lbn, Pbn};
 
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::mapping::WearQuery;
+use crate::api::relocate::{Deferred, RelocateOutcome};
+use crate::api::report::Spares;
+use crate::api::wear::{Ask, BlockFacts, Homes, Purpose, Use, WearPolicy};
 use crate::blocks::pool::FreePool;
-use crate::wear::policy::{Ask, BlockFacts, Homes, Purpose, Use, WearPolicy};
-use crate::{BrokenInvariant, Consultation, Content, Device, Evacuated, FtlError, Hint, Later, Layout, Media, Spares};
+use crate::port::error::{BrokenInvariant, FtlError};
+use crate::port::flash_port::Media;
+use crate::port::label::Content;
+use crate::port::timing::Device;
 
 /// All blocks of a device.
 #[derive(Debug)]
@@ -43,7 +51,7 @@ impl Blocks {
     /// The owner of an erased device of which so many blocks may fail.
     pub fn new(layout: &Layout, spares: Spares) -> Self {
         let Layout { geometry, good_blocks, .. } = layout;
-        let policy = layout.wear.build(layout);
+        let policy = layout.wear_policy();
         let mut uses = vec![Use::Bad; geometry.blocks() as usize];
         for pbn in good_blocks {
             uses[pbn.index()] = Use::Free;
@@ -259,19 +267,19 @@ impl Blocks {
 
     /// What can be said of a block that is to be emptied without looking at what it holds; none if it holds something, which can
     /// be moved.
-    pub fn needs_no_emptying(&self, pbn: Pbn) -> Option<Evacuated> {
+    pub fn needs_no_emptying(&self, pbn: Pbn) -> Option<RelocateOutcome> {
         match self.use_of(pbn) {
-            Use::Free | Use::For(Purpose::Reserve) => Some(Evacuated::Done),
-            Use::Bad => Some(Evacuated::Later(Later::IsBad)),
-            Use::For(_) if self.spares.admit().is_err() => Some(Evacuated::Later(Later::ReadOnly)),
-            Use::For(_) if self.pool.is_empty() => Some(Evacuated::Later(Later::NoRoom)),
+            Use::Free | Use::For(Purpose::Reserve) => Some(RelocateOutcome::Done),
+            Use::Bad => Some(RelocateOutcome::Deferred(Deferred::IsBad)),
+            Use::For(_) if self.spares.admit().is_err() => Some(RelocateOutcome::Deferred(Deferred::ReadOnly)),
+            Use::For(_) if self.pool.is_empty() => Some(RelocateOutcome::Deferred(Deferred::NoRoom)),
             Use::For(_) => None,
         }
     }
 
     /// What became of a block that was emptied.
-    pub fn fate_of(&self, pbn: Pbn) -> Evacuated {
-        if self.use_of(pbn) == Use::Bad { Evacuated::Retired } else { Evacuated::Done }
+    pub fn fate_of(&self, pbn: Pbn) -> RelocateOutcome {
+        if self.use_of(pbn) == Use::Bad { RelocateOutcome::Retired } else { RelocateOutcome::Done }
     }
 
     /// Free blocks of the device.
@@ -291,16 +299,11 @@ impl Blocks {
         self.pool.iter()
     }
 
-    /// The wear policy, with what it may know of the blocks.
-    pub fn policy(&mut self) -> (&mut dyn WearPolicy, impl BlockFacts + '_) {
+    /// Asks the wear policy something, with the facts about all blocks; under a mapping that keeps each logical block in a block of its
+    /// own, `homes` says where.
+    pub fn with_wear_policy(&mut self, homes: Option<&dyn Homes>, query: WearQuery<'_>) {
         let geometry = self.of_dies();
-        (&mut *self.policy, Facts { uses: &self.uses, erases: &self.erases, geometry, homes: None })
-    }
-
-    /// Has the wear policy asked, or told, with what it may know under a mapping that keeps each logical block in a block of its own.
-    pub fn consult(&mut self, homes: &dyn Homes, ask: Consultation<'_>) {
-        let geometry = self.of_dies();
-        ask(&mut *self.policy, &Facts { uses: &self.uses, erases: &self.erases, geometry, homes: Some(homes) });
+        query(&mut *self.policy, &Facts { uses: &self.uses, erases: &self.erases, geometry, homes });
     }
 
     /// The geometry, where content stays on its die.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use flash::{Geometry, Pbn};
 
-use crate::wear::policy::Order;
+use crate::api::wear::Order;
 
 /// A free block: how often it was erased, and its number among all that were freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,9 +19,9 @@ use flash::{Geometry, Pbn};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::blocks::ledger::Ledger;
 use crate::memory::linked_lists::Chains;
-use crate::{Kind, Parameter, Values};
 
 /// How victims are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,3 +3,4 @@
 pub mod bits;
 pub mod linked_lists;
 pub mod prefetch;
+pub mod ram_pages;

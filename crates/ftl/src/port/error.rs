@@ -4,7 +4,7 @@ use std::fmt;
 
 use flash::{FlashError, MediaEvent};
 
-use crate::Cause;
+use crate::port::cause::Cause;
 
 /// A request could not be served.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,12 @@
 
 use flash::{FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
-use crate::{Cause, Content, Device, FtlError, Label, Nanos, Note, Op, RamPages, Tally, Task};
+use crate::memory::ram_pages::RamPages;
+use crate::port::cause::Cause;
+use crate::port::error::FtlError;
+use crate::port::label::{Content, Label};
+use crate::port::tally::{Note, Tally};
+use crate::port::timing::{Device, Nanos, Op, Task};
 
 /// A device behind its door, with the cursor of the request that is being served.
 pub struct Media<D: Device> {

@@ -1,7 +1,8 @@
 //! What is counted: flash operations by cause and kind, with their times, and events inside schemes.
 
+use crate::port::cause::Cause;
 use crate::port::listed::listed;
-use crate::{Cause, Nanos, Op, Span};
+use crate::port::timing::{Nanos, Op, Span};
 
 listed! {
     /// Something that happened inside a scheme and is worth counting, besides flash operations.

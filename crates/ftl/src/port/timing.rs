@@ -1,4 +1,4 @@
-//! The side of a device that says how long an operation takes. Schemes never see it; [`Media`](crate::Media) asks it.
+//! The side of a device that says how long an operation takes. Schemes never see it; [`Media`](crate::port::flash_port::Media) asks it.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Sub};
 use flash::{Flash, FlashError, Page, Pbn, Ppn, Scan, Tag};
 use serde::{Deserialize, Serialize};
 
-use crate::Cause;
+use crate::port::cause::Cause;
 
 /// A moment or a span of virtual time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -152,7 +152,7 @@ impl Timing for Untimed {
     fn reset(&mut self) {}
 }
 
-/// What lies behind [`Media`](crate::Media): flash that also tells the time.
+/// What lies behind [`Media`](crate::port::flash_port::Media): flash that also tells the time.
 pub trait Device: Flash + Timing {}
 
 impl<D: Flash + Timing> Device for D {}

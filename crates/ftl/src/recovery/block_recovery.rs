@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use flash::{Lbn, Lpn, Pbn, Ppn, Tag};
 
-use crate::Layout;
+use crate::api::layout::Layout;
 use crate::recovery::scan::{Newest, Scanned};
 
 /// A block that claims a logical block.

@@ -9,8 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flash::{Lpn, Pbn, Ppn, Role, Scan, Tag};
 
+use crate::api::layout::Layout;
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 use crate::recovery::summary::Summaries;
-use crate::{Device, FtlError, Layout, Media};
 
 /// The tags of a device.
 pub struct Scanned {
@@ -214,7 +217,7 @@ mod tests {
             program_order: ProgramOrder::Any,
             in_use: true,
             seed: 1,
-            wear: crate::Wear::default(),
+            wear: None,
         };
         let mut pages = Vec::new();
         for (pbn, block) in (0..).map(Pbn::new).zip(blocks) {

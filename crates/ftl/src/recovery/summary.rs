@@ -24,7 +24,13 @@ use std::ops::Range;
 
 use flash::{Geometry, Pbn, Ppn, Role, Scan, Tag};
 
-use crate::{BrokenInvariant, Cause, ConfigError, Device, FtlError, Kind, Label, Layout, Media, Parameter, Values};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
+use crate::port::flash_port::Media;
+use crate::port::label::Label;
+use crate::port::timing::Device;
 
 /// The parameter by which page-mapped schemes write summaries.
 pub const PARAMETER: Parameter = Parameter {

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use flash::{Lpn, Ppn, Role, Tag};
 
-use crate::Label;
+use crate::port::label::Label;
 use crate::recovery::scan::Newest;
 
 #[derive(Clone, Copy, Debug)]

@@ -36,14 +36,14 @@ fn every_mapping_tells_its_story_under_the_same_headings() {
 }
 
 fn all() -> impl Iterator<Item = (PartKind, &'static Entry)> {
-    PartKind::ALL.into_iter().flat_map(|kind| kind.entries().iter().map(move |entry| (kind, entry)))
+    PartKind::ALL.into_iter().flat_map(|kind| entries(kind).iter().map(move |entry| (kind, entry)))
 }
 
 #[test]
 fn a_name_says_which_part_is_meant() {
     let names: std::collections::BTreeSet<_> = all().map(|(_, entry)| entry.name).collect();
     assert_eq!(names.len(), all().count(), "two parts have the same name: {names:?}");
-    assert!(names.iter().all(|name| crate::stack::is_plain(name) && !name.contains('=')), "{names:?}");
+    assert!(names.iter().all(|name| crate::api::parameter::is_plain(name) && !name.contains('=')), "{names:?}");
 }
 
 #[test]

@@ -60,6 +60,10 @@
 
 use flash::Lbn;
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::report::Gauge;
 use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::policy::log_blocks;
 use crate::engines::log_buffer::policy::{
@@ -69,7 +73,7 @@ use crate::engines::log_buffer::regrouping::Rules;
 use crate::engines::log_buffer::sets::LogSets;
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
 use crate::memory::linked_lists::Chains;
-use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
+use crate::port::error::ConfigError;
 
 /// Adaptive set-associative sector translation.
 pub struct AdaptiveSast;
@@ -90,6 +94,7 @@ impl LogScheme for AdaptiveSast {
     const ENTRY: Entry = Entry {
         name: "a-sast",
         family: "log-buffer",
+        capabilities: Capabilities::LOGICAL_BLOCKS,
         source: "A-SAST III",
         parameters: &[
             LOG_SPACE,

@@ -53,10 +53,13 @@
 //! ## Costs
 //! Uniform one-page updates of D full data blocks of b pages with L log blocks, h = L/D: A = 1 + b (1 − h) / (1 − h^b).
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
 use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme, log_blocks};
 use crate::engines::log_buffer::sets::LogSets;
-use crate::{ConfigError, Entry, Layout, Values};
+use crate::port::error::ConfigError;
 
 /// Block-associative sector translation.
 pub struct Bast;
@@ -65,6 +68,7 @@ impl LogScheme for Bast {
     const ENTRY: Entry = Entry {
         name: "bast",
         family: "log-buffer",
+        capabilities: Capabilities::LOGICAL_BLOCKS,
         source: "A-SAST I-II; Wang 2013 3.2.2; Kim 2002",
         parameters: &[LOG_SPACE, LOG_BLOCKS],
         header: include_str!("bast.rs"),

@@ -44,15 +44,25 @@ use std::collections::BTreeSet;
 
 use flash::{Lbn, Lpn, Pbn, Role};
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::mapping::{Mapping, Scheme, WearQuery};
+use crate::api::parameter::Values;
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Footprint, Spares};
+use crate::api::request::Request;
 use crate::blocks::data_blocks::{DataBlocks, data_label};
 use crate::blocks::manager::Blocks;
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::label::Label;
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 use crate::recovery::block_recovery::{Claims, Twin, finished};
 use crate::recovery::scan::Scanned;
 use crate::recovery::trims::Trims;
-use crate::{
-    BrokenInvariant, Cause, ConfigError, Consultation, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Hint, Label,
-    Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
-};
 
 /// Neighbouring pages of a logical block: the first one's offset, and what they are to hold.
 type Run<'a, D> = (u32, Hint, &'a [<D as flash::Flash>::Data]);
@@ -70,6 +80,7 @@ impl Scheme for Block {
     const ENTRY: Entry = Entry {
         name: "block",
         family: "block",
+        capabilities: Capabilities::LOGICAL_BLOCKS,
         source: "WAFTL tab. I, Wang 2013 2.2",
         parameters: &[],
         header: include_str!("block.rs"),
@@ -106,7 +117,7 @@ impl Scheme for Block {
     }
 }
 
-impl<D: Device> Ftl<D> for Block {
+impl<D: Device> Mapping<D> for Block {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             let page = self.data.newest(lpn).map(|ppn| media.read(ppn)).transpose()?;
@@ -168,7 +179,7 @@ impl<D: Device> Ftl<D> for Block {
         Ok(())
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         if let Some(known) = self.blocks.needs_no_emptying(pbn) {
             return Ok(known);
         }
@@ -178,12 +189,8 @@ impl<D: Device> Ftl<D> for Block {
         Ok(self.blocks.fate_of(pbn))
     }
 
-    fn owner(&mut self) -> Option<&mut Blocks> {
-        Some(&mut self.blocks)
-    }
-
-    fn consult(&mut self, ask: Consultation<'_>) {
-        self.blocks.consult(&self.data, ask);
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.blocks.with_wear_policy(Some(&self.data), query);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

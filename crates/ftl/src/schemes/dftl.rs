@@ -63,6 +63,10 @@
 //! An access costs 1 − h mapping reads for the miss, plus a read and a write of a translation page for each dirty eviction;
 //! h follows Che's approximation for plain LRU.
 
+use crate::api::access_delays::AccessDelays;
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
 use crate::api::parameter::joined;
 use crate::engines::demand::machine::{self, TRANSLATION};
 use crate::engines::demand::mapping_cache::{self, MappingCache};
@@ -70,7 +74,7 @@ use crate::engines::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
 use crate::engines::page_map::background::GC_IDLE;
 use crate::engines::page_map::mapped::HOST;
 use crate::engines::page_map::placement::{self, Placement};
-use crate::{AccessDelays, ConfigError, Entry, Layout, Values};
+use crate::port::error::ConfigError;
 
 /// Demand-paged page-level mapping.
 pub struct Dftl;
@@ -79,6 +83,7 @@ impl DemandScheme for Dftl {
     const ENTRY: Entry = Entry {
         name: "dftl",
         family: "demand-paged",
+        capabilities: Capabilities::NONE,
         source: "RFTL 2-3, Wang 2013 3.2.3; Gupta 2009",
         parameters: &joined::<15>(&[
             &[placement::PARAMETER],

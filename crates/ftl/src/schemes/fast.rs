@@ -62,9 +62,12 @@
 //! Uniform one-page updates of D full data blocks with L random log blocks of b pages:
 //! A = 1 + bD / (D + R), R = (L − ½) b + D (1 − e^(−(L − ½)/D)).
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
 use crate::engines::log_buffer::areas::{InOrder, LogAreas, SEQUENTIAL};
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme};
-use crate::{ConfigError, Entry, Layout, Values};
+use crate::port::error::ConfigError;
 
 /// Fully associative sector translation.
 pub struct Fast;
@@ -73,6 +76,7 @@ impl LogScheme for Fast {
     const ENTRY: Entry = Entry {
         name: "fast",
         family: "log-buffer",
+        capabilities: Capabilities::LOGICAL_BLOCKS,
         source: "Wang 2013 3.2.2, fig. 3.1; A-SAST II; Lee 2007",
         parameters: &[LOG_SPACE, LOG_BLOCKS, SEQUENTIAL],
         header: include_str!("fast.rs"),

@@ -55,11 +55,14 @@
 
 use flash::Lpn;
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::log_buffer::areas::{Area, LogAreas, SEQUENTIAL, Sharing};
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
 use crate::engines::log_buffer::second_chance::Chances;
 use crate::engines::log_buffer::space::{LogSpace, Slot};
-use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
+use crate::port::error::ConfigError;
 
 /// Fully associative sector translation with second chances.
 pub struct Faster;
@@ -68,6 +71,7 @@ impl LogScheme for Faster {
     const ENTRY: Entry = Entry {
         name: "faster",
         family: "log-buffer",
+        capabilities: Capabilities::LOGICAL_BLOCKS,
         source: "Wang 2013 3.2.2, 5.3; Lim 2010",
         parameters: &[
             LOG_SPACE,

@@ -63,14 +63,19 @@ use flash::Lpn;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::api::access_delays::AccessDelays;
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
 use crate::api::parameter::joined;
+use crate::api::report::Gauge;
 use crate::engines::demand::entry_cache::EntryCache;
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::table::TranslationTable;
 use crate::engines::shared_ram::data_cache::HeldPages;
 use crate::engines::shared_ram::policy::{self, Evict, For, InRam, JointPolicy, Leaving};
-use crate::{AccessDelays, ConfigError, Entry, Gauge, Layout, Values};
+use crate::port::error::ConfigError;
 
 /// An entry as a controller stores it: LPN and PPN.
 const ENTRY_BYTES: u64 = 8;
@@ -82,6 +87,7 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "jtl",
         family: "demand-paged",
+        capabilities: Capabilities::write_buffer(policy::RAM.name),
         source: "Wang 2013 3.2.3; Huang 2012",
         parameters: &joined::<14>(&[&policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("jtl.rs"),

@@ -55,11 +55,15 @@ use std::collections::BTreeSet;
 
 use flash::Lbn;
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::report::Gauge;
 use crate::engines::log_buffer::areas::{LogAreas, SEQUENTIAL, Sharing};
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
 use crate::engines::log_buffer::sequential::SequentialArea;
 use crate::engines::log_buffer::space::{LogSpace, Slot};
-use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Values};
+use crate::port::error::ConfigError;
 
 const K: Parameter = Parameter {
     name: "k",
@@ -76,6 +80,7 @@ impl LogScheme for Kast {
     const ENTRY: Entry = Entry {
         name: "kast",
         family: "log-buffer",
+        capabilities: Capabilities::LOGICAL_BLOCKS,
         source: "A-SAST II; Cho 2009",
         parameters: &[LOG_SPACE, LOG_BLOCKS, SEQUENTIAL, K],
         header: include_str!("kast.rs"),

@@ -57,11 +57,16 @@
 
 use flash::Lbn;
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::report::Gauge;
+use crate::api::request::Request;
 use crate::engines::log_buffer::policy::log_blocks;
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place};
 use crate::engines::log_buffer::sequential::{Admits, SequentialArea};
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
-use crate::{ConfigError, Entry, Gauge, Kind, Layout, Parameter, Request, Values};
+use crate::port::error::ConfigError;
 
 /// Locality-aware sector translation.
 pub struct Last;
@@ -70,6 +75,7 @@ impl LogScheme for Last {
     const ENTRY: Entry = Entry {
         name: "last",
         family: "log-buffer",
+        capabilities: Capabilities::LOGICAL_BLOCKS,
         source: "Wang 2013 3.2.2, 5.2; Lee 2008",
         parameters: &[
             LOG_SPACE,

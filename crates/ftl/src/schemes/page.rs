@@ -59,15 +59,20 @@
 
 use flash::{Lpn, Role, Tag};
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
 use crate::api::parameter::joined;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::request::Request;
+use crate::api::wear::Purpose;
 use crate::blocks::victims;
 use crate::engines::page_map::background::GC_IDLE;
 use crate::engines::page_map::mapped::HOST;
 use crate::engines::page_map::policy::{RamMapScheme, StreamPolicy};
 use crate::engines::page_map::space::{GC_THRESHOLD, Stream};
+use crate::port::error::ConfigError;
 use crate::recovery::summary;
-use crate::wear::policy::Purpose;
-use crate::{ConfigError, Entry, Hint, Kind, Layout, Parameter, Request, Values};
 
 const COLLECTED: Stream = 1;
 
@@ -99,6 +104,7 @@ impl RamMapScheme for Page {
     const ENTRY: Entry = Entry {
         name: "page",
         family: "page",
+        capabilities: Capabilities::NONE,
         source: "WAFTL tab. I, RFTL 2 (baseline)",
         parameters: &joined::<8>(&[
             &victims::PARAMETERS,
@@ -152,7 +158,7 @@ impl StreamPolicy for Streams {
         }
     }
 
-    fn heeds_hints(&self) -> bool {
+    fn uses_hints(&self) -> bool {
         matches!(self, Self::Hinted(_))
     }
 

@@ -61,12 +61,15 @@
 //! ## Costs
 //! As dftl, but each write of a translation page costs n + 1 programs; they run on different channels at once.
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
 use crate::api::parameter::joined;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::demand::copy_choice::{self, CopyChoice};
 use crate::engines::demand::machine;
 use crate::engines::demand::mapping_cache::{self, MappingCache};
 use crate::engines::demand::policy::{DemandScheme, Ram};
-use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
+use crate::port::error::ConfigError;
 
 const REPLICAS: Parameter = Parameter {
     name: "replicas",
@@ -83,6 +86,7 @@ impl DemandScheme for Rftl {
     const ENTRY: Entry = Entry {
         name: "rftl",
         family: "demand-paged",
+        capabilities: Capabilities::NONE,
         source: "RFTL 3",
         parameters: &joined::<13>(&[
             &[REPLICAS, copy_choice::PARAMETER],

@@ -53,10 +53,13 @@
 //! ## Costs
 //! A full merge of a log block: b A(L) copies, A(L) + 1 erases, A(L) ≤ N (A-SAST eq. 1).
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::policy::{GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme, log_blocks};
 use crate::engines::log_buffer::sets::LogSets;
-use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
+use crate::port::error::ConfigError;
 
 /// Set-associative sector translation.
 pub struct Sast;
@@ -65,6 +68,7 @@ impl LogScheme for Sast {
     const ENTRY: Entry = Entry {
         name: "sast",
         family: "log-buffer",
+        capabilities: Capabilities::LOGICAL_BLOCKS,
         source: "A-SAST II; Park 2008",
         parameters: &[LOG_SPACE, LOG_BLOCKS, GROUP_BLOCKS, GROUP_LOG_BLOCKS],
         header: include_str!("sast.rs"),

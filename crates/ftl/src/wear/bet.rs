@@ -39,9 +39,15 @@ use flash::Pbn;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::wear::policy::{Ask, BlockFacts, Order, Use, WearPolicy, WearScheme};
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::relocate::RelocateOutcome;
+use crate::api::request::Request;
+use crate::api::wear::{Ask, BlockFacts, Order, Use, WearPolicy};
+use crate::api::wear_scheme::WearScheme;
+use crate::port::event::FileEvent;
 use crate::wear::temperatures::{DEGREES, FREE_BLOCKS, FreeBlocks};
-use crate::{Entry, Evacuated, FileEvent, Kind, Layout, Parameter, Request, Values};
 
 const K: Parameter = Parameter {
     name: "k",
@@ -82,6 +88,7 @@ impl WearScheme for Bet {
     const ENTRY: Entry = Entry {
         name: "bet",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "Chang 2007b",
         parameters: &[K, THRESHOLD, FREE_BLOCKS, DEGREES],
         header: include_str!("bet.rs"),
@@ -154,7 +161,7 @@ impl WearPolicy for Bet {
         self.free.heard(request.hint);
     }
 
-    fn told(&mut self, _event: FileEvent, of: &Request) {
+    fn on_file_event(&mut self, _event: FileEvent, of: &Request) {
         self.free.heard(of.hint);
     }
 
@@ -187,12 +194,12 @@ impl WearPolicy for Bet {
         }
     }
 
-    fn moved(&mut self, pbn: Pbn, how: Evacuated) {
+    fn moved(&mut self, pbn: Pbn, how: RelocateOutcome) {
         match how {
             // It may have been empty, and so not have been erased.
-            Evacuated::Done | Evacuated::Retired => self.flag(self.set_of(pbn)),
+            RelocateOutcome::Done | RelocateOutcome::Retired => self.flag(self.set_of(pbn)),
             // There may be room for another set's.
-            Evacuated::Later(_) => self.left = 0..0,
+            RelocateOutcome::Deferred(_) => self.left = 0..0,
         }
     }
 
@@ -211,9 +218,9 @@ impl fmt::Debug for Bet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Later;
+    use crate::api::relocate::Deferred;
+    use crate::api::wear::Purpose;
     use crate::testing::layout;
-    use crate::wear::policy::Purpose;
 
     /// Some blocks are free, the others hold data.
     struct Free<'a>(u32, &'a [u32]);
@@ -243,7 +250,7 @@ mod tests {
         let mut emptied = Vec::new();
         while let Some(pbn) = bet.next_move(facts) {
             bet.erased(pbn, 1);
-            bet.moved(pbn, Evacuated::Done);
+            bet.moved(pbn, RelocateOutcome::Done);
             emptied.push(pbn.get());
         }
         emptied
@@ -279,7 +286,7 @@ mod tests {
         let (mut bet, facts) = (bet(4, "0", "2"), Free(4, &[]));
         (0..20).for_each(|_| bet.erased(Pbn::new(0), 1));
         assert_eq!(bet.next_move(&facts), Some(Pbn::new(1)));
-        bet.moved(Pbn::new(1), Evacuated::Later(Later::NoRoom));
+        bet.moved(Pbn::new(1), RelocateOutcome::Deferred(Deferred::NoRoom));
         assert_eq!(emptied(&mut bet, &facts), [2, 3, 1]);
     }
 }

@@ -29,9 +29,13 @@
 
 use flash::Pbn;
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::relocate::RelocateOutcome;
+use crate::api::wear::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy};
+use crate::api::wear_scheme::WearScheme;
 use crate::wear::pace::Pace;
-use crate::wear::policy::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy, WearScheme};
-use crate::{Entry, Evacuated, Kind, Layout, Parameter, Values};
 
 const THRESHOLD: Parameter = Parameter {
     name: "threshold",
@@ -62,6 +66,7 @@ impl WearScheme for DualPool {
     const ENTRY: Entry = Entry {
         name: "dual-pool",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "Chang 2007",
         parameters: &[THRESHOLD],
         header: include_str!("dual_pool.rs"),
@@ -211,9 +216,9 @@ impl WearPolicy for DualPool {
         Some(cold)
     }
 
-    fn moved(&mut self, pbn: Pbn, how: Evacuated) {
+    fn moved(&mut self, pbn: Pbn, how: RelocateOutcome) {
         self.target = None;
-        if how == Evacuated::Done {
+        if how == RelocateOutcome::Done {
             self.blocks[pbn.index()] = Block { is_hot: true, effective: 0 };
         }
     }
@@ -267,7 +272,7 @@ mod tests {
         assert_eq!(policy.wants(Ask::for_(Purpose::Data)), None);
         policy.used(Pbn::new(0), ask);
         policy.erased(cold, 3);
-        policy.moved(cold, Evacuated::Done);
+        policy.moved(cold, RelocateOutcome::Done);
         assert_eq!((hot(&policy), policy.wants(ask)), (vec![2, 3, 4], None));
         device.0[0].1 = 6;
         assert_eq!(policy.next_move(&device), None, "no free hot block");

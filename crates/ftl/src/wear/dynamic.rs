@@ -18,8 +18,11 @@
 //! ## Costs
 //! No flash operations. A die takes the next block in order of wear, in O(log n) of its free ones; over the device, in O(n).
 
-use crate::wear::policy::{Order, WearPolicy, WearScheme};
-use crate::{Entry, Layout, Values};
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
+use crate::api::wear::{Order, WearPolicy};
+use crate::api::wear_scheme::WearScheme;
 
 /// Takes the least worn free block.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +34,7 @@ impl WearScheme for Dynamic {
     const ENTRY: Entry = Entry {
         name: "dynamic",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "Wang 2013 3.2.1",
         parameters: &[],
         header: include_str!("dynamic.rs"),
@@ -53,20 +57,21 @@ impl WearPolicy for Dynamic {
 
 #[cfg(test)]
 mod tests {
-    use flash::Pbn;
+    use flash::{Flash, Pbn};
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
+    use crate::api::layout::Wear;
+    use crate::api::report::Spares;
+    use crate::api::wear::{Ask, Purpose};
     use crate::blocks::manager::Blocks;
     use crate::testing::{device, layout};
-    use crate::wear::policy::{Ask, BlockFacts, Purpose};
-    use crate::{Spares, Wear};
 
     const BLOCKS: u32 = 16;
 
     /// Most minus fewest erases of blocks that are held for random times, half of them at a time.
-    fn spread(wear: Wear) -> u32 {
+    fn spread(wear: Option<Wear>) -> u32 {
         let (mut media, mut layout) = (device(BLOCKS, 4), layout(BLOCKS, 4, 8));
         layout.wear = wear;
         let mut blocks = Blocks::new(&layout, Spares { total: 1, used: 0 });
@@ -79,14 +84,13 @@ mod tests {
                 blocks.give_back(&mut media, back).expect("erased");
             }
         }
-        let (_, facts) = blocks.policy();
-        let erases = || (0..BLOCKS).map(Pbn::new).map(|pbn| facts.erases(pbn));
+        let erases = || (0..BLOCKS).map(Pbn::new).map(|pbn| media.device().erase_count(pbn));
         erases().max().unwrap_or(0) - erases().min().unwrap_or(0)
     }
 
     #[test]
     fn erases_stay_closer_together_than_first_freed_first_taken() {
-        let (none, dynamic) = (spread(Wear::default()), spread(Wear::of::<Dynamic>(Values::none())));
+        let (none, dynamic) = (spread(None), spread(Some(Wear::of::<Dynamic>(Values::none()))));
         assert!(dynamic * 2 < none, "{dynamic} against {none}");
     }
 }

@@ -41,9 +41,15 @@ use std::collections::VecDeque;
 
 use flash::{Lbn, Pbn};
 
-use crate::wear::policy::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy, WearScheme, keeps_logical_blocks};
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::relocate::RelocateOutcome;
+use crate::api::request::Request;
+use crate::api::wear::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy};
+use crate::api::wear_scheme::{WearScheme, keeps_logical_blocks};
+use crate::port::event::FileEvent;
 use crate::wear::temperatures::{self, DEGREES, FreeBlocks};
-use crate::{Entry, Evacuated, FileEvent, Kind, Layout, Parameter, Request, Values};
 
 const DELTA: Parameter = Parameter {
     name: "delta",
@@ -101,6 +107,7 @@ impl WearScheme for Lazy {
     const ENTRY: Entry = Entry {
         name: "lazy",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "Wang 2013 3.2.1; Chang 2011",
         parameters: &[DELTA, TUNE, SLOPE, SESSION, FREE_BLOCKS, DEGREES],
         header: include_str!("lazy.rs"),
@@ -158,7 +165,7 @@ impl WearPolicy for Lazy {
         self.free.heard(request.hint);
     }
 
-    fn told(&mut self, _event: FileEvent, of: &Request) {
+    fn on_file_event(&mut self, _event: FileEvent, of: &Request) {
         self.free.heard(of.hint);
     }
 
@@ -200,9 +207,9 @@ impl WearPolicy for Lazy {
         None
     }
 
-    fn moved(&mut self, _pbn: Pbn, how: Evacuated) {
+    fn moved(&mut self, _pbn: Pbn, how: RelocateOutcome) {
         self.moving = None;
-        if matches!(how, Evacuated::Done | Evacuated::Retired) {
+        if matches!(how, RelocateOutcome::Done | RelocateOutcome::Retired) {
             self.threshold.moved();
         }
     }

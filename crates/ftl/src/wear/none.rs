@@ -16,8 +16,11 @@
 //! ## Costs
 //! None.
 
-use crate::wear::policy::{WearPolicy, WearScheme};
-use crate::{Entry, Layout, Values};
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
+use crate::api::wear::WearPolicy;
+use crate::api::wear_scheme::WearScheme;
 
 /// No wear levelling.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,10 +30,13 @@ impl WearScheme for NoLevelling {
     const ENTRY: Entry = Entry {
         name: "none",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "Wang 2013 3.2.1 (baseline)",
         parameters: &[],
         header: include_str!("none.rs"),
     };
+
+    const IS_NONE: bool = true;
 
     fn new(_layout: &Layout, _values: &Values) -> Self {
         Self

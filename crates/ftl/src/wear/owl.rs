@@ -44,11 +44,18 @@ mod tests;
 
 use flash::{Geometry, Lbn, Pbn};
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::relocate::RelocateOutcome;
+use crate::api::request::Request;
+use crate::api::wear::{Ask, BlockFacts, Order, Purpose, WearPolicy};
+use crate::api::wear_scheme::{WearScheme, keeps_logical_blocks};
+use crate::port::event::FileEvent;
 use crate::wear::owl::access_table::AccessTable;
 use crate::wear::owl::scan::{Begin, Scan};
-use crate::wear::policy::{Ask, BlockFacts, Order, Purpose, WearPolicy, WearScheme, keeps_logical_blocks};
 use crate::wear::temperatures::{DEGREES, FreeBlocks};
-use crate::{Entry, Evacuated, FileEvent, Hint, Kind, Layout, Parameter, Request, Values};
 
 const BAT: Parameter = Parameter {
     name: "bat",
@@ -124,6 +131,7 @@ impl WearScheme for Owl {
     const ENTRY: Entry = Entry {
         name: "owl",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "Wang 2013 ch. 4",
         parameters: &[BAT, SCAN, LAMBDA, DELTA, GAMMA, ALLOCATION, DEGREES],
         header: include_str!("owl.rs"),
@@ -219,7 +227,7 @@ impl WearPolicy for Owl {
         self.ages.wrote(request, &self.geometry);
     }
 
-    fn told(&mut self, _event: FileEvent, of: &Request) {
+    fn on_file_event(&mut self, _event: FileEvent, of: &Request) {
         self.ages.heard(of.hint);
     }
 
@@ -234,7 +242,7 @@ impl WearPolicy for Owl {
         named.map(|(_, home)| home)
     }
 
-    fn moved(&mut self, _pbn: Pbn, _how: Evacuated) {
+    fn moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {
         self.moving = None;
     }
 

@@ -39,9 +39,14 @@ use std::collections::VecDeque;
 
 use flash::{Geometry, Lbn, Pbn};
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::relocate::RelocateOutcome;
+use crate::api::request::Request;
+use crate::api::wear::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy};
+use crate::api::wear_scheme::WearScheme;
 use crate::wear::pace::Pace;
-use crate::wear::policy::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy, WearScheme};
-use crate::{Entry, Evacuated, Kind, Layout, Parameter, Request, Values};
 
 const PARAMETERS: [Parameter; 4] = [
     Parameter {
@@ -119,6 +124,7 @@ impl WearScheme for Rejuvenator {
     const ENTRY: Entry = Entry {
         name: "rejuvenator",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "Murugan 2011",
         parameters: &PARAMETERS,
         header: include_str!("rejuvenator.rs"),
@@ -236,7 +242,7 @@ impl WearPolicy for Rejuvenator {
         named
     }
 
-    fn moved(&mut self, _pbn: Pbn, _how: Evacuated) {
+    fn moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {
         self.is_moving = false;
     }
 

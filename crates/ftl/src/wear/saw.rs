@@ -49,9 +49,14 @@
 //! `degrees` there, and with one degree there is one group and `saw` is `dynamic` (`ftlkit reproduce saw`, figures *The number of degrees T*).
 //! Which of a merge's pages speaks for the block decides less (docs/reproduce.md, saw).
 
-use crate::wear::policy::{Ask, Order, WearPolicy, WearScheme};
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
+use crate::api::request::Request;
+use crate::api::wear::{Ask, Order, WearPolicy};
+use crate::api::wear_scheme::WearScheme;
+use crate::port::event::FileEvent;
 use crate::wear::temperatures::{DEGREES, FreeBlocks};
-use crate::{Entry, FileEvent, Layout, Request, Values};
 
 /// System-assisted wear levelling: the drive's half.
 #[derive(Clone, Debug)]
@@ -64,6 +69,7 @@ impl WearScheme for Saw {
     const ENTRY: Entry = Entry {
         name: "saw",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "Wang 2013 ch. 7",
         parameters: &[DEGREES],
         header: include_str!("saw.rs"),
@@ -87,7 +93,7 @@ impl WearPolicy for Saw {
         true
     }
 
-    fn hears_writes(&self) -> bool {
+    fn observes_writes(&self) -> bool {
         true
     }
 
@@ -95,7 +101,7 @@ impl WearPolicy for Saw {
         self.free.heard(request.hint);
     }
 
-    fn told(&mut self, _event: FileEvent, of: &Request) {
+    fn on_file_event(&mut self, _event: FileEvent, of: &Request) {
         self.free.heard(of.hint);
     }
 
@@ -106,16 +112,19 @@ impl WearPolicy for Saw {
 
 #[cfg(test)]
 mod tests {
-    use flash::Pbn;
+    use flash::{Flash, Pbn};
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
+    use crate::api::hint::Hint;
+    use crate::api::layout::Wear;
+    use crate::api::parameter::Settings;
+    use crate::api::report::Spares;
+    use crate::api::wear::Purpose;
     use crate::blocks::manager::Blocks;
     use crate::testing::{device, layout};
     use crate::wear::dynamic::Dynamic;
-    use crate::wear::policy::{BlockFacts, Purpose};
-    use crate::{Hint, Settings, Spares, Wear};
 
     const BLOCKS: u32 = 64;
 
@@ -123,7 +132,7 @@ mod tests {
     /// time; the host says which are cold, or nothing.
     fn sigma(wear: Wear, says: bool) -> f64 {
         let (mut media, mut layout) = (device(BLOCKS, 4), layout(BLOCKS, 4, 8));
-        layout.wear = wear;
+        layout.wear = Some(wear);
         let mut blocks = Blocks::new(&layout, Spares { total: 1, used: 0 });
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
         let hint = |piece: usize| if says { Hint::new(0, if piece < 30 { 1 } else { 10 }, 0) } else { Hint::NONE };
@@ -137,8 +146,7 @@ mod tests {
             let old = std::mem::replace(&mut held[piece], block);
             blocks.give_back(&mut media, old).expect("erased");
         }
-        let (_, facts) = blocks.policy();
-        let counts: Vec<_> = (0..BLOCKS).map(|block| f64::from(facts.erases(Pbn::new(block)))).collect();
+        let counts: Vec<_> = (0..BLOCKS).map(|block| f64::from(media.device().erase_count(Pbn::new(block)))).collect();
         let mean = counts.iter().sum::<f64>() / counts.len() as f64;
         (counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64).sqrt()
     }

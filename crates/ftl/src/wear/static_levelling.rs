@@ -33,8 +33,12 @@
 
 use flash::Pbn;
 
-use crate::wear::policy::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy, WearScheme};
-use crate::{Entry, Evacuated, Kind, Layout, Parameter, Values};
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::relocate::RelocateOutcome;
+use crate::api::wear::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy};
+use crate::api::wear_scheme::WearScheme;
 
 const THRESHOLD: Parameter = Parameter {
     name: "threshold",
@@ -62,6 +66,7 @@ impl WearScheme for StaticLevelling {
     const ENTRY: Entry = Entry {
         name: "static",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "Wang 2013 3.2.1",
         parameters: &[THRESHOLD],
         header: include_str!("static_levelling.rs"),
@@ -157,7 +162,7 @@ impl WearPolicy for StaticLevelling {
         found
     }
 
-    fn moved(&mut self, _pbn: Pbn, _how: Evacuated) {
+    fn moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {
         self.is_moving = false;
     }
 
@@ -232,7 +237,7 @@ mod tests {
         assert_eq!((policy.place(log, 5), policy.place(Ask::for_(Purpose::Levelled), 5)), (0, 4));
         let pbn = policy.next_move(&Blocks(&[(DATA, 0), (Use::Free, 9), (DATA, 9), (DATA, 9)])).expect("a gap");
         assert_eq!(policy.place(log, 5), 4, "while it is moved");
-        policy.moved(pbn, Evacuated::Done);
+        policy.moved(pbn, RelocateOutcome::Done);
         assert_eq!(policy.place(log, 5), 0);
     }
 }

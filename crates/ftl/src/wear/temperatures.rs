@@ -13,8 +13,9 @@
 //! A hint says the degree plus one as its temperature, since 0 says nothing. What the host said last of a type of file holds for all data of the
 //! type, so that a page that is moved long after it was written has the temperature that its type has now.
 
-use crate::wear::policy::{Ask, Order};
-use crate::{Hint, Kind, Parameter, Values};
+use crate::api::hint::Hint;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::wear::{Ask, Order};
 
 /// T.
 pub const DEGREES: Parameter = Parameter {

@@ -40,11 +40,15 @@
 
 use flash::{Geometry, Lbn};
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
 use crate::api::parameter::joined;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::report::Gauge;
+use crate::api::request::Request;
 use crate::memory::linked_lists::Chains;
 use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Leaving};
 use crate::write_buffer::room::{self, Room};
-use crate::{Entry, Gauge, Kind, Layout, Parameter, Request, Values};
 
 const PADDING: Parameter = Parameter {
     name: "padding",
@@ -92,6 +96,7 @@ impl BufferScheme for Bplru {
     const ENTRY: Entry = Entry {
         name: "bplru",
         family: "buffer",
+        capabilities: Capabilities::NONE,
         source: "Kim 2008",
         parameters: &joined::<4>(&[&room::PARAMETERS, &[PADDING, COMPENSATION]]),
         header: include_str!("bplru.rs"),

@@ -32,9 +32,13 @@ use std::collections::BTreeSet;
 
 use flash::{Geometry, Lbn};
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
+use crate::api::report::Gauge;
+use crate::api::request::Request;
 use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Leaving};
 use crate::write_buffer::room::{self, Room};
-use crate::{Entry, Gauge, Layout, Request, Values};
 
 /// A logical block with pages that wait.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,6 +83,7 @@ impl BufferScheme for Fab {
     const ENTRY: Entry = Entry {
         name: "fab",
         family: "buffer",
+        capabilities: Capabilities::NONE,
         source: "Jo 2006",
         parameters: &room::PARAMETERS,
         header: include_str!("fab.rs"),

@@ -18,10 +18,13 @@
 //! references that come with probability qᵢ, h = Σ qᵢ·qᵢt / (1 + qᵢt), where t is such that Σ qᵢt / (1 + qᵢt) are the pages that there is
 //! room for.
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
+use crate::api::request::Request;
 use crate::write_buffer::page_order::PageOrder;
 use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Leaving};
 use crate::write_buffer::room::{self, Room};
-use crate::{Entry, Layout, Request, Values};
 
 /// First in, first out.
 #[derive(Clone, Debug)]
@@ -33,6 +36,7 @@ impl BufferScheme for Fifo {
     const ENTRY: Entry = Entry {
         name: "fifo",
         family: "buffer",
+        capabilities: Capabilities::NONE,
         source: "ftlkit (baseline)",
         parameters: &room::PARAMETERS,
         header: include_str!("fifo.rs"),

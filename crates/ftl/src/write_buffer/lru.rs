@@ -20,10 +20,13 @@
 //! No flash operation of its own. With a share h of writes that find their page waiting, 1 − h of the pages are programmed; under independent
 //! references h follows Che's approximation.
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
+use crate::api::request::Request;
 use crate::write_buffer::page_order::PageOrder;
 use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Leaving};
 use crate::write_buffer::room::{self, Room};
-use crate::{Entry, Layout, Request, Values};
 
 /// Least recently used.
 #[derive(Clone, Debug)]
@@ -35,6 +38,7 @@ impl BufferScheme for Lru {
     const ENTRY: Entry = Entry {
         name: "lru",
         family: "buffer",
+        capabilities: Capabilities::NONE,
         source: "Kim 2008, Jo 2006 (baseline)",
         parameters: &room::PARAMETERS,
         header: include_str!("lru.rs"),

@@ -11,10 +11,13 @@ use std::fmt;
 
 use flash::{Lbn, Lpn};
 
-use crate::engines::shared_ram::policy as joint;
-use crate::schemes::bdb::write_buffer;
+use crate::api::entry::Entry;
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
+use crate::api::report::Gauge;
+use crate::api::request::Request;
+use crate::port::error::ConfigError;
 use crate::write_buffer::room::Room;
-use crate::{ConfigError, Entry, Gauge, Layout, Request, Values};
 
 /// A page that waits, as a policy knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,12 +86,10 @@ pub trait BufferScheme: BufferPolicy + Sized + 'static {
 
 /// Refuses a mapping that has a write buffer already: pages would wait twice.
 pub fn no_buffer_of_its_own(mapping: &Entry) -> Result<(), String> {
-    let buffers =
-        |name: &str| write_buffer::PARAMETERS.iter().chain([&joint::RAM]).any(|parameter| parameter.name == name);
-    match mapping.parameters.iter().find(|parameter| buffers(parameter.name)) {
-        None => Ok(()),
-        Some(own) => Err(format!("it has a write buffer of its own ({}); choose another mapping", own.name)),
-    }
+    mapping
+        .capabilities
+        .write_buffer
+        .map_or(Ok(()), |own| Err(format!("it has a write buffer of its own ({own}); choose another mapping")))
 }
 
 /// A policy with its room.

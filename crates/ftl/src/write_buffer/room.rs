@@ -1,6 +1,9 @@
 //! How much RAM a write buffer has, and what an access to it takes.
 
-use crate::{ConfigError, Kind, Layout, Nanos, Parameter, Values};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::port::error::ConfigError;
+use crate::port::timing::Nanos;
 
 /// The parameters that every write buffer has.
 pub const PARAMETERS: [Parameter; 2] = [

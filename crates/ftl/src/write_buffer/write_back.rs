@@ -7,7 +7,7 @@
 //! A page that the host writes waits until the policy (`policy.rs`) names it, or a flush writes everything down; of each logical page one
 //! version waits, the newest. Neighbouring pages that leave together go to the mapping as one request, and requests of pages that leave together
 //! begin at the same moment. Pages that the host says different things of go apart, if the mapping heeds that. What is trimmed is forgotten here and trimmed there. The pages lie behind the door
-//! ([`RamPages`](crate::RamPages)), so a power cut leaves none of them: what was not flushed is lost, and [`Ftl::buffered`] says how much that
+//! ([`RamPages`](crate::memory::ram_pages::RamPages)), so a power cut leaves none of them: what was not flushed is lost, and [`Drive::buffered`](crate::drive::Drive::buffered) says how much that
 //! can be.
 //!
 //! Where a policy wants a logical block written whole, the pages of it that do not wait are read from the mapping and written again, both
@@ -21,16 +21,24 @@
 //! - B2: the policy knows of as many pages as wait.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use flash::{Geometry, Lpn, Pbn};
+use flash::{Geometry, Lpn};
 
-use crate::blocks::manager::Blocks;
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::mapping::Mapping;
+use crate::api::report::{Buffered, Footprint, Gauge};
+use crate::api::request::Request;
+use crate::memory::ram_pages::RamPage;
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, FtlError};
+use crate::port::flash_port::Media;
+use crate::port::tally::Note;
+use crate::port::timing::{Device, Nanos, Op};
+use crate::wear::levelling::Backend;
 use crate::write_buffer::policy::{BufferPolicy, Held, Leaving};
 use crate::write_buffer::room::Room;
-use crate::{
-    BrokenInvariant, Buffered, Cause, Consultation, Device, Evacuated, FileEvent, Footprint, Foresight, Ftl, FtlError,
-    Gauge, Hint, Layout, Media, Nanos, Note, Op, RamPage, Request, Spares,
-};
 
 /// A page that waits.
 #[derive(Clone, Copy, Debug)]
@@ -54,34 +62,117 @@ struct Written<T> {
     hint: Option<Hint>,
 }
 
-/// A mapping, with wear levelling or without, behind a write buffer.
-pub struct WriteBack<D: Device> {
-    mapping: Box<dyn Ftl<D>>,
+/// A write buffer.
+pub struct WriteBuffer {
     policy: Box<dyn BufferPolicy>,
     room: Room,
     waiting: BTreeMap<Lpn, Waiting>,
     geometry: Geometry,
     logical_pages: u32,
-    heeds_hints: bool,
+    uses_hints: bool,
 }
 
-impl<D: Device> WriteBack<D> {
-    /// An empty buffer in front of a mapping of a device.
-    pub fn new(mut mapping: Box<dyn Ftl<D>>, policy: Box<dyn BufferPolicy>, room: Room, layout: &Layout) -> Self {
+impl WriteBuffer {
+    /// An empty buffer of a device. `uses_hints` says whether anything behind it does.
+    pub(crate) fn new(policy: Box<dyn BufferPolicy>, room: Room, layout: &Layout, uses_hints: bool) -> Self {
         Self {
-            heeds_hints: mapping.heeds_hints(),
-            mapping,
             policy,
             room,
             waiting: BTreeMap::new(),
             geometry: layout.geometry,
             logical_pages: layout.logical_pages,
+            uses_hints,
         }
     }
 
+    /// Reads pages: those that wait from RAM, the others from the mapping.
+    pub(crate) fn read<D: Device>(
+        &mut self,
+        mapping: &mut dyn Mapping<D>,
+        media: &mut Media<D>,
+        request: &Request,
+        out: &mut [D::Data],
+    ) -> Result<(), FtlError> {
+        let end = Lpn::new(request.lpn.get() + request.pages);
+        if self.waiting.range(request.lpn..end).next().is_none() {
+            return mapping.read(media, request, out);
+        }
+        self.read_both(mapping, media, request, out)
+    }
+
+    /// Has pages wait, and writes others down where room is missing.
+    pub(crate) fn write<D: Device>(
+        &mut self,
+        backend: &mut Backend<'_, D>,
+        media: &mut Media<D>,
+        request: &Request,
+        data: &[D::Data],
+    ) -> Result<(), FtlError> {
+        for (i, lpn) in request.lpns() {
+            backend.mapping.spares().admit()?;
+            self.accept(backend, media, request, (lpn, data[i].clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Forgets pages that wait.
+    pub(crate) fn trim<D: Device>(&mut self, media: &mut Media<D>, request: &Request) {
+        for (_, lpn) in request.lpns().filter(|(_, lpn)| self.waiting.contains_key(lpn)).collect::<Vec<_>>() {
+            media.note(Note::AbsorbedPage);
+            self.forget(media, lpn);
+        }
+    }
+
+    /// Writes down all that waits.
+    pub(crate) fn flush<D: Device>(
+        &mut self,
+        backend: &mut Backend<'_, D>,
+        media: &mut Media<D>,
+    ) -> Result<(), FtlError> {
+        let (now, all): (_, Vec<_>) = (media.now(), self.waiting.keys().copied().collect());
+        self.write_down(backend, media, now, (&all, Vec::new()))
+    }
+
+    /// Checks B1 and B2.
+    pub(crate) fn check<D: Device>(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        let (waiting, room, in_ram) = (self.waiting.len(), self.room.pages, media.ram().pages());
+        BrokenInvariant::unless(waiting == in_ram && waiting <= room as usize, "B1", || {
+            format!("{waiting} pages wait where there is room for {room}, and RAM holds {in_ram}")
+        })?;
+        let known = self.policy.pages();
+        BrokenInvariant::unless(known as usize == waiting, "B2", || {
+            format!("{waiting} pages wait, and {:?} knows of {known}", self.policy)
+        })
+    }
+
+    /// A footprint with the buffer's pages and the tables of its policy.
+    pub(crate) fn add_footprint(&self, footprint: Footprint) -> Footprint {
+        // A page, its number, and where it lies.
+        let pages = u64::from(self.room.pages) * (u64::from(self.geometry.page_size_bytes()) + 8);
+        let footprint = footprint.with("write buffer", pages, 0);
+        self.policy.tables().into_iter().fold(footprint, |footprint, (name, bytes)| footprint.with(name, bytes, 0))
+    }
+
+    /// How many pages can wait, and how many do.
+    pub(crate) fn buffered(&self) -> Buffered {
+        Buffered { capacity_pages: self.room.pages, pages: self.waiting.len() as u32, clean_pages: 0 }
+    }
+
+    /// Its numbers for the time series.
+    pub(crate) fn gauges(&self) -> Vec<Gauge> {
+        let waiting = Gauge { name: "buffered_pages", value: self.waiting.len() as f64 };
+        [waiting].into_iter().chain(self.policy.gauges()).collect()
+    }
+
     /// Has a page wait, after others have made room if need be.
-    fn accept(&mut self, media: &mut Media<D>, request: &Request, lpn: Lpn, data: D::Data) -> Result<(), FtlError> {
-        let hint = if self.heeds_hints { request.hint } else { Hint::NONE };
+    fn accept<D: Device>(
+        &mut self,
+        backend: &mut Backend<'_, D>,
+        media: &mut Media<D>,
+        request: &Request,
+        (lpn, data): (Lpn, D::Data),
+    ) -> Result<(), FtlError> {
+        let hint = if self.uses_hints { request.hint } else { Hint::NONE };
         if let Some(waiting) = self.waiting.get_mut(&lpn) {
             media.ram_mut().replace(waiting.page, data);
             waiting.hint = hint;
@@ -90,7 +181,7 @@ impl<D: Device> WriteBack<D> {
             self.policy.rewritten(waiting.held(lpn), request);
         } else {
             while self.waiting.len() >= self.room.pages as usize {
-                self.make_room(media, request.arrival)?;
+                self.make_room(backend, media, request.arrival)?;
             }
             let waiting = Waiting { page: media.ram_mut().put(data), hint };
             self.waiting.insert(lpn, waiting);
@@ -102,7 +193,12 @@ impl<D: Device> WriteBack<D> {
     }
 
     /// Writes down what the policy names, or if nothing of that waits, the page with the lowest number.
-    fn make_room(&mut self, media: &mut Media<D>, at: Nanos) -> Result<(), FtlError> {
+    fn make_room<D: Device>(
+        &mut self,
+        backend: &mut Backend<'_, D>,
+        media: &mut Media<D>,
+        at: Nanos,
+    ) -> Result<(), FtlError> {
         let leaving = self.policy.leaving();
         let (first, pages) = match leaving {
             Leaving::Page(lpn) => (lpn.get(), 1),
@@ -117,23 +213,28 @@ impl<D: Device> WriteBack<D> {
         if pages.is_empty() {
             pages.extend(self.waiting.keys().next());
         } else if matches!(leaving, Leaving::WholeBlock(_)) {
-            padding = self.padding(media, first, end)?;
+            padding = self.padding(backend.mapping, media, first..end)?;
         }
         media.note(Note::BufferEviction);
-        self.write_down(media, at, &pages, padding)
+        self.write_down(backend, media, at, (&pages, padding))
     }
 
-    /// Reads the pages from `first` to `end` that do not wait, hold data, and can be read. That a page holds data shows in its being read in
+    /// Reads the pages of a block that do not wait, hold data, and can be read. That a page holds data shows in its being read in
     /// flash.
-    fn padding(&mut self, media: &mut Media<D>, first: Lpn, end: Lpn) -> Result<Vec<Written<D::Data>>, FtlError> {
-        let missing = (first.get()..end.get()).map(Lpn::new).filter(|lpn| !self.waiting.contains_key(lpn));
+    fn padding<D: Device>(
+        &mut self,
+        mapping: &mut dyn Mapping<D>,
+        media: &mut Media<D>,
+        block: Range<Lpn>,
+    ) -> Result<Vec<Written<D::Data>>, FtlError> {
+        let missing = (block.start.get()..block.end.get()).map(Lpn::new).filter(|lpn| !self.waiting.contains_key(lpn));
         let missing: Vec<Lpn> = missing.collect();
         let mut found = Vec::new();
         media.because(Cause::Padding, |media| {
             media.together(missing, |media, lpn| {
                 let reads = |media: &Media<D>| media.tally().count(Cause::Padding, Op::Read);
                 let (mut data, before) = ([D::Data::default()], reads(media));
-                match self.mapping.read(media, &Request::new(lpn, 1), &mut data) {
+                match mapping.read(media, &Request::new(lpn, 1), &mut data) {
                     Err(error) if error.is_uncorrectable() => return Ok(()),
                     result => result?,
                 }
@@ -148,12 +249,12 @@ impl<D: Device> WriteBack<D> {
     }
 
     /// Writes pages that wait, and others between them: neighbours of one hint as one request. What could not be written stays.
-    fn write_down(
+    fn write_down<D: Device>(
         &mut self,
+        backend: &mut Backend<'_, D>,
         media: &mut Media<D>,
         at: Nanos,
-        pages: &[Lpn],
-        padding: Vec<Written<D::Data>>,
+        (pages, padding): (&[Lpn], Vec<Written<D::Data>>),
     ) -> Result<(), FtlError> {
         let mut all = padding;
         all.extend(pages.iter().map(|&lpn| {
@@ -168,7 +269,7 @@ impl<D: Device> WriteBack<D> {
             let request = Request { arrival: at, hint, ..Request::new(run[0].lpn, run.len() as u32) };
             let data: Vec<_> = run.into_iter().map(|page| page.data).collect();
             media.spend(Nanos(self.room.delay.0 * waiting.len() as u64));
-            media.padded_with(padding, |media| self.mapping.write(media, &request, &data))?;
+            media.padded_with(padding, |media| backend.write(media, &request, &data))?;
             for lpn in waiting {
                 self.forget(media, lpn);
             }
@@ -176,7 +277,7 @@ impl<D: Device> WriteBack<D> {
         })
     }
 
-    fn forget(&mut self, media: &mut Media<D>, lpn: Lpn) {
+    fn forget<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) {
         if let Some(waiting) = self.waiting.remove(&lpn) {
             media.ram_mut().take(waiting.page);
             self.policy.left(waiting.held(lpn));
@@ -184,7 +285,13 @@ impl<D: Device> WriteBack<D> {
     }
 
     /// A request for pages of which some wait: those from RAM, the others from the mapping, all at the same moment.
-    fn read_both(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+    fn read_both<D: Device>(
+        &mut self,
+        mapping: &mut dyn Mapping<D>,
+        media: &mut Media<D>,
+        request: &Request,
+        out: &mut [D::Data],
+    ) -> Result<(), FtlError> {
         let mut pieces: Vec<(usize, u32, Option<RamPage>)> = Vec::new();
         for (i, lpn) in request.lpns() {
             let page = self.waiting.get(&lpn).map(|waiting| waiting.page);
@@ -196,7 +303,7 @@ impl<D: Device> WriteBack<D> {
         media.together(pieces, |media, (start, pages, page)| {
             let lpn = Lpn::new(request.lpn.get() + start as u32);
             let Some(page) = page else {
-                return self.mapping.read(
+                return mapping.read(
                     media,
                     &Request { lpn, pages, ..*request },
                     &mut out[start..start + pages as usize],
@@ -229,99 +336,4 @@ fn runs<T>(pages: Vec<Written<T>>) -> Vec<Vec<Written<T>>> {
     }
     runs.retain(|run| run.iter().any(|page| page.hint.is_some()));
     runs
-}
-
-impl<D: Device> Ftl<D> for WriteBack<D> {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        let end = Lpn::new(request.lpn.get() + request.pages);
-        if self.waiting.range(request.lpn..end).next().is_none() {
-            return self.mapping.read(media, request, out);
-        }
-        self.read_both(media, request, out)
-    }
-
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        for (i, lpn) in request.lpns() {
-            self.mapping.spares().admit()?;
-            self.accept(media, request, lpn, data[i].clone())?;
-        }
-        Ok(())
-    }
-
-    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
-        self.mapping.trim(media, request)?;
-        for (_, lpn) in request.lpns().filter(|(_, lpn)| self.waiting.contains_key(lpn)).collect::<Vec<_>>() {
-            media.note(Note::AbsorbedPage);
-            self.forget(media, lpn);
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        let (now, all): (_, Vec<_>) = (media.now(), self.waiting.keys().copied().collect());
-        self.write_down(media, now, &all, Vec::new())?;
-        self.mapping.flush(media)
-    }
-
-    fn foresee(&self, media: &Media<D>, request: &Request, foresight: Foresight) {
-        self.mapping.foresee(media, request, foresight);
-    }
-
-    fn told(&mut self, event: FileEvent, of: &Request) {
-        self.mapping.told(event, of);
-    }
-
-    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
-        self.mapping.idle(media, budget)
-    }
-
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
-        self.mapping.evacuate(media, pbn)
-    }
-
-    fn owner(&mut self) -> Option<&mut Blocks> {
-        self.mapping.owner()
-    }
-
-    fn heeds_hints(&mut self) -> bool {
-        self.heeds_hints
-    }
-
-    fn consult(&mut self, ask: Consultation<'_>) {
-        self.mapping.consult(ask);
-    }
-
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.mapping.check(media)?;
-        let (waiting, room, in_ram) = (self.waiting.len(), self.room.pages, media.ram().pages());
-        BrokenInvariant::unless(waiting == in_ram && waiting <= room as usize, "B1", || {
-            format!("{waiting} pages wait where there is room for {room}, and RAM holds {in_ram}")
-        })?;
-        let known = self.policy.pages();
-        BrokenInvariant::unless(known as usize == waiting, "B2", || {
-            format!("{waiting} pages wait, and {:?} knows of {known}", self.policy)
-        })
-    }
-
-    fn footprint(&self) -> Footprint {
-        // A page, its number, and where it lies.
-        let pages = u64::from(self.room.pages) * (u64::from(self.geometry.page_size_bytes()) + 8);
-        let footprint = self.mapping.footprint().with("write buffer", pages, 0);
-        self.policy.tables().into_iter().fold(footprint, |footprint, (name, bytes)| footprint.with(name, bytes, 0))
-    }
-
-    fn spares(&self) -> Spares {
-        self.mapping.spares()
-    }
-
-    fn buffered(&self) -> Buffered {
-        Buffered { capacity_pages: self.room.pages, pages: self.waiting.len() as u32 }
-    }
-
-    fn gauges(&self) -> Vec<Gauge> {
-        let mut gauges = self.mapping.gauges();
-        gauges.push(Gauge { name: "buffered_pages", value: self.waiting.len() as f64 });
-        gauges.extend(self.policy.gauges());
-        gauges
-    }
 }

@@ -2,8 +2,9 @@
 
 use crate::kit::{TestDevice, untimed};
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Ppn, Role, Shape};
-use ftl::wear::policy::{Ask, Purpose, WearPolicy, WearScheme};
-use ftl::{Cause, Device, Entry, Ftl, Hint, Layout, Media, Op, Request, Stack, Values, Wear, registry};
+use ftl::api::wear::{Ask, Purpose, WearPolicy};
+use ftl::api::wear_scheme::WearScheme;
+use ftl::{Capabilities, Cause, Device, Drive, Entry, Hint, Layout, Media, Op, Request, Stack, Values, Wear, registry};
 
 /// Logical pages; what is hinted at follows from a page's number.
 const PAGES: u32 = 96;
@@ -15,7 +16,7 @@ struct Listener<const KEEPS: bool> {
 }
 
 impl<const KEEPS: bool> WearPolicy for Listener<KEEPS> {
-    fn heeds_hints(&self) -> bool {
+    fn uses_hints(&self) -> bool {
         true
     }
 
@@ -42,7 +43,14 @@ impl<const KEEPS: bool> WearPolicy for Listener<KEEPS> {
 }
 
 impl<const KEEPS: bool> WearScheme for Listener<KEEPS> {
-    const ENTRY: Entry = Entry { name: "listener", family: "wear", source: "ftlkit", parameters: &[], header: "" };
+    const ENTRY: Entry = Entry {
+        name: "listener",
+        family: "wear",
+        source: "ftlkit",
+        capabilities: Capabilities::NONE,
+        parameters: &[],
+        header: "",
+    };
 
     fn new(_layout: &Layout, _values: &Values) -> Self {
         Self::default()
@@ -64,7 +72,7 @@ fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, Media<Te
         page_size_bytes: 512,
     };
     let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
-    let layout = Layout { wear: Wear::of::<Listener<KEEPS>>(Values::none()), ..Layout::of(&chip, PAGES, 1) };
+    let layout = Layout { wear: Some(Wear::of::<Listener<KEEPS>>(Values::none())), ..Layout::of(&chip, PAGES, 1) };
     let mut media = Media::new(untimed(chip));
     let stack: Stack = stack.parse().expect("a spelling");
     let mut ftl = registry::create::<TestDevice>(&stack, &layout).expect("fits");
@@ -75,12 +83,13 @@ fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, Media<Te
         let request = Request { hint: hint_of(lpn), ..Request::new(Lpn::new(lpn), 1) };
         ftl.write(&mut media, &request, &[stamp]).expect("written");
     }
-    let heard = heard(&mut *ftl);
+    let heard = heard(&mut ftl);
     (heard, media)
 }
 
-fn heard<D: Device>(ftl: &mut dyn Ftl<D>) -> Vec<(&'static str, Hint)> {
-    let tables = ftl.owner().expect("every scheme has one").policy().0.tables();
+fn heard<D: Device>(ftl: &mut Drive<D>) -> Vec<(&'static str, Hint)> {
+    let mut tables = Vec::new();
+    ftl.with_wear_policy(&mut |policy, _| tables = policy.tables());
     let told = |(name, bits): (&'static str, u64)| {
         let [.., stream, temperature, file_type] = bits.to_be_bytes();
         (name, Hint::new(stream, temperature, file_type))

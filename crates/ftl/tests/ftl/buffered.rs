@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Ppn, Role, Shape};
-use ftl::{Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry};
+use ftl::{Drive, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 8,
@@ -59,7 +59,7 @@ impl Timing for Dies {
 struct Bench {
     dies: Dies,
     media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    ftl: Drive<Device>,
     now: Nanos,
 }
 

@@ -11,10 +11,9 @@ use ftl::write_buffer::fifo::Fifo;
 use ftl::write_buffer::lru::Lru;
 use ftl::write_buffer::policy::BufferScheme;
 use ftl::write_buffer::room::Room;
-use ftl::write_buffer::write_back::WriteBack;
 use ftl::{
-    BrokenInvariant, Cause, Evacuated, Footprint, Ftl, FtlError, Layout, Media, Note, Op, Request, Settings, Stack,
-    Values, registry,
+    BrokenInvariant, Cause, Drive, Footprint, FtlError, Layout, Mapping, Media, Note, Op, RelocateOutcome, Request,
+    Settings, Stack, Values, WearQuery, registry,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -42,11 +41,11 @@ type Log = Arc<Mutex<Vec<(u32, u32)>>>;
 
 /// A mapping that tells which requests to write reach it.
 struct Tapped {
-    mapping: Box<dyn Ftl<Device>>,
+    mapping: Drive<Device>,
     log: Log,
 }
 
-impl Ftl<Device> for Tapped {
+impl Mapping<Device> for Tapped {
     fn read(&mut self, media: &mut Media<Device>, request: &Request, out: &mut [u32]) -> Result<(), FtlError> {
         self.mapping.read(media, request, out)
     }
@@ -64,8 +63,12 @@ impl Ftl<Device> for Tapped {
         self.mapping.flush(media)
     }
 
-    fn evacuate(&mut self, media: &mut Media<Device>, pbn: Pbn) -> Result<Evacuated, FtlError> {
-        self.mapping.evacuate(media, pbn)
+    fn relocate_block(&mut self, media: &mut Media<Device>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.mapping.relocate_block(media, pbn)
+    }
+
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.mapping.with_wear_policy(query);
     }
 
     fn check(&self, media: &Media<Device>) -> Result<(), BrokenInvariant> {
@@ -80,7 +83,7 @@ impl Ftl<Device> for Tapped {
 /// A buffer with room for so many pages in front of `page`.
 struct Bench {
     media: Media<Device>,
-    ftl: WriteBack<Device>,
+    ftl: Drive<Device>,
     log: Log,
 }
 
@@ -92,7 +95,11 @@ impl Bench {
         let values = Values::check(B::ENTRY.name, B::ENTRY.parameters, &settings).expect("settings");
         let (room, log) = (Room::of(pages), Log::default());
         let tapped = Box::new(Tapped { mapping, log: Arc::clone(&log) });
-        Self { media, ftl: WriteBack::new(tapped, Box::new(B::new(&layout, room, &values)), room, &layout), log }
+        Self {
+            media,
+            ftl: Drive::new(tapped, &layout).with_write_buffer(Box::new(B::new(&layout, room, &values)), room, &layout),
+            log,
+        }
     }
 
     /// Writes pages, and returns the requests that reached the mapping meanwhile.

@@ -2,7 +2,7 @@
 //! wear parts further and further; a leveller that moves what rests keeps it together.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Pbn, Ppn, Shape};
-use ftl::{Cause, Ftl, Hint, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Drive, Hint, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -14,7 +14,7 @@ const PAGES_PER_BLOCK: u32 = 8;
 /// A device whose first tenth is rewritten at random, page by page, the rest of which was written once.
 struct HotCold {
     media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    ftl: Drive<Device>,
     hot: u32,
     dies: u32,
     rng: Xoshiro256PlusPlus,

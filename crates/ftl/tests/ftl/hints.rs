@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Shape};
-use ftl::{Cause, Ftl, Hint, Layout, Media, Op, Request, Stack, registry};
+use ftl::{Cause, Drive, Hint, Layout, Media, Op, Request, Stack, registry};
 
 /// Logical pages; the stream of a page is its number modulo 3.
 const PAGES: u32 = 120;
@@ -28,7 +28,7 @@ fn device() -> (Media<Device>, Layout) {
 }
 
 /// Overwrites at random, each page with the hint of its stream, or of a higher one for the last.
-fn write(ftl: &mut dyn Ftl<Device>, media: &mut Media<Device>, writes: u32) {
+fn write(ftl: &mut Drive<Device>, media: &mut Media<Device>, writes: u32) {
     let mut next = 7_u64;
     for stamp in 0..writes {
         next = next * 48_271 % 2_147_483_647;
@@ -56,7 +56,7 @@ fn streams_of_blocks(media: &Media<Device>) -> BTreeMap<u32, BTreeSet<u8>> {
 fn streams_stay_apart_through_collections_and_power_cuts() {
     let (mut media, layout) = device();
     let mut ftl = registry::create::<Device>(&stack(), &layout).expect("fits");
-    write(&mut *ftl, &mut media, 2_000);
+    write(&mut ftl, &mut media, 2_000);
     for cut in 0..4 {
         assert!(media.tally().count(Cause::Collection, Op::Program) > 500, "hardly anything was collected");
         let blocks = streams_of_blocks(&media);
@@ -66,7 +66,7 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
         ftl.check(&media).expect("invariants");
         media = Media::new(media.into_device());
         ftl = registry::recover::<Device>(&stack(), &layout.in_use(), &mut media).expect("recovered");
-        write(&mut *ftl, &mut media, 2_000);
+        write(&mut ftl, &mut media, 2_000);
     }
 }
 
@@ -77,7 +77,7 @@ fn streams_stay_apart_behind_a_write_buffer() {
         let (mut media, layout) = device();
         let stack: Stack = format!("{}+{buffer}", stack()).parse().expect("a spelling");
         let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
-        write(&mut *ftl, &mut media, 4_000);
+        write(&mut ftl, &mut media, 4_000);
         ftl.flush(&mut media).expect("flushed");
         let blocks = streams_of_blocks(&media);
         assert!(blocks.len() > 20 && blocks.values().all(|streams| streams.len() == 1), "{buffer}: {blocks:?}");

@@ -3,13 +3,13 @@
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, ProgramOrder, Shape};
-use ftl::{Ftl, Layout, Media, Op, Request, Stack, registry};
+use ftl::{Drive, Layout, Media, Op, Request, Stack, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 struct Instance {
     media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    ftl: Drive<Device>,
 }
 
 /// A scheme's name and its settings.

@@ -2,7 +2,7 @@
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, PastEndurance, Pbn, Shape};
-use ftl::{Ftl, FtlError, Layout, Media, Request, Stack, registry};
+use ftl::{Drive, FtlError, Layout, Media, Request, Stack, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -32,7 +32,7 @@ fn live(stack: &str, dies: u32, seed: u64) -> Life {
     let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &options);
     let layout = Layout::of(&chip, PAGES, seed);
     let stack: Stack = stack.parse().expect("a spelling");
-    let mut ftl: Box<dyn Ftl<Device>> = registry::create(&stack, &layout).expect("a valid stack");
+    let mut ftl: Drive<Device> = registry::create(&stack, &layout).expect("a valid stack");
     let mut media = Media::new(untimed(chip));
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut below = |limit: u32| (((dice.next_u64() >> 32) * u64::from(limit)) >> 32) as u32;

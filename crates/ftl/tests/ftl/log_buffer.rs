@@ -1,14 +1,14 @@
 //! The log-buffer schemes on a few blocks of four pages: the papers' figures, operation by operation.
 
 use flash::{Chip, ChipOptions, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Ftl, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Drive, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
 /// A scheme on one die with blocks of four pages.
 struct Scenario {
     media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    ftl: Drive<Device>,
 }
 
 impl Scenario {

@@ -2,7 +2,7 @@
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Shape};
-use ftl::{Ftl, Layout, Media, Request, Stack, registry};
+use ftl::{Drive, Layout, Media, Request, Stack, registry};
 
 const SHAPE: Shape = Shape {
     channels: 2,
@@ -14,7 +14,7 @@ const SHAPE: Shape = Shape {
 };
 const LOGICAL_PAGES: u32 = 256;
 
-fn bench(settings: &[(&str, &str)]) -> (Media<Device>, Box<dyn Ftl<Device>>) {
+fn bench(settings: &[(&str, &str)]) -> (Media<Device>, Drive<Device>) {
     let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
     let ftl = registry::create(&Stack::with("dftl", settings.iter().copied()), &layout).expect("accepted");
@@ -28,7 +28,7 @@ fn filled(media: &Media<Device>) -> Vec<(u32, u32)> {
     blocks.filter(|&(_, pages)| pages > 0).collect()
 }
 
-fn write(media: &mut Media<Device>, ftl: &mut dyn Ftl<Device>, lpn: u32) {
+fn write(media: &mut Media<Device>, ftl: &mut Drive<Device>, lpn: u32) {
     ftl.write(media, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
 }
 
@@ -37,7 +37,7 @@ fn a_single_block_is_filled_before_the_next_is_begun_and_stripes_fill_all_dies_a
     // All entries are cached, so no translation page is written.
     for (placement, expected) in [("single", vec![8, 4]), ("striped", vec![3, 3, 3, 3])] {
         let (mut media, mut ftl) = bench(&[("placement", placement), ("cmt", "4KiB")]);
-        (0..12).for_each(|lpn| write(&mut media, &mut *ftl, lpn));
+        (0..12).for_each(|lpn| write(&mut media, &mut ftl, lpn));
         let mut pages: Vec<u32> = filled(&media).into_iter().map(|(_, pages)| pages).collect();
         pages.sort_unstable_by_key(|&pages| std::cmp::Reverse(pages));
         assert_eq!(pages, expected, "{placement}");
@@ -47,7 +47,7 @@ fn a_single_block_is_filled_before_the_next_is_begun_and_stripes_fill_all_dies_a
 #[test]
 fn translation_pages_of_a_single_placement_have_one_block_of_their_own() {
     let (mut media, mut ftl) = bench(&[("placement", "single"), ("cmt", "64"), ("cmt_policy", "lru")]);
-    (0..16).for_each(|lpn| write(&mut media, &mut *ftl, 128 * (lpn % 2) + lpn));
+    (0..16).for_each(|lpn| write(&mut media, &mut ftl, 128 * (lpn % 2) + lpn));
     let open = filled(&media).into_iter().filter(|&(_, pages)| pages < SHAPE.pages_per_block).count();
     assert!(open <= 2, "one block of data and one of translation pages: {:?}", filled(&media));
     ftl.check(&media).expect("invariants hold");

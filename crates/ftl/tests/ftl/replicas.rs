@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flash::{
     Chip, ChipOptions, Flash, FlashError, Full, Geometry, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Shape, Tag,
 };
-use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+use ftl::{Cause, Drive, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 4,
@@ -88,7 +88,7 @@ type Device = Timed<Breakable, Shared>;
 struct Bench {
     shared: Shared,
     media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    ftl: Drive<Device>,
     written: BTreeMap<u32, u32>,
 }
 

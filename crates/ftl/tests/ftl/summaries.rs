@@ -7,7 +7,7 @@ use flash::{
 };
 use ftl::recovery::scan::Scanned;
 use ftl::recovery::summary::{PARAMETER, Summaries};
-use ftl::{Ftl, FtlError, Layout, Media, Op, Request, Stack, Timed, Untimed, Values, registry};
+use ftl::{FtlError, Layout, Media, Op, Request, Stack, Timed, Untimed, Values, registry};
 
 type Device = Timed<Faulty<u64>, Untimed>;
 
@@ -176,5 +176,5 @@ fn a_summary_costs_a_page_of_each_block() {
     let structures = page.footprint().structures;
     let summary = structures.iter().find(|structure| structure.name == "block summaries").expect("it is listed");
     assert_eq!((summary.ram_bytes, summary.flash_bytes), (2 * 2 * 3 * 21, 18 * 512));
-    Ftl::check(&*page, &media).expect("invariants");
+    page.check(&media).expect("invariants");
 }

@@ -6,7 +6,7 @@
 //! runs of twice the length.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Ftl, Hint, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Drive, Hint, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -14,7 +14,7 @@ type Device = Timed<Chip<Lean>, Untimed>;
 
 struct Bench {
     media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    ftl: Drive<Device>,
     pages: u32,
     rng: Xoshiro256PlusPlus,
 }

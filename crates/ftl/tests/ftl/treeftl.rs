@@ -3,7 +3,9 @@
 
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
-use ftl::{Asked, Cause, Foretold, Ftl, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry};
+use ftl::{
+    Asked, Cause, Drive, FutureRequest, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry,
+};
 use proptest::prelude::*;
 
 /// Translation pages of 128 entries: seven for 800 logical pages.
@@ -38,7 +40,7 @@ impl Timing for Slc {
 
 struct Bench {
     media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    ftl: Drive<Device>,
     written: u32,
 }
 
@@ -151,7 +153,10 @@ fn what_is_flushed_stays_in_ram_and_leaves_it_for_nothing() {
         bench.write(lpn, 1);
     }
     bench.flush();
-    assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages, bench.ftl.kept_clean()), (3, 0, 3));
+    assert_eq!(
+        (bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages, bench.ftl.buffered().clean_pages),
+        (3, 0, 3)
+    );
     assert_eq!(bench.read(1), (2001, 2));
     bench.write(3, 1);
     assert_eq!((bench.count(Cause::Host, Op::Program), bench.note(Note::BufferEviction)), (3, 1));
@@ -201,19 +206,20 @@ fn ram_for_less_than_two_pages_is_refused_with_the_least() {
 }
 
 /// Calls on few pages of several groups, so that RAM for a handful of pages is always short.
-fn calls() -> impl Strategy<Value = Vec<Foretold>> {
+fn calls() -> impl Strategy<Value = Vec<FutureRequest>> {
     let asked = prop_oneof![4 => Just(Asked::Write), 2 => Just(Asked::Read), 1 => Just(Asked::Trim)];
     let pages = prop_oneof![6 => 1..4_u32, 1 => 8..11_u32];
     let call = (asked, 0..5_u32, 0..12_u32, pages);
-    let of = |(asked, group, page, pages)| Foretold { asked, lpn: Lpn::new(group * 128 + page * 5 % 60 + 64), pages };
+    let of =
+        |(asked, group, page, pages)| FutureRequest { asked, lpn: Lpn::new(group * 128 + page * 5 % 60 + 64), pages };
     prop::collection::vec(call.prop_map(of), 1..250)
 }
 
 impl Bench {
     /// Makes all calls; returns the hits of translation pages and of data pages that are written.
-    fn hits(mut self, calls: &[Foretold]) -> u64 {
-        self.ftl.foretell(calls);
-        for &Foretold { asked, lpn, pages } in calls {
+    fn hits(mut self, calls: &[FutureRequest]) -> u64 {
+        self.ftl.set_future(calls);
+        for &FutureRequest { asked, lpn, pages } in calls {
             let request = Request::new(lpn, pages);
             match asked {
                 Asked::Write => drop(self.write(lpn.get(), pages)),
@@ -244,13 +250,14 @@ proptest! {
 #[test]
 fn what_comes_is_used_and_makes_a_difference() {
     // Three pages in turn where there is room for two: the page used longest ago is always the one needed next.
-    let calls: Vec<_> = (0..300).map(|i| Foretold { asked: Asked::Write, lpn: Lpn::new(i % 3), pages: 1 }).collect();
+    let calls: Vec<_> =
+        (0..300).map(|i| FutureRequest { asked: Asked::Write, lpn: Lpn::new(i % 3), pages: 1 }).collect();
     let hits = |victims| Bench::new(&[("ram", "1536B"), ("victims", victims)]).hits(&calls);
     assert_eq!((hits("page"), hits("group")), (299, 299), "only the translation page is ever hit");
     // Two misses bring pages; from then on every second write hits.
     assert_eq!(hits("opt"), 299 + 149);
     let bench = Bench::new(&[("victims", "opt")]);
-    assert!(bench.ftl.looks_ahead() && !Bench::new(&[]).ftl.looks_ahead());
+    assert!(bench.ftl.needs_future() && !Bench::new(&[]).ftl.needs_future());
 }
 
 #[test]
@@ -260,9 +267,9 @@ fn what_is_in_ram_when_the_future_is_told_has_one() {
     for lpn in [1, 0] {
         bench.write(lpn, 1);
     }
-    let calls = [2, 1].map(|lpn| Foretold { asked: Asked::Write, lpn: Lpn::new(lpn), pages: 1 });
-    bench.ftl.foretell(&calls);
-    for Foretold { lpn, .. } in calls {
+    let calls = [2, 1].map(|lpn| FutureRequest { asked: Asked::Write, lpn: Lpn::new(lpn), pages: 1 });
+    bench.ftl.set_future(&calls);
+    for FutureRequest { lpn, .. } in calls {
         bench.write(lpn.get(), 1);
     }
     assert_eq!((bench.note(Note::BufferHit), bench.note(Note::BufferMiss)), (1, 3));
@@ -270,8 +277,8 @@ fn what_is_in_ram_when_the_future_is_told_has_one() {
     for lpn in [0, 1] {
         turned.write(lpn, 1);
     }
-    turned.ftl.foretell(&calls);
-    for Foretold { lpn, .. } in calls {
+    turned.ftl.set_future(&calls);
+    for FutureRequest { lpn, .. } in calls {
         turned.write(lpn.get(), 1);
     }
     assert_eq!(turned.note(Note::BufferHit), 1, "wherever it lies");
@@ -279,13 +286,13 @@ fn what_is_in_ram_when_the_future_is_told_has_one() {
 
 #[test]
 fn of_pages_that_are_not_written_again_the_one_that_is_read_stays() {
-    let call = |asked, lpn| Foretold { asked, lpn: Lpn::new(lpn), pages: 1 };
+    let call = |asked, lpn| FutureRequest { asked, lpn: Lpn::new(lpn), pages: 1 };
     for (first, second) in [(0, 1), (1, 0)] {
         let mut calls = vec![call(Asked::Write, first), call(Asked::Write, second), call(Asked::Write, 2)];
         calls.extend([call(Asked::Read, 0); 9]);
         let mut bench = Bench::new(&[("ram", "1536B"), ("victims", "opt")]);
-        bench.ftl.foretell(&calls);
-        for &Foretold { asked, lpn, pages } in &calls {
+        bench.ftl.set_future(&calls);
+        for &FutureRequest { asked, lpn, pages } in &calls {
             match asked {
                 Asked::Write => drop(bench.write(lpn.get(), pages)),
                 _ => bench.ftl.read(&mut bench.media, &Request::new(lpn, pages), &mut [0]).expect("read"),

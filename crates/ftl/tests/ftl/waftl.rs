@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
-use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timing, registry};
+use ftl::{Cause, Drive, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timing, registry};
 
 const PAGES_PER_BLOCK: u32 = 4;
 
@@ -48,7 +48,7 @@ impl Timing for Dies {
 
 struct Scenario {
     media: Media<Device>,
-    ftl: Box<dyn Ftl<Device>>,
+    ftl: Drive<Device>,
     dies: Dies,
 }
 
@@ -268,7 +268,7 @@ fn its_footprint_is_the_papers_arithmetic() {
     let chip: Chip<Full<u32>> = Chip::new(Geometry::new(self::shape(1, 1)).expect("small"), &ChipOptions::default());
     let good_blocks = (0..geometry.blocks()).map(flash::Pbn::new).collect();
     let layout = Layout { geometry, good_blocks, ..Layout::of(&chip, 8 << 20, 7) };
-    let waftl: Box<dyn Ftl<Device>> = registry::create(&Stack::of("waftl"), &layout).expect("it fits");
+    let waftl: Drive<Device> = registry::create(&Stack::of("waftl"), &layout).expect("it fits");
     let footprint = waftl.footprint();
     let bytes = |name: &str| {
         let found = footprint.structures.iter().find(|structure| structure.name == name);

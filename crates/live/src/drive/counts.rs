@@ -5,7 +5,7 @@ use std::ops::Add;
 use ftl::{Cause, Media, Note, Op};
 use serde::Serialize;
 
-use super::Drive;
+use super::LiveDrive;
 use crate::device::LiveDevice;
 use crate::image::Counters;
 
@@ -57,7 +57,7 @@ impl Add for HostCounts {
     }
 }
 
-impl Drive {
+impl LiveDrive {
     /// A request begins. It may be served in several pieces; what these move is counted with them.
     pub fn count(&mut self, asked: Asked) {
         match asked {

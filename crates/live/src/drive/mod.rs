@@ -17,7 +17,7 @@ mod requests;
 
 use bytes::Bytes;
 use flash::{FaultPlan, Flash, FlashError, Pbn};
-use ftl::{Ftl, FtlError, Media, Nanos};
+use ftl::{Drive, FtlError, Media, Nanos};
 
 use crate::device::LiveDevice;
 use crate::image::{Counters, Description, Findings};
@@ -63,12 +63,12 @@ pub struct DriveOptions {
 }
 
 /// A device that is switched on.
-pub struct Drive {
+pub struct LiveDrive {
     description: Description,
     /// None only while the power is being restored.
     media: Option<Media<LiveDevice>>,
     /// None only while it is brought back.
-    ftl: Option<Box<dyn Ftl<LiveDevice>>>,
+    ftl: Option<Drive<LiveDevice>>,
     page_bytes: usize,
     /// A bit for each logical page: whether it may hold data.
     may_hold: Vec<u64>,
@@ -85,7 +85,7 @@ pub struct Drive {
     findings: Findings,
 }
 
-impl Drive {
+impl LiveDrive {
     /// What the image is.
     pub fn description(&self) -> &Description {
         &self.description
@@ -132,13 +132,13 @@ impl Drive {
     }
 
     /// The translation layer, to look at.
-    pub fn ftl(&self) -> &dyn Ftl<LiveDevice> {
-        self.ftl.as_deref().unwrap_or_else(|| unreachable!("a drive that could not be recovered is not used"))
+    pub fn ftl(&self) -> &Drive<LiveDevice> {
+        self.ftl.as_ref().unwrap_or_else(|| unreachable!("a drive that could not be recovered is not used"))
     }
 
-    fn parts(&mut self) -> (&mut Media<LiveDevice>, &mut dyn Ftl<LiveDevice>) {
+    fn parts(&mut self) -> (&mut Media<LiveDevice>, &mut Drive<LiveDevice>) {
         match (&mut self.media, &mut self.ftl) {
-            (Some(media), Some(ftl)) => (media, &mut **ftl),
+            (Some(media), Some(ftl)) => (media, ftl),
             _ => unreachable!("the device is always behind a door between requests"),
         }
     }

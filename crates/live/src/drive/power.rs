@@ -3,12 +3,12 @@
 use flash::FaultPlan;
 use ftl::{Media, Nanos, registry};
 
-use super::{Drive, DriveOptions, HostCounts};
+use super::{DriveOptions, HostCounts, LiveDrive};
 use crate::LiveError;
 use crate::device::{SwitchedOn, switch_on};
 use crate::image::Image;
 
-impl Drive {
+impl LiveDrive {
     /// Switches an image on and brings its translation layer back, from its tags.
     pub fn start(image: Image, options: DriveOptions) -> Result<Self, LiveError> {
         let SwitchedOn { device, description, geometry, findings, is_new } =

@@ -5,9 +5,9 @@ use flash::Lpn;
 use ftl::{Hint, Nanos, Request};
 use sim::span::{PageSpan, read_rest};
 
-use super::{Drive, DriveError};
+use super::{DriveError, LiveDrive};
 
-impl Drive {
+impl LiveDrive {
     /// Reads bytes that lie on the device: pieces in order, an empty one for a whole page of nothing.
     pub fn read(&mut self, offset: u64, length: u32) -> Result<Vec<Piece>, DriveError> {
         self.counts.bytes_read += u64::from(length);

@@ -19,7 +19,7 @@ use ftl::Stack;
 
 use super::file::Taped;
 use super::testing::{Dice, PAGES, cases, cases_with_parts, content, folder, read};
-use crate::drive::Drive;
+use crate::drive::LiveDrive;
 use disk::{ALL_WAYS, Disk};
 use run::{Chips, Run, What, perform, seed, tape};
 
@@ -60,8 +60,8 @@ impl Run {
         promise::is_kept(image, path)?;
         std::fs::write(path, image).expect("a copy");
         let opened = super::Image::open(path, false).map_err(|error| format!("not opened: {error}"))?;
-        let mut drive =
-            Drive::start(opened, crate::DriveOptions::default()).map_err(|error| format!("not started: {error}"))?;
+        let mut drive = LiveDrive::start(opened, crate::DriveOptions::default())
+            .map_err(|error| format!("not started: {error}"))?;
         let recovery = tape(&drive).to_vec();
         drive.ftl().check(drive.media()).map_err(|broken| broken.to_string())?;
         for page in 0..PAGES {

@@ -15,7 +15,7 @@ use super::places::Places;
 use super::testing::{Dice, PAGES, content, create, folder, read};
 use super::{CheckReport, Image, check};
 use crate::LiveError;
-use crate::drive::{Drive, DriveOptions};
+use crate::drive::{DriveOptions, LiveDrive};
 
 const PAGE: usize = 2048;
 /// Damages of each image.
@@ -76,7 +76,7 @@ impl Written {
     }
 
     /// Pages that cannot be read, and those that hold something else than what was written.
-    fn compare(&self, drive: &mut Drive) -> (usize, usize) {
+    fn compare(&self, drive: &mut LiveDrive) -> (usize, usize) {
         let (mut unreadable, mut others) = (0, 0);
         for page in 0..PAGES {
             match read(drive, page) {
@@ -89,8 +89,8 @@ impl Written {
     }
 }
 
-fn open(path: &Path, accept_damage: bool) -> Result<Drive, LiveError> {
-    Drive::start(Image::open(path, false)?, DriveOptions { accept_damage, ..DriveOptions::default() })
+fn open(path: &Path, accept_damage: bool) -> Result<LiveDrive, LiveError> {
+    LiveDrive::start(Image::open(path, false)?, DriveOptions { accept_damage, ..DriveOptions::default() })
 }
 
 /// What came of damages.

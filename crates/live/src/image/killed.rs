@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::file::Taped;
 use super::testing::{PAGES, cases, content, create, folder, read, start};
-use crate::drive::Drive;
+use crate::drive::LiveDrive;
 
 const PAGE: usize = 512;
 /// Writes: enough that every scheme erases again and again.
@@ -18,7 +18,7 @@ const ROUNDS: u32 = 800;
 const ONE_IN: usize = 37;
 
 /// The writes so far, and what had been answered when each number of them was done.
-fn written(drive: &Drive) -> usize {
+fn written(drive: &LiveDrive) -> usize {
     drive.media().device().chip.chip().store().file.tape.len()
 }
 

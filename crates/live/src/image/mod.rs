@@ -74,7 +74,7 @@ impl Image {
         let description = Description::new(device, stack)?;
         let geometry = description.checked_geometry()?;
         let ftl = registry::create::<CopyDevice>(stack, &device.layout())?;
-        if ftl.looks_ahead() {
+        if ftl.needs_future() {
             return Err(ConfigError(format!(
                 "{stack}: chooses what leaves RAM by what the host will ask, which only a simulated run knows; choose another value of victims"
             ))

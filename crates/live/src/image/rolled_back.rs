@@ -17,7 +17,7 @@ use super::life::{FoundLife, Life, LifeSlots};
 use super::places::Places;
 use super::testing::{Dice, content, create_of, folder, read, start};
 use super::{Image, check};
-use crate::drive::{Drive, DriveOptions};
+use crate::drive::{DriveOptions, LiveDrive};
 
 /// Logical pages, and bytes of each.
 const SIZES: [(u64, usize); 3] = [(96, 512), (128, 2048), (600, 4096)];
@@ -44,7 +44,7 @@ impl Device {
         Self { size, held: vec![vec![0]; size.0 as usize], round: 0, dice: Dice(0x01D) }
     }
 
-    fn write(&mut self, drive: &mut Drive, writes: u64) {
+    fn write(&mut self, drive: &mut LiveDrive, writes: u64) {
         let (pages, page_bytes) = self.size;
         for _ in 0..writes {
             self.round += 1;
@@ -55,7 +55,7 @@ impl Device {
         }
     }
 
-    fn flush(&mut self, drive: &mut Drive) {
+    fn flush(&mut self, drive: &mut LiveDrive) {
         drive.flush().expect("flushed");
         for held in &mut self.held {
             held.drain(..held.len() - 1);
@@ -63,7 +63,7 @@ impl Device {
     }
 
     /// Leaves the image; returns its bytes.
-    fn leave(&mut self, mut drive: Drive, left: Left, path: &Path) -> Vec<u8> {
+    fn leave(&mut self, mut drive: LiveDrive, left: Left, path: &Path) -> Vec<u8> {
         self.flush(&mut drive);
         match left {
             Left::Closed => drive.stop().expect("stopped"),
@@ -77,7 +77,7 @@ impl Device {
     }
 
     /// Pages that hold neither what was flushed last nor anything later.
-    fn wrong(&self, drive: &mut Drive) -> usize {
+    fn wrong(&self, drive: &mut LiveDrive) -> usize {
         let (pages, page_bytes) = self.size;
         let is_wrong = |page: &u64| {
             let Ok(found) = read(drive, *page) else { return true };
@@ -123,7 +123,7 @@ impl Seen {
     fn look_at(&mut self, what: &str, device: &Device, path: &Path) {
         let report = check(path).expect("an image");
         let open = |accept_damage| {
-            Drive::start(
+            LiveDrive::start(
                 Image::open(path, false).expect("an image"),
                 DriveOptions { accept_damage, ..DriveOptions::default() },
             )

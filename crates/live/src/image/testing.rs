@@ -7,7 +7,7 @@ use ftl::{Entry, Stack, registry};
 use sim::study::{Capacity, Count, DeviceText};
 
 use super::Image;
-use crate::drive::{Drive, DriveOptions, Piece};
+use crate::drive::{DriveOptions, LiveDrive, Piece};
 
 /// Logical pages of the device.
 pub(super) const PAGES: u64 = 128;
@@ -84,8 +84,8 @@ pub(super) fn create_of(path: &Path, stack: &Stack, (pages, page_bytes): (u64, u
 }
 
 /// Switches an image on.
-pub(super) fn start(path: &Path) -> Drive {
-    Drive::start(Image::open(path, false).expect("an image"), DriveOptions::default()).expect("a drive")
+pub(super) fn start(path: &Path) -> LiveDrive {
+    LiveDrive::start(Image::open(path, false).expect("an image"), DriveOptions::default()).expect("a drive")
 }
 
 /// A page's content: its number and how often it was written, in each sector.
@@ -99,7 +99,7 @@ pub(super) fn content(page: u64, round: u32, page_bytes: usize) -> Bytes {
 }
 
 /// What a page holds.
-pub(super) fn read(drive: &mut Drive, page: u64) -> Result<Vec<u8>, crate::DriveError> {
+pub(super) fn read(drive: &mut LiveDrive, page: u64) -> Result<Vec<u8>, crate::DriveError> {
     let page_bytes = drive.page_bytes();
     let pieces = drive.read(page * page_bytes as u64, page_bytes as u32)?;
     Ok(pieces

@@ -119,7 +119,7 @@ impl Engine {
     /// What to answer, and whether the engine can go on.
     fn serve_errand(&mut self, errand: &Errand) -> (Result<Vec<Piece>, DoorError>, Result<(), LiveError>) {
         if self.is_dark {
-            return (Err(DoorError::Drive(DriveError::NoPower)), Ok(()));
+            return (Err(DoorError::LiveDrive(DriveError::NoPower)), Ok(()));
         }
         if errand.power_ons != self.power_ons {
             return (Err(DoorError::PowerWasCut), Ok(()));
@@ -135,13 +135,13 @@ impl Engine {
                 if self.drive.settle() {
                     (Ok(read), recorded)
                 } else {
-                    (Err(DoorError::Drive(DriveError::NoPower)), Err(self.drive.disk_failed()))
+                    (Err(DoorError::LiveDrive(DriveError::NoPower)), Err(self.drive.disk_failed()))
                 }
             }
             Err(DriveError::NoPower) => {
                 let end = self.lose_power();
                 let error = if self.is_dark || end.is_err() {
-                    DoorError::Drive(DriveError::NoPower)
+                    DoorError::LiveDrive(DriveError::NoPower)
                 } else {
                     DoorError::PowerWasCut
                 };
@@ -149,9 +149,9 @@ impl Engine {
             }
             Err(DriveError::Bug(why)) => {
                 let end = LiveError::Bug(format!("{} is at fault: {why}", self.drive.description().stack.names()));
-                (Err(DoorError::Drive(DriveError::Bug(why))), Err(end))
+                (Err(DoorError::LiveDrive(DriveError::Bug(why))), Err(end))
             }
-            Err(error) => (Err(DoorError::Drive(error)), Ok(())),
+            Err(error) => (Err(DoorError::LiveDrive(error)), Ok(())),
         }
     }
 

@@ -26,7 +26,7 @@ use super::stat::Stat;
 use super::task::{Of, Request, Task};
 use super::turns::Turns;
 use crate::LiveError;
-use crate::drive::{Drive, DriveError, Piece};
+use crate::drive::{DriveError, LiveDrive, Piece};
 use crate::nbd::{self, Command, Errno, Extent, Reply};
 
 /// Requests after which replies are handed out, so that the first of a batch does not wait for the last.
@@ -41,11 +41,11 @@ const LONG_BYTES: u32 = 64 << 10;
 const MOST_RUNS: usize = 4096;
 
 /// Why the engine ended.
-pub(crate) type End = Result<Drive, (Box<Drive>, LiveError)>;
+pub(crate) type End = Result<LiveDrive, (Box<LiveDrive>, LiveError)>;
 
 /// The engine of one server.
 pub(crate) struct Engine {
-    pub(super) drive: Drive,
+    pub(super) drive: LiveDrive,
     pub(super) shared: Arc<Shared>,
     pub(super) modelled: bool,
     pub(super) recorder: Option<Recorder>,
@@ -63,7 +63,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(drive: Drive, shared: Arc<Shared>, modelled: bool, recorder: Option<Recorder>) -> Self {
+    pub(crate) fn new(drive: LiveDrive, shared: Arc<Shared>, modelled: bool, recorder: Option<Recorder>) -> Self {
         Self {
             drive,
             shared,

@@ -12,7 +12,7 @@ use crate::nbd::Command;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DoorError {
     /// What the device says.
-    Drive(DriveError),
+    LiveDrive(DriveError),
     /// The power was cut and is back since the last request: what was written and not flushed may be gone. This request was not begun.
     PowerWasCut,
     /// The server has ended.

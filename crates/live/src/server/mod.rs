@@ -45,7 +45,7 @@ use flash::FaultPlan;
 use serde::Serialize;
 
 use crate::LiveError;
-use crate::drive::{Drive, DriveOptions, HostCounts};
+use crate::drive::{DriveOptions, HostCounts, LiveDrive};
 use crate::image::Image;
 use crate::nbd::Export;
 
@@ -160,7 +160,7 @@ impl Server {
         let metrics = options.metrics.map(|at| Listener::bind(&Address::Tcp(at), "--metrics")).transpose()?;
         let (metrics, metrics_at) = metrics.unzip();
         let recorder = options.record.as_deref().map(Recorder::start).transpose()?;
-        let drive = Drive::start(
+        let drive = LiveDrive::start(
             image,
             DriveOptions {
                 modelled: options.modelled,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ftl::Hint;
 
-use crate::drive::{Asked, Drive, DriveError, Piece};
+use crate::drive::{Asked, DriveError, LiveDrive, Piece};
 use crate::nbd::Command;
 
 /// Bytes that are read or written at once, if pages are not larger.
@@ -40,7 +40,7 @@ pub(crate) fn asked(command: Command) -> Asked {
 
 /// Does a piece of what is asked, so many bytes from one of the device on; what is read is added to `read`.
 pub(crate) fn perform(
-    drive: &mut Drive,
+    drive: &mut LiveDrive,
     command: Command,
     (at, length): (u64, u32),
     (data, hint): (&Bytes, Hint),

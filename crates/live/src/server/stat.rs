@@ -10,7 +10,7 @@ use sim::Responses;
 
 use super::files::FilesStat;
 use super::shared::Shared;
-use crate::drive::{Drive, HostCounts};
+use crate::drive::{HostCounts, LiveDrive};
 use crate::image::Counters;
 
 /// How a device is.
@@ -98,7 +98,7 @@ pub struct CausedOperations {
 }
 
 impl Stat {
-    pub(crate) fn of(drive: &Drive, shared: &Shared, is_dark: bool, turns: [u64; 2]) -> Self {
+    pub(crate) fn of(drive: &LiveDrive, shared: &Shared, is_dark: bool, turns: [u64; 2]) -> Self {
         let [turns, turns_waited_max] = turns;
         let (media, chip) = (drive.media(), &drive.media().device().chip);
         let tally = media.tally();

@@ -6,9 +6,13 @@ use flash::{Flash, Ppn, Role};
 use proptest::prelude::*;
 
 use super::*;
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Wear;
+use crate::api::parameter::Values;
+use crate::api::wear::Order;
+use crate::api::wear_scheme::WearScheme;
+use crate::port::label::Label;
 use crate::testing::{TestDevice, device, layout};
-use crate::wear::policy::{Order, WearScheme};
-use crate::{Entry, Label, Values, Wear};
 
 const BLOCKS: u32 = 9;
 const SPARES: Spares = Spares { total: 2, used: 0 };
@@ -29,7 +33,14 @@ impl WearPolicy for Ranked {
 }
 
 impl WearScheme for Ranked {
-    const ENTRY: Entry = Entry { name: "ranked", family: "wear", source: "test", parameters: &[], header: "" };
+    const ENTRY: Entry = Entry {
+        name: "ranked",
+        family: "wear",
+        source: "test",
+        capabilities: Capabilities::NONE,
+        parameters: &[],
+        header: "",
+    };
 
     fn new(layout: &Layout, _values: &Values) -> Self {
         Self(layout.seed as usize)
@@ -73,7 +84,7 @@ impl Model {
     fn new(place: Option<usize>) -> Self {
         let mut layout = layout(BLOCKS, 4, 8);
         if let Some(place) = place {
-            layout.wear = Wear::of::<Ranked>(Values::none());
+            layout.wear = Some(Wear::of::<Ranked>(Values::none()));
             layout.seed = place as u64;
         }
         let free = layout.good_blocks.clone();
@@ -151,7 +162,6 @@ impl Model {
         assert!(spares.used == self.failed.len() as u32 || is_over, "{spares:?}, but {:?} failed", self.failed);
         let good = self.blocks.accounted_for(BLOCKS as usize);
         assert_eq!(good, (!is_over).then(|| BLOCKS as usize - self.bad.len()));
-        let (_, facts) = self.blocks.policy();
         for pbn in (0..BLOCKS).map(Pbn::new) {
             let used = if self.bad.contains(&pbn) {
                 Use::Bad
@@ -160,7 +170,7 @@ impl Model {
             } else {
                 Use::For(Purpose::Log)
             };
-            assert_eq!((facts.use_of(pbn), facts.erases(pbn)), (used, self.erases[&pbn]), "{pbn}");
+            assert_eq!((self.blocks.use_of(pbn), self.blocks.erases[pbn.index()]), (used, self.erases[&pbn]), "{pbn}");
         }
     }
 }
@@ -202,7 +212,14 @@ impl WearPolicy for Choosy {
 }
 
 impl WearScheme for Choosy {
-    const ENTRY: Entry = Entry { name: "choosy", family: "wear", source: "test", parameters: &[], header: "" };
+    const ENTRY: Entry = Entry {
+        name: "choosy",
+        family: "wear",
+        source: "test",
+        capabilities: Capabilities::NONE,
+        parameters: &[],
+        header: "",
+    };
 
     fn new(_layout: &Layout, _values: &Values) -> Self {
         Self
@@ -212,7 +229,7 @@ impl WearScheme for Choosy {
 #[test]
 fn a_policy_gets_the_very_block_that_it_wants_while_it_is_free() {
     let mut layout = layout(BLOCKS, 4, 8);
-    layout.wear = Wear::of::<Choosy>(Values::none());
+    layout.wear = Some(Wear::of::<Choosy>(Values::none()));
     let mut blocks = Blocks::new(&layout, SPARES);
     let merge = || Ask::of(Purpose::Merge, flash::Lbn::new(1));
     let taken = [blocks.take(Ask::for_(Purpose::Log)), blocks.take(merge()), blocks.take_on(0, merge())];
@@ -220,5 +237,5 @@ fn a_policy_gets_the_very_block_that_it_wants_while_it_is_free() {
     assert_eq!(blocks.free(), BLOCKS as usize - 3);
     blocks.put(Pbn::new(7));
     assert_eq!(blocks.take_on(0, Ask::for_(Purpose::Data)), Some(Pbn::new(2)));
-    assert_eq!(blocks.policy().1.use_of(Pbn::new(7)), Use::Free);
+    assert_eq!(blocks.use_of(Pbn::new(7)), Use::Free);
 }

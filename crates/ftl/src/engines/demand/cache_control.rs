@@ -2,10 +2,16 @@
 
 use flash::{Lpn, Ppn, Role};
 
+use crate::api::hint::Hint;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::{HOST, PageMapped};
-use crate::{Cause, Device, FtlError, Hint, Label, Media, Note};
+use crate::port::cause::Cause;
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::Label;
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// What of the map is in RAM.

@@ -15,16 +15,23 @@
 
 use flash::{Lpn, Pbn, Ppn, Role, Tag};
 
+use crate::api::hint::Hint;
+use crate::api::wear::{Ask, Purpose};
 use crate::blocks::manager::Blocks;
 use crate::engines::demand::foreign_pages::Guests;
 use crate::engines::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::{HOST, PageMapped, up_to_error};
 use crate::engines::page_map::space::{PageSpace, Stream};
+use crate::memory::prefetch::PrefetchStage;
 use crate::memory::prefetch::announce;
+use crate::port::cause::Cause;
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
-use crate::wear::policy::{Ask, Purpose};
-use crate::{Cause, Content, Device, Foresight, FtlError, Hint, Label, Media, Note};
 
 impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     #[inline]
@@ -74,11 +81,11 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     #[inline]
-    fn foresee_move(&self, lpn: Lpn, foresight: Foresight) {
-        match foresight {
-            Foresight::Far => self.cache.prefetch_slot(lpn),
-            Foresight::Near => self.prefetch_change(lpn),
-            Foresight::Next => {}
+    fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage) {
+        match stage {
+            PrefetchStage::Far => self.cache.prefetch_slot(lpn),
+            PrefetchStage::Near => self.prefetch_change(lpn),
+            PrefetchStage::Next => {}
         }
     }
 
@@ -249,7 +256,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
         let groups: Vec<_> = updates.chunk_by(|a, b| a.0 == b.0).collect();
         let written = groups.iter().enumerate().try_for_each(|(at, group)| {
-            announce(&groups, at, |group, foresight| self.foresee_translation(group[0].0, foresight));
+            announce(&groups, at, |group, stage| self.foresee_translation(group[0].0, stage));
             self.write_translation(media, group[0].0, group, Self::die_for_translation)
         });
         if written.is_ok() {

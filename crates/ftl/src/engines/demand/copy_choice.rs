@@ -2,8 +2,10 @@
 
 use flash::Ppn;
 
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::page_map::space::PageSpace;
-use crate::{Device, Kind, Media, Nanos, Parameter, Values};
+use crate::port::flash_port::Media;
+use crate::port::timing::{Device, Nanos};
 
 /// By what the copy to read is chosen.
 pub const PARAMETER: Parameter = Parameter {

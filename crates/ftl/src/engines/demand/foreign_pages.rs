@@ -5,9 +5,13 @@
 
 use flash::{Lpn, Ppn, Role, Tag};
 
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
 use crate::engines::page_map::space::{PageSpace, Stream};
+use crate::port::error::{BrokenInvariant, ConfigError};
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
-use crate::{BrokenInvariant, ConfigError, Device, Layout, Media, Values};
 
 /// Data in the machine's space that its table does not map.
 pub trait Guests: Send + Sized {

@@ -16,7 +16,17 @@
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
+use crate::api::access_delays::AccessDelays;
+use crate::api::entry::Entry;
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::joined;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Footprint, Spares};
+use crate::api::request::Request;
+use crate::api::wear::{Ask, Purpose};
 use crate::blocks::manager::Blocks;
 use crate::blocks::victims::{self, Policy};
 use crate::engines::demand::copy_choice::CopyChoice;
@@ -27,13 +37,15 @@ use crate::engines::page_map::background::collect_in_idle;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::placement::Placement;
 use crate::engines::page_map::space::{self, Needs, PageSpace, Stream};
+use crate::memory::prefetch::PrefetchStage;
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::label::Label;
+use crate::port::tally::Note;
+use crate::port::timing::{Device, Nanos};
 use crate::recovery::summary;
 use crate::recovery::trims::Trims;
-use crate::wear::policy::{Ask, Purpose};
-use crate::{
-    AccessDelays, BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError,
-    Hint, Kind, Label, Layout, Media, Nanos, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
-};
 
 /// The stream of collected pages.
 pub const COLLECTED: Stream = 1;
@@ -167,7 +179,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
     }
 }
 
-impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
+impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             out[i] = self.read_page(media, lpn)?;
@@ -194,23 +206,23 @@ impl<S: DemandScheme, D: Device> Ftl<D> for DemandPaged<S> {
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
     }
 
-    fn foresee(&self, _media: &Media<D>, request: &Request, foresight: Foresight) {
+    fn prefetch(&self, _media: &Media<D>, request: &Request, stage: PrefetchStage) {
         if request.lpn.get() < self.table.logical_pages() {
-            match foresight {
-                Foresight::Far => self.cache.prefetch_slot(request.lpn),
-                Foresight::Near => self.prefetch_lookup(request.lpn),
-                Foresight::Next => self.prefetch_use(request.lpn),
+            match stage {
+                PrefetchStage::Far => self.cache.prefetch_slot(request.lpn),
+                PrefetchStage::Near => self.prefetch_lookup(request.lpn),
+                PrefetchStage::Next => self.prefetch_use(request.lpn),
             }
         }
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         self.exchange_aside(pbn);
         self.empty(media, pbn)
     }
 
-    fn owner(&mut self) -> Option<&mut Blocks> {
-        Some(&mut self.blocks)
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.blocks.with_wear_policy(None, query);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

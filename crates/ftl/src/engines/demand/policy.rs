@@ -6,13 +6,17 @@
 
 use flash::{Lpn, Ppn};
 
+use crate::api::access_delays::AccessDelays;
+use crate::api::entry::Entry;
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::wear::Purpose;
 use crate::engines::demand::copy_choice::CopyChoice;
 use crate::engines::demand::foreign_pages::Guests;
 use crate::engines::demand::table::TranslationTable;
 use crate::engines::page_map::placement::Placement;
+use crate::port::error::ConfigError;
 use crate::recovery::summary::Summaries;
-use crate::wear::policy::Purpose;
-use crate::{AccessDelays, ConfigError, Entry, Kind, Layout, Parameter, Values};
 
 /// What structures take in RAM: names and bytes.
 pub type Ram = Vec<(&'static str, u64)>;

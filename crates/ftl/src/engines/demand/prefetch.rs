@@ -4,7 +4,9 @@ use flash::Lpn;
 
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
-use crate::{Device, Foresight, Media};
+use crate::memory::prefetch::PrefetchStage;
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Asks for a cached entry, or for the one on flash that an update will change.
@@ -18,24 +20,24 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Asks for what writing a translation page touches: where it lies, and its entries that are newer than flash.
     #[inline]
-    pub(super) fn foresee_translation(&self, page: u32, foresight: Foresight) {
-        match foresight {
-            Foresight::Far => {
+    pub(super) fn foresee_translation(&self, page: u32, stage: PrefetchStage) {
+        match stage {
+            PrefetchStage::Far => {
                 self.cache.prefetch_newer_of(page);
                 self.table.locations(page).iter().flatten().for_each(|&ppn| self.space.prefetch(ppn));
             }
-            Foresight::Near => self.cache.newer_of(page).for_each(|lpn| {
+            PrefetchStage::Near => self.cache.newer_of(page).for_each(|lpn| {
                 self.cache.prefetch_slot(lpn);
                 self.table.prefetch(lpn);
             }),
-            Foresight::Next => self.cache.newer_of(page).for_each(|lpn| self.prefetch_change(lpn)),
+            PrefetchStage::Next => self.cache.newer_of(page).for_each(|lpn| self.prefetch_change(lpn)),
         }
     }
 
     /// The same for one that is written at once.
     pub(super) fn foresee_writing(&self, page: u32) {
-        self.foresee_translation(page, Foresight::Near);
-        self.foresee_translation(page, Foresight::Next);
+        self.foresee_translation(page, PrefetchStage::Near);
+        self.foresee_translation(page, PrefetchStage::Next);
     }
 
     /// Asks for what looking an entry up touches.

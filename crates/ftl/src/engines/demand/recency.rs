@@ -5,8 +5,8 @@
 //! item, set by a hit; its hand passes over set bits, clearing them, and stops at the first that is not set. A clock that sees no
 //! hits is first in, first out.
 
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::memory::linked_lists::Chains;
-use crate::{Kind, Parameter, Values};
 
 const PROBATIONARY: u32 = 0;
 const PROTECTED: u32 = 1;

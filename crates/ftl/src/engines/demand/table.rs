@@ -8,9 +8,13 @@
 
 use flash::{Lpn, Ppn, long_array};
 
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::demand::paging::Paging;
 use crate::memory::prefetch::prefetch;
-use crate::{BrokenInvariant, Device, Kind, Layout, Media, Parameter, Values};
+use crate::port::error::BrokenInvariant;
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 
 /// What an entry of a translation page takes.
 pub const MAPPING_BYTES: Parameter = Parameter {

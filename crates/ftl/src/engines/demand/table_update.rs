@@ -2,11 +2,15 @@
 
 use flash::{Lpn, Ppn, Role};
 
+use crate::api::hint::Hint;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::PageMapped;
 use crate::engines::page_map::space::Stream;
-use crate::{Device, FtlError, Hint, Label, Media};
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::Label;
+use crate::port::timing::Device;
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Takes a logical page out of the table; returns where it lay.

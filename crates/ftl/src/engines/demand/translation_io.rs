@@ -6,9 +6,13 @@
 
 use flash::{Lpn, Ppn, Role};
 
+use crate::api::hint::Hint;
 use crate::engines::demand::machine::{DemandPaged, TRANSLATION};
 use crate::engines::demand::policy::{DemandScheme, MapCache};
-use crate::{Content, Device, FtlError, Hint, Label, Media};
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::timing::Device;
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Writes copies of a translation page anew that turned out to be lost. The host does not wait for that.

@@ -8,10 +8,14 @@ use std::collections::VecDeque;
 
 use flash::{Lbn, Lpn};
 
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::report::Gauge;
+use crate::api::request::Request;
 use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, Merged, Place, log_blocks};
 use crate::engines::log_buffer::sequential::{Admits, SequentialArea};
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
-use crate::{ConfigError, Gauge, Kind, Layout, Parameter, Request, Values};
+use crate::port::error::ConfigError;
 
 /// Whether there is a sequential block.
 pub const SEQUENTIAL: Parameter = Parameter {

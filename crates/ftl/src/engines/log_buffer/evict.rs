@@ -6,7 +6,10 @@ use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::log_buffer::merge;
 use crate::engines::log_buffer::policy::{LogPage, LogPolicy, LogScheme, Merged, Place};
 use crate::engines::log_buffer::space::{LogBlock, Slot};
-use crate::{Device, FtlError, Media, Note};
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 
 impl<S: LogScheme> LogBuffer<S> {
     pub(super) fn evict<D: Device>(&mut self, media: &mut Media<D>, victim: Slot) -> Result<(), FtlError> {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use flash::Lbn;
 
-use crate::Layout;
+use crate::api::layout::Layout;
 use crate::engines::log_buffer::space::Slot;
 use crate::memory::linked_lists::Chains;
 

@@ -14,18 +14,28 @@
 
 use flash::{Lbn, Lpn, Pbn, Role};
 
+use crate::api::entry::Entry;
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::mapping::{Mapping, Scheme, WearQuery};
+use crate::api::parameter::Values;
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Footprint, Gauge, Spares};
+use crate::api::request::Request;
+use crate::api::wear::{Ask, Purpose};
 use crate::blocks::data_blocks::{DataBlocks, data_label};
 use crate::blocks::manager::Blocks;
 use crate::engines::log_buffer::merge;
 use crate::engines::log_buffer::merge_counts::MergeCounts;
 use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, Place};
 use crate::engines::log_buffer::space::{LogSpace, Slot};
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::label::Content;
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
-use crate::wear::policy::{Ask, Purpose};
-use crate::{
-    BrokenInvariant, Cause, ConfigError, Consultation, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError,
-    Gauge, Hint, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
-};
 
 /// A log-buffer scheme: the shared machine with a policy.
 pub struct LogBuffer<S: LogScheme> {
@@ -75,7 +85,7 @@ impl<S: LogScheme> Scheme for LogBuffer<S> {
     }
 }
 
-impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
+impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             out[i] = match merge::newest(&self.data, &self.log, lpn) {
@@ -121,17 +131,13 @@ impl<S: LogScheme, D: Device> Ftl<D> for LogBuffer<S> {
         media.because(Cause::Merge, |media| self.write_trims_down(media))
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         self.empty(media, pbn)
     }
 
-    fn owner(&mut self) -> Option<&mut Blocks> {
-        Some(&mut self.blocks)
-    }
-
-    fn consult(&mut self, ask: Consultation<'_>) {
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         let homes = merge::Known { data: &self.data, log: &self.log };
-        self.blocks.consult(&homes, ask);
+        self.blocks.with_wear_policy(Some(&homes), query);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

@@ -11,11 +11,15 @@
 
 use flash::{Lbn, Lpn, Pbn, Ppn, Role};
 
+use crate::api::wear::{Ask, Homes, Purpose};
 use crate::blocks::data_blocks::DataBlocks;
 use crate::blocks::manager::Blocks;
 use crate::engines::log_buffer::space::LogSpace;
-use crate::wear::policy::{Ask, Homes, Purpose};
-use crate::{Content, Device, FtlError, Label, Media, Note};
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 
 /// Where the newest copy of a page lies: a log page wins over the data block.
 pub fn newest(data: &DataBlocks, log: &LogSpace, lpn: Lpn) -> Option<Ppn> {

@@ -2,7 +2,7 @@
 
 use flash::Lbn;
 
-use crate::Gauge;
+use crate::api::report::Gauge;
 
 /// Gauges of the full merges in each sixteenth of the logical space.
 const REGIONS: [&str; 16] = [

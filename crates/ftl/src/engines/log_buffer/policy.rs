@@ -18,8 +18,14 @@
 
 use flash::{Lbn, Lpn};
 
+use crate::api::entry::Entry;
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::report::Gauge;
+use crate::api::request::Request;
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
-use crate::{ConfigError, Entry, Gauge, Hint, Kind, Layout, Parameter, Request, Values};
+use crate::port::error::ConfigError;
 
 /// A log-buffer scheme: its registry entry, and the policy that its parameters ask for.
 pub trait LogScheme {

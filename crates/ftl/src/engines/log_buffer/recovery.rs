@@ -7,13 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flash::{Lbn, Lpn, Pbn, Ppn, Role, Tag};
 
+use crate::api::layout::Layout;
+use crate::api::wear::{Ask, Purpose};
 use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::log_buffer::merge;
 use crate::engines::log_buffer::policy::{LogPolicy, LogScheme};
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 use crate::recovery::block_recovery::{Claim, Claims, needed, separate};
 use crate::recovery::scan::{Newest, Scanned};
-use crate::wear::policy::{Ask, Purpose};
-use crate::{Device, FtlError, Layout, Media};
 
 impl<S: LogScheme> LogBuffer<S> {
     /// Takes over what the flash of a device holds. Only for one that is empty so far.

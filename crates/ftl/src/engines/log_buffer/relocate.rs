@@ -8,14 +8,19 @@ use std::collections::BTreeMap;
 
 use flash::{Lpn, Pbn};
 
+use crate::api::relocate::RelocateOutcome;
 use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::log_buffer::policy::LogScheme;
 use crate::engines::log_buffer::space::{LogSpace, Slot};
-use crate::{Cause, Device, Evacuated, FtlError, Media, Note};
+use crate::port::cause::Cause;
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 
 impl<S: LogScheme> LogBuffer<S> {
     /// Empties a block, whatever it holds.
-    pub(super) fn empty<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+    pub(super) fn empty<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         if let Some(known) = self.blocks.needs_no_emptying(pbn) {
             return Ok(known);
         }

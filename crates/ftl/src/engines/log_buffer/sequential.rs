@@ -7,7 +7,7 @@
 
 use flash::Lbn;
 
-use crate::Layout;
+use crate::api::layout::Layout;
 use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::policy::{LogPage, LogPolicy, Place};
 use crate::engines::log_buffer::sets::LogSets;

@@ -5,7 +5,7 @@
 
 use flash::Lbn;
 
-use crate::Gauge;
+use crate::api::report::Gauge;
 use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::policy::{LogPage, LogPolicy, Place};
 use crate::engines::log_buffer::space::{LogSpace, Slot};

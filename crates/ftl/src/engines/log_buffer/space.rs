@@ -11,10 +11,14 @@ use std::collections::BTreeMap;
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role};
 
+use crate::api::layout::Layout;
 use crate::blocks::data_blocks::DataBlocks;
 use crate::blocks::manager::Blocks;
 use crate::engines::log_buffer::associativity::Associativity;
-use crate::{BrokenInvariant, Content, Device, FtlError, Label, Layout, Media};
+use crate::port::error::{BrokenInvariant, FtlError};
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::timing::Device;
 
 /// Number of a log block, from opening it until it leaves; below the number of physical blocks.
 pub type Slot = u32;

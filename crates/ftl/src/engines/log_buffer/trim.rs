@@ -2,10 +2,15 @@
 
 use flash::Lpn;
 
+use crate::api::hint::Hint;
+use crate::api::request::Request;
 use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::log_buffer::policy::{LogPolicy, LogScheme, Place};
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::Content;
+use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
-use crate::{Content, Device, FtlError, Hint, Media, Request};
 
 impl<S: LogScheme> LogBuffer<S> {
     /// Makes pending trims survive a power cut: full merges leave the trimmed pages behind, and either a page of the log says which

@@ -9,8 +9,12 @@
 
 use flash::Pbn;
 
+use crate::api::parameter::{Kind, Parameter};
 use crate::engines::page_map::mapped::PageMapped;
-use crate::{Cause, Device, FtlError, Kind, Media, Nanos, Op, Parameter};
+use crate::port::cause::Cause;
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::timing::{Device, Nanos, Op};
 
 /// How much idle time is used.
 pub const GC_IDLE: Parameter = Parameter {

@@ -10,19 +10,30 @@
 
 use flash::{Lpn, Pbn, Ppn, Role, Tag, long_array};
 
+use crate::api::entry::Entry;
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::mapping::{Mapping, Scheme, WearQuery};
+use crate::api::parameter::Values;
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Footprint, Spares};
+use crate::api::request::Request;
 use crate::blocks::manager::Blocks;
 use crate::blocks::victims::Policy;
 use crate::engines::page_map::background::collect_in_idle;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::policy::{RamMapScheme, StreamPolicy};
 use crate::engines::page_map::space::{Needs, PageSpace, Stream};
+use crate::memory::prefetch::PrefetchStage;
 use crate::memory::prefetch::prefetch;
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::label::Label;
+use crate::port::tally::Note;
+use crate::port::timing::{Device, Nanos};
 use crate::recovery::summary::Summaries;
 use crate::recovery::trims::Trims;
-use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl, FtlError, Hint, Label,
-    Layout, Media, Nanos, Note, RecoverError, Request, Scheme, Spares, Values,
-};
 
 /// A scheme whose map lies in RAM.
 pub struct RamMapped<S: RamMapScheme> {
@@ -67,7 +78,7 @@ impl<S: RamMapScheme> Scheme for RamMapped<S> {
     }
 }
 
-impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
+impl<S: RamMapScheme, D: Device> Mapping<D> for RamMapped<S> {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             out[i] = match self.map[lpn.index()] {
@@ -106,28 +117,28 @@ impl<S: RamMapScheme, D: Device> Ftl<D> for RamMapped<S> {
         collect_in_idle(self, media, self.gc_idle, budget)
     }
 
-    fn foresee(&self, _media: &Media<D>, request: &Request, foresight: Foresight) {
-        match foresight {
-            Foresight::Far => prefetch(&self.map, request.lpn.index()),
-            Foresight::Near => {
+    fn prefetch(&self, _media: &Media<D>, request: &Request, stage: PrefetchStage) {
+        match stage {
+            PrefetchStage::Far => prefetch(&self.map, request.lpn.index()),
+            PrefetchStage::Near => {
                 if let Some(ppn) = self.map.get(request.lpn.index()).copied().flatten() {
                     self.space.prefetch(ppn);
                 }
             }
-            Foresight::Next => {}
+            PrefetchStage::Next => {}
         }
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         self.empty(media, pbn)
     }
 
-    fn owner(&mut self) -> Option<&mut Blocks> {
-        Some(&mut self.blocks)
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.blocks.with_wear_policy(None, query);
     }
 
-    fn heeds_hints(&mut self) -> bool {
-        self.policy.heeds_hints() || self.blocks.policy().0.heeds_hints()
+    fn uses_hints(&self) -> bool {
+        self.policy.uses_hints()
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -242,8 +253,8 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
     }
 
     #[inline]
-    fn foresee_move(&self, lpn: Lpn, foresight: Foresight) {
-        if foresight == Foresight::Far {
+    fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage) {
+        if stage == PrefetchStage::Far {
             prefetch(&self.map, lpn.index());
         }
     }

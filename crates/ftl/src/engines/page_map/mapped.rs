@@ -6,14 +6,21 @@
 
 use flash::{Lpn, Pbn, Ppn, Role, Tag};
 
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::relocate::{Deferred, RelocateOutcome};
+use crate::api::wear::Use;
 use crate::blocks::manager::Blocks;
 use crate::engines::page_map::space::{PageSpace, Stream};
+use crate::memory::prefetch::PrefetchStage;
 use crate::memory::prefetch::announce;
+use crate::port::cause::Cause;
+use crate::port::error::{FtlError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
-use crate::wear::policy::Use;
-use crate::{
-    Cause, Content, Device, Evacuated, Foresight, FtlError, Hint, Label, Later, Layout, Media, Note, RecoverError,
-};
 
 /// The stream of what the host writes.
 pub const HOST: Stream = 0;
@@ -88,7 +95,7 @@ pub trait PageMapped {
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn>;
 
     /// Tells of a data page that will be moved, so that the scheme can ask for the memory that it will touch.
-    fn foresee_move(&self, lpn: Lpn, foresight: Foresight);
+    fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage);
 
     /// The role that a data page of the block in hand has where it is moved to.
     #[inline]
@@ -133,7 +140,7 @@ pub trait PageMapped {
     }
 
     /// Empties a block as a collection does, whatever it holds.
-    fn empty<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+    fn empty<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         if let Some(known) = self.blocks().needs_no_emptying(pbn) {
             return Ok(known);
         }
@@ -148,16 +155,16 @@ pub trait PageMapped {
         })?;
         match self.blocks().use_of(pbn) {
             Use::For(_) => {}
-            Use::Free => return Ok(Evacuated::Done),
-            Use::Bad => return Ok(Evacuated::Retired),
+            Use::Free => return Ok(RelocateOutcome::Done),
+            Use::Bad => return Ok(RelocateOutcome::Retired),
         }
         let (space, blocks, _) = self.parts();
         if blocks.free_on(die) == 0 {
-            return Ok(Evacuated::Later(Later::NoRoom));
+            return Ok(RelocateOutcome::Deferred(Deferred::NoRoom));
         }
         match space.withdraw(media, blocks, pbn) {
-            None => return Ok(Evacuated::Later(Later::NoRoom)),
-            Some(false) => return Ok(Evacuated::Done),
+            None => return Ok(RelocateOutcome::Deferred(Deferred::NoRoom)),
+            Some(false) => return Ok(RelocateOutcome::Done),
             Some(true) => self.collect_apart(media, die, pbn, Cause::WearLeveling)?,
         }
         Ok(self.blocks().fate_of(pbn))
@@ -249,9 +256,9 @@ pub trait PageMapped {
         pages: &'a [Ppn],
     ) -> (&'a [Ppn], Result<(), FtlError>) {
         up_to_error(pages, |at, from| {
-            announce(pages, at, |&from, foresight| {
+            announce(pages, at, |&from, stage| {
                 if let Some(lpn) = media.device().peek(from) {
-                    self.foresee_move(Lpn::new(lpn), foresight);
+                    self.prefetch_move(Lpn::new(lpn), stage);
                 }
             });
             self.move_page(media, die, from)

@@ -1,7 +1,7 @@
 //! Where the pages of a stream go one after another: to all dies in turn, or into one block until that is full.
 
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::page_map::space::Stream;
-use crate::{Kind, Parameter, Values};
 
 /// How the host's pages and translation pages are placed.
 pub const PARAMETER: Parameter = Parameter {

@@ -6,10 +6,15 @@
 
 use flash::{Lpn, Role, Tag};
 
+use crate::api::entry::Entry;
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
+use crate::api::request::Request;
+use crate::api::wear::Purpose;
 use crate::engines::page_map::mapped::HOST;
 use crate::engines::page_map::space::Stream;
-use crate::wear::policy::Purpose;
-use crate::{ConfigError, Entry, Hint, Layout, Request, Values};
+use crate::port::error::ConfigError;
 
 /// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
 pub trait RamMapScheme {
@@ -39,7 +44,7 @@ pub trait StreamPolicy {
     }
 
     /// Whether anything that it decides depends on hints.
-    fn heeds_hints(&self) -> bool {
+    fn uses_hints(&self) -> bool {
         false
     }
 

@@ -1,6 +1,6 @@
 //! Data pages in RAM, found by their logical page.
 //!
-//! What they hold lies behind the door ([`RamPages`](crate::RamPages)). A page is *newer* than flash when the host has written it since;
+//! What they hold lies behind the door ([`RamPages`](crate::memory::ram_pages::RamPages)). A page is *newer* than flash when the host has written it since;
 //! of all others flash has the same. Each has a place, a number below the most pages that were ever held at once, by which lists and tables
 //! beside this one can name it.
 
@@ -8,8 +8,9 @@ use std::num::NonZeroU32;
 
 use flash::{Lpn, long_array};
 
+use crate::api::hint::Hint;
 use crate::memory::prefetch::prefetch;
-use crate::{Hint, RamPage};
+use crate::memory::ram_pages::RamPage;
 
 /// A data page in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +151,7 @@ impl HeldPages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RamPages;
+    use crate::memory::ram_pages::RamPages;
 
     #[test]
     fn what_is_newer_than_flash_is_known_until_it_is_written_or_leaves() {

@@ -11,16 +11,24 @@
 
 use flash::{Lpn, Pbn, Ppn};
 
-use crate::blocks::manager::Blocks;
+use crate::api::entry::Entry;
+use crate::api::layout::Layout;
+use crate::api::mapping::{FutureRequest, Mapping, Scheme, WearQuery};
+use crate::api::parameter::Values;
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Buffered, Footprint, Gauge, Spares};
+use crate::api::request::Request;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::shared_ram::data_cache::{Held, HeldPages};
 use crate::engines::shared_ram::policy::{self, CacheOf, Evict, For, InRam, JointPolicy, Leaving};
-use crate::{
-    BrokenInvariant, Buffered, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Foretold, Ftl,
-    FtlError, Gauge, Layout, Media, Nanos, Note, RecoverError, Request, Scheme, Spares, Values,
-};
+use crate::memory::prefetch::PrefetchStage;
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::tally::Note;
+use crate::port::timing::{Device, Nanos};
 
 /// A scheme with data and map in one RAM: the shared machine with a policy.
 pub struct Joint<P: JointPolicy> {
@@ -282,7 +290,7 @@ impl<P: JointPolicy> Scheme for Joint<P> {
     }
 }
 
-impl<P: JointPolicy, D: Device> Ftl<D> for Joint<P> {
+impl<P: JointPolicy, D: Device> Mapping<D> for Joint<P> {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         self.policy.begins(request);
         self.serve(media, |joint, media| {
@@ -327,26 +335,26 @@ impl<P: JointPolicy, D: Device> Ftl<D> for Joint<P> {
         })
     }
 
-    fn looks_ahead(&self) -> bool {
-        self.policy.looks_ahead()
+    fn needs_future(&self) -> bool {
+        self.policy.needs_future()
     }
 
-    fn foretell(&mut self, asked: &[Foretold]) {
-        self.policy.foretell(&self.held, asked);
+    fn set_future(&mut self, asked: &[FutureRequest]) {
+        self.policy.set_future(&self.held, asked);
     }
 
-    fn foresee(&self, media: &Media<D>, request: &Request, foresight: Foresight) {
+    fn prefetch(&self, media: &Media<D>, request: &Request, stage: PrefetchStage) {
         if self.held.knows(request.lpn) {
-            self.foresee_use(media, request.lpn, foresight);
+            self.foresee_use(media, request.lpn, stage);
         }
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
-        self.paged.evacuate(media, pbn)
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.paged.relocate_block(media, pbn)
     }
 
-    fn owner(&mut self) -> Option<&mut Blocks> {
-        Some(self.paged.blocks())
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.paged.blocks().with_wear_policy(None, query);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -360,19 +368,16 @@ impl<P: JointPolicy, D: Device> Ftl<D> for Joint<P> {
     }
 
     fn footprint(&self) -> Footprint {
-        Ftl::<D>::footprint(&self.paged)
+        Mapping::<D>::footprint(&self.paged)
     }
 
     fn spares(&self) -> Spares {
-        Ftl::<D>::spares(&self.paged)
+        Mapping::<D>::spares(&self.paged)
     }
 
     fn buffered(&self) -> Buffered {
-        Buffered { capacity_pages: self.policy.most_pages(), pages: self.held.newer() }
-    }
-
-    fn kept_clean(&self) -> u32 {
-        self.held.pages() as u32 - self.held.newer()
+        let clean_pages = self.held.pages() as u32 - self.held.newer();
+        Buffered { capacity_pages: self.policy.most_pages(), pages: self.held.newer(), clean_pages }
     }
 
     fn gauges(&self) -> Vec<Gauge> {

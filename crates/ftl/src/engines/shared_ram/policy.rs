@@ -6,9 +6,14 @@
 
 use flash::Lpn;
 
+use crate::api::layout::Layout;
+use crate::api::mapping::FutureRequest;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::report::Gauge;
+use crate::api::request::Request;
 use crate::engines::demand::policy::DemandScheme;
 use crate::engines::shared_ram::data_cache::HeldPages;
-use crate::{Foresight, Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
+use crate::memory::prefetch::PrefetchStage;
 
 /// The RAM that data and map share.
 pub const RAM: Parameter = Parameter {
@@ -118,12 +123,12 @@ pub trait JointPolicy: Send + Sized {
     fn most_pages(&self) -> u32;
 
     /// Whether it decides by what the host will ask.
-    fn looks_ahead(&self) -> bool {
+    fn needs_future(&self) -> bool {
         false
     }
 
     /// Told of all that the host will ask, and of the data pages that are in RAM before it does.
-    fn foretell(&mut self, _held: &HeldPages, _asked: &[Foretold]) {}
+    fn set_future(&mut self, _held: &HeldPages, _asked: &[FutureRequest]) {}
 
     /// A request begins.
     fn begins(&mut self, _request: &Request) {}
@@ -150,7 +155,7 @@ pub trait JointPolicy: Send + Sized {
     fn superseded(&mut self, _lpn: Lpn) {}
 
     /// Asks for the memory that using the data page at a place will touch.
-    fn foresee(&self, _place: u32, _foresight: Foresight) {}
+    fn prefetch(&self, _place: u32, _foresight: PrefetchStage) {}
 
     /// Asks for the memory that holding a page will touch, or using its entry.
     fn foresee_page(&self, _cache: &CacheOf<Self>, _lpn: Lpn) {}

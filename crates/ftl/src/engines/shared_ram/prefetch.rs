@@ -5,28 +5,30 @@ use flash::Lpn;
 use crate::engines::demand::policy::MapCache;
 use crate::engines::shared_ram::machine::Joint;
 use crate::engines::shared_ram::policy::JointPolicy;
-use crate::{Device, Foresight, Media};
+use crate::memory::prefetch::PrefetchStage;
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 
 impl<P: JointPolicy> Joint<P> {
     /// Asks for what a request for a page touches: where it is held, and its neighbours in the lists of the policy; of a page that is not held its
     /// entry in the map and its tag on flash.
     #[inline]
-    pub(super) fn foresee_use<D: Device>(&self, media: &Media<D>, lpn: Lpn, foresight: Foresight) {
-        if foresight == Foresight::Far {
+    pub(super) fn foresee_use<D: Device>(&self, media: &Media<D>, lpn: Lpn, stage: PrefetchStage) {
+        if stage == PrefetchStage::Far {
             self.held.prefetch(lpn);
             self.paged.cache().prefetch_slot(lpn);
             return;
         }
-        match (self.held.find(lpn), foresight) {
-            (Some(place), Foresight::Near) => {
+        match (self.held.find(lpn), stage) {
+            (Some(place), PrefetchStage::Near) => {
                 self.held.prefetch_at(place);
-                self.policy.foresee(place, foresight);
+                self.policy.prefetch(place, stage);
             }
             (Some(place), _) => {
-                self.policy.foresee(place, foresight);
+                self.policy.prefetch(place, stage);
                 self.policy.foresee_page(self.paged.cache(), lpn);
             }
-            (None, Foresight::Near) => self.paged.prefetch_lookup(lpn),
+            (None, PrefetchStage::Near) => self.paged.prefetch_lookup(lpn),
             (None, _) => {
                 self.paged.prefetch_page(media, lpn);
                 self.policy.foresee_page(self.paged.cache(), lpn);
@@ -46,7 +48,7 @@ impl<P: JointPolicy> Joint<P> {
         self.paged.prefetch_lookup(lpn);
         if let Some(third) = after(&second) {
             self.held.prefetch_at(third);
-            self.policy.foresee(third, Foresight::Near);
+            self.policy.prefetch(third, PrefetchStage::Near);
         }
     }
 }

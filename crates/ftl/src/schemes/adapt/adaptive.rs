@@ -6,12 +6,13 @@ use flash::Lpn;
 
 use super::history::History;
 use super::partition::Partition;
+use crate::api::report::Gauge;
+use crate::api::request::Request;
 use crate::engines::log_buffer::areas::{Area, Sharing};
 use crate::engines::log_buffer::policy::{LogPage, Merged};
 use crate::engines::log_buffer::second_chance::Chances;
 use crate::engines::log_buffer::sequential::SequentialArea;
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
-use crate::{Gauge, Request};
 
 /// Which newest pages of a leaving block move on.
 pub enum Transfer {

@@ -6,7 +6,7 @@
 
 use flash::Lpn;
 
-use crate::Request;
+use crate::api::request::Request;
 use crate::memory::linked_lists::Chains;
 
 /// Bytes of a record: 4 for the first page, 2 for the number of pages (Wang 2013 5.3).

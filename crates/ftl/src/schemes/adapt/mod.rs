@@ -85,10 +85,13 @@ mod partition;
 use self::adaptive::{Adaptive, Transfer};
 use self::history::History;
 use self::partition::{Partition, Rules};
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::log_buffer::areas::LogAreas;
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme, log_blocks};
 use crate::engines::log_buffer::sequential::{Admits, SequentialArea};
-use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
+use crate::port::error::ConfigError;
 
 /// A log buffer with aggregated data movement, predictive transfer and online partitioning.
 pub struct Adapt;
@@ -113,6 +116,7 @@ impl LogScheme for Adapt {
     const ENTRY: Entry = Entry {
         name: "adapt",
         family: "log-buffer",
+        capabilities: Capabilities::LOGICAL_BLOCKS,
         source: "Wang 2013 5",
         parameters: &[
             LOG_SPACE,
@@ -273,7 +277,7 @@ fn sequential_area(layout: &Layout, values: &Values, log_blocks: u32, rules: Rul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
+    use crate::api::parameter::Settings;
     use crate::testing::layout;
 
     #[test]

@@ -63,7 +63,13 @@
 
 use flash::Lpn;
 
+use crate::api::access_delays::AccessDelays;
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
 use crate::api::parameter::joined;
+use crate::api::report::Gauge;
+use crate::api::request::Request;
 use crate::engines::demand::entry_cache::{EntryCache, Place};
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
@@ -71,8 +77,8 @@ use crate::engines::demand::table::TranslationTable;
 use crate::engines::shared_ram::data_cache::HeldPages;
 use crate::engines::shared_ram::policy::{self, Evict, For, InRam, JointPolicy, Leaving};
 use crate::memory::linked_lists::Chains;
+use crate::port::error::ConfigError;
 use crate::schemes::aps::ghosts::Ghosts;
-use crate::{AccessDelays, ConfigError, Entry, Gauge, Layout, Request, Values};
 
 mod ghosts;
 mod parameters;
@@ -85,6 +91,7 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "aps",
         family: "demand-paged",
+        capabilities: Capabilities::write_buffer(policy::RAM.name),
         source: "Wang 2013 3.2.3; Shim 2010",
         parameters: &joined::<18>(&[&PARAMETERS, &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),

@@ -1,7 +1,8 @@
 //! What aps may be told, and what that makes.
 
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::shared_ram::policy;
-use crate::{Kind, Layout, Parameter, Values};
 
 /// An entry as a controller stores it: LPN and PPN.
 pub(super) const ENTRY_BYTES: u64 = 8;

@@ -1,7 +1,8 @@
 use super::*;
+use crate::api::hint::Hint;
 use crate::engines::shared_ram::data_cache::Held;
+use crate::memory::ram_pages::RamPages;
 use crate::testing::layout;
-use crate::{Hint, RamPages};
 
 /// aps over 800 pages without a map below it, beside lists of what is in RAM.
 struct Bench {

@@ -5,9 +5,9 @@
 //! one channel is never left out for its wear; and when all that are not worn are collecting, that is overlooked, lest a
 //! write wait for a channel that it need not use.
 //!
-//! How worn channels are is the owner's of blocks to know (`owner.rs`), and which collect is [`Media`](crate::Media)'s.
+//! How worn channels are is the owner's of blocks to know (`owner.rs`), and which collect is [`Media`](crate::port::flash_port::Media)'s.
 
-use crate::{Kind, Parameter};
+use crate::api::parameter::{Kind, Parameter};
 
 /// How many channels a random write goes to, and which are left out for their wear.
 pub(super) const PARAMETERS: [Parameter; 2] = [

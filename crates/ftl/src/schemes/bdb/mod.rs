@@ -65,21 +65,30 @@ pub(crate) mod write_buffer;
 
 use flash::{Lpn, Pbn};
 
+use crate::api::access_delays::AccessDelays;
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::mapping::{Mapping, Scheme, WearQuery};
+use crate::api::parameter::Values;
 use crate::api::parameter::joined;
-use crate::blocks::manager::Blocks;
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Buffered, Footprint, Gauge, Spares};
+use crate::api::request::Request;
+use crate::api::wear::Purpose;
 use crate::engines::demand::machine::{self, DemandPaged, OWN};
 use crate::engines::demand::mapping_cache::{self, MappingCache};
 use crate::engines::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::placement::Placement;
 use crate::engines::page_map::space::Stream;
+use crate::memory::prefetch::PrefetchStage;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 use crate::schemes::bdb::channel_status::list_valid;
 use crate::schemes::bdb::write_buffer::{Locality, Waiting, WriteBuffer};
-use crate::wear::policy::Purpose;
-use crate::{
-    AccessDelays, BrokenInvariant, Buffered, ConfigError, Device, Entry, Evacuated, Footprint, Foresight, Ftl,
-    FtlError, Gauge, Hint, Layout, Media, Note, RecoverError, Request, Scheme, Spares, Values,
-};
 
 const SEQUENTIAL: Stream = OWN;
 
@@ -90,6 +99,7 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "bdb",
         family: "demand-paged",
+        capabilities: Capabilities::write_buffer(write_buffer::PARAMETERS[0].name),
         source: "BDB 3-6, tab. 1",
         parameters: &joined::<18>(&[
             &write_buffer::PARAMETERS,
@@ -222,7 +232,7 @@ impl Scheme for Bdb {
     }
 }
 
-impl<D: Device> Ftl<D> for Bdb {
+impl<D: Device> Mapping<D> for Bdb {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             let Some(page) = self.buffer.find(lpn) else {
@@ -265,16 +275,16 @@ impl<D: Device> Ftl<D> for Bdb {
         self.paged.flush(media)
     }
 
-    fn foresee(&self, media: &Media<D>, request: &Request, foresight: Foresight) {
-        self.paged.foresee(media, request, foresight);
+    fn prefetch(&self, media: &Media<D>, request: &Request, stage: PrefetchStage) {
+        self.paged.prefetch(media, request, stage);
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
-        self.paged.evacuate(media, pbn)
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.paged.relocate_block(media, pbn)
     }
 
-    fn owner(&mut self) -> Option<&mut Blocks> {
-        Some(self.paged.blocks())
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.paged.blocks().with_wear_policy(None, query);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -286,15 +296,19 @@ impl<D: Device> Ftl<D> for Bdb {
     }
 
     fn footprint(&self) -> Footprint {
-        Ftl::<D>::footprint(&self.paged).with("write buffer", self.buffer_bytes, 0)
+        Mapping::<D>::footprint(&self.paged).with("write buffer", self.buffer_bytes, 0)
     }
 
     fn spares(&self) -> Spares {
-        Ftl::<D>::spares(&self.paged)
+        Mapping::<D>::spares(&self.paged)
     }
 
     fn buffered(&self) -> Buffered {
-        Buffered { capacity_pages: self.buffer.capacity_pages() as u32, pages: self.buffer.pages() as u32 }
+        Buffered {
+            capacity_pages: self.buffer.capacity_pages() as u32,
+            pages: self.buffer.pages() as u32,
+            clean_pages: 0,
+        }
     }
 
     fn gauges(&self) -> Vec<Gauge> {

@@ -13,5 +13,5 @@ fn rewriting_one_page_of_a_full_block_costs_the_whole_block_and_one_erase() {
     block.write(&mut media, &Request::new(Lpn::new(6), 1), &[()]).expect("rewrite");
     let after = media.device().operations();
     assert_eq!((after.programs - before.programs, after.reads - before.reads, after.erases - before.erases), (4, 3, 1));
-    Ftl::check(&block, &media).expect("invariants");
+    Mapping::check(&block, &media).expect("invariants");
 }

@@ -55,13 +55,16 @@
 
 mod two_level_cache;
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
 use crate::api::parameter::joined;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::demand::machine;
 use crate::engines::demand::mapping_cache;
 use crate::engines::demand::policy::{DemandScheme, Ram};
 use crate::engines::demand::table::TranslationTable;
+use crate::port::error::ConfigError;
 use crate::schemes::cdftl::two_level_cache::TwoLevelCache;
-use crate::{ConfigError, Entry, Kind, Layout, Parameter, Values};
 
 const CMT: Parameter = Parameter { default: "32KiB", ..mapping_cache::CMT };
 const CTP: Parameter = Parameter {
@@ -79,6 +82,7 @@ impl DemandScheme for Cdftl {
     const ENTRY: Entry = Entry {
         name: "cdftl",
         family: "demand-paged",
+        capabilities: Capabilities::NONE,
         source: "Wang 2013 3.2.3; Qin 2011",
         parameters: &joined::<9>(&[&[CMT, CTP], &machine::PARAMETERS]),
         header: include_str!("mod.rs"),

@@ -12,11 +12,17 @@ use std::ops::Range;
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn};
 
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::report::Spares;
+use crate::api::wear::{Ask, Purpose};
 use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::Blocks;
 use crate::memory::linked_lists::Chains;
-use crate::wear::policy::{Ask, Purpose};
-use crate::{BrokenInvariant, ConfigError, Content, Device, FtlError, Hint, Label, Layout, Media, Spares};
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::timing::Device;
 
 /// Pages that the host writes, or those that a collection moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

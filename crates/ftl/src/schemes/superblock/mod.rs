@@ -60,18 +60,28 @@ mod spare_map;
 
 use flash::{Geometry, Lpn, Pbn, Ppn, Role, Tag};
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::mapping::{Mapping, Scheme, WearQuery};
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Footprint, Gauge, Spares};
+use crate::api::request::Request;
+use crate::api::wear::Use;
 use crate::blocks::manager::Blocks;
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, log_blocks};
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 use crate::recovery::scan::Scanned;
 use crate::recovery::trims::Trims;
 use crate::schemes::superblock::groups::{Step, Stream, Superblocks};
 use crate::schemes::superblock::page_table::PageTable;
 use crate::schemes::superblock::spare_map::SpareMap;
-use crate::wear::policy::Use;
-use crate::{
-    BrokenInvariant, Cause, ConfigError, Content, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Hint,
-    Kind, Label, Layout, Media, Note, Parameter, RecoverError, Request, Scheme, Spares, Values,
-};
 
 /// Superblock-based translation.
 pub struct Superblock {
@@ -90,6 +100,7 @@ impl Scheme for Superblock {
     const ENTRY: Entry = Entry {
         name: "superblock",
         family: "log-buffer",
+        capabilities: Capabilities::NONE,
         source: "Wang 2013 3.2.2; Kang 2006",
         parameters: &[
             LOG_SPACE,
@@ -134,7 +145,7 @@ impl Scheme for Superblock {
     }
 }
 
-impl<D: Device> Ftl<D> for Superblock {
+impl<D: Device> Mapping<D> for Superblock {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         media.together(request.lpns(), |media, (i, lpn)| {
             self.look_up(media, lpn)?;
@@ -165,7 +176,7 @@ impl<D: Device> Ftl<D> for Superblock {
         media.because(Cause::Mapping, |media| self.write_trims_down(media))
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         if let Some(known) = self.blocks.needs_no_emptying(pbn) {
             return Ok(known);
         }
@@ -177,8 +188,8 @@ impl<D: Device> Ftl<D> for Superblock {
         Ok(self.blocks.fate_of(pbn))
     }
 
-    fn owner(&mut self) -> Option<&mut Blocks> {
-        Some(&mut self.blocks)
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.blocks.with_wear_policy(None, query);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {

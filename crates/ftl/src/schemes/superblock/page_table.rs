@@ -7,9 +7,13 @@ use std::ops::Range;
 
 use flash::{Lpn, Ppn, Role};
 
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 use crate::recovery::scan::{Kept, Newest};
 use crate::recovery::trims::Trims;
-use crate::{Content, Device, FtlError, Label, Media, Note};
 
 /// Logical to physical pages.
 #[derive(Clone, Debug)]

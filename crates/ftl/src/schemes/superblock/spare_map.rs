@@ -9,7 +9,11 @@ use std::ops::Range;
 use flash::{Geometry, Lbn, Pbn, Ppn};
 
 use crate::memory::linked_lists::Chains;
-use crate::{Cause, Device, FtlError, Media, Note};
+use crate::port::cause::Cause;
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 
 /// Which parts are cached, and where those that are not would be read.
 #[derive(Clone, Debug)]

@@ -65,14 +65,22 @@
 
 use flash::Lpn;
 
+use crate::api::access_delays::AccessDelays;
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::mapping::FutureRequest;
 use crate::api::parameter::joined;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::report::Gauge;
+use crate::api::request::Request;
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::table::TranslationTable;
 use crate::engines::shared_ram::data_cache::HeldPages;
 use crate::engines::shared_ram::policy::{self, Evict, For, InRam, JointPolicy, Leaving};
+use crate::memory::prefetch::PrefetchStage;
+use crate::port::error::ConfigError;
 use crate::schemes::treeftl::page_cache::PageCache;
-use crate::{AccessDelays, ConfigError, Entry, Foresight, Foretold, Gauge, Kind, Layout, Parameter, Request, Values};
 
 mod opt;
 mod page_cache;
@@ -96,6 +104,7 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "treeftl",
         family: "demand-paged",
+        capabilities: Capabilities::write_buffer(policy::RAM.name),
         source: "Wang 2013 6",
         parameters: &joined::<15>(&[&[VICTIMS], &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),
@@ -143,7 +152,7 @@ fn room_pages(layout: &Layout, ram: u64, groups: u32) -> u64 {
 /// The tree.
 pub struct Tree {
     order: Box<dyn Order>,
-    looks_ahead: bool,
+    needs_future: bool,
     room_pages: usize,
     page_bytes: u64,
 }
@@ -160,25 +169,25 @@ impl JointPolicy for Tree {
         let per_page = TranslationTable::entries_per_page(layout, values);
         let groups = layout.logical_pages.div_ceil(per_page);
         let room_pages = room_pages(layout, values.integer(policy::RAM.name), groups) as usize;
-        let looks_ahead = values.word(VICTIMS.name) == "opt";
-        let order = if looks_ahead {
+        let needs_future = values.word(VICTIMS.name) == "opt";
+        let order = if needs_future {
             Box::new(Opt::new(room_pages, groups, per_page, policy::most_at_once(layout, values)))
         } else {
             victims::from_values(values, room_pages, groups, per_page)
         };
-        Self { order, looks_ahead, room_pages, page_bytes }
+        Self { order, needs_future, room_pages, page_bytes }
     }
 
     fn most_pages(&self) -> u32 {
         self.room_pages as u32 - 1
     }
 
-    fn looks_ahead(&self) -> bool {
-        self.looks_ahead
+    fn needs_future(&self) -> bool {
+        self.needs_future
     }
 
-    fn foretell(&mut self, held: &HeldPages, asked: &[Foretold]) {
-        self.order.foretell(held, asked);
+    fn set_future(&mut self, held: &HeldPages, asked: &[FutureRequest]) {
+        self.order.set_future(held, asked);
     }
 
     fn begins(&mut self, request: &Request) {
@@ -214,8 +223,8 @@ impl JointPolicy for Tree {
         self.order.left(ram.cache.page_of(lpn), place, lpn);
     }
 
-    fn foresee(&self, place: u32, foresight: Foresight) {
-        self.order.foresee(place, foresight);
+    fn prefetch(&self, place: u32, stage: PrefetchStage) {
+        self.order.prefetch(place, stage);
     }
 
     fn foresee_page(&self, cache: &PageCache, lpn: Lpn) {

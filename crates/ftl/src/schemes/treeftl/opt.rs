@@ -5,16 +5,17 @@
 //! of writes together; a page that is trimmed first, or superseded on flash, counts as never written again. Of pages that are never written again the one
 //! that is read last leaves, which costs none of these hits.
 //!
-//! What the host will ask is told by the shell (`Ftl::foretell`), also of what is in RAM by then. Until then nothing is known: all counts as never used.
+//! What the host will ask is told by the shell (`Mapping::set_future`), also of what is in RAM by then. Until then nothing is known: all counts as never used.
 
 use std::collections::BTreeSet;
 
 use flash::Lpn;
 
 use super::victims::Order;
+use crate::api::mapping::{Asked, FutureRequest};
+use crate::api::request::Request;
 use crate::engines::shared_ram::data_cache::HeldPages;
 use crate::engines::shared_ram::policy::{Evict, Leaving};
-use crate::{Asked, Foretold, Request};
 
 /// A moment: the number of a request, and the position in it.
 type Moment = u64;
@@ -108,9 +109,9 @@ impl Opt {
 }
 
 impl Order for Opt {
-    fn foretell(&mut self, held: &HeldPages, asked: &[Foretold]) {
+    fn set_future(&mut self, held: &HeldPages, asked: &[FutureRequest]) {
         (self.number, self.group_uses, self.changes, self.reads) = (0, Vec::new(), Vec::new(), Vec::new());
-        for (number, &Foretold { asked, lpn, pages }) in (1..).zip(asked) {
+        for (number, &FutureRequest { asked, lpn, pages }) in (1..).zip(asked) {
             let (first, end) = (lpn.get(), lpn.get() + pages);
             for group in first / self.group_pages..=(end - 1) / self.group_pages {
                 let position = (group * self.group_pages).max(first) - first;

@@ -7,15 +7,18 @@ use std::fmt;
 
 use flash::Lpn;
 
+use crate::api::mapping::FutureRequest;
+use crate::api::parameter::Values;
+use crate::api::request::Request;
 use crate::engines::shared_ram::data_cache::HeldPages;
 use crate::engines::shared_ram::policy::{Evict, Leaving};
 use crate::memory::linked_lists::Chains;
-use crate::{Foresight, Foretold, Request, Values};
+use crate::memory::prefetch::PrefetchStage;
 
 /// An order in which pages leave.
 pub(super) trait Order: fmt::Debug + Send {
     /// Told of all that the host will ask, and of the data pages that are in RAM before it does.
-    fn foretell(&mut self, _held: &HeldPages, _asked: &[Foretold]) {}
+    fn set_future(&mut self, _held: &HeldPages, _asked: &[FutureRequest]) {}
 
     /// A request begins.
     fn begins(&mut self, _request: &Request) {}
@@ -39,7 +42,7 @@ pub(super) trait Order: fmt::Debug + Send {
     fn next(&mut self, held: &HeldPages, in_use: Option<u32>) -> Option<Leaving>;
 
     /// Asks for the memory that using the data page at a place will touch.
-    fn foresee(&self, _place: u32, _foresight: Foresight) {}
+    fn prefetch(&self, _place: u32, _foresight: PrefetchStage) {}
 
     /// Asks for the memory that use of a group will touch, and a page that comes to it.
     fn foresee_group(&self, _group: u32) {}
@@ -147,11 +150,11 @@ impl Order for ByGroup {
     }
 
     #[inline]
-    fn foresee(&self, place: u32, foresight: Foresight) {
-        match foresight {
-            Foresight::Far => {}
-            Foresight::Near => self.pages.prefetch(place),
-            Foresight::Next => self.pages.prefetch_neighbours(place),
+    fn prefetch(&self, place: u32, stage: PrefetchStage) {
+        match stage {
+            PrefetchStage::Far => {}
+            PrefetchStage::Near => self.pages.prefetch(place),
+            PrefetchStage::Next => self.pages.prefetch_neighbours(place),
         }
     }
 

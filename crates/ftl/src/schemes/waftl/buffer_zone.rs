@@ -11,8 +11,8 @@
 
 use flash::{Geometry, Lbn, Lpn, Ppn, long_array};
 
-use crate::Layout;
-use crate::scheme::BlockRun;
+use crate::api::layout::Layout;
+use crate::api::request::BlockRun;
 
 /// A logical block with pages in the zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

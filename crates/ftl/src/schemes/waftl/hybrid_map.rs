@@ -16,12 +16,16 @@ use std::collections::BTreeMap;
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role, Tag};
 
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::demand::foreign_pages::Guests;
 use crate::engines::demand::machine::OWN;
 use crate::engines::page_map::space::{PageSpace, Stream};
+use crate::port::error::{BrokenInvariant, ConfigError};
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
 use crate::schemes::waftl::buffer_zone::Zone;
-use crate::{BrokenInvariant, ConfigError, Device, Kind, Layout, Media, Parameter, Values};
 
 /// The stream of the zone.
 pub(super) const ZONE: Stream = OWN;

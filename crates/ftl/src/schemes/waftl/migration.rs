@@ -3,8 +3,14 @@
 use flash::{Lbn, Lpn, Page};
 
 use super::Waftl;
+use crate::api::hint::Hint;
+use crate::api::request::Request;
+use crate::port::cause::Cause;
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::Content;
+use crate::port::timing::Device;
 use crate::schemes::waftl::hybrid_map::Home;
-use crate::{Cause, Content, Device, FtlError, Hint, Media, Request};
 
 impl Waftl {
     /// The host accesses pages.

@@ -78,18 +78,24 @@ use flash::{Pbn, ProgramOrder};
 use self::offline::Offline;
 use self::spent::Spent;
 use self::threshold::Threshold;
-use crate::blocks::manager::Blocks;
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::mapping::{Mapping, Scheme, WearQuery};
+use crate::api::parameter::Values;
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Footprint, Gauge, Spares};
+use crate::api::request::Request;
+use crate::api::wear::Purpose;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::mapping_cache::MappingCache;
 use crate::engines::demand::policy::{DemandScheme, Ram};
 use crate::engines::page_map::mapped::PageMapped;
+use crate::port::cause::Cause;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use crate::port::flash_port::Media;
+use crate::port::timing::{Device, Nanos, Op};
 use crate::recovery::summary::Summaries;
 use crate::schemes::waftl::hybrid_map::{Home, HybridMap};
-use crate::wear::policy::Purpose;
-use crate::{
-    BrokenInvariant, Cause, ConfigError, Device, Entry, Evacuated, Footprint, Ftl, FtlError, Gauge, Layout, Media,
-    Nanos, Op, RecoverError, Request, Scheme, Spares, Values,
-};
 
 /// The page-mapped data and their map.
 struct Map;
@@ -98,6 +104,7 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "waftl",
         family: "demand-paged",
+        capabilities: Capabilities::NONE,
         source: "WAFTL III",
         parameters: &parameters::ALL,
         header: include_str!("mod.rs"),
@@ -173,7 +180,7 @@ impl Scheme for Waftl {
     }
 }
 
-impl<D: Device> Ftl<D> for Waftl {
+impl<D: Device> Mapping<D> for Waftl {
     fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         let mut missed = Vec::new();
         media.together(request.lpns(), |media, (i, lpn)| {
@@ -253,7 +260,7 @@ impl<D: Device> Ftl<D> for Waftl {
         self.pages.flush(media)
     }
 
-    fn evacuate(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<Evacuated, FtlError> {
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         if self.pages.blocks.needs_no_emptying(pbn).is_none()
             && let Some(lbn) = self.pages.guests.block_of(pbn)
         {
@@ -261,11 +268,11 @@ impl<D: Device> Ftl<D> for Waftl {
             let rewrite = |media: &mut Media<D>| self.pages.place_block(media, lbn, Some(die));
             media.detached(|media| media.because(Cause::WearLeveling, rewrite))?;
         }
-        self.pages.evacuate(media, pbn)
+        self.pages.relocate_block(media, pbn)
     }
 
-    fn owner(&mut self) -> Option<&mut Blocks> {
-        Some(&mut self.pages.blocks)
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.pages.blocks.with_wear_policy(None, query);
     }
 
     fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
@@ -277,12 +284,12 @@ impl<D: Device> Ftl<D> for Waftl {
     }
 
     fn footprint(&self) -> Footprint {
-        let footprint = Ftl::<D>::footprint(&self.pages).with("global mapping table", self.gmt_bytes, 0);
+        let footprint = Mapping::<D>::footprint(&self.pages).with("global mapping table", self.gmt_bytes, 0);
         footprint.with("buffer zone mapping tree", self.bzmt_bytes, 0).with("erase counts", self.erase_counts_bytes, 0)
     }
 
     fn spares(&self) -> Spares {
-        Ftl::<D>::spares(&self.pages)
+        Mapping::<D>::spares(&self.pages)
     }
 
     fn gauges(&self) -> Vec<Gauge> {

@@ -1,6 +1,6 @@
 //! Offline collection: how much of an idle period is used, told from those before (WAFTL III.D, eqs. 3 and 4).
 
-use crate::Nanos;
+use crate::port::timing::Nanos;
 
 /// Foretells idle periods.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! What waftl lets its user choose besides the threshold.
 
 use crate::api::parameter::joined;
+use crate::api::parameter::{Kind, Parameter};
 use crate::engines::demand::{machine, mapping_cache};
 use crate::schemes::waftl::hybrid_map;
-use crate::{Kind, Parameter};
 
 use super::threshold;
 

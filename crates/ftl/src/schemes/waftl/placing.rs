@@ -5,12 +5,16 @@
 
 use flash::{Flash, Lbn, Lpn, Page, Pbn, Ppn, Role};
 
+use crate::api::hint::Hint;
+use crate::api::wear::{Ask, Purpose};
 use crate::engines::demand::machine::{COLLECTED, DemandPaged};
 use crate::engines::demand::policy::DemandScheme;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::timing::Device;
 use crate::schemes::waftl::hybrid_map::{Home, HybridMap, ZONE, ZONE_ROLE};
-use crate::wear::policy::{Ask, Purpose};
-use crate::{Content, Device, FtlError, Hint, Label, Media};
 
 /// What a page becomes where it is copied to.
 type Lifted<D> = (Role, Content<<D as Flash>::Data>);

@@ -4,7 +4,10 @@ use flash::Pbn;
 
 use super::Waftl;
 use crate::engines::page_map::mapped::PageMapped;
-use crate::{Cause, Device, FtlError, Media};
+use crate::port::cause::Cause;
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 
 impl Waftl {
     /// Whether a block can be erased without anything else to be done.

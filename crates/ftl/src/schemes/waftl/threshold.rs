@@ -9,7 +9,9 @@
 //! pages than that is mapped page by page. Measured on the table itself, eq. 2 could never let the first step be taken, since at the full block
 //! nothing has been saved yet.
 
-use crate::{Kind, Nanos, Parameter, Request, Values};
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::request::Request;
+use crate::port::timing::Nanos;
 
 /// The parameters of the threshold.
 pub(super) const PARAMETERS: [Parameter; 3] = [
@@ -174,7 +176,7 @@ mod tests {
     use flash::Lpn;
 
     use super::*;
-    use crate::Settings;
+    use crate::api::parameter::Settings;
 
     fn dynamic(degradation: &str) -> Threshold {
         let settings: Settings = [("threshold_rule", "dynamic"), ("degradation", degradation)]

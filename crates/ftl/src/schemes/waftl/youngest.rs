@@ -1,12 +1,16 @@
 //! In which order free blocks are taken when the stack levels no wear: by erase count, the youngest kept for the zone (WAFTL III.E).
 
+use crate::api::entry::{Capabilities, Entry};
+use crate::api::layout::Layout;
+use crate::api::layout::Wear;
+use crate::api::parameter::Values;
+use crate::api::wear::{Ask, Order, Purpose, WearPolicy};
+use crate::api::wear_scheme::WearScheme;
 use crate::schemes::waftl::hybrid_map::zone_blocks;
-use crate::wear::policy::{Ask, Order, Purpose, WearPolicy, WearScheme};
-use crate::{Entry, Layout, Values, Wear};
 
 /// The layout with this order, if the stack names none.
 pub(super) fn ordered(layout: &Layout, values: &Values) -> Layout {
-    let wear = if layout.wear.is_none() { Wear::of::<Youngest>(values.clone()) } else { layout.wear.clone() };
+    let wear = layout.wear.clone().or_else(|| Some(Wear::of::<Youngest>(values.clone())));
     Layout { wear, ..layout.clone() }
 }
 
@@ -20,6 +24,7 @@ impl WearScheme for Youngest {
     const ENTRY: Entry = Entry {
         name: "youngest for the zone",
         family: "wear",
+        capabilities: Capabilities::NONE,
         source: "WAFTL III.E",
         parameters: &[],
         header: include_str!("youngest.rs"),
@@ -45,16 +50,18 @@ impl WearPolicy for Youngest {
 mod tests {
     use super::super::Waftl;
     use super::*;
+    use crate::api::mapping::Scheme;
+    use crate::api::parameter::Settings;
+    use crate::api::report::Spares;
     use crate::blocks::manager::Blocks;
     use crate::testing::{device, layout};
-    use crate::{Scheme, Settings, Spares};
 
     #[test]
     fn the_zone_gets_the_youngest_and_other_data_the_next_older_ones() {
         let (mut media, mut layout) = (device(8, 4), layout(8, 4, 4));
         let settings: Settings = [("zone_blocks".to_owned(), "2".to_owned())].into();
         let values = Values::check("waftl", Waftl::ENTRY.parameters, &settings).expect("valid");
-        layout.wear = Wear::of::<Youngest>(values);
+        layout.wear = Some(Wear::of::<Youngest>(values));
         let mut blocks = Blocks::new(&layout, Spares::default());
         let all: Vec<_> = std::iter::from_fn(|| blocks.take(Ask::for_(Purpose::Reserve))).collect();
         for (age, &pbn) in all.iter().enumerate() {

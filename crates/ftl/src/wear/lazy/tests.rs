@@ -1,8 +1,9 @@
 //! Lazy levelling, step by step, on made-up facts.
 
 use super::*;
+use crate::api::parameter::Settings;
+use crate::api::relocate::Deferred;
 use crate::testing::layout;
-use crate::{Later, Settings};
 
 /// Logical block `i` lies in block `i` and is in the log if the list says so; the blocks behind them are free.
 struct Facts {
@@ -65,7 +66,7 @@ fn a_worn_data_block_gets_the_cold_logical_blocks_in_turn() {
         let wants = |lazy: &mut Lazy, purpose, lbn| lazy.wants(Ask::of(purpose, Lbn::new(lbn)));
         assert_eq!(wants(&mut lazy, Purpose::Merge, cold), Some(Pbn::new(4)));
         assert_eq!((wants(&mut lazy, Purpose::Merge, other), wants(&mut lazy, Purpose::Relocated, cold)), (None, None));
-        lazy.moved(Pbn::new(cold), Evacuated::Done);
+        lazy.moved(Pbn::new(cold), RelocateOutcome::Done);
         assert_eq!(wants(&mut lazy, Purpose::Merge, cold), None);
     }
 }
@@ -87,8 +88,8 @@ fn after_a_session_the_next_unit_of_the_threshold_would_save_the_slope() {
     let mut lazy = lazy(&[("session", "100"), ("slope", "0.01"), ("delta", "4")]);
     lazy.total = Some(0);
     let mut session = |moves: u32| {
-        (0..moves).for_each(|_| lazy.moved(Pbn::new(0), Evacuated::Done));
-        lazy.moved(Pbn::new(0), Evacuated::Later(Later::NoRoom));
+        (0..moves).for_each(|_| lazy.moved(Pbn::new(0), RelocateOutcome::Done));
+        lazy.moved(Pbn::new(0), RelocateOutcome::Deferred(Deferred::NoRoom));
         (0..100).for_each(|_| lazy.erased(Pbn::new(0), 0));
         lazy.threshold.delta
     };

@@ -11,8 +11,8 @@
 
 use flash::Lbn;
 
+use crate::api::wear::BlockFacts;
 use crate::memory::linked_lists::Chains;
-use crate::wear::policy::BlockFacts;
 
 const FOUND: u32 = 0;
 const REST: u32 = 1;

@@ -6,8 +6,8 @@ use flash::Lbn;
 use proptest::prelude::*;
 
 use super::*;
+use crate::api::wear::Use;
 use crate::testing::layout;
-use crate::wear::policy::Use;
 
 fn table(size: u32, writes: &[u32]) -> AccessTable {
     let mut table = AccessTable::new(size);
@@ -158,7 +158,7 @@ fn the_hand_goes_on_with_what_followed_a_merged_block() {
 
 #[test]
 fn only_merges_ask_the_table_and_only_a_move_takes_the_eldest() {
-    let settings = crate::Settings::new();
+    let settings = crate::api::parameter::Settings::new();
     let values = Values::check("owl", Owl::ENTRY.parameters, &settings).expect("defaults");
     let mut owl = Owl::new(&layout(16, 8, 64), &values);
     owl.wrote(&Request::new(flash::Lpn::new(6), 4));

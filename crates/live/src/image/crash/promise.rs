@@ -12,7 +12,7 @@ use super::PAGE;
 use super::disk::{ALL_WAYS, Disk};
 use super::run::tape;
 use crate::DriveError;
-use crate::drive::Drive;
+use crate::drive::LiveDrive;
 use crate::image::file::Taped;
 use crate::image::load::{Loaded, Purpose, load};
 use crate::image::testing::{Dice, PAGES, cases_with_parts, content, create_with_more, folder, read, start};
@@ -39,7 +39,7 @@ pub(super) fn is_kept(image: &[u8], path: &Path) -> Result<(), String> {
 }
 
 /// Writes every page, flushes, and cuts the power while the next writes are under way.
-fn cut(path: &Path, tear: Tear, after: u64) -> Drive {
+fn cut(path: &Path, tear: Tear, after: u64) -> LiveDrive {
     let mut drive = start(path);
     for round in 1..=3 {
         for page in 0..PAGES {

@@ -7,7 +7,7 @@ use ftl::Stack;
 
 use super::PAGE;
 use crate::DriveError;
-use crate::drive::Drive;
+use crate::drive::LiveDrive;
 use crate::image::file::Taped;
 use crate::image::testing::{Dice, PAGES, content, create_with_more, read, start};
 
@@ -53,11 +53,11 @@ pub(super) struct Run {
     accepted_until: usize,
 }
 
-fn position(drive: &Drive) -> usize {
+fn position(drive: &LiveDrive) -> usize {
     tape(drive).len()
 }
 
-pub(super) fn tape(drive: &Drive) -> &[Taped] {
+pub(super) fn tape(drive: &LiveDrive) -> &[Taped] {
     &drive.media().device().chip.chip().store().file.tape
 }
 
@@ -113,7 +113,7 @@ impl Chips {
 
 /// A host at work.
 struct Host {
-    drive: Drive,
+    drive: LiveDrive,
     deeds: Vec<Deed>,
     after_cuts: Vec<usize>,
 }
@@ -255,7 +255,7 @@ pub(super) fn perform(stack: &Stack, folder: &Path, chips: Chips) -> Run {
     }
 }
 
-fn request(drive: &mut Drive, what: What, run: u64) -> Result<(), DriveError> {
+fn request(drive: &mut LiveDrive, what: What, run: u64) -> Result<(), DriveError> {
     match what {
         What::Write(page, round) => {
             let data: Vec<u8> = (page..page + run).flat_map(|page| content(page, round, PAGE)).collect();
@@ -272,7 +272,7 @@ pub(super) fn seed() -> u64 {
     std::env::var("FTLKIT_SEED").map_or(0, |seed| seed.parse().expect("FTLKIT_SEED is a number"))
 }
 
-fn bad_blocks(drive: &Drive) -> usize {
+fn bad_blocks(drive: &LiveDrive) -> usize {
     let chip = &drive.media().device().chip;
     (0..chip.geometry().blocks()).filter(|&block| chip.is_bad(Pbn::new(block))).count()
 }

@@ -4,7 +4,7 @@
 //! The scheme has one entry in RAM, so that every look-up misses; the copies of a translation page lie on two channels of two dies each.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Role, Shape};
-use ftl::{Cause, Ftl, Layout, Media, Nanos, Op, Request, Stack, Task, Timed, Timing, registry};
+use ftl::{Cause, Drive, Layout, Media, Nanos, Op, Request, Stack, Task, Timed, Timing, registry};
 use sim::{Abilities, Latencies, Pricing, Suspend};
 
 use crate::referee::stream::{PricedDevice, Recorder};
@@ -25,7 +25,7 @@ const LOGICAL_PAGES: u32 = 256;
 
 struct Bench {
     media: Media<PricedDevice>,
-    ftl: Box<dyn Ftl<PricedDevice>>,
+    ftl: Drive<PricedDevice>,
 }
 
 impl Bench {

@@ -5,7 +5,7 @@
 //! follows the one that was done just then.
 
 use flash::{Chip, Full, Geometry, Lpn};
-use ftl::{Ftl, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+use ftl::{Drive, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
 use sim::Pricing;
 
 /// An operation of a request.
@@ -104,7 +104,7 @@ pub(crate) type PricedDevice = Timed<Chip<Full<u32>>, Recorder>;
 /// A scheme on a priced device.
 pub(crate) struct Bench {
     media: Media<PricedDevice>,
-    ftl: Box<dyn Ftl<PricedDevice>>,
+    ftl: Drive<PricedDevice>,
 }
 
 impl Bench {

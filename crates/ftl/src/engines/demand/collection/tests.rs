@@ -5,8 +5,13 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::api::layout::Layout;
+use crate::api::mapping::{Mapping, Scheme};
+use crate::api::parameter::{Settings, Values};
+use crate::api::request::Request;
+use crate::port::error::RecoverError;
+use crate::port::timing::{Timed, Untimed};
 use crate::schemes::dftl::Dftl;
-use crate::{Ftl, Layout, RecoverError, Request, Scheme, Settings, Timed, Untimed, Values};
 
 type Tested = Timed<Faulty<u64>, Untimed>;
 

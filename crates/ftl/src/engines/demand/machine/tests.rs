@@ -7,8 +7,9 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::api::parameter::Settings;
+use crate::port::timing::{Op, Timed, Untimed};
 use crate::schemes::dftl::Dftl;
-use crate::{Op, Settings, Timed, Untimed};
 
 type Tested = Timed<Chip<Full<u64>>, Untimed>;
 
@@ -104,7 +105,7 @@ impl Model {
                 // Neither looks an entry up.
                 self.scheme.flush(&mut self.media).expect("flushed");
                 let pbn = Pbn::new(self.below(self.media.device().chip.geometry().blocks()));
-                self.scheme.evacuate(&mut self.media, pbn).expect("emptied");
+                self.scheme.relocate_block(&mut self.media, pbn).expect("emptied");
             }
         }
         let notes = [Note::MappingHit, Note::MappingMiss].map(|note| self.media.tally().note(note));

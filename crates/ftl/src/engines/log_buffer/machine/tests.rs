@@ -1,5 +1,6 @@
 //! The log machine against a map, under a policy that decides at random: whatever it answers, no page is lost.
 
+use crate::api::entry::Capabilities;
 use std::collections::BTreeMap;
 
 use flash::{Chip, ChipOptions, Full, Geometry, Shape};
@@ -7,8 +8,9 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::api::hint::Hint;
 use crate::engines::log_buffer::policy::LogNeeds;
-use crate::{Hint, Timed, Untimed};
+use crate::port::timing::{Timed, Untimed};
 
 type Tested = Timed<Chip<Full<u64>>, Untimed>;
 
@@ -62,7 +64,14 @@ impl LogPolicy for AtRandom {
 }
 
 impl LogScheme for Whims {
-    const ENTRY: Entry = Entry { name: "whims", family: "log-buffer", source: "test", parameters: &[], header: "" };
+    const ENTRY: Entry = Entry {
+        name: "whims",
+        family: "log-buffer",
+        source: "test",
+        capabilities: Capabilities::NONE,
+        parameters: &[],
+        header: "",
+    };
 
     type Policy = AtRandom;
 
@@ -117,7 +126,7 @@ impl Model {
             1 => self.scheme.flush(&mut self.media).expect("flushed"),
             2 => {
                 let pbn = Pbn::new(self.below(self.layout.geometry.blocks()));
-                self.scheme.evacuate(&mut self.media, pbn).expect("emptied");
+                self.scheme.relocate_block(&mut self.media, pbn).expect("emptied");
             }
             _ => {
                 let data: Vec<_> = (0..u64::from(pages)).map(|page| 100 * stamp + page).collect();

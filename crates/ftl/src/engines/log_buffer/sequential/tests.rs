@@ -5,12 +5,14 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::api::hint::Hint;
+use crate::api::wear::{Ask, Purpose};
 use crate::blocks::data_blocks::DataBlocks;
 use crate::blocks::manager::Blocks;
 use crate::engines::log_buffer::space::Tracked;
+use crate::port::flash_port::Media;
+use crate::port::label::Content;
 use crate::testing::{TestDevice, device, layout};
-use crate::wear::policy::{Ask, Purpose};
-use crate::{Content, Hint, Media};
 
 const BLOCKS: u32 = 24;
 const PAGES: u32 = 4;

@@ -6,8 +6,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::api::wear::{Ask, Purpose};
 use crate::testing::{TestDevice, device, layout};
-use crate::wear::policy::{Ask, Purpose};
 
 const BLOCKS: u32 = 16;
 const PAGES: u32 = 4;

@@ -4,7 +4,9 @@ use flash::{Pbn, Ppn};
 
 use super::{Open, PageSpace, Stream};
 use crate::blocks::manager::Blocks;
-use crate::{Device, FtlError, Media};
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 
 impl PageSpace {
     /// Takes the next block to collect on a die, if collecting gains anything there: the policy's choice, unless blocks that

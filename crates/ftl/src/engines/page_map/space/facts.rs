@@ -5,9 +5,13 @@ use std::ops::Range;
 use flash::{Pbn, Ppn, Tag};
 
 use super::{PageSpace, Stream};
+use crate::api::report::Footprint;
+use crate::api::wear::Purpose;
 use crate::blocks::manager::Blocks;
-use crate::wear::policy::Purpose;
-use crate::{BrokenInvariant, Cause, Device, Footprint, Media};
+use crate::port::cause::Cause;
+use crate::port::error::BrokenInvariant;
+use crate::port::flash_port::Media;
+use crate::port::timing::Device;
 
 impl PageSpace {
     /// Dies of the device.

@@ -5,9 +5,15 @@ use std::cmp::Reverse;
 use flash::{Pbn, Ppn};
 
 use super::{PageSpace, Stream};
+use crate::api::hint::Hint;
+use crate::api::report::Spares;
 use crate::blocks::manager::Blocks;
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::tally::Note;
+use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
-use crate::{Content, Device, FtlError, Hint, Label, Media, Note, Spares};
 
 impl PageSpace {
     /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to the destination of its

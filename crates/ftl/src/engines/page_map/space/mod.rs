@@ -22,14 +22,21 @@ use std::collections::BTreeSet;
 
 use flash::{Geometry, Pbn, Ppn};
 
+use crate::api::hint::Hint;
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter};
+use crate::api::report::Spares;
+use crate::api::wear::{Ask, Purpose};
 use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::Blocks;
 use crate::blocks::pool::channels_first;
 use crate::blocks::victims::{Policy, Victims};
+use crate::port::error::{ConfigError, FtlError};
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::timing::Device;
 use crate::recovery::scan::Scanned;
 use crate::recovery::summary::Summaries;
-use crate::wear::policy::{Ask, Purpose};
-use crate::{ConfigError, Content, Device, FtlError, Hint, Kind, Label, Layout, Media, Parameter, Spares};
 
 /// Index of a stream of a space.
 pub type Stream = usize;
@@ -92,7 +99,7 @@ impl PageSpace {
     /// least 1) are free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
     pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<(Self, Blocks), ConfigError> {
         let Needs { policy, threshold, summaries, .. } = needs;
-        let levelled = layout.wear.moves_blocks(layout).then_some(Purpose::Levelled);
+        let levelled = layout.wear_policy().moves_blocks().then_some(Purpose::Levelled);
         let streams: Vec<_> = needs.streams.iter().copied().chain(levelled).collect();
         let spares = Self::require(layout, &needs, streams.len(), scheme)?;
         let geometry = layout.geometry;
@@ -171,7 +178,8 @@ impl PageSpace {
         }
         let good = layout.good_blocks.len() as u64 * content_pages;
         let levelling = if streams > needs.streams.len() {
-            format!(" (one of the open ones for what {} moves)", layout.wear.entry().name)
+            let policy = layout.wear.as_ref().map_or("none", |wear| wear.entry().name);
+            format!(" (one of the open ones for what {policy} moves)")
         } else {
             String::new()
         };

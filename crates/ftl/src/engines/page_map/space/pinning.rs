@@ -6,9 +6,12 @@
 use flash::{Pbn, Ppn};
 
 use super::{PageSpace, Stream};
+use crate::api::wear::Ask;
 use crate::blocks::manager::Blocks;
-use crate::wear::policy::Ask;
-use crate::{Content, Device, FtlError, Label, Media};
+use crate::port::error::FtlError;
+use crate::port::flash_port::Media;
+use crate::port::label::{Content, Label};
+use crate::port::timing::Device;
 
 impl PageSpace {
     /// From now on the filled blocks of a stream are kept.

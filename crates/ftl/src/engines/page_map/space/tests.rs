@@ -7,11 +7,13 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::api::layout::Wear;
+use crate::api::parameter::{Settings, Values};
+use crate::api::wear_scheme::WearScheme;
+use crate::port::cause::Cause;
 use crate::recovery::trims::Trims;
 use crate::testing::{TestDevice, device, layout};
-use crate::wear::policy::WearScheme;
 use crate::wear::static_levelling::StaticLevelling;
-use crate::{Cause, Settings, Values, Wear};
 
 const PAGES: u32 = 4;
 const HOST: Stream = 0;
@@ -113,7 +115,7 @@ fn a_page_more_than_the_capacity_is_refused_with_advice() {
 fn what_levelling_moves_has_an_open_block_more_and_the_refusal_says_for_whom() {
     let mut layout = layout(6, PAGES, 12);
     let values = Values::check("static", StaticLevelling::ENTRY.parameters, &Settings::new()).expect("defaults");
-    layout.wear = Wear::of::<StaticLevelling>(values);
+    layout.wear = Some(Wear::of::<StaticLevelling>(values));
     let summaries = Summaries::none(layout.geometry);
     let of = |valid| Needs { streams: STREAMS, policy: Policy::Greedy, threshold: 1, valid, summaries };
     let (space, _) = PageSpace::format(&layout, "page", of(8)).expect("2 blocks beside 3 open ones and a free one");

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::api::hint::Hint;
 use crate::engines::shared_ram::data_cache::Held;
-use crate::{Hint, RamPages};
+use crate::memory::ram_pages::RamPages;
 
 const GROUPS: u32 = 6;
 const GROUP_PAGES: u32 = 8;

@@ -6,7 +6,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::Request;
+use crate::api::request::Request;
 use crate::testing::layout;
 
 /// Six logical blocks of four pages, the last one with three.

@@ -4,13 +4,14 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::api::mapping::Scheme;
+use crate::api::parameter::Settings;
+use crate::api::wear::Purpose;
 use crate::blocks::victims::Policy;
 use crate::engines::page_map::space::Needs;
 use crate::recovery::summary::Summaries;
 use crate::schemes::waftl::Waftl;
 use crate::testing::layout;
-use crate::wear::policy::Purpose;
-use crate::{Scheme, Settings};
 
 /// Six logical blocks of four pages, the last one with three, on sixteen blocks.
 fn map() -> (HybridMap, PageSpace) {

@@ -11,7 +11,10 @@ use std::fmt;
 
 use flash::{Lbn, Pbn};
 
-use crate::{Entry, Evacuated, FileEvent, Hint, Layout, Request, Values};
+use crate::api::hint::Hint;
+use crate::api::relocate::RelocateOutcome;
+use crate::api::request::Request;
+use crate::port::event::FileEvent;
 
 /// In which order the free blocks stand from which a policy chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +139,7 @@ pub trait Homes {
 /// A way of levelling wear.
 pub trait WearPolicy: fmt::Debug + Send {
     /// Whether it looks at hints. Only then a write buffer keeps apart what the host says different things of.
-    fn heeds_hints(&self) -> bool {
+    fn uses_hints(&self) -> bool {
         self.keeps_file_types()
     }
 
@@ -173,15 +176,15 @@ pub trait WearPolicy: fmt::Debug + Send {
     }
 
     /// Whether it is told what the host writes. Always the same.
-    fn hears_writes(&self) -> bool {
+    fn observes_writes(&self) -> bool {
         self.moves_blocks()
     }
 
-    /// The host has written; for a policy that [hears writes](Self::hears_writes).
+    /// The host has written; for a policy that [hears writes](Self::observes_writes).
     fn wrote(&mut self, _request: &Request) {}
 
     /// The host has told what became of a file whose data lie in these pages.
-    fn told(&mut self, _event: FileEvent, _of: &Request) {}
+    fn on_file_event(&mut self, _event: FileEvent, _of: &Request) {}
 
     /// A block that shall be emptied now. Asked after each host write that it hears of, for one block at most.
     fn next_move(&mut self, _blocks: &dyn BlockFacts) -> Option<Pbn> {
@@ -189,7 +192,7 @@ pub trait WearPolicy: fmt::Debug + Send {
     }
 
     /// What became of the block that it named.
-    fn moved(&mut self, _pbn: Pbn, _how: Evacuated) {}
+    fn moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {}
 
     /// What it keeps in RAM besides the erase counts: name and bytes.
     fn tables(&self) -> Vec<(&'static str, u64)> {
@@ -197,29 +200,5 @@ pub trait WearPolicy: fmt::Debug + Send {
     }
 }
 
-/// How the registry builds a wear policy.
-pub trait WearScheme: WearPolicy + Sized + 'static {
-    /// What the registry lists about it.
-    const ENTRY: Entry;
-
-    /// Whether it can work over a mapping; if not, why, as the end of a sentence about both.
-    fn suits(_mapping: &Entry) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Builds it for a device.
-    fn new(layout: &Layout, values: &Values) -> Self;
-}
-
-/// For policies that ask whose data a merge puts together: whether a mapping keeps each logical block in blocks of its own. If not, why that
-/// is missed.
-pub fn keeps_logical_blocks(mapping: &Entry) -> Result<(), String> {
-    match (mapping.family, mapping.name) {
-        (_, "superblock") | ("page" | "demand-paged", _) => {
-            Err("it chooses by the logical block that a merge puts together, and here a block holds pages of many; \
-                 choose block, or a log-buffer scheme other than superblock, or another wear policy"
-                .into())
-        }
-        _ => Ok(()),
-    }
-}
+/// No wear levelling: the free block that was freed first is taken first, and nothing is moved.
+impl WearPolicy for () {}

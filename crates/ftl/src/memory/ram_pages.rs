@@ -2,25 +2,7 @@
 //!
 //! A scheme does not know what a page holds, so a buffer of pages cannot be the scheme's own: it keeps handles, and the pages lie
 //! here, behind the same door as the flash. They live as long as the door does: after a power cut there is a new one, and
-//! nothing here. What an access takes is the scheme's to say, with [`Media::spend`](crate::Media::spend).
-
-use crate::{Nanos, Values};
-
-/// What accesses to RAM or registers take.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AccessDelays {
-    /// Of reading.
-    pub read: Nanos,
-    /// Of writing.
-    pub write: Nanos,
-}
-
-impl AccessDelays {
-    /// The delays that two parameters, of reading and of writing, ask for.
-    pub fn from_values(values: &Values, [read, write]: [&str; 2]) -> Self {
-        Self { read: Nanos(values.integer(read)), write: Nanos(values.integer(write)) }
-    }
-}
+//! nothing here. What an access takes is the scheme's to say, with [`Media::spend`](crate::port::flash_port::Media::spend).
 
 /// A page in RAM, good until it is taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,98 @@
+//! The device as a scheme sees it.
+
+use std::fmt;
+
+use flash::{Flash, Geometry, Pbn, ProgramOrder};
+
+use crate::api::entry::Entry;
+use crate::api::parameter::Values;
+use crate::api::wear::WearPolicy;
+
+/// What a scheme may know of its device: shape, logical capacity and the blocks it can use.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Shape of the flash.
+    pub geometry: Geometry,
+    /// Logical pages that the host sees.
+    pub logical_pages: u32,
+    /// Blocks that are not bad, in address order.
+    pub good_blocks: Vec<Pbn>,
+    /// Order in which the pages of a block may be programmed.
+    pub program_order: ProgramOrder,
+    /// Whether the device holds data already. If so many of its blocks have failed that a fresh device would be refused, it comes
+    /// up read-only instead.
+    pub in_use: bool,
+    /// Seed of whatever a scheme draws at random, derived by name from the run's seed.
+    pub seed: u64,
+    /// How wear is levelled; none leaves it to the order in which blocks were freed.
+    pub wear: Option<Wear>,
+}
+
+impl Layout {
+    /// The layout of a fresh chip.
+    pub fn of(chip: &impl Flash, logical_pages: u32, seed: u64) -> Self {
+        let geometry = *chip.geometry();
+        let good_blocks = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| !chip.is_bad(pbn)).collect();
+        Self {
+            geometry,
+            logical_pages,
+            good_blocks,
+            program_order: chip.program_order(),
+            in_use: false,
+            seed,
+            wear: None,
+        }
+    }
+
+    /// The same layout for a device that holds data already.
+    #[must_use]
+    pub fn in_use(&self) -> Self {
+        Self { in_use: true, ..self.clone() }
+    }
+
+    /// The device's wear policy.
+    pub fn wear_policy(&self) -> Box<dyn WearPolicy> {
+        self.wear.as_ref().map_or_else(|| Box::new(()) as _, |wear| wear.build(self))
+    }
+
+    /// Logical blocks, the last one perhaps in part.
+    pub fn logical_blocks(&self) -> u32 {
+        self.logical_pages.div_ceil(self.geometry.pages_per_block())
+    }
+
+    /// Good blocks beyond those that the logical pages fill.
+    pub fn spare_blocks(&self) -> u32 {
+        (self.good_blocks.len() as u32).saturating_sub(self.logical_blocks())
+    }
+}
+
+/// A wear policy that has yet to be built.
+#[derive(Clone)]
+pub struct Wear {
+    pub(super) entry: &'static Entry,
+    pub(super) values: Values,
+    pub(super) build: fn(&Layout, &Values) -> Box<dyn WearPolicy>,
+}
+
+impl Wear {
+    /// What the registry knows of it.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// Whether it ever names a block to be emptied on such a device.
+    pub fn moves_blocks(&self, layout: &Layout) -> bool {
+        self.build(layout).moves_blocks()
+    }
+
+    /// Builds it for a device.
+    pub fn build(&self, layout: &Layout) -> Box<dyn WearPolicy> {
+        (self.build)(layout, &self.values)
+    }
+}
+
+impl fmt::Debug for Wear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.entry.name, self.values)
+    }
+}

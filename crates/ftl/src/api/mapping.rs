@@ -1,0 +1,127 @@
+//! What every mapping is: where logical pages lie on flash, and how room is made for new ones.
+
+use flash::{Lpn, Pbn};
+
+use crate::api::entry::Entry;
+use crate::api::layout::Layout;
+use crate::api::parameter::Values;
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Buffered, Footprint, Gauge, Spares};
+use crate::api::request::Request;
+use crate::api::wear::{BlockFacts, WearPolicy};
+use crate::memory::prefetch::PrefetchStage;
+use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
+use crate::port::event::FileEvent;
+use crate::port::flash_port::Media;
+use crate::port::timing::{Device, Nanos};
+
+/// A question to a wear policy, with the facts about all blocks.
+pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts);
+
+/// A mapping. `out` and `data` hold one element a page of the request. It may be moved to another thread.
+pub trait Mapping<D: Device>: Send {
+    /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
+    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError>;
+
+    /// Writes pages. Acknowledged writes are durable unless the scheme buffers data and says so.
+    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError>;
+
+    /// Forgets pages.
+    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError>;
+
+    /// Makes everything acknowledged survive a power cut.
+    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError>;
+
+    /// Tells of a request to come, so that a scheme can ask for the memory that it will touch. Changes nothing. A shell that
+    /// looks ahead says so three times for each request, each time when it is nearer.
+    fn prefetch(&self, _media: &Media<D>, _request: &Request, _foresight: PrefetchStage) {}
+
+    /// Whether it decides by what the host will ask, which no real device knows. A shell that does not know it either must refuse it.
+    fn needs_future(&self) -> bool {
+        false
+    }
+
+    /// Tells a scheme that looks ahead all that it will be asked from now on, call by call.
+    fn set_future(&mut self, _asked: &[FutureRequest]) {}
+
+    /// Tells what became of a file whose data lie in these pages, with what the host says of it from now on. Costs nothing and changes no
+    /// content: a scheme may remember it, for where it places pages later.
+    fn on_file_event(&mut self, _event: FileEvent, _of: &Request) {}
+
+    /// Offers `budget` of idle time for background work.
+    fn idle(&mut self, _media: &mut Media<D>, _budget: Nanos) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Empties a block, whatever it holds: data, log, translation or trim pages, some of each, or nothing yet because it has just been
+    /// opened. What it holds is copied first and the block erased afterwards, so nothing is lost, whenever the power is cut or
+    /// whatever fails. On a device that writes are still accepted by, it can always be asked for; [`Deferred`] says when it is refused.
+    /// What is done for it stands under [`Cause::WearLeveling`](crate::port::cause::Cause::WearLeveling).
+    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError>;
+
+    /// Whether anything that the mapping itself does depends on hints. If neither it nor the wear policy uses hints, a write buffer need
+    /// not keep apart pages of different hints.
+    fn uses_hints(&self) -> bool {
+        false
+    }
+
+    /// Asks the wear policy of its blocks something, with the facts about all blocks.
+    fn with_wear_policy(&mut self, query: WearQuery<'_>);
+
+    /// Checks the numbered invariants of the scheme's header. Pure; may take time proportional to the device.
+    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant>;
+
+    /// Memory that the mapping takes, structure by structure.
+    fn footprint(&self) -> Footprint;
+
+    /// Blocks that may fail before the device becomes read-only; none for a scheme that cannot do without any block.
+    fn spares(&self) -> Spares {
+        Spares::default()
+    }
+
+    /// What acknowledged writes leave in RAM until a flush, and what RAM holds besides. Of a mapping that says nothing here, writes
+    /// last at once.
+    fn buffered(&self) -> Buffered {
+        Buffered::default()
+    }
+
+    /// Numbers of the scheme's own, sampled into the time series.
+    fn gauges(&self) -> Vec<Gauge> {
+        Vec::new()
+    }
+}
+
+/// What a host asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// To read pages.
+    Read,
+    /// To write pages.
+    Write,
+    /// To forget pages.
+    Trim,
+}
+
+/// A call that will come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FutureRequest {
+    /// What is asked.
+    pub asked: Asked,
+    /// First logical page.
+    pub lpn: Lpn,
+    /// Logical pages, at least 1.
+    pub pages: u32,
+}
+
+/// How the registry builds a scheme.
+pub trait Scheme: Sized {
+    /// What the registry lists about it.
+    const ENTRY: Entry;
+
+    /// Builds the scheme for an erased device.
+    fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError>;
+
+    /// Builds the scheme for a device that it has used before, from the tags alone, after any power cut. May be cut itself
+    /// at any operation and started again.
+    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError>;
+}

@@ -1,0 +1,88 @@
+//! What a translation layer tells of itself: memory, spares, pages that wait, gauges.
+
+use serde::Serialize;
+
+use crate::port::error::FtlError;
+
+/// RAM and flash bytes of a scheme's mapping, as the papers count them: what a controller would need, not what the
+/// simulation happens to use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Footprint {
+    /// The structures.
+    pub structures: Vec<Structure>,
+}
+
+/// One structure of a footprint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Structure {
+    /// For example `page map`, `GTD`.
+    pub name: &'static str,
+    /// Bytes of RAM.
+    pub ram_bytes: u64,
+    /// Bytes of flash.
+    pub flash_bytes: u64,
+}
+
+impl Footprint {
+    /// Adds a structure.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, ram_bytes: u64, flash_bytes: u64) -> Self {
+        self.structures.push(Structure { name, ram_bytes, flash_bytes });
+        self
+    }
+
+    /// Bytes of RAM over all structures.
+    pub fn ram_bytes(&self) -> u64 {
+        self.structures.iter().map(|s| s.ram_bytes).sum()
+    }
+
+    /// Bytes of flash over all structures.
+    pub fn flash_bytes(&self) -> u64 {
+        self.structures.iter().map(|s| s.flash_bytes).sum()
+    }
+}
+
+/// A number of a scheme's own at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gauge {
+    /// Its name in results.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+}
+
+/// How far a device is from being read-only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spares {
+    /// Blocks that could fail when the device was new.
+    pub total: u32,
+    /// Blocks that have failed since.
+    pub used: u32,
+}
+
+impl Spares {
+    /// Of a device that has too few blocks left to be written to.
+    pub const READ_ONLY: Self = Self { total: 0, used: 1 };
+
+    /// A block has failed.
+    pub fn use_one(&mut self) {
+        self.used += 1;
+    }
+
+    /// Refuses to write when more blocks have failed than may.
+    #[inline]
+    pub fn admit(&self) -> Result<(), FtlError> {
+        if self.used <= self.total { Ok(()) } else { Err(FtlError::ReadOnly { spares: self.total }) }
+    }
+}
+
+/// Pages that acknowledged writes leave in RAM until a flush, where a power cut loses them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffered {
+    /// How many there can be; 0 for a scheme without a write buffer.
+    pub capacity_pages: u32,
+    /// How many there are.
+    pub pages: u32,
+    /// Further pages in RAM of which flash holds the same, so that reading them takes no flash operation.
+    pub clean_pages: u32,
+}

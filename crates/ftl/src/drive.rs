@@ -1,0 +1,162 @@
+//! A drive: a mapping, maybe a wear policy, maybe a write buffer. This is what the shells (simulator, checker, live device) drive.
+//!
+//! ```text
+//!   host ──▶ write buffer ──▶ wear levelling ──▶ mapping ──▶ flash
+//! ```
+//!
+//! Each call of the host passes here once. A mapping knows neither of the two in front of it.
+
+use flash::Pbn;
+
+use crate::api::layout::Layout;
+use crate::api::mapping::{FutureRequest, Mapping, WearQuery};
+use crate::api::relocate::RelocateOutcome;
+use crate::api::report::{Buffered, Footprint, Gauge, Spares};
+use crate::api::request::Request;
+use crate::memory::prefetch::PrefetchStage;
+use crate::port::error::{BrokenInvariant, FtlError};
+use crate::port::event::FileEvent;
+use crate::port::flash_port::Media;
+use crate::port::timing::{Device, Nanos};
+use crate::wear::levelling::{Backend, WearLevelling};
+use crate::write_buffer::policy::BufferPolicy;
+use crate::write_buffer::room::Room;
+use crate::write_buffer::write_back::WriteBuffer;
+
+/// A flash translation layer with all that belongs to it. `out` and `data` hold one element a page of the request. It may be moved
+/// to another thread.
+pub struct Drive<D: Device> {
+    mapping: Box<dyn Mapping<D>>,
+    wear: Option<WearLevelling>,
+    write_buffer: Option<WriteBuffer>,
+}
+
+impl<D: Device> Drive<D> {
+    /// A drive without a write buffer, whose wear is levelled as the layout says.
+    pub fn new(mut mapping: Box<dyn Mapping<D>>, layout: &Layout) -> Self {
+        let wear = layout.wear.is_some().then(|| WearLevelling::of(&mut *mapping));
+        Self { mapping, wear, write_buffer: None }
+    }
+
+    /// The same drive behind an empty write buffer.
+    #[must_use]
+    pub fn with_write_buffer(mut self, policy: Box<dyn BufferPolicy>, room: Room, layout: &Layout) -> Self {
+        let uses_hints = self.uses_hints();
+        Self { write_buffer: Some(WriteBuffer::new(policy, room, layout, uses_hints)), ..self }
+    }
+
+    fn backend(&mut self) -> (Option<&mut WriteBuffer>, Backend<'_, D>) {
+        let backend = Backend { mapping: &mut *self.mapping, wear: self.wear.as_ref() };
+        (self.write_buffer.as_mut(), backend)
+    }
+
+    /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
+    pub fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        match self.backend() {
+            (None, backend) => backend.mapping.read(media, request, out),
+            (Some(buffer), backend) => buffer.read(backend.mapping, media, request, out),
+        }
+    }
+
+    /// Writes pages. Acknowledged writes are durable but for those that [`buffered`](Self::buffered) tells of.
+    pub fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        match self.backend() {
+            (None, mut backend) => backend.write(media, request, data),
+            (Some(buffer), mut backend) => buffer.write(&mut backend, media, request, data),
+        }
+    }
+
+    /// Forgets pages.
+    pub fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+        self.mapping.trim(media, request)?;
+        if let Some(buffer) = &mut self.write_buffer {
+            buffer.trim(media, request);
+        }
+        Ok(())
+    }
+
+    /// Makes everything acknowledged survive a power cut.
+    pub fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+        if let (Some(buffer), mut backend) = self.backend() {
+            buffer.flush(&mut backend, media)?;
+        }
+        self.mapping.flush(media)
+    }
+
+    /// Announces a request to come, so that the mapping can ask for the memory that it will touch. Changes nothing. A shell that
+    /// knows its requests before they begin calls it three times for each, each time when it is nearer.
+    pub fn prefetch(&self, media: &Media<D>, request: &Request, stage: PrefetchStage) {
+        self.mapping.prefetch(media, request, stage);
+    }
+
+    /// Whether it decides by what the host will ask, which no real device knows. A shell that does not know it either must refuse it.
+    pub fn needs_future(&self) -> bool {
+        self.mapping.needs_future()
+    }
+
+    /// Tells a drive that [needs it](Self::needs_future) all that it will be asked from now on, call by call.
+    pub fn set_future(&mut self, requests: &[FutureRequest]) {
+        self.mapping.set_future(requests);
+    }
+
+    /// Tells what became of a file whose data lie in these pages, with the host's hint for it from now on. Costs nothing and changes
+    /// no content.
+    pub fn on_file_event(&mut self, event: FileEvent, pages: &Request) {
+        if let Some(wear) = &self.wear {
+            wear.on_file_event(&mut *self.mapping, event, pages);
+        }
+        self.mapping.on_file_event(event, pages);
+    }
+
+    /// Offers `budget` of idle time for background work.
+    pub fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+        self.mapping.idle(media, budget)
+    }
+
+    /// Empties a block; see [`Mapping::relocate_block`].
+    pub fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.mapping.relocate_block(media, pbn)
+    }
+
+    /// Asks the wear policy something, with the facts about all blocks.
+    pub fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.mapping.with_wear_policy(query);
+    }
+
+    /// Whether anything that it does depends on hints.
+    pub fn uses_hints(&mut self) -> bool {
+        let mut uses = self.mapping.uses_hints();
+        self.mapping.with_wear_policy(&mut |policy, _| uses |= policy.uses_hints());
+        uses
+    }
+
+    /// Checks the numbered invariants. Pure; may take time proportional to the device.
+    pub fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+        self.mapping.check(media)?;
+        self.write_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(media))
+    }
+
+    /// Memory that it takes, structure by structure.
+    pub fn footprint(&self) -> Footprint {
+        let wear = self.wear.iter().flat_map(|wear| wear.tables().iter().copied());
+        let footprint = wear.fold(self.mapping.footprint(), |footprint, (name, bytes)| footprint.with(name, bytes, 0));
+        self.write_buffer.as_ref().map_or_else(|| footprint.clone(), |buffer| buffer.add_footprint(footprint.clone()))
+    }
+
+    /// Blocks that may fail before it becomes read-only.
+    pub fn spares(&self) -> Spares {
+        self.mapping.spares()
+    }
+
+    /// What acknowledged writes leave in RAM until a flush, and what RAM holds besides.
+    pub fn buffered(&self) -> Buffered {
+        self.write_buffer.as_ref().map_or_else(|| self.mapping.buffered(), WriteBuffer::buffered)
+    }
+
+    /// Numbers of the parts' own, sampled into the time series.
+    pub fn gauges(&self) -> Vec<Gauge> {
+        let mut gauges = self.mapping.gauges();
+        gauges.extend(self.write_buffer.iter().flat_map(WriteBuffer::gauges));
+        gauges
+    }
+}
