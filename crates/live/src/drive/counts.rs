@@ -2,12 +2,7 @@
 
 use std::ops::Add;
 
-use ftl::{Cause, Media, Note, Op};
 use serde::Serialize;
-
-use super::LiveDrive;
-use crate::device::LiveDevice;
-use crate::image::Counters;
 
 /// What hosts asked for, in requests, pages and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -54,50 +49,5 @@ impl Add for HostCounts {
             bytes_written: self.bytes_written + other.bytes_written,
             pages_written: self.pages_written + other.pages_written,
         }
-    }
-}
-
-impl LiveDrive {
-    /// A request begins. It may be served in several pieces; what these move is counted with them.
-    pub fn count(&mut self, asked: Asked) {
-        match asked {
-            Asked::Read => self.counts.reads += 1,
-            Asked::Write => self.counts.writes += 1,
-            Asked::Trim => self.counts.trims += 1,
-            Asked::Other => {}
-        }
-    }
-
-    /// Counts over the device's life, up to now.
-    pub fn life(&self) -> Counters {
-        let mut life = self.before.clone();
-        add(&mut life, &tallied(self.media()));
-        let HostCounts { reads, writes, trims, flushes, bytes_read, bytes_written, pages_written } = self.counts;
-        let host = [
-            ("host_reads", reads),
-            ("host_writes", writes),
-            ("host_trims", trims),
-            ("host_flushes", flushes),
-            ("host_bytes_read", bytes_read),
-            ("host_bytes_written", bytes_written),
-            ("host_pages_written", pages_written),
-        ];
-        add(&mut life, &host.map(|(name, count)| (name.to_owned(), count)).into());
-        life
-    }
-}
-
-/// Operations by cause and events, by the names that results have.
-fn tallied(media: &Media<LiveDevice>) -> Counters {
-    let tally = media.tally();
-    let operations = Cause::ALL.iter().flat_map(|&cause| Op::ALL.iter().map(move |&op| (cause, op)));
-    let operations = operations.map(|(cause, op)| (format!("{}_{}s", cause.name(), op.name()), tally.count(cause, op)));
-    let notes = Note::ALL.iter().map(|&note| (note.name().to_owned(), tally.note(note)));
-    operations.chain(notes).filter(|(_, count)| *count > 0).collect()
-}
-
-fn add(life: &mut Counters, more: &Counters) {
-    for (name, count) in more {
-        *life.entry(name.clone()).or_default() += count;
     }
 }

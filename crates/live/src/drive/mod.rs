@@ -12,44 +12,22 @@
 //! for a trim may be forgotten. A read that finds nothing corrects that.
 
 mod counts;
+mod error;
+mod life;
+mod piece;
 mod power;
 mod requests;
 
 use bytes::Bytes;
-use flash::{FaultPlan, Flash, FlashError, Pbn};
+use flash::{FaultPlan, Flash, Pbn};
 use ftl::{Drive, FtlError, Media, Nanos};
 
 use crate::device::LiveDevice;
 use crate::image::{Counters, Description, Findings};
 
 pub use counts::{Asked, HostCounts};
-pub use requests::Piece;
-
-/// Why the device did not do as it was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DriveError {
-    /// A page cannot be read.
-    Unreadable,
-    /// Too many blocks have failed to write.
-    ReadOnly,
-    /// The flash has no power, or the disk under the image failed.
-    NoPower,
-    /// The translation layer is at fault; nothing more should be believed.
-    Bug(String),
-}
-
-impl From<FtlError> for DriveError {
-    fn from(error: FtlError) -> Self {
-        match &error {
-            FtlError::ReadOnly { .. } => Self::ReadOnly,
-            FtlError::Flash { error: FlashError::Violation(_), .. } | FtlError::OutOfSpace { .. } => {
-                Self::Bug(error.to_string())
-            }
-            _ if error.is_power_cut() => Self::NoPower,
-            FtlError::Flash { .. } => Self::Unreadable,
-        }
-    }
-}
+pub use error::DriveError;
+pub use piece::Piece;
 
 /// How a drive is switched on.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,9 @@ use flash::Lpn;
 use ftl::{Hint, Nanos, Request};
 use sim::span::{PageSpan, read_rest};
 
-use super::{DriveError, LiveDrive};
+use super::LiveDrive;
+use super::error::DriveError;
+use super::piece::Piece;
 
 impl LiveDrive {
     /// Reads bytes that lie on the device: pieces in order, an empty one for a whole page of nothing.
@@ -168,30 +170,6 @@ impl LiveDrive {
             let (word, bit) = (&mut self.may_hold[lpn as usize / 64], 1 << (lpn % 64));
             if may_hold { *word |= bit } else { *word &= !bit }
         }
-    }
-}
-
-/// A part of what was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
-    /// Bytes of a page.
-    Data(Bytes),
-    /// So many bytes of a page that holds nothing.
-    Zeros(usize),
-}
-
-impl Piece {
-    /// Bytes.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Data(data) => data.len(),
-            Self::Zeros(length) => *length,
-        }
-    }
-
-    /// Whether it has no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

@@ -20,11 +20,9 @@ use ftl::Stack;
 use super::file::Taped;
 use super::testing::{Dice, PAGES, cases, cases_with_parts, content, folder, read};
 use crate::drive::LiveDrive;
-use disk::{ALL_WAYS, Disk};
+use disk::{ALL_WAYS, Disk, PAGE};
 use run::{Chips, Run, What, perform, seed, tape};
 
-/// Four sectors, so that a page can be torn.
-const PAGE: usize = 2048;
 /// Moments between two writes that are tried, and as many of those just before a sync; all with `FTLKIT_LONG`.
 const MOMENTS: usize = 12;
 /// The same of a run with power cuts of the flash, and as many shortly after a cut; with

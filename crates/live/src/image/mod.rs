@@ -16,6 +16,7 @@ mod killed;
 mod life;
 mod load;
 mod oob;
+mod open;
 mod pages;
 mod places;
 mod report;
@@ -38,8 +39,8 @@ use ftl::{ConfigError, Stack, registry};
 
 use blocks::{Block, Condition};
 use file::ImageFile;
+use open::{CopyDevice, cannot_open, geometry_in, write_new};
 use places::Places;
-use report::CopyDevice;
 
 pub use findings::Findings;
 pub use header::Description;
@@ -163,32 +164,6 @@ impl Image {
     }
 }
 
-/// The checked shape, of an image whose file has so many bytes: a header that speaks of more flash than there are slots for is not
-/// believed, since everything that is held in memory grows with it.
-fn geometry_in(description: &Description, file_bytes: u64) -> Result<Geometry, LiveError> {
-    let geometry = description.checked_geometry()?;
-    let least = Places::of(&geometry).data;
-    if file_bytes < least {
-        return Err(LiveError::user(format!(
-            "the header says {} pages of {} bytes, whose tables alone take {least} bytes, but the file has {file_bytes}. The header is not of this \
-             file, or too little is left of it; restore the image from a copy",
-            geometry.pages(),
-            geometry.page_size_bytes()
-        )));
-    }
-    Ok(geometry)
-}
-
-fn cannot_open(path: &Path, error: &std::io::Error) -> LiveError {
-    if error.kind() == std::io::ErrorKind::NotFound {
-        return LiveError::user(format!(
-            "there is no image {path}; make one: ftlkit image create {path}",
-            path = path.display()
-        ));
-    }
-    LiveError::file("open", path, error)
-}
-
 /// The length, the block table and the first life of a new image.
 fn fill(file: &mut ImageFile, geometry: &Geometry, device: &sim::Device) -> std::io::Result<()> {
     let mut blocks = vec![Block::default(); geometry.blocks() as usize];
@@ -197,16 +172,4 @@ fn fill(file: &mut ImageFile, geometry: &Geometry, device: &sim::Device) -> std:
     }
     let life = life::Life { is_clean: true, touched_pages: Some(0), ..life::Life::default() };
     write_new(file, geometry, &blocks, &life)
-}
-
-/// What every image has from the beginning, but its header.
-fn write_new(file: &mut ImageFile, geometry: &Geometry, blocks: &[Block], life: &life::Life) -> std::io::Result<()> {
-    let places = Places::of(geometry);
-    file.extend(places.end)?;
-    let table: Vec<u8> = blocks.iter().enumerate().flat_map(|(block, entry)| entry.encode(block)).collect();
-    for offset in places.block(0) {
-        file.write(&table, offset)?;
-    }
-    let mut slots = life::LifeSlots::read(file, places.life).slots;
-    (0..2).try_for_each(|_| slots.write(file, life))
 }

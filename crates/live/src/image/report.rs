@@ -12,17 +12,15 @@ use ftl::{Media, Request, Timed, Untimed, registry};
 use serde::Serialize;
 
 use super::file::ImageFile;
+use super::header::Found;
 use super::header::{self, Description};
 use super::life::{Counters, LifeSlots};
 use super::load::{Loaded, Purpose, load};
+use super::open::{CopyDevice, cannot_open, geometry_in};
 use super::pages::PageState;
 use super::places::Places;
 use super::store::FileStore;
-use super::{cannot_open, geometry_in, header::Found};
 use crate::LiveError;
-
-/// A copy of an image in memory, on which a translation layer is tried.
-pub(super) type CopyDevice = Timed<Chip<Full<Bytes>>, Untimed>;
 
 /// Unreadable logical pages that are told one by one.
 const TOLD_PAGES: usize = 64;

@@ -16,9 +16,9 @@ use super::file::ImageFile;
 use super::header::{self, Description, OLD_VERSION, VERSION, is_old};
 use super::life::Life;
 use super::oob::{Body, SLOT_BYTES, Slot, encode};
+use super::open::{cannot_open, write_new};
 use super::places::Places;
 use super::version_one::{self as old, OldPlaces, OldTag, TAG_BYTES};
-use super::{cannot_open, write_new};
 use crate::LiveError;
 
 /// What became of an image.

@@ -4,8 +4,9 @@ use analyzer::Event;
 use fat::{Chain, Entry, FatError, MOST_FILE_BYTES, PAGE_BYTES, Stamp};
 use ftl::Hint;
 
+use super::Tree;
+use super::attributes::{Attributes, Changes, ROOT};
 use super::times::now;
-use super::{Attributes, ROOT, Tree};
 use crate::device::Device;
 use crate::error::FileError;
 
@@ -14,17 +15,6 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Bytes by which a file grows before what waits may be made safe: less than a journal has room for beside all tables.
 const GROWN_AT_ONCE: u64 = 1 << 20;
-
-/// What of a file is to be changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Its length in bytes.
-    pub bytes: Option<u64>,
-    /// Whether it must not be written.
-    pub is_read_only: Option<bool>,
-    /// When it was changed, in seconds since 1970.
-    pub modified: Option<i64>,
-}
 
 impl<V: Device> Tree<V> {
     /// Opens a file.

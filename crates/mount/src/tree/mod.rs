@@ -10,7 +10,9 @@
 //! **Files that are removed while programs have them open** get a hidden name in the root folder and go when the last program closes them, or
 //! when the volume is mounted again.
 
+mod attributes;
 mod data;
+mod losses;
 mod names;
 mod owed;
 mod times;
@@ -26,57 +28,14 @@ use crate::device::Device;
 use crate::error::FileError;
 use crate::rating::Rating;
 
-pub use data::Changes;
+pub use attributes::{Attributes, Changes, Listed, ROOT, Space};
 pub use owed::Lost;
 
 use owed::Owed;
 use times::Times;
 
-/// The number of the root folder.
-pub const ROOT: u64 = 1;
 /// How names of files begin that were removed while they were open.
 const HIDDEN: &str = ".ftlkit-removed-";
-
-/// What is known of a file or folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attributes {
-    /// Its number.
-    pub number: u64,
-    /// Whether it is a folder.
-    pub is_folder: bool,
-    /// Bytes of a file; 0 for a folder.
-    pub bytes: u64,
-    /// Bytes that it takes on the volume.
-    pub disk_bytes: u64,
-    /// When it was changed, in seconds since 1970.
-    pub modified: i64,
-    /// Nanoseconds of that, which only folders have.
-    pub modified_ns: u32,
-    /// Whether it must not be written.
-    pub is_read_only: bool,
-}
-
-/// What there is of a volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
-    /// Bytes of a cluster.
-    pub cluster_bytes: u32,
-    /// Clusters.
-    pub clusters: u32,
-    /// Those that are free.
-    pub free: u32,
-}
-
-/// An entry of a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// The number of the file.
-    pub number: u64,
-    /// Its name.
-    pub name: String,
-    /// Whether it is a folder.
-    pub is_folder: bool,
-}
 
 #[derive(Debug)]
 struct Node {

@@ -1,10 +1,11 @@
 //! What is done with names: look up, list, create, remove, rename.
 
 use analyzer::Event;
-use fat::{Entry, FatError, Folder};
+use fat::{Entry, FatError, Folder, Stamp};
 
+use super::attributes::{Attributes, Listed, ROOT};
 use super::times::now;
-use super::{Attributes, HIDDEN, Listed, Node, ROOT, Tree, check_name};
+use super::{HIDDEN, Node, Tree, check_name};
 use crate::device::Device;
 use crate::error::FileError;
 
@@ -281,5 +282,17 @@ impl<V: Device> Tree<V> {
             at = self.above(at);
         }
         Ok(())
+    }
+
+    /// A name in a folder has changed.
+    pub(crate) fn touch(&mut self, folder: u64) {
+        let at = self.times.touch(folder);
+        self.owed.changed(folder, 0);
+        if folder != ROOT
+            && let Some(node) = self.nodes.get_mut(&folder)
+        {
+            node.entry.modified = Stamp::of_unix(at.as_secs().cast_signed());
+            self.changed.insert(folder);
+        }
     }
 }

@@ -11,8 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fat::Stamp;
 
-use super::{ROOT, Tree};
-use crate::device::Device;
+use super::attributes::ROOT;
 
 /// Times of folders, by their numbers, since 1970.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ impl Times {
     }
 
     /// A name in a folder changes now, which is later than it changed before.
-    fn touch(&mut self, number: u64) -> Duration {
+    pub(crate) fn touch(&mut self, number: u64) -> Duration {
         let now = clock();
         let later = self.get(number).map_or(now, |last| now.max(last + Duration::from_nanos(1)));
         self.0.insert(number, later);
@@ -50,20 +49,6 @@ impl Times {
     /// There is no such folder any more.
     pub(crate) fn forget(&mut self, number: u64) {
         self.0.remove(&number);
-    }
-}
-
-impl<V: Device> Tree<V> {
-    /// A name in a folder has changed.
-    pub(crate) fn touch(&mut self, folder: u64) {
-        let at = self.times.touch(folder);
-        self.owed.changed(folder, 0);
-        if folder != ROOT
-            && let Some(node) = self.nodes.get_mut(&folder)
-        {
-            node.entry.modified = Stamp::of_unix(at.as_secs().cast_signed());
-            self.changed.insert(folder);
-        }
     }
 }
 

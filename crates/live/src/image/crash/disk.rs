@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use crate::image::file::Taped;
 use crate::image::testing::Dice;
 
+/// Bytes of a page: four sectors, so that a page can be torn.
+pub(super) const PAGE: usize = 2048;
+
 const SECTOR: usize = 512;
 
 /// Which of the sectors that were written after the last sync are on the disk.

@@ -8,8 +8,7 @@ use std::path::Path;
 
 use flash::{Fault, Tear};
 
-use super::PAGE;
-use super::disk::{ALL_WAYS, Disk};
+use super::disk::{ALL_WAYS, Disk, PAGE};
 use super::run::tape;
 use crate::DriveError;
 use crate::drive::LiveDrive;

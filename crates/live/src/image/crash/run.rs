@@ -5,7 +5,7 @@ use std::path::Path;
 use flash::{Fault, Flash, Pbn, Tear};
 use ftl::Stack;
 
-use super::PAGE;
+use super::disk::PAGE;
 use crate::DriveError;
 use crate::drive::LiveDrive;
 use crate::image::file::Taped;
