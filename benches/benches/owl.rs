@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use flash::{Chip, ChipOptions, Geometry, Lbn, Lean, Lpn, Pbn, Shape};
-use ftl::api::wear::{Ask, BlockFacts, Purpose, Use, WearPolicy};
+use ftl::api::wear::{AllocRequest, BlockFacts, Purpose, Use, WearPolicy};
 use ftl::api::wear_scheme::WearScheme;
 use ftl::wear::owl::Owl;
 use ftl::{Layout, RelocateOutcome, Request, Settings, Values};
@@ -29,7 +29,7 @@ impl BlockFacts for Facts {
     }
 
     fn use_of(&self, _pbn: Pbn) -> Use {
-        Use::For(Purpose::Merge)
+        Use::InUse(Purpose::Merge)
     }
 
     fn erases(&self, _pbn: Pbn) -> u32 {
@@ -64,7 +64,7 @@ fn owl(records: u32) -> Result<Owl, String> {
     let values = Values::check("owl", Owl::ENTRY.parameters, &settings).map_err(|error| error.to_string())?;
     let mut owl = Owl::new(&Layout::of(&chip, LOGICAL_BLOCKS * PAGES_PER_BLOCK, 1), &values);
     for lbn in 0..LOGICAL_BLOCKS {
-        owl.used(Pbn::new(lbn), Ask::of(Purpose::Data, Lbn::new(lbn)));
+        owl.used(Pbn::new(lbn), AllocRequest::of(Purpose::Data, Lbn::new(lbn)));
     }
     Ok(owl)
 }
@@ -102,7 +102,7 @@ fn main() {
         };
         let request = |lbn: Lbn| Request::new(Lpn::new(lbn.get() * PAGES_PER_BLOCK), 1);
         let write = each(&writes, |lbn| owl.wrote(&request(lbn)));
-        let merge = each(&writes, |lbn| owl.place(Ask::of(Purpose::Merge, lbn), 498));
+        let merge = each(&writes, |lbn| owl.place(AllocRequest::of(Purpose::Merge, lbn), 498));
         // With λ = 1 each write begins a round.
         let round = each(&writes[..writes.len() / 500], |lbn| {
             owl.wrote(&request(lbn));

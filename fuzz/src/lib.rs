@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use live::nbd::{self, Command, Export, Header, MAX_PAYLOAD_BYTES, Outcome, Security};
-use trace::{DeviceChoice, FlatTrace, Format, Op, OpenOptions, TimeBackwards, open_bytes};
+use trace::{DeviceChoice, StackedDevices, Format, Op, OpenOptions, TimeBackwards, open_bytes};
 
 /// Requests after which an input is left: a few bytes can decompress to millions of lines, which finds nothing new.
 const ENOUGH: usize = 20_000;
@@ -81,7 +81,7 @@ pub fn lay_out(bytes: &[u8]) {
         return;
     }
     let options = OpenOptions { skip_bad: true, time_backwards: TimeBackwards::Clamp, ..OpenOptions::default() };
-    let Ok(flat) = FlatTrace::open_bytes("fuzz", bytes, &options, &DeviceChoice::Stacked) else { return };
+    let Ok(flat) = StackedDevices::open_bytes("fuzz", bytes, &options, &DeviceChoice::Stacked) else { return };
     let mut count = 0;
     for record in flat.records().expect("what was surveyed can be opened again") {
         let record = record.expect("what was surveyed can be read again");

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::device::{Flash, Operations, Page, ProgramOrder, Scan};
-use crate::{Blank, FlashError, Frail, Geometry, MediaEvent, Pbn, Ppn, Rule, Spoilt, Store, Tag, Violation};
+use crate::{Blank, FaultableStore, FlashError, Geometry, MediaEvent, Pbn, Ppn, Rule, Spoilt, Store, Tag, Violation};
 
 /// What becomes of an erase past a block's endurance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,13 +152,13 @@ impl<S: Store> Chip<S> {
     #[inline(never)]
     fn refuse_read(&mut self, ppn: Ppn) -> FlashError {
         if self.store.has_failed() {
-            return FlashError::Media(MediaEvent::PowerCut);
+            return FlashError::FlashPort(MediaEvent::PowerCut);
         }
         let on_device = ppn.get() < self.geometry.pages();
         if on_device && (self.store.is_torn(ppn.index()) || self.store.logical(ppn.index()).is_some()) {
             // It was tried, and that takes as long.
             self.done.reads += 1;
-            return FlashError::Media(MediaEvent::Uncorrectable(ppn));
+            return FlashError::FlashPort(MediaEvent::Uncorrectable(ppn));
         }
         self.refuse("read", self.geometry.block_of(ppn), Some(ppn))
     }
@@ -166,7 +166,7 @@ impl<S: Store> Chip<S> {
     /// What an operation comes to that was handed to the store.
     #[inline]
     fn unless_store_failed(&self) -> Result<(), FlashError> {
-        if self.store.has_failed() { Err(FlashError::Media(MediaEvent::PowerCut)) } else { Ok(()) }
+        if self.store.has_failed() { Err(FlashError::FlashPort(MediaEvent::PowerCut)) } else { Ok(()) }
     }
 
     #[cold]
@@ -178,7 +178,7 @@ impl<S: Store> Chip<S> {
         self.done.erases += 1;
         self.blocks[pbn.index()].next_page = self.geometry.pages_per_block();
         self.store.spoil(self.geometry.page_indices(pbn));
-        FlashError::Media(MediaEvent::EraseFailed(pbn))
+        FlashError::FlashPort(MediaEvent::EraseFailed(pbn))
     }
 
     /// Whether a block has been erased as often as it survives.
@@ -312,7 +312,7 @@ impl<S: Store> Flash for Chip<S> {
 }
 
 /// What faults do to a chip. The referee's own rules are not asked: physics is not.
-impl<S: Frail> Chip<S> {
+impl<S: FaultableStore> Chip<S> {
     /// A program did not complete: the page is left so and cannot be programmed before the next erase.
     pub(crate) fn spoil_page(&mut self, ppn: Ppn, how: Spoilt) {
         let (pbn, offset) = self.geometry.split(ppn);

@@ -92,14 +92,14 @@ pub enum FlashError {
     /// The translation layer broke a rule; the run stops with its coordinates. Boxed to keep results small.
     Violation(Box<Violation>),
     /// The flash failed, as flash does.
-    Media(MediaEvent),
+    FlashPort(MediaEvent),
 }
 
 impl FlashError {
     /// The media event, if that is what it was.
     pub fn media_event(&self) -> Option<MediaEvent> {
         match self {
-            Self::Media(event) => Some(*event),
+            Self::FlashPort(event) => Some(*event),
             Self::Violation(_) => None,
         }
     }
@@ -109,7 +109,7 @@ impl fmt::Display for FlashError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Violation(violation) => violation.fmt(f),
-            Self::Media(event) => event.fmt(f),
+            Self::FlashPort(event) => event.fmt(f),
         }
     }
 }

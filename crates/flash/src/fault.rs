@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Chip, Flash, FlashError, Frail, Full, MediaEvent, Page, Pbn, Ppn, Scan, Spoilt, Tag};
+use crate::{Chip, FaultableStore, Flash, FlashError, Full, MediaEvent, Page, Pbn, Ppn, Scan, Spoilt, Tag};
 
 /// How far an operation got when the power was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,7 +74,7 @@ pub struct FaultyChip<S> {
     corrected: u64,
 }
 
-impl<S: Frail> FaultyChip<S> {
+impl<S: FaultableStore> FaultyChip<S> {
     /// Faults to come for a chip.
     pub fn new(chip: Chip<S>, plan: FaultPlan) -> Self {
         Self { chip, plan, operation: 0, powered: true, corrected: 0 }
@@ -118,7 +118,7 @@ impl<S: Frail> FaultyChip<S> {
     /// The fault planned for this operation; fails when the power is off.
     fn next(&mut self) -> Result<Option<Fault>, FlashError> {
         if !self.powered {
-            return Err(FlashError::Media(MediaEvent::PowerCut));
+            return Err(FlashError::FlashPort(MediaEvent::PowerCut));
         }
         let fault = self.plan.at.get(&self.operation).copied();
         self.operation += 1;
@@ -127,16 +127,16 @@ impl<S: Frail> FaultyChip<S> {
 
     fn fail_erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
         self.chip.fail_erase(pbn)?;
-        Err(FlashError::Media(MediaEvent::EraseFailed(pbn)))
+        Err(FlashError::FlashPort(MediaEvent::EraseFailed(pbn)))
     }
 
     fn cut<T>(&mut self) -> Result<T, FlashError> {
         self.powered = false;
-        Err(FlashError::Media(MediaEvent::PowerCut))
+        Err(FlashError::FlashPort(MediaEvent::PowerCut))
     }
 }
 
-impl<S: Frail> Flash for FaultyChip<S> {
+impl<S: FaultableStore> Flash for FaultyChip<S> {
     type Data = S::Data;
 
     crate::pass_on_flash!(chip);
@@ -167,7 +167,7 @@ impl<S: Frail> Flash for FaultyChip<S> {
             (Some(Tear::Torn), _) => self.chip.spoil_page(ppn, Spoilt::Torn),
             (None, Some(Fault::ProgramFails)) => {
                 self.chip.spoil_page(ppn, Spoilt::Torn);
-                return Err(FlashError::Media(MediaEvent::ProgramFailed(ppn)));
+                return Err(FlashError::FlashPort(MediaEvent::ProgramFailed(ppn)));
             }
             _ => {}
         }
@@ -224,8 +224,8 @@ mod tests {
     fn cut_at_second_program(tear: Tear) -> Faulty<u64> {
         let mut flash = faulty(FaultPlan::cut(1, tear));
         flash.program(Ppn::new(0), &tag(7), 70).expect("powered");
-        assert_eq!(flash.program(Ppn::new(1), &tag(8), 80), Err(FlashError::Media(MediaEvent::PowerCut)));
-        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::Media(MediaEvent::PowerCut)));
+        assert_eq!(flash.program(Ppn::new(1), &tag(8), 80), Err(FlashError::FlashPort(MediaEvent::PowerCut)));
+        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::FlashPort(MediaEvent::PowerCut)));
         flash.restore_power(FaultPlan::default());
         assert_eq!(flash.read(Ppn::new(0)).expect("untouched").data, 70);
         flash
@@ -289,11 +289,11 @@ mod tests {
         flash.program(Ppn::new(0), &tag(7), 70).expect("no fault");
         assert_eq!(
             flash.program(Ppn::new(1), &tag(8), 80),
-            Err(FlashError::Media(MediaEvent::ProgramFailed(Ppn::new(1))))
+            Err(FlashError::FlashPort(MediaEvent::ProgramFailed(Ppn::new(1))))
         );
-        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::Media(MediaEvent::Uncorrectable(Ppn::new(0)))));
-        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::Media(MediaEvent::Uncorrectable(Ppn::new(0)))));
-        assert_eq!(flash.erase(Pbn::new(0)), Err(FlashError::Media(MediaEvent::EraseFailed(Pbn::new(0)))));
+        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::FlashPort(MediaEvent::Uncorrectable(Ppn::new(0)))));
+        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::FlashPort(MediaEvent::Uncorrectable(Ppn::new(0)))));
+        assert_eq!(flash.erase(Pbn::new(0)), Err(FlashError::FlashPort(MediaEvent::EraseFailed(Pbn::new(0)))));
         flash.mark_bad(Pbn::new(0));
         assert!(flash.is_bad(Pbn::new(0)));
     }

@@ -20,5 +20,5 @@ pub use device::{Flash, Operations, Page, ProgramOrder, Scan};
 pub use error::{FlashError, MediaEvent, Rule, Violation};
 pub use fault::{Fault, FaultPlan, Faulty, FaultyChip, Tear};
 pub use geometry::{Geometry, GeometryError, Shape};
-pub use store::{Blank, Cell, Frail, Full, Lean, Spoilt, Store};
+pub use store::{Blank, Cell, FaultableStore, Full, Lean, Spoilt, Store};
 pub use tag::{Role, Tag};

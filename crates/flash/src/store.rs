@@ -91,7 +91,7 @@ pub enum Spoilt {
 }
 
 /// A store whose pages faults can spoil.
-pub trait Frail: Store {
+pub trait FaultableStore: Store {
     /// Leaves a page as a fault does. Only a programmed page decays.
     fn spoil_page(&mut self, page: usize, how: Spoilt);
 }
@@ -203,7 +203,7 @@ impl<D: Clone + Default> Blank for Full<D> {
     }
 }
 
-impl<D: Clone + Default> Frail for Full<D> {
+impl<D: Clone + Default> FaultableStore for Full<D> {
     fn spoil_page(&mut self, page: usize, how: Spoilt) {
         let cell = &mut self.pages[page];
         match (how, &*cell) {

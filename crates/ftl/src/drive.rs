@@ -16,7 +16,7 @@ use crate::api::request::Request;
 use crate::memory::prefetch::PrefetchStage;
 use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::event::FileEvent;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::{Device, Nanos};
 use crate::wear::levelling::{Backend, WearLevelling};
 use crate::write_buffer::policy::BufferPolicy;
@@ -51,42 +51,42 @@ impl<D: Device> Drive<D> {
     }
 
     /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
-    pub fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+    pub fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         match self.backend() {
-            (None, backend) => backend.mapping.read(media, request, out),
-            (Some(buffer), backend) => buffer.read(backend.mapping, media, request, out),
+            (None, backend) => backend.mapping.read(flash, request, out),
+            (Some(buffer), backend) => buffer.read(backend.mapping, flash, request, out),
         }
     }
 
     /// Writes pages. Acknowledged writes are durable but for those that [`buffered`](Self::buffered) tells of.
-    pub fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    pub fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         match self.backend() {
-            (None, mut backend) => backend.write(media, request, data),
-            (Some(buffer), mut backend) => buffer.write(&mut backend, media, request, data),
+            (None, mut backend) => backend.write(flash, request, data),
+            (Some(buffer), mut backend) => buffer.write(&mut backend, flash, request, data),
         }
     }
 
     /// Forgets pages.
-    pub fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
-        self.mapping.trim(media, request)?;
+    pub fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+        self.mapping.trim(flash, request)?;
         if let Some(buffer) = &mut self.write_buffer {
-            buffer.trim(media, request);
+            buffer.trim(flash, request);
         }
         Ok(())
     }
 
     /// Makes everything acknowledged survive a power cut.
-    pub fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    pub fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         if let (Some(buffer), mut backend) = self.backend() {
-            buffer.flush(&mut backend, media)?;
+            buffer.flush(&mut backend, flash)?;
         }
-        self.mapping.flush(media)
+        self.mapping.flush(flash)
     }
 
     /// Announces a request to come, so that the mapping can ask for the memory that it will touch. Changes nothing. A shell that
     /// knows its requests before they begin calls it three times for each, each time when it is nearer.
-    pub fn prefetch(&self, media: &Media<D>, request: &Request, stage: PrefetchStage) {
-        self.mapping.prefetch(media, request, stage);
+    pub fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
+        self.mapping.prefetch(flash, request, stage);
     }
 
     /// Whether it decides by what the host will ask, which no real device knows. A shell that does not know it either must refuse it.
@@ -109,13 +109,13 @@ impl<D: Device> Drive<D> {
     }
 
     /// Offers `budget` of idle time for background work.
-    pub fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
-        self.mapping.idle(media, budget)
+    pub fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
+        self.mapping.idle(flash, budget)
     }
 
     /// Empties a block; see [`Mapping::relocate_block`].
-    pub fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        self.mapping.relocate_block(media, pbn)
+    pub fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.mapping.relocate_block(flash, pbn)
     }
 
     /// Asks the wear policy something, with the facts about all blocks.
@@ -131,9 +131,9 @@ impl<D: Device> Drive<D> {
     }
 
     /// Checks the numbered invariants. Pure; may take time proportional to the device.
-    pub fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.mapping.check(media)?;
-        self.write_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(media))
+    pub fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+        self.mapping.check(flash)?;
+        self.write_buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(flash))
     }
 
     /// Memory that it takes, structure by structure.

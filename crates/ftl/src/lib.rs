@@ -32,7 +32,7 @@ pub use memory::ram_pages::{RamPage, RamPages};
 pub use port::cause::{Cause, CauseFacts, Work};
 pub use port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 pub use port::event::FileEvent;
-pub use port::flash_port::Media;
+pub use port::flash_port::FlashPort;
 pub use port::label::{Content, Label};
 pub use port::tally::{Note, Tally};
 pub use port::timing::{Device, Nanos, Op, Span, Task, Timed, Timing, Untimed};

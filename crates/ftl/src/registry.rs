@@ -12,11 +12,11 @@ use crate::api::wear_scheme::WearScheme;
 use crate::drive::Drive;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::log_buffer::machine::LogBuffer;
-use crate::engines::page_map::machine::RamMapped;
-use crate::engines::shared_ram::machine::Joint;
+use crate::engines::page_map::machine::PageMap;
+use crate::engines::shared_ram::machine::SharedRam;
 use crate::port::cause::Cause;
 use crate::port::error::{ConfigError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 use crate::schemes::a_sast::AdaptiveSast;
 use crate::schemes::adapt::Adapt;
@@ -125,14 +125,14 @@ macro_rules! schemes {
         pub fn recover<D: Device + 'static>(
             stack: &Stack,
             layout: &Layout,
-            media: &mut Media<D>,
+            flash: &mut FlashPort<D>,
         ) -> Result<Drive<D>, RecoverError> {
             let resolved = resolve(stack)?;
             let layout = &resolved.with_wear(layout);
             let Chosen { entry, values, .. } = resolved.mapping();
             $(if entry.name == <$scheme as Scheme>::ENTRY.name {
-                return media.because(Cause::Recovery, |media| {
-                    let drive = Drive::new(Box::new(<$scheme>::recover(layout, values, media)?), layout);
+                return flash.with_cause(Cause::Recovery, |flash| {
+                    let drive = Drive::new(Box::new(<$scheme>::recover(layout, values, flash)?), layout);
                     Ok(resolved.with_write_buffer(drive, layout)?)
                 });
             })+
@@ -203,7 +203,7 @@ fn suits(kind: PartKind, part: &Entry, mapping: &Entry) -> Result<(), String> {
 }
 
 schemes![
-    RamMapped<Page>,
+    PageMap<Page>,
     Block,
     LogBuffer<Bast>,
     LogBuffer<Fast>,
@@ -219,9 +219,9 @@ schemes![
     DemandPaged<Rftl>,
     Bdb,
     Waftl,
-    Joint<Tree>,
-    Joint<Aps>,
-    Joint<Jtl>,
+    SharedRam<Tree>,
+    SharedRam<Aps>,
+    SharedRam<Jtl>,
 ];
 
 #[rustfmt::skip]

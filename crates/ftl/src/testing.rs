@@ -3,7 +3,7 @@
 use flash::{Chip, ChipOptions, Geometry, Lean, Shape};
 
 use crate::api::layout::Layout;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::{Timed, Untimed};
 
 /// An untimed simulated device.
@@ -22,9 +22,9 @@ fn geometry(blocks: u32, pages_per_block: u32) -> Geometry {
 }
 
 /// One die of so many blocks.
-pub(crate) fn device(blocks: u32, pages_per_block: u32) -> Media<TestDevice> {
+pub(crate) fn device(blocks: u32, pages_per_block: u32) -> FlashPort<TestDevice> {
     let chip = Chip::new(geometry(blocks, pages_per_block), &ChipOptions::default());
-    Media::new(Timed { chip, timing: Untimed })
+    FlashPort::new(Timed { chip, timing: Untimed })
 }
 
 /// Its layout.

@@ -10,14 +10,14 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::control::{Control, Order};
-use crate::early::{Halt, Unready};
 use crate::error::{Fault, FtlBug, SimError, Stage};
-use crate::experiment::{Experiment, Plan};
-use crate::log::Log;
-use crate::precondition::effort;
+use crate::host::control::{Control, Order};
+use crate::host::experiment::{Experiment, Plan};
+use crate::host::precondition::effort;
+use crate::host::run::run;
+use crate::observe::log::Log;
 use crate::result::{Results, RunResult, WorkloadFacts};
-use crate::run::run;
+use crate::run_error::{Halt, Unready};
 use crate::study::{Precondition, Study};
 
 /// Version of ftlkit, as results carry it.

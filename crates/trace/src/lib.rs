@@ -1,7 +1,7 @@
 //! Workloads in and out: one reader a format, generators, statistics. This crate knows no flash.
 //!
 //! - [`open`] reads a trace of any format in [`Format`], compressed or not, one request at a time;
-//! - [`FlatTrace`] lays its devices out in one address space and states what was done to it;
+//! - [`StackedDevices`] lays its devices out in one address space and states what was done to it;
 //! - [`Statistics`] says what a workload is like, and [`convert`] writes it in a format of our own;
 //! - [`generate`] makes workloads.
 //!
@@ -11,19 +11,19 @@
 mod choices;
 mod columns;
 mod conditions;
+mod detect_format;
 mod devices;
 mod error;
-mod flat;
 mod format;
 pub mod generate;
-mod guess;
 mod input;
-mod lines;
+mod line_reader;
 mod options;
 mod order;
-mod plausible;
 mod read;
 mod record;
+mod sanity_checks;
+mod stacked_devices;
 mod statistics;
 mod trace;
 pub mod units;
@@ -33,10 +33,10 @@ pub use choices::{DeviceChoice, MAX_WINDOW, TimeBackwards};
 pub use columns::Columns;
 pub use conditions::Conditions;
 pub use error::{Backwards, BadRecord, Place, TraceError};
-pub use flat::{DeviceFacts, Facts, FlatRecords, FlatTrace};
 pub use format::{Format, TimeUnit};
 pub use options::OpenOptions;
 pub use record::{Hint, Op, Record};
+pub use stacked_devices::{DeviceFacts, Facts, FlatRecords, StackedDevices};
 pub use statistics::{Alignment, Footprint, Gaps, Profile, SizeClasses, Statistics};
 pub use trace::{Trace, open, open_bytes};
 pub use write::{Conversion, Target, convert, convert_while, write, write_parquet};

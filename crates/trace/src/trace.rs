@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::choices::TimeBackwards;
+use crate::detect_format::{self, Sample};
 use crate::error::{Place, TraceError};
 use crate::format::{Format, TimeUnit};
-use crate::guess::{self, Sample};
 use crate::input::Origin;
 use crate::options::OpenOptions;
 use crate::order::Order;
@@ -54,7 +54,7 @@ pub(crate) fn open_origin(origin: &Origin, options: &OpenOptions) -> Result<Trac
     }
     let format = match options.settled() {
         Some(format) => format,
-        None => guess::format(origin, &sample, options)?,
+        None => detect_format::format(origin, &sample, options)?,
     };
     open_as(format, origin, options)
 }

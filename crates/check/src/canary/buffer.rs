@@ -4,7 +4,7 @@
 //! written. What wait are the host's own pages, so their programs are charged to the host, whenever they are done.
 
 use flash::{Lpn, Role};
-use ftl::{Buffered, Device, FtlError, Media, Request};
+use ftl::{Buffered, Device, FlashPort, FtlError, Request};
 
 use super::{Bug, Canary, label};
 use crate::Stamp;
@@ -18,7 +18,7 @@ impl Canary {
     /// Has the pages of a write wait.
     pub(super) fn buffer<D: Device<Data = Stamp>>(
         &mut self,
-        media: &mut Media<D>,
+        media: &mut FlashPort<D>,
         request: &Request,
         data: &[Stamp],
     ) -> Result<(), FtlError> {
@@ -35,7 +35,7 @@ impl Canary {
     /// Writes what waits, but for so many pages that came last.
     pub(super) fn write_down<D: Device<Data = Stamp>>(
         &mut self,
-        media: &mut Media<D>,
+        media: &mut FlashPort<D>,
         spared: usize,
     ) -> Result<(), FtlError> {
         let until = self.waiting.len().saturating_sub(spared);

@@ -2,7 +2,7 @@
 //! full. A free block is always there for that: the one that a collection would copy into.
 
 use flash::{Pbn, Ppn};
-use ftl::{Deferred, Device, FtlError, Media, RelocateOutcome};
+use ftl::{Deferred, Device, FlashPort, FtlError, RelocateOutcome};
 
 use super::{Bug, Canary};
 use crate::Stamp;
@@ -11,7 +11,7 @@ impl Canary {
     /// Moves what a block holds, and erases it.
     pub(super) fn empty<D: Device<Data = Stamp>>(
         &mut self,
-        media: &mut Media<D>,
+        media: &mut FlashPort<D>,
         pbn: Pbn,
     ) -> Result<RelocateOutcome, FtlError> {
         if media.device().is_bad(pbn) {

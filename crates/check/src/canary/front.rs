@@ -6,11 +6,11 @@
 use std::collections::VecDeque;
 
 use flash::{Lbn, Lpn, Pbn};
-use ftl::write_buffer::policy::{BufferPolicy, Held, Leaving, no_buffer_of_its_own};
+use ftl::write_buffer::policy::{BufferPolicy, Held, Victim, no_buffer_of_its_own};
 use ftl::write_buffer::room::Room;
 use ftl::{
-    BrokenInvariant, Buffered, ConfigError, Device, Drive, Footprint, FtlError, Layout, Mapping, Media, Nanos, Part,
-    RelocateOutcome, Request, Settings, Spares, Stack, WearQuery, registry,
+    BrokenInvariant, Buffered, ConfigError, Device, Drive, FlashPort, Footprint, FtlError, Layout, Mapping, Nanos,
+    Part, RelocateOutcome, Request, Settings, Spares, Stack, WearQuery, registry,
 };
 
 /// The buffer's name in stacks.
@@ -104,13 +104,13 @@ impl BufferPolicy for Fifo {
         self.waiting.retain(|&waiting| waiting != page.lpn);
     }
 
-    fn leaving(&mut self) -> Leaving {
+    fn next_victim(&mut self) -> Victim {
         let oldest = self.waiting.front().copied().unwrap_or(Lpn::new(0));
         match oldest.get() % 4 {
-            0 if self.is_wild => Leaving::Page(Lpn::new(u32::MAX - 1)),
-            1 if self.is_wild => Leaving::WholeBlock(Lbn::new(u32::MAX - 1)),
-            2 if self.is_wild => Leaving::Block(Lbn::new(0)),
-            _ => Leaving::Page(oldest),
+            0 if self.is_wild => Victim::Page(Lpn::new(u32::MAX - 1)),
+            1 if self.is_wild => Victim::WholeBlock(Lbn::new(u32::MAX - 1)),
+            2 if self.is_wild => Victim::Block(Lbn::new(0)),
+            _ => Victim::Page(oldest),
         }
     }
 
@@ -126,28 +126,28 @@ struct Broken<D: Device> {
 }
 
 impl<D: Device> Mapping<D> for Broken<D> {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+    fn read(&mut self, media: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         self.drive.read(media, request, out)
     }
 
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    fn write(&mut self, media: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.drive.write(media, request, data)
     }
 
-    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, media: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         let spared = self.bug == BufferBug::SparedTrim && self.drive.buffered().pages > 0;
         if spared { Ok(()) } else { self.drive.trim(media, request) }
     }
 
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn flush(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
         if self.bug == BufferBug::Unflushed { Ok(()) } else { self.drive.flush(media) }
     }
 
-    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
+    fn idle(&mut self, media: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
         self.drive.idle(media, budget)
     }
 
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+    fn relocate_block(&mut self, media: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         self.drive.relocate_block(media, pbn)
     }
 
@@ -155,7 +155,7 @@ impl<D: Device> Mapping<D> for Broken<D> {
         self.drive.with_wear_policy(query);
     }
 
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+    fn check(&self, media: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         self.drive.check(media)
     }
 

@@ -1,7 +1,7 @@
 //! The canary uses idle time: it collects a block when the prices of the operations say that there is time for it.
 
 use flash::Pbn;
-use ftl::{Cause, Device, FtlError, Media, Nanos, Op};
+use ftl::{Cause, Device, FlashPort, FtlError, Nanos, Op};
 
 use super::{Bug, Canary};
 use crate::Stamp;
@@ -10,7 +10,7 @@ impl Canary {
     /// Collects one block, if that gains anything and is done in time.
     pub(super) fn use_idle_time<D: Device<Data = Stamp>>(
         &mut self,
-        media: &mut Media<D>,
+        media: &mut FlashPort<D>,
         budget: Nanos,
     ) -> Result<(), FtlError> {
         // A free block is left for the next collection. The other bugs are to be found without this.
@@ -27,11 +27,11 @@ impl Canary {
         {
             self.forget(lost);
         }
-        media.because(Cause::Collection, |media| self.empty(media, victim)).map(drop)
+        media.with_cause(Cause::Collection, |media| self.empty(media, victim)).map(drop)
     }
 
-    fn cost<D: Device>(&self, media: &mut Media<D>, victim: Pbn) -> Nanos {
-        let [read, program, erase] = Op::ALL.map(|op| media.would_take(op, victim).0);
+    fn cost<D: Device>(&self, media: &mut FlashPort<D>, victim: Pbn) -> Nanos {
+        let [read, program, erase] = Op::ALL.map(|op| media.estimate(op, victim).0);
         Nanos(self.valid_in(victim).len() as u64 * (read + program) + erase)
     }
 }

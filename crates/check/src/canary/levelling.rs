@@ -6,25 +6,25 @@
 use flash::Pbn;
 use ftl::api::wear::{BlockFacts, Purpose, Use};
 use ftl::wear::none::NoLevelling;
-use ftl::{Cause, Device, FtlError, Media, WearQuery};
+use ftl::{Cause, Device, FlashPort, FtlError, WearQuery};
 
 use super::{Bug, Canary};
 use crate::Stamp;
 
 impl Canary {
     /// Levels wear if it is time for that.
-    pub(super) fn level<D: Device<Data = Stamp>>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    pub(super) fn level<D: Device<Data = Stamp>>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
         self.writes += 1;
         if self.level_every == 0 || !self.writes.is_multiple_of(self.level_every) {
             return Ok(());
         }
         self.is_levelling = true;
-        let result = media.because(Cause::WearLeveling, |media| self.move_blocks(media));
+        let result = media.with_cause(Cause::WearLeveling, |media| self.move_blocks(media));
         self.is_levelling = false;
         result
     }
 
-    fn move_blocks<D: Device<Data = Stamp>>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn move_blocks<D: Device<Data = Stamp>>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
         if let Some((open, next)) = self.open.filter(|_| self.bug == Bug::LevellerMovesOpenBlock) {
             self.empty(media, open)?;
             self.open = Some((open, next));
@@ -37,7 +37,7 @@ impl Canary {
     }
 
     /// Erases a block, and counts it.
-    pub(super) fn erase<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+    pub(super) fn erase<D: Device>(&mut self, media: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
         media.erase(pbn)?;
         self.erases[pbn.index()] += u32::from(!self.has(Bug::LevellerForgetsErase));
         Ok(())
@@ -60,7 +60,7 @@ impl BlockFacts for Canary {
     }
 
     fn use_of(&self, pbn: Pbn) -> Use {
-        if self.free.contains(&pbn) { Use::Free } else { Use::For(Purpose::Data) }
+        if self.free.contains(&pbn) { Use::Free } else { Use::InUse(Purpose::Data) }
     }
 
     fn erases(&self, pbn: Pbn) -> u32 {

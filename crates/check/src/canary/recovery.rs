@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flash::{Pbn, Ppn, Role, Scan, Tag};
-use ftl::{Device, FtlError, Layout, Media};
+use ftl::{Device, FlashPort, FtlError, Layout};
 
 use super::map_page::{entries, page_of};
 use super::{Bug, Canary};
@@ -30,7 +30,7 @@ struct Found {
 
 impl Found {
     /// Reads what lies twice of the newest data, and forgets what of that cannot be read, if one of the two can.
-    fn leave_unreadable_twins<D: Device<Data = Stamp>>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn leave_unreadable_twins<D: Device<Data = Stamp>>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
         let mut newest: BTreeMap<u32, (u64, Vec<Ppn>)> = BTreeMap::new();
         for &(ppn, tag) in &self.data {
             let (version, places) = newest.entry(tag.logical).or_default();
@@ -61,7 +61,7 @@ impl Canary {
     pub(super) fn restore<D: Device<Data = Stamp>>(
         &mut self,
         layout: &Layout,
-        media: &mut Media<D>,
+        media: &mut FlashPort<D>,
     ) -> Result<(), FtlError> {
         let blocks = if self.bug == Bug::LostBadBlockTable {
             (0..layout.geometry.blocks()).map(Pbn::new).collect()
@@ -88,7 +88,7 @@ impl Canary {
     }
 
     /// Reads every tag.
-    fn scan<D: Device>(&self, blocks: &[Pbn], media: &mut Media<D>) -> Result<Found, FtlError> {
+    fn scan<D: Device>(&self, blocks: &[Pbn], media: &mut FlashPort<D>) -> Result<Found, FtlError> {
         let mut found = Found::default();
         for &block in blocks {
             for ppn in self.geometry.page_indices(block).map(Ppn::at) {
@@ -149,7 +149,7 @@ impl Canary {
     fn sort_blocks<D: Device>(
         &mut self,
         blocks: &[Pbn],
-        media: &mut Media<D>,
+        media: &mut FlashPort<D>,
         unreadable: &BTreeSet<Pbn>,
         latest: Option<Pbn>,
     ) -> Result<(), FtlError> {
@@ -169,7 +169,7 @@ impl Canary {
     }
 
     /// Where the pages of a block begin to read as erased.
-    fn first_erased<D: Device>(&self, media: &mut Media<D>, block: Pbn) -> Result<u32, FtlError> {
+    fn first_erased<D: Device>(&self, media: &mut FlashPort<D>, block: Pbn) -> Result<u32, FtlError> {
         for offset in 0..self.geometry.pages_per_block() {
             if media.scan(self.geometry.page(block, offset))? == Scan::Erased {
                 return Ok(offset);

@@ -4,7 +4,7 @@
 //! be older than the data of its page; `recovery.rs` knows when.
 
 use flash::{Lpn, Ppn, Role};
-use ftl::{Device, FtlError, Media};
+use ftl::{Device, FlashPort, FtlError};
 
 use super::map_page::ENTRIES_PER_PAGE;
 use super::{Canary, Life, label};
@@ -12,7 +12,10 @@ use crate::Stamp;
 
 impl Canary {
     /// Writes down which pages are trimmed.
-    pub(super) fn write_trims_down<D: Device<Data = Stamp>>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    pub(super) fn write_trims_down<D: Device<Data = Stamp>>(
+        &mut self,
+        media: &mut FlashPort<D>,
+    ) -> Result<(), FtlError> {
         for page in 0..self.directory.len() as u32 {
             if self.pages_of(page).any(|lpn| self.life[lpn.index()] == Life::Pending) {
                 let to = self.place(media)?;

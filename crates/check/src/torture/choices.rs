@@ -11,17 +11,17 @@ use ftl::{Part, PartKind, Stack, registry};
 
 use super::coverage::{Answers, Question};
 use super::trial_space::{Kind, TrialSpace};
-use crate::case::{Case, Prefill};
-use crate::device::DeviceSpec;
-use crate::dice::Dice;
-use crate::explorer::Effort;
-use crate::failing_flash::Rates;
-use crate::geometries;
-use crate::mishaps::Mishaps;
-use crate::session::create;
-use crate::swarm::Swarm;
-use crate::variants::{Subject, further_parts, set, values};
-use crate::workload::{Pattern, Workload};
+use crate::case::device_spec::DeviceSpec;
+use crate::case::geometries;
+use crate::case::swarm::Swarm;
+use crate::case::test_case::{Case, Prefill};
+use crate::case::variants::{Subject, further_parts, set, values};
+use crate::case::workload::{Pattern, Workload};
+use crate::drivers::explorer::Effort;
+use crate::drivers::session::create;
+use crate::inject::failing_flash::Rates;
+use crate::inject::schedule::FaultSchedule;
+use crate::inject::seeded_rng::SeededRng;
 
 const CHANNELS: [u32; 3] = [1, 2, 3];
 const DIES: [u32; 2] = [1, 2];
@@ -196,7 +196,7 @@ impl Sheet<'_> {
         Some((number, &self.questions[at].choices[number]))
     }
 
-    fn device(&self, space: &TrialSpace, kind: Kind, dice: &mut Dice) -> DeviceSpec {
+    fn device(&self, space: &TrialSpace, kind: Kind, rng: &mut SeededRng) -> DeviceSpec {
         if let Some(device) = space.devices.get(self.number("device")) {
             return device.clone();
         }
@@ -205,10 +205,10 @@ impl Sheet<'_> {
         let rows = channels * dies * planes;
         let sizes: &[_] = if kind == Kind::PowerCuts { &BLOCKS_OF_CUTS } else { &BLOCKS };
         let (least, more) = self.of("blocks", sizes);
-        let blocks = (least + dice.below(more)).div_ceil(rows).max(3);
+        let blocks = (least + rng.below(more)).div_ceil(rows).max(3);
         let device = DeviceSpec::new(channels, dies, planes, blocks, self.of("pages", &PAGES));
-        let bad = if self.number("bad") == 0 { 0 } else { dice.up_to(3) };
-        let mut bad_blocks: Vec<_> = (0..bad).map(|_| dice.below(rows * blocks)).collect();
+        let bad = if self.number("bad") == 0 { 0 } else { rng.up_to(3) };
+        let mut bad_blocks: Vec<_> = (0..bad).map(|_| rng.below(rows * blocks)).collect();
         bad_blocks.sort_unstable();
         bad_blocks.dedup();
         device.ordered(self.of("order", &ORDERS)).with_bad(bad_blocks)
@@ -248,28 +248,28 @@ pub(super) fn trial(
     subject: &Subject,
     kind: Kind,
     (questions, answers): (&[Question], &Answers),
-    dice: &mut Dice,
+    rng: &mut SeededRng,
 ) -> Option<(Case, Plan)> {
     let sheet = Sheet { questions, answers };
-    let (stack, device) = (sheet.stack(subject), sheet.device(space, kind, dice));
+    let (stack, device) = (sheet.stack(subject), sheet.device(space, kind, rng));
     let workload = sheet.workload(space)?;
     let capacity = geometries::largest_capacity(&device, |layout| create(&stack, layout))?;
     let spares = match sheet.number("spares") {
-        2 => 1 + dice.up_to(4),
+        2 => 1 + rng.up_to(4),
         few => few as u32,
     };
-    let eighths = if sheet.number("filled") == 0 { 8 } else { dice.up_to(7) };
+    let eighths = if sheet.number("filled") == 0 { 8 } else { rng.up_to(7) };
     let logical_pages = (capacity.saturating_sub(spares * device.shape.pages_per_block) * eighths / 8).max(1);
     let requests = match kind {
-        Kind::Conformance => dice.below(500) + 100,
-        Kind::PowerCuts => dice.below(80) + 20,
-        Kind::FailingFlash | Kind::Combined => dice.below(250) + 50,
+        Kind::Conformance => rng.below(500) + 100,
+        Kind::PowerCuts => rng.below(80) + 20,
+        Kind::FailingFlash | Kind::Combined => rng.below(250) + 50,
     };
     let case = Case {
         stack,
         device,
         logical_pages,
-        seed: u64::from(dice.below(u32::MAX)),
+        seed: u64::from(rng.below(u32::MAX)),
         workload,
         requests,
         prefill: sheet.of("prefill", &PREFILLS),
@@ -277,10 +277,10 @@ pub(super) fn trial(
         readback_every: sheet.of("readback", &READBACK),
         check_every: sheet.of("check", &CHECK),
         // The last draw, so that what comes before does not depend on it.
-        mishaps: if kind == Kind::Conformance && dice.below(IDLE_TIME) == 0 {
-            Mishaps::IdleTime
+        mishaps: if kind == Kind::Conformance && rng.below(IDLE_TIME) == 0 {
+            FaultSchedule::IdleTime
         } else {
-            Mishaps::None
+            FaultSchedule::None
         },
     };
     let plan = sheet.plan(&case);

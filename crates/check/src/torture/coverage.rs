@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::dice::Dice;
+use crate::inject::seeded_rng::SeededRng;
 
 /// Candidates of which the best is taken.
 const CANDIDATES: usize = 12;
@@ -116,19 +116,19 @@ impl Coverage {
     /// Draws the next combination that is accepted, and counts it as tried.
     pub(super) fn next<T>(
         &mut self,
-        dice: &mut Dice,
-        accept: impl Fn(&[Question], &Answers, &mut Dice) -> Option<T>,
+        rng: &mut SeededRng,
+        accept: impl Fn(&[Question], &Answers, &mut SeededRng) -> Option<T>,
     ) -> Option<T> {
         for _ in 0..ROUNDS {
             let mut candidates: Vec<_> = (0..CANDIDATES)
                 .map(|_| {
-                    let answers = self.random(dice);
+                    let answers = self.random(rng);
                     (self.gain(&answers), answers)
                 })
                 .collect();
             candidates.sort_by_key(|&(gain, _)| std::cmp::Reverse(gain));
             for (_, answers) in candidates {
-                if let Some(accepted) = accept(&self.questions, &answers, dice) {
+                if let Some(accepted) = accept(&self.questions, &answers, rng) {
                     self.tried(answers);
                     return Some(accepted);
                 }
@@ -138,11 +138,11 @@ impl Coverage {
         None
     }
 
-    fn random(&self, dice: &mut Dice) -> Answers {
-        let defaults = DEFAULTS[dice.below(DEFAULTS.len() as u32) as usize];
+    fn random(&self, rng: &mut SeededRng) -> Answers {
+        let defaults = DEFAULTS[rng.below(DEFAULTS.len() as u32) as usize];
         let choose = |question: &Question| {
-            let keeps = question.has_default && dice.percent(defaults);
-            if keeps { 0 } else { dice.below(question.choices.len() as u32) as usize }
+            let keeps = question.has_default && rng.percent(defaults);
+            if keeps { 0 } else { rng.below(question.choices.len() as u32) as usize }
         };
         self.questions.iter().map(choose).collect()
     }
@@ -215,10 +215,10 @@ mod tests {
     #[test]
     fn pairs_are_covered_soon_and_triples_after_them() {
         let mut coverage = Coverage::of(questions(&[5, 4, 4, 3, 3, 2, 2, 6]));
-        let mut dice = Dice::named(3, "coverage");
+        let mut rng = SeededRng::named(3, "coverage");
         let mut draws = 0;
         while coverage.covered().pairs < coverage.covered().pairs_of {
-            coverage.next(&mut dice, |_, _, _| Some(())).expect("nothing is refused");
+            coverage.next(&mut rng, |_, _, _| Some(())).expect("nothing is refused");
             draws += 1;
         }
         // No fewer than 30, the most choices of two questions; at random it takes some 250.
@@ -226,7 +226,7 @@ mod tests {
         let covered = coverage.covered();
         assert!(covered.combinations == draws && covered.triples < covered.triples_of, "{covered:?}");
         for _ in 0..600 {
-            coverage.next(&mut dice, |_, _, _| Some(())).expect("nothing is refused");
+            coverage.next(&mut rng, |_, _, _| Some(())).expect("nothing is refused");
         }
         assert!(coverage.covered().triples * 10 > covered.triples_of * 9, "{:?}", coverage.covered());
     }
@@ -240,9 +240,9 @@ mod tests {
     #[test]
     fn pairs_that_are_always_refused_are_told_and_not_chased() {
         let mut coverage = Coverage::of(questions(&[3, 3, 3]));
-        let mut dice = Dice::named(3, "coverage");
+        let mut rng = SeededRng::named(3, "coverage");
         for _ in 0..200 {
-            coverage.next(&mut dice, |_, answers, _| (answers[0] != 1 || answers[1] != 2).then_some(()));
+            coverage.next(&mut rng, |_, answers, _| (answers[0] != 1 || answers[1] != 2).then_some(()));
         }
         let covered = coverage.covered();
         assert_eq!((covered.pairs, covered.pairs_refused, covered.pairs_of), (26, 1, 27));
@@ -251,6 +251,6 @@ mod tests {
     #[test]
     fn when_everything_is_refused_there_is_no_draw() {
         let mut coverage = Coverage::of(questions(&[2, 2]));
-        assert_eq!(coverage.next(&mut Dice::named(1, "coverage"), |_, _, _| None::<()>), None);
+        assert_eq!(coverage.next(&mut SeededRng::named(1, "coverage"), |_, _, _| None::<()>), None);
     }
 }

@@ -10,16 +10,16 @@ use ftl::Op;
 
 use super::choices::{self, Plan};
 use super::coverage::{Answers, Coverage, Question};
+use super::stats::TrialStats;
 use super::trial_space::{Kind, TrialSpace};
-use super::tried::Tried;
-use crate::case::Case;
-use crate::dice::Dice;
-use crate::explorer::explore_within;
-use crate::failure::Failure;
-use crate::faults::endure;
-use crate::ordeal::Ordeal;
-use crate::suite::run_case;
-use crate::variants::seed_name;
+use crate::case::test_case::Case;
+use crate::case::variants::seed_name;
+use crate::drivers::explorer::explore_within;
+use crate::drivers::fault_run::FaultRun;
+use crate::drivers::faults::run_with_faults;
+use crate::drivers::suite::run_case;
+use crate::inject::seeded_rng::SeededRng;
+use crate::report::failure::Failure;
 
 /// Runs of a case on failing flash: enough to make the drawing cheap beside them, few enough for many different cases.
 const ORDEALS: u32 = 8;
@@ -34,7 +34,7 @@ pub(super) struct Drawn {
     kind: Kind,
     case: Case,
     plan: Plan,
-    dice: Dice,
+    rng: SeededRng,
 }
 
 impl Drawn {
@@ -49,21 +49,21 @@ impl Drawn {
     ) -> Option<Self> {
         let subject = &space.subjects[subject];
         let name = format!("torture {} {kind:?} {number}", seed_name(&subject.stack));
-        let mut dice = Dice::named(space.seed, &name);
-        let accept = |questions: &[Question], answers: &Answers, dice: &mut Dice| {
-            choices::trial(space, subject, kind, (questions, answers), dice)
+        let mut rng = SeededRng::named(space.seed, &name);
+        let accept = |questions: &[Question], answers: &Answers, rng: &mut SeededRng| {
+            choices::trial(space, subject, kind, (questions, answers), rng)
         };
-        let (case, plan) = coverage.next(&mut dice, accept)?;
-        Some(Self { kind, case, plan, dice })
+        let (case, plan) = coverage.next(&mut rng, accept)?;
+        Some(Self { kind, case, plan, rng })
     }
 
     /// Runs it.
-    pub(super) fn run(mut self) -> Result<Tried, Failure> {
+    pub(super) fn run(mut self) -> Result<TrialStats, Failure> {
         let case = self.case.clone();
         match self.kind {
-            Kind::Conformance => run_case(&case).map(|outcome| Tried::of_case(&case, &outcome)),
+            Kind::Conformance => run_case(&case).map(|outcome| TrialStats::of_case(&case, &outcome)),
             Kind::PowerCuts => {
-                explore_within(&case, self.plan.effort, CUTS_OPERATIONS).map(|explored| Tried::of_cuts(&explored))
+                explore_within(&case, self.plan.effort, CUTS_OPERATIONS).map(|explored| TrialStats::of_cuts(&explored))
             }
             Kind::FailingFlash => self.failing_flash(&case),
             Kind::Combined => self.combined(&case),
@@ -71,31 +71,31 @@ impl Drawn {
     }
 
     fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.dice.below(choices.len() as u32) as usize]
+        choices[self.rng.below(choices.len() as u32) as usize]
     }
 
     fn faults(&mut self) -> FaultPlan {
-        self.plan.rates.plan(u64::from(self.dice.below(u32::MAX)))
+        self.plan.rates.plan(u64::from(self.rng.below(u32::MAX)))
     }
 
     fn endurance(&mut self) -> Option<u32> {
-        self.plan.is_limited.then(|| 5 + self.dice.below(40))
+        self.plan.is_limited.then(|| 5 + self.rng.below(40))
     }
 
     /// Programs and erases that fail, or pages that decay, or one fault alone at an operation that it fits.
-    fn failing_flash(&mut self, case: &Case) -> Result<Tried, Failure> {
-        let calm = endure(case, &Ordeal { records: true, ..Ordeal::default() })?;
-        let mut tried = Tried::of_faults(&calm);
+    fn failing_flash(&mut self, case: &Case) -> Result<TrialStats, Failure> {
+        let calm = run_with_faults(case, &FaultRun { records: true, ..FaultRun::default() })?;
+        let mut tried = TrialStats::of_faults(&calm);
         for _ in 0..ORDEALS {
             let plan = if self.plan.is_single { self.one_fault(&calm.operations) } else { self.faults() };
-            let ordeal = Ordeal { plan, endurance: self.endurance(), ..Ordeal::default() };
-            tried += Tried::of_faults(&endure(case, &ordeal)?);
+            let ordeal = FaultRun { plan, endurance: self.endurance(), ..FaultRun::default() };
+            tried += TrialStats::of_faults(&run_with_faults(case, &ordeal)?);
         }
         Ok(tried)
     }
 
     fn one_fault(&mut self, operations: &[Op]) -> FaultPlan {
-        let operation = self.dice.below(operations.len() as u32);
+        let operation = self.rng.below(operations.len() as u32);
         let fault = match operations.get(operation as usize) {
             Some(Op::Program) => Fault::ProgramFails,
             Some(Op::Erase) => Fault::EraseFails,
@@ -105,15 +105,16 @@ impl Drawn {
     }
 
     /// Failures, and the power cut at operations of the run that has them.
-    fn combined(&mut self, case: &Case) -> Result<Tried, Failure> {
-        let ordeal = Ordeal { plan: self.faults(), endurance: self.endurance(), records: true };
-        let first = endure(case, &ordeal)?;
-        let mut tried = Tried::of_faults(&first);
+    fn combined(&mut self, case: &Case) -> Result<TrialStats, Failure> {
+        let ordeal = FaultRun { plan: self.faults(), endurance: self.endurance(), records: true };
+        let first = run_with_faults(case, &ordeal)?;
+        let mut tried = TrialStats::of_faults(&first);
         let changes: Vec<_> = (0_u64..).zip(&first.operations).filter(|&(_, &op)| op != Op::Read).collect();
         for _ in 0..if changes.is_empty() { 0 } else { ORDEALS } {
             let mut plan = ordeal.plan.clone();
             plan.at.insert(self.of(&changes).0, Fault::Cut(self.of(&Tear::ALL)));
-            tried += Tried::of_faults(&endure(case, &Ordeal { plan, records: false, ..ordeal.clone() })?);
+            tried +=
+                TrialStats::of_faults(&run_with_faults(case, &FaultRun { plan, records: false, ..ordeal.clone() })?);
         }
         Ok(tried)
     }

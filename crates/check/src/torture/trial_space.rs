@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::device::DeviceSpec;
-use crate::variants::Subject;
+use crate::case::device_spec::DeviceSpec;
+use crate::case::variants::Subject;
 
 /// What a trial is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,11 +1,13 @@
 //! Write buffers in front of mappings of every family, with wear policies between them and without: each buffer of the registry keeps every
 //! promise, and so does the canary buffer, which holds pages until there is no room; each bug that is planted in that is caught.
 
-use check::campaign::Campaign;
 use check::canary::{BUFFER, BufferBug};
-use check::failing_flash::{self, Rates};
-use check::variants::Subject;
-use check::{Case, Effort, Failure, Ordeal, Pattern, Promise, create, endure, explore, power_cuts, run_case};
+use check::case::variants::Subject;
+use check::inject::failing_flash::{self, Rates};
+use check::torture::campaign::Campaign;
+use check::{
+    Case, Effort, Failure, FaultRun, Pattern, Promise, create, explore, power_cuts, run_case, run_with_faults,
+};
 use ftl::registry::{self, BUFFERS};
 use ftl::{Entry, Stack};
 
@@ -67,8 +69,8 @@ fn a_buffer_survives_failing_flash() {
     for stack in stacks() {
         let rates = Rates { program: 100, erase: 40, cut: 300, ..Rates::default() };
         for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed], 200, SEED)) {
-            let ordeal = Ordeal { plan: rates.plan(i), ..Ordeal::default() };
-            endure(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
+            let ordeal = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
+            run_with_faults(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
         }
     }
 }

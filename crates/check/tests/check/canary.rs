@@ -1,8 +1,8 @@
 //! Tests of the tests: the healthy canary passes everything, and each planted bug is caught under the right name, by the
 //! cases that every scheme must pass.
 
-use check::campaign::Campaign;
 use check::canary::{Bug, NAME};
+use check::torture::campaign::Campaign;
 use check::{Case, Failure, Fault, Nature, Promise, run_case};
 use ftl::Stack;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use check::variants::Subject;
+use check::case::variants::Subject;
 use ftl::Stack;
 
 /// Every mapping alone, and every other part over one mapping, of all those over which it is tried at length elsewhere (`wear.rs`); with

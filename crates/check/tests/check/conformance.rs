@@ -6,8 +6,8 @@
 use std::cell::Cell;
 
 use crate::common::subjects;
-use check::campaign::{Campaign, Sweep};
-use check::variants::Subject;
+use check::case::variants::Subject;
+use check::torture::campaign::{Campaign, Sweep};
 use check::{Case, DeviceSpec, create, geometries, run_case};
 use ftl::Layout;
 

@@ -8,9 +8,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use check::failing_flash::{Rates, cases};
-use check::variants::Subject;
-use check::{Case, Endured, Failure, Ordeal, Pattern, endure};
+use check::case::variants::Subject;
+use check::inject::failing_flash::{Rates, cases};
+use check::{Case, Failure, FaultRun, FaultRunReport, Pattern, run_with_faults};
 use flash::{Fault, FaultPlan};
 use ftl::{Op, Stack};
 
@@ -30,7 +30,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, endured: &Endured) {
+    fn add(&mut self, endured: &FaultRunReport) {
         self.runs += 1;
         self.requests += endured.requests;
         for strike in &endured.strikes {
@@ -50,12 +50,12 @@ impl Sum {
 }
 
 /// Runs on all cores; prints the failures and what it amounts to, and returns the number of failures.
-fn endure_all(what: &str, runs: &[(Case, Ordeal)]) -> (Sum, usize) {
+fn endure_all(what: &str, runs: &[(Case, FaultRun)]) -> (Sum, usize) {
     let next = AtomicUsize::new(0);
     let results: Mutex<(Sum, Vec<Failure>)> = Mutex::default();
     let work = || {
         while let Some((case, ordeal)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = endure(case, ordeal);
+            let result = run_with_faults(case, ordeal);
             let mut results = results.lock().expect("no worker panics");
             match result {
                 Ok(endured) => results.0.add(&endured),
@@ -103,27 +103,27 @@ const PATTERNS: [Pattern; 7] = [
 ];
 
 /// One run for each operation of the given kind that a run without faults does, in which that operation fails.
-fn one_fault_each(stack: &Stack, op: Op, fault: Fault, step: usize) -> Vec<(Case, Ordeal)> {
+fn one_fault_each(stack: &Stack, op: Op, fault: Fault, step: usize) -> Vec<(Case, FaultRun)> {
     let mut runs = Vec::new();
     for case in cases(stack, &PATTERNS[..5], 60, seed()) {
-        let calm =
-            endure(&case, &Ordeal { records: true, ..Ordeal::default() }).unwrap_or_else(|failure| panic!("{failure}"));
+        let calm = run_with_faults(&case, &FaultRun { records: true, ..FaultRun::default() })
+            .unwrap_or_else(|failure| panic!("{failure}"));
         let step = step * crate::common::one_in(stack);
         let which = (0..).zip(&calm.operations).filter(|&(_, &asked)| asked == op).step_by(step);
         runs.extend(which.map(|(operation, _)| {
             let plan = FaultPlan { at: BTreeMap::from([(operation, fault)]) };
-            (case.clone(), Ordeal { plan, ..Ordeal::default() })
+            (case.clone(), FaultRun { plan, ..FaultRun::default() })
         }));
     }
     runs
 }
 
-fn at_rates(stack: &Stack, requests: u32, rates: &[Rates]) -> Vec<(Case, Ordeal)> {
+fn at_rates(stack: &Stack, requests: u32, rates: &[Rates]) -> Vec<(Case, FaultRun)> {
     let mut runs = Vec::new();
     for (i, case) in (0..).zip(cases(stack, &PATTERNS, requests, seed())) {
         for (j, rates) in (0..).zip(rates) {
             let plan = rates.plan(seed() ^ (i << 32) ^ (j << 16));
-            runs.push((case.clone(), Ordeal { plan, ..Ordeal::default() }));
+            runs.push((case.clone(), FaultRun { plan, ..FaultRun::default() }));
         }
     }
     runs
@@ -203,7 +203,7 @@ fn blocks_wear_out() {
     for stack in stacks() {
         let runs: Vec<_> = cases(&stack, &PATTERNS, 600, seed())
             .into_iter()
-            .map(|case| (case, Ordeal { endurance: Some(12), ..Ordeal::default() }))
+            .map(|case| (case, FaultRun { endurance: Some(12), ..FaultRun::default() }))
             .collect();
         let (sum, failed) = endure_all(&format!("{stack}, blocks wear out"), &runs);
         assert!(sum.read_only > 0, "{stack}: no device wore out");

@@ -1,7 +1,7 @@
 //! Promise 8 of every scheme that there is, with its defaults and, where it has the parameter, with collection in idle time.
 
 use check::{
-    Case, DeviceSpec, Idled, Mishaps, Pattern, Prefill, Promise, Workload, geometries, offer_idle_time, run_case,
+    Case, DeviceSpec, FaultSchedule, Idled, Pattern, Prefill, Promise, Workload, geometries, offer_idle_time, run_case,
 };
 use ftl::{Layout, Stack};
 
@@ -25,7 +25,7 @@ fn cases(stack: &Stack) -> Vec<Case> {
         hints: false,
         readback_every: 0,
         check_every: 0,
-        mishaps: Mishaps::None,
+        mishaps: FaultSchedule::None,
     };
     (1..).zip(all).map(case).collect()
 }

@@ -1,10 +1,10 @@
 //! The machine of the schemes with their map in RAM takes other policies than that of `page`, and keeps every promise with them.
 
-use check::{CheckedFtl, DeviceSpec, Mishaps, Pattern, Prefill, Workload, geometries, run_with};
+use check::{CheckedFtl, DeviceSpec, FaultSchedule, Pattern, Prefill, Workload, geometries, run_with};
 use flash::Lpn;
 use ftl::api::wear::Purpose;
-use ftl::engines::page_map::machine::RamMapped;
-use ftl::engines::page_map::policy::{RamMapScheme, StreamPolicy};
+use ftl::engines::page_map::machine::PageMap;
+use ftl::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use ftl::engines::page_map::space::Stream;
 use ftl::{ConfigError, Drive, Entry, Layout, Request, Scheme, Stack, Values};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ struct HotAndCold {
     writes: u32,
 }
 
-impl RamMapScheme for HotAndCold {
+impl PageMapScheme for HotAndCold {
     const ENTRY: Entry = Entry { name: "hot-and-cold", ..ftl::registry::ENTRIES[0] };
 
     type Policy = Self;
@@ -47,7 +47,7 @@ impl StreamPolicy for HotAndCold {
 
 fn build(layout: &Layout) -> Result<CheckedFtl, ConfigError> {
     let values = Values::check("hot-and-cold", HotAndCold::ENTRY.parameters, &BTreeMap::new())?;
-    Ok(Drive::new(Box::new(RamMapped::<HotAndCold>::format(layout, &values)?), layout))
+    Ok(Drive::new(Box::new(PageMap::<HotAndCold>::format(layout, &values)?), layout))
 }
 
 #[test]
@@ -81,6 +81,6 @@ fn case(device: &DeviceSpec, logical_pages: u32, pattern: Pattern, seed: u64) ->
         hints: false,
         readback_every: 3,
         check_every: 5,
-        mishaps: Mishaps::None,
+        mishaps: FaultSchedule::None,
     }
 }

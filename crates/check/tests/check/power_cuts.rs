@@ -11,7 +11,9 @@ use std::thread;
 
 use crate::common::subjects;
 use check::canary::{self, Bug};
-use check::{Case, Effort, Explored, Failure, Mishaps, Promise, explore, explore_within, power_cuts, run_case, shrink};
+use check::{
+    Case, Effort, Explored, Failure, FaultSchedule, Promise, explore, explore_within, power_cuts, run_case, shrink,
+};
 use ftl::Stack;
 
 fn seed() -> u64 {
@@ -167,7 +169,7 @@ fn cuts_beyond_what_may_be_spent_are_passed_over() {
 fn a_cut_beyond_the_end_is_an_error_in_words() {
     let (case, _) = canary_cases("none").remove(0);
     let beyond =
-        Case { requests: 3, mishaps: Mishaps::PowerCuts(vec!["4000000:torn".parse().expect("a cut")]), ..case };
+        Case { requests: 3, mishaps: FaultSchedule::PowerCuts(vec!["4000000:torn".parse().expect("a cut")]), ..case };
     let message = run_case(&beyond).expect_err("no such operation").to_string();
     assert!(message.contains("name earlier ones"), "{message}");
 }

@@ -8,8 +8,8 @@
 use std::cell::Cell;
 
 use crate::common::subjects;
-use check::variants::Subject;
-use check::{Case, Extent, Mishaps, Operation, Prefill, Workload, create, geometries, run_case};
+use check::case::variants::Subject;
+use check::{Case, Extent, FaultSchedule, Operation, Prefill, Workload, create, geometries, run_case};
 use ftl::FileEvent;
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::prop_oneof;
@@ -75,7 +75,7 @@ fn case(subject: &Subject, (device, settings, is_full, readback, list): &Picks) 
         hints: *is_full,
         readback_every: u32::from(*readback),
         check_every: 3,
-        mishaps: Mishaps::None,
+        mishaps: FaultSchedule::None,
     })
 }
 

@@ -2,8 +2,8 @@
 //! canary's bugs, which it must find. `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_TRIALS=number` tries more.
 
 use check::canary::{self, Bug};
-use check::torture::{Kind, Options, Torture, Tried};
-use check::{Case, Effort, Failure, Ordeal, endure, explore, run_case};
+use check::torture::{Kind, Options, Torture, TrialStats};
+use check::{Case, Effort, Failure, FaultRun, explore, run_case, run_with_faults};
 use ftl::{Stack, registry};
 
 /// Trials of a scheme, of all kinds together.
@@ -38,7 +38,7 @@ fn passes(swarm: bool) {
         let findings: Vec<_> =
             report.findings.iter().map(|finding| format!("{}\n{}", finding.message, finding.replay)).collect();
         assert!(findings.is_empty(), "{}", findings.join("\n"));
-        let Tried { cut_points, second_cuts, faults, grown_bad_blocks, .. } = &report.tried;
+        let TrialStats { cut_points, second_cuts, faults, grown_bad_blocks, .. } = &report.tried;
         let effects = [*cut_points, *second_cuts, faults.failed_programs, faults.failed_erases, *grown_bad_blocks];
         assert!(effects.iter().all(|&count| count > 0), "{}: {:?}", report.scheme, report.tried);
     }
@@ -62,7 +62,7 @@ fn time_is_shared_evenly_among_schemes_and_kinds() {
     for _ in 0..400 * schemes {
         let trial = torture.next_trial().expect("nothing was found");
         let is_long = torture.reports().iter().any(|report| report.trials.of(Kind::PowerCuts) == 0);
-        torture.record(&trial, Ok(Tried::default()), if is_long { 10_000 } else { 1_000 });
+        torture.record(&trial, Ok(TrialStats::default()), if is_long { 10_000 } else { 1_000 });
     }
     let busy: Vec<_> = torture.reports().iter().map(|report| report.busy_s).collect();
     let (least, most) = (busy.iter().copied().fold(f64::MAX, f64::min), busy.iter().copied().fold(0.0, f64::max));
@@ -114,7 +114,7 @@ fn a_line_without_a_mishap_is_replayed_by_the_driver_that_found_it() {
             .parse()
             .expect("a replay line");
     let effort = Effort { first: 0, during_recovery: 0, after_recovery: 0 };
-    let on_failing_flash = endure(&case, &Ordeal::default()).expect_err("a planted bug");
+    let on_failing_flash = run_with_faults(&case, &FaultRun::default()).expect_err("a planted bug");
     let around_cuts = explore(&case, effort).expect_err("a planted bug");
     assert_ne!(on_failing_flash.place, around_cuts.place, "one reads after each request, the other only when asked");
     for (failure, end) in [(on_failing_flash, " faults=none"), (around_cuts, " cut=none")] {
@@ -146,7 +146,7 @@ fn what_cannot_be_tortured_is_refused_in_words() {
 /// Cases that once failed: a story, then the line that replays it.
 #[test]
 fn what_was_mended_stays_mended() {
-    let lines: Vec<_> = include_str!("mended.txt").lines().collect();
+    let lines: Vec<_> = include_str!("regressions.txt").lines().collect();
     for pair in lines.chunks(2) {
         let &[story, line] = pair else { panic!("a story without its line: {pair:?}") };
         assert!(story.starts_with("# ") && story.len() > 30, "what went wrong stands above the line: {story}");

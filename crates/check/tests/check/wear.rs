@@ -3,12 +3,13 @@
 
 use std::cell::Cell;
 
-use check::campaign::Campaign;
-use check::failing_flash::{self, Rates};
-use check::geometries::largest_capacity;
-use check::variants::{Subject, values};
+use check::case::geometries::largest_capacity;
+use check::case::variants::{Subject, values};
+use check::inject::failing_flash::{self, Rates};
+use check::torture::campaign::Campaign;
 use check::{
-    Case, CheckedFtl, Effort, Explored, Ordeal, Pattern, create, endure, explore, power_cuts, run_case, run_with,
+    Case, CheckedFtl, Effort, Explored, FaultRun, Pattern, create, explore, power_cuts, run_case, run_with,
+    run_with_faults,
 };
 use flash::Pbn;
 use ftl::api::wear::{BlockFacts, Use, WearPolicy};
@@ -42,7 +43,7 @@ fn stacks() -> Vec<Stack> {
 /// Each of these cases with other values of the policy's parameters: every other one eager, if the policy is among those; else drawn at random
 /// among those that are worth trying.
 fn with_settings(stack: &Stack, cases: impl Iterator<Item = Case>) -> Vec<Case> {
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let subject = Subject::keeping(stack.clone()).expect("parts that go together");
     let parameters: Vec<_> = subject.parameters.into_iter().filter(|&(part, _)| part > 0).collect();
     let eager = EAGER
@@ -52,7 +53,7 @@ fn with_settings(stack: &Stack, cases: impl Iterator<Item = Case>) -> Vec<Case> 
     let drawn = cases.enumerate().map(|(i, mut case)| {
         for (part, parameter) in &parameters {
             let values = values(parameter);
-            let value = &values[(dice.next_u64() % values.len() as u64) as usize];
+            let value = &values[(rng.next_u64() % values.len() as u64) as usize];
             case.stack.others[part - 1].settings.insert(parameter.name.to_owned(), value.clone());
         }
         if let Some(eager) = eager.as_ref().filter(|_| i % 2 == 0) {
@@ -94,8 +95,8 @@ fn every_policy_survives_failing_flash_and_power_cuts() {
     for stack in stacks() {
         let cases = failing_flash::cases(&stack, &[Pattern::Mixed], 200, SEED);
         for (i, case) in (0..).zip(with_settings(&stack, cases.into_iter())) {
-            let ordeal = Ordeal { plan: rates.plan(i), ..Ordeal::default() };
-            endure(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
+            let ordeal = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
+            run_with_faults(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::api::wear::{BlockFacts, WearPolicy};
 use crate::memory::prefetch::PrefetchStage;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::event::FileEvent;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::{Device, Nanos};
 
 /// A question to a wear policy, with the facts about all blocks.
@@ -21,20 +21,20 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 /// A mapping. `out` and `data` hold one element a page of the request. It may be moved to another thread.
 pub trait Mapping<D: Device>: Send {
     /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError>;
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError>;
 
     /// Writes pages. Acknowledged writes are durable unless the scheme buffers data and says so.
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError>;
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError>;
 
     /// Forgets pages.
-    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError>;
+    fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError>;
 
     /// Makes everything acknowledged survive a power cut.
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError>;
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError>;
 
     /// Tells of a request to come, so that a scheme can ask for the memory that it will touch. Changes nothing. A shell that
     /// looks ahead says so three times for each request, each time when it is nearer.
-    fn prefetch(&self, _media: &Media<D>, _request: &Request, _foresight: PrefetchStage) {}
+    fn prefetch(&self, _media: &FlashPort<D>, _request: &Request, _foresight: PrefetchStage) {}
 
     /// Whether it decides by what the host will ask, which no real device knows. A shell that does not know it either must refuse it.
     fn needs_future(&self) -> bool {
@@ -49,15 +49,15 @@ pub trait Mapping<D: Device>: Send {
     fn on_file_event(&mut self, _event: FileEvent, _of: &Request) {}
 
     /// Offers `budget` of idle time for background work.
-    fn idle(&mut self, _media: &mut Media<D>, _budget: Nanos) -> Result<(), FtlError> {
+    fn idle(&mut self, _media: &mut FlashPort<D>, _budget: Nanos) -> Result<(), FtlError> {
         Ok(())
     }
 
     /// Empties a block, whatever it holds: data, log, translation or trim pages, some of each, or nothing yet because it has just been
     /// opened. What it holds is copied first and the block erased afterwards, so nothing is lost, whenever the power is cut or
-    /// whatever fails. On a device that writes are still accepted by, it can always be asked for; [`Deferred`] says when it is refused.
+    /// whatever fails. On a device that writes are still accepted by, it can always be asked for; [`Deferred`](crate::api::relocate::Deferred) says when it is refused.
     /// What is done for it stands under [`Cause::WearLeveling`](crate::port::cause::Cause::WearLeveling).
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError>;
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError>;
 
     /// Whether anything that the mapping itself does depends on hints. If neither it nor the wear policy uses hints, a write buffer need
     /// not keep apart pages of different hints.
@@ -69,7 +69,7 @@ pub trait Mapping<D: Device>: Send {
     fn with_wear_policy(&mut self, query: WearQuery<'_>);
 
     /// Checks the numbered invariants of the scheme's header. Pure; may take time proportional to the device.
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant>;
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant>;
 
     /// Memory that the mapping takes, structure by structure.
     fn footprint(&self) -> Footprint;
@@ -123,5 +123,5 @@ pub trait Scheme: Sized {
 
     /// Builds the scheme for a device that it has used before, from the tags alone, after any power cut. May be cut itself
     /// at any operation and started again.
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError>;
+    fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError>;
 }

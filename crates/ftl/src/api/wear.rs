@@ -49,7 +49,7 @@ pub enum Purpose {
 
 /// A wish for a free block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct AllocRequest {
     /// What it is for.
     pub purpose: Purpose,
     /// The logical block whose pages it will hold, where it holds those of one alone.
@@ -59,10 +59,10 @@ pub struct Ask {
     pub hint: Hint,
 }
 
-impl Ask {
+impl AllocRequest {
     /// For pages of any logical blocks.
     #[inline]
-    pub fn for_(purpose: Purpose) -> Self {
+    pub fn new(purpose: Purpose) -> Self {
         Self { purpose, lbn: None, hint: Hint::NONE }
     }
 
@@ -88,7 +88,7 @@ pub enum Use {
     /// It is bad.
     Bad,
     /// It was taken for this.
-    For(Purpose),
+    InUse(Purpose),
 }
 
 /// What is known of all blocks.
@@ -149,17 +149,17 @@ pub trait WearPolicy: fmt::Debug + Send {
     }
 
     /// Which of `free` blocks in that order, at least one, is to be taken: 0 for the first, and the last for anything beyond.
-    fn place(&mut self, _ask: Ask, _free: usize) -> usize {
+    fn place(&mut self, _ask: AllocRequest, _free: usize) -> usize {
         0
     }
 
     /// The very block that it wants for this; if it names none, or one that is not free, [`place`](Self::place) is asked.
-    fn wants(&mut self, _ask: Ask) -> Option<Pbn> {
+    fn wants(&mut self, _ask: AllocRequest) -> Option<Pbn> {
         None
     }
 
     /// A block is used for this from now on: it was taken, it has changed its role, or recovery found it.
-    fn used(&mut self, _pbn: Pbn, _ask: Ask) {}
+    fn used(&mut self, _pbn: Pbn, _ask: AllocRequest) {}
 
     /// A block has been erased, so often by now.
     fn erased(&mut self, _pbn: Pbn, _erases: u32) {}

@@ -1,7 +1,7 @@
 //! Data blocks under a block map: page `i` of a logical block lies at page `i` of its physical block.
 //!
 //! Block-mapped and log-buffer schemes share this: the map, which of its pages are current (hold the newest copy and have
-//! not been trimmed), and the question whether a page can still be programmed in its place. Blocks come from the owner (`owner.rs`) and go
+//! not been trimmed), and the question whether a page can still be programmed in its place. Blocks come from the owner (`blocks/manager.rs`) and go
 //! back to it.
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
@@ -9,11 +9,11 @@ use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::report::Spares;
-use crate::api::wear::{Ask, Homes, Purpose};
-use crate::blocks::manager::Blocks;
+use crate::api::wear::{AllocRequest, Homes, Purpose};
+use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::Device;
@@ -50,8 +50,8 @@ impl DataBlocks {
     }
 
     /// For recovery: a block is a logical block's home, and holds the newest copy of these pages.
-    pub fn adopt(&mut self, blocks: &mut Blocks, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
-        blocks.adopt(pbn, Ask::of(Purpose::Merge, lbn));
+    pub fn adopt(&mut self, blocks: &mut BlockManager, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
+        blocks.adopt(pbn, AllocRequest::of(Purpose::Merge, lbn));
         self.map[lbn.index()] = Some(pbn);
         self.sealed[pbn.index()] = true;
         for lpn in current {
@@ -121,8 +121,8 @@ impl DataBlocks {
     }
 
     /// Gives a logical block its first block, for a page of which the host says this.
-    pub fn begin(&mut self, blocks: &mut Blocks, lbn: Lbn, said: Hint) -> Result<Pbn, FtlError> {
-        let pbn = blocks.take_or_stop(Ask::of(Purpose::Data, lbn).hinted(said), "a new logical block")?;
+    pub fn begin(&mut self, blocks: &mut BlockManager, lbn: Lbn, said: Hint) -> Result<Pbn, FtlError> {
+        let pbn = blocks.take_or_stop(AllocRequest::of(Purpose::Data, lbn).hinted(said), "a new logical block")?;
         self.remap(lbn, Some(pbn));
         Ok(pbn)
     }
@@ -156,14 +156,14 @@ impl DataBlocks {
 
     /// Whether a page of a block can be programmed in its place.
     #[inline]
-    pub fn fits_in_place<D: Device>(&self, media: &Media<D>, pbn: Pbn, offset: u32) -> bool {
+    pub fn fits_in_place<D: Device>(&self, flash: &FlashPort<D>, pbn: Pbn, offset: u32) -> bool {
         if self.sealed[pbn.index()] {
             return false;
         }
         match self.order {
-            ProgramOrder::Ascending => offset >= media.device().next_page(pbn),
-            ProgramOrder::Strict => offset == media.device().next_page(pbn),
-            ProgramOrder::Any => media.device().peek(self.geometry.page(pbn, offset)).is_none(),
+            ProgramOrder::Ascending => offset >= flash.device().next_page(pbn),
+            ProgramOrder::Strict => offset == flash.device().next_page(pbn),
+            ProgramOrder::Any => flash.device().peek(self.geometry.page(pbn, offset)).is_none(),
         }
     }
 
@@ -171,40 +171,40 @@ impl DataBlocks {
     /// given one held, and this page. `needed` tells which logical page's newest copy an offset of the block holds, if any.
     pub fn program<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         (pbn, offset): (Pbn, u32),
         label: Label,
         content: &Content<D::Data>,
         needed: Needed<'_>,
     ) -> Result<Pbn, FtlError> {
         self.unreplaced.clear();
-        self.program_or_replace(media, blocks, (pbn, offset), label, content, needed)
+        self.program_or_replace(flash, blocks, (pbn, offset), label, content, needed)
     }
 
     /// Marks the blocks bad that failed in the last program and could not be replaced: for blocks that nobody was promised
     /// anything of. Otherwise recovery might take what is in them for newer than what the host was left with.
-    pub fn give_up_unreplaced<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks) {
+    pub fn give_up_unreplaced<D: Device>(&mut self, flash: &mut FlashPort<D>, blocks: &mut BlockManager) {
         for pbn in std::mem::take(&mut self.unreplaced) {
-            blocks.mark_bad(media, pbn);
+            blocks.mark_bad(flash, pbn);
         }
     }
 
     fn program_or_replace<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         (mut pbn, offset): (Pbn, u32),
         label: Label,
         content: &Content<D::Data>,
         needed: Needed<'_>,
     ) -> Result<Pbn, FtlError> {
         loop {
-            match media.put(self.geometry.page(pbn, offset), label, content.clone()) {
+            match flash.put(self.geometry.page(pbn, offset), label, content.clone()) {
                 Ok(()) => return Ok(pbn),
                 Err(error) if error.is_program_failure() => {
-                    pbn = media.because(Cause::Relocation, |media| {
-                        self.replace(media, blocks, (pbn, offset), (label, needed))
+                    pbn = flash.with_cause(Cause::Relocation, |flash| {
+                        self.replace(flash, blocks, (pbn, offset), (label, needed))
                     })?;
                 }
                 Err(error) => return Err(error),
@@ -216,14 +216,14 @@ impl DataBlocks {
     /// block that is marked holds nothing that is not elsewhere too, so recovery need not look there.
     fn replace<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         (failing, offset): (Pbn, u32),
         (label, needed): (Label, Needed<'_>),
     ) -> Result<Pbn, FtlError> {
         blocks.has_failed(failing);
         self.unreplaced.push(failing);
-        let ask = Ask { lbn: label.owner, ..Ask::for_(Purpose::Relocated) };
+        let ask = AllocRequest { lbn: label.owner, ..AllocRequest::new(Purpose::Relocated) };
         let mut to = blocks.take_or_stop(ask, "replacing a failing block")?;
         // Where a block of the log has pages of several logical blocks, it has no owner.
         let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
@@ -232,11 +232,11 @@ impl DataBlocks {
         for offset in (0..end).filter(|&other| other != offset) {
             let from = self.geometry.page(failing, offset);
             let lost = |lpn: Lpn| Label { owner, ..Label::new(lpn.get(), Role::Lost) };
-            let (label, content) = match (media.scan(from)?, needed(self, offset)) {
+            let (label, content) = match (flash.scan(from)?, needed(self, offset)) {
                 (Scan::Programmed(tag), _) if matches!(tag.role, Role::Lost | Role::Trimmed) => {
                     (Label::from(tag), Content::empty(tag.logical, tag.version))
                 }
-                (Scan::Programmed(tag), needed) => match (media.read_to_move(from)?, needed) {
+                (Scan::Programmed(tag), needed) => match (flash.read_to_move(from)?, needed) {
                     (Some(page), _) => (Label::from(tag), Content::Copy(page)),
                     // The same version, since the original of what is a copy here may still be in its place.
                     (None, Some(lpn)) => (lost(lpn), Content::empty(lpn.get(), tag.version)),
@@ -246,19 +246,24 @@ impl DataBlocks {
                 (Scan::Erased | Scan::Unreadable, _) => continue,
             };
             if label.role == Role::Lost {
-                media.note(Note::LostPage);
+                flash.note(Note::LostPage);
             }
-            to = self.program_or_replace(media, blocks, (to, offset), label, &content, needed)?;
+            to = self.program_or_replace(flash, blocks, (to, offset), label, &content, needed)?;
         }
         self.unreplaced.retain(|&pbn| pbn != failing);
-        blocks.mark_bad(media, failing);
+        blocks.mark_bad(flash, failing);
         Ok(to)
     }
 
     /// Nobody needs what a block holds: it goes back to the owner.
-    pub fn retire<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Result<(), FtlError> {
+    pub fn retire<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
+        pbn: Pbn,
+    ) -> Result<(), FtlError> {
         self.sealed[pbn.index()] = false;
-        blocks.give_back(media, pbn)
+        blocks.give_back(flash, pbn)
     }
 
     /// Mapped blocks.
@@ -270,13 +275,13 @@ impl DataBlocks {
     /// mapped and free, and free blocks are erased (`name`).
     pub fn check<D: Device>(
         &self,
-        media: &Media<D>,
-        blocks: &Blocks,
+        flash: &FlashPort<D>,
+        blocks: &BlockManager,
         pages: &'static str,
         name: &'static str,
     ) -> Result<(), BrokenInvariant> {
         for lpn in (0..self.logical_pages).map(Lpn::new).filter(|&lpn| self.is_current(lpn)) {
-            let tag = self.newest(lpn).and_then(|ppn| media.device().peek(ppn));
+            let tag = self.newest(lpn).and_then(|ppn| flash.device().peek(ppn));
             BrokenInvariant::unless(tag == Some(lpn.get()), pages, || {
                 format!("{lpn} is current at {:?}, which carries {tag:?}", self.newest(lpn))
             })?;
@@ -286,7 +291,7 @@ impl DataBlocks {
             let seen = std::mem::replace(&mut used[pbn.index()], true);
             BrokenInvariant::unless(!seen, name, || format!("{pbn} is used twice"))?;
         }
-        blocks.check(media, name)
+        blocks.check(flash, name)
     }
 }
 

@@ -17,16 +17,16 @@ use crate::api::layout::Layout;
 use crate::api::mapping::WearQuery;
 use crate::api::relocate::{Deferred, RelocateOutcome};
 use crate::api::report::Spares;
-use crate::api::wear::{Ask, BlockFacts, Homes, Purpose, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, Homes, Purpose, Use, WearPolicy};
 use crate::blocks::pool::FreePool;
 use crate::port::error::{BrokenInvariant, FtlError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::Content;
 use crate::port::timing::Device;
 
 /// All blocks of a device.
 #[derive(Debug)]
-pub struct Blocks {
+pub struct BlockManager {
     geometry: Geometry,
     pool: FreePool,
     uses: Vec<Use>,
@@ -47,7 +47,7 @@ pub struct Blocks {
     retired: usize,
 }
 
-impl Blocks {
+impl BlockManager {
     /// The owner of an erased device of which so many blocks may fail.
     pub fn new(layout: &Layout, spares: Spares) -> Self {
         let Layout { geometry, good_blocks, .. } = layout;
@@ -80,47 +80,47 @@ impl Blocks {
 
     /// What of a page's hint its tag keeps for the wear policy, 0 for nothing.
     #[inline]
-    pub fn kept(&self, said: Hint) -> u8 {
+    pub fn stored_hint(&self, said: Hint) -> u8 {
         if self.keeps_file_types { said.file_type() } else { 0 }
     }
 
-    /// What the host said of a page, as far as its tag [keeps](Self::kept) it.
+    /// What the host said of a page, as far as its tag [keeps](Self::stored_hint) it.
     #[inline]
-    pub fn said(&self, kept: u8) -> Hint {
+    pub fn hint_of(&self, kept: u8) -> Hint {
         if self.keeps_file_types { Hint::new(0, 0, kept) } else { Hint::NONE }
     }
 
     /// What to program for data of the host, which says this of them.
     #[inline]
     pub fn content<D>(&self, said: Hint, data: D) -> Content<D> {
-        Content::Hinted(data, self.kept(said))
+        Content::Hinted(data, self.stored_hint(said))
     }
 
     /// For recovery: no block is free until it is given back, and each is as worn as the flash says.
-    pub fn nothing_free<D: Device>(&mut self, media: &Media<D>, layout: &Layout) {
+    pub fn nothing_free<D: Device>(&mut self, flash: &FlashPort<D>, layout: &Layout) {
         self.pool = FreePool::empty(self.geometry, &layout.good_blocks, self.policy.order());
         self.was_recovered = true;
         for &pbn in &layout.good_blocks {
-            self.uses[pbn.index()] = Use::For(Purpose::Data);
-            self.erases[pbn.index()] = media.device().erase_count(pbn);
+            self.uses[pbn.index()] = Use::InUse(Purpose::Data);
+            self.erases[pbn.index()] = flash.device().erase_count(pbn);
         }
     }
 
     /// For recovery: a block holds something that is needed, as if it had been asked for so.
-    pub fn adopt(&mut self, pbn: Pbn, ask: Ask) {
+    pub fn adopt(&mut self, pbn: Pbn, ask: AllocRequest) {
         self.is_for(pbn, ask);
         self.saw(pbn);
     }
 
     /// A block is used for something else than it was taken for.
-    pub fn is_for(&mut self, pbn: Pbn, ask: Ask) {
-        self.uses[pbn.index()] = Use::For(ask.purpose);
+    pub fn is_for(&mut self, pbn: Pbn, ask: AllocRequest) {
+        self.uses[pbn.index()] = Use::InUse(ask.purpose);
         self.policy.used(pbn, ask);
     }
 
     /// Takes a free block of any die.
     #[inline]
-    pub fn take(&mut self, ask: Ask) -> Option<Pbn> {
+    pub fn take(&mut self, ask: AllocRequest) -> Option<Pbn> {
         let wanted = self.policy.wants(ask).and_then(|pbn| self.pool.take_this(pbn));
         let pbn = wanted.or_else(|| self.pool.take(|free| self.policy.place(ask, free)))?;
         self.is_for(pbn, ask);
@@ -129,7 +129,7 @@ impl Blocks {
 
     /// Takes a free block of one die.
     #[inline]
-    pub fn take_on(&mut self, die: u32, ask: Ask) -> Option<Pbn> {
+    pub fn take_on(&mut self, die: u32, ask: AllocRequest) -> Option<Pbn> {
         let here = self.policy.wants(ask).filter(|&pbn| self.geometry.die_of(pbn) == die);
         let wanted = here.and_then(|pbn| self.pool.take_this(pbn));
         let pbn = wanted.or_else(|| self.pool.take_on(die, |free| self.policy.place(ask, free)))?;
@@ -138,7 +138,7 @@ impl Blocks {
     }
 
     /// Takes a free block of any die, or says why there is none.
-    pub fn take_or_stop(&mut self, ask: Ask, wanted: &'static str) -> Result<Pbn, FtlError> {
+    pub fn take_or_stop(&mut self, ask: AllocRequest, wanted: &'static str) -> Result<Pbn, FtlError> {
         self.take(ask).ok_or_else(|| self.out_of_space(wanted))
     }
 
@@ -151,7 +151,7 @@ impl Blocks {
         first: &Content<D>,
         wanted: &'static str,
     ) -> Result<Pbn, FtlError> {
-        let ask = Ask::of(Purpose::Merge, lbn).hinted(self.said(first.kept()));
+        let ask = AllocRequest::of(Purpose::Merge, lbn).hinted(self.hint_of(first.stored_hint()));
         begun.map_or_else(|| self.take_or_stop(ask, wanted), Ok)
     }
 
@@ -167,30 +167,30 @@ impl Blocks {
 
     /// Nobody needs what a block holds: erases it and returns it to the free ones; marks it bad if that fails, or if a page of it
     /// failed. A block that is bad already stays as it is.
-    pub fn give_back<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
-        if media.device().is_bad(pbn) {
+    pub fn give_back<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+        if flash.device().is_bad(pbn) {
             // It was replaced in the middle of something that then could not be finished.
             return Ok(());
         }
         if !self.failed.contains(&pbn) {
-            match media.erase(pbn) {
+            match flash.erase(pbn) {
                 Ok(()) => {
-                    self.erased(media, pbn);
+                    self.erased(flash, pbn);
                     return Ok(());
                 }
                 Err(error) if error.is_erase_failure() => self.has_failed(pbn),
                 Err(error) => return Err(error),
             }
         }
-        self.mark_bad(media, pbn);
+        self.mark_bad(flash, pbn);
         Ok(())
     }
 
-    fn erased<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) {
-        let erases = media.device().erase_count(pbn);
+    fn erased<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) {
+        let erases = flash.device().erase_count(pbn);
         self.erases[pbn.index()] = erases;
         self.saw(pbn);
-        media.collected(self.channel_of(pbn));
+        flash.collected(self.channel_of(pbn));
         self.policy.erased(pbn, erases);
         self.put(pbn);
     }
@@ -214,8 +214,8 @@ impl Blocks {
     }
 
     /// Marks a block bad, which holds nothing that is not elsewhere too.
-    pub fn mark_bad<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) {
-        media.retire(pbn);
+    pub fn mark_bad<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) {
+        flash.retire(pbn);
         self.retired += 1;
         self.uses[pbn.index()] = Use::Bad;
     }
@@ -269,11 +269,11 @@ impl Blocks {
     /// be moved.
     pub fn needs_no_emptying(&self, pbn: Pbn) -> Option<RelocateOutcome> {
         match self.use_of(pbn) {
-            Use::Free | Use::For(Purpose::Reserve) => Some(RelocateOutcome::Done),
+            Use::Free | Use::InUse(Purpose::Reserve) => Some(RelocateOutcome::Done),
             Use::Bad => Some(RelocateOutcome::Deferred(Deferred::IsBad)),
-            Use::For(_) if self.spares.admit().is_err() => Some(RelocateOutcome::Deferred(Deferred::ReadOnly)),
-            Use::For(_) if self.pool.is_empty() => Some(RelocateOutcome::Deferred(Deferred::NoRoom)),
-            Use::For(_) => None,
+            Use::InUse(_) if self.spares.admit().is_err() => Some(RelocateOutcome::Deferred(Deferred::ReadOnly)),
+            Use::InUse(_) if self.pool.is_empty() => Some(RelocateOutcome::Deferred(Deferred::NoRoom)),
+            Use::InUse(_) => None,
         }
     }
 
@@ -312,11 +312,11 @@ impl Blocks {
     }
 
     /// Checks that free blocks are erased, good, and known to be free, each of them once.
-    pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
+    pub fn check<D: Device>(&self, flash: &FlashPort<D>, name: &'static str) -> Result<(), BrokenInvariant> {
         let mut seen = BTreeSet::new();
         for pbn in self.pool.iter() {
             let is_free = self.uses[pbn.index()] == Use::Free && seen.insert(pbn);
-            let is_clean = media.device().next_page(pbn) == 0 && !media.device().is_bad(pbn);
+            let is_clean = flash.device().next_page(pbn) == 0 && !flash.device().is_bad(pbn);
             BrokenInvariant::unless(is_free && is_clean, name, || format!("{pbn} is free but not erased, or twice"))?;
         }
         let free = self.uses.iter().filter(|&&used| used == Use::Free).count();

@@ -21,7 +21,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::blocks::ledger::Ledger;
-use crate::memory::linked_lists::Chains;
+use crate::memory::linked_lists::LinkedLists;
 
 /// How victims are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub struct Victims {
     /// Candidates of each die with an invalid page.
     gainful: Vec<u32>,
     /// List policies: one list a die, or one a die and valid count for greedy.
-    lists: Chains,
+    lists: LinkedLists,
     lists_per_die: u32,
     /// Greedy: no list of the die below this count has a block.
     fewest: Vec<u32>,
@@ -116,7 +116,7 @@ impl Victims {
             geometry,
             full,
             gainful: vec![0; dies],
-            lists: Chains::new(if policy.keeps_array() { 0 } else { blocks }, dies * lists_per_die as usize),
+            lists: LinkedLists::new(if policy.keeps_array() { 0 } else { blocks }, dies * lists_per_die as usize),
             lists_per_die,
             fewest: vec![lists_per_die; dies],
             arrays: vec![Vec::new(); if policy.keeps_array() { dies } else { 0 }],

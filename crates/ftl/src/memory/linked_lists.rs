@@ -20,12 +20,12 @@ const LOOSE: Links = Links { previous: NONE, next: NONE, chain: NONE };
 
 /// Lists `0..chains` over nodes `0..nodes`.
 #[derive(Clone, Debug)]
-pub struct Chains {
+pub struct LinkedLists {
     links: Vec<Links>,
     ends: Vec<(u32, u32)>,
 }
 
-impl Chains {
+impl LinkedLists {
     /// Empty lists.
     pub fn new(nodes: usize, chains: usize) -> Self {
         Self { links: long_array(LOOSE, nodes), ends: long_array((NONE, NONE), chains) }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn lists_behave_like_queues_and_nodes_move_between_them() {
-        let mut chains = Chains::new(6, 2);
+        let mut chains = LinkedLists::new(6, 2);
         for node in [3, 1, 4] {
             chains.push_back(0, node);
         }

@@ -2,7 +2,7 @@
 //!
 //! A scheme does not know what a page holds, so a buffer of pages cannot be the scheme's own: it keeps handles, and the pages lie
 //! here, behind the same door as the flash. They live as long as the door does: after a power cut there is a new one, and
-//! nothing here. What an access takes is the scheme's to say, with [`Media::spend`](crate::port::flash_port::Media::spend).
+//! nothing here. What an access takes is the scheme's to say, with [`FlashPort::spend`](crate::port::flash_port::FlashPort::spend).
 
 /// A page in RAM, good until it is taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

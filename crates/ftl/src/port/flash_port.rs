@@ -2,7 +2,7 @@
 //!
 //! Every flash operation of every scheme passes here: it is counted under its cause, priced, folded into the event hash and
 //! given its place on the request's cursor. Operations in a row depend on each other, so the cursor moves to each one's
-//! completion; [`Media::together`] starts several at one moment and goes on when the last is done; [`Media::detached`] is
+//! completion; [`FlashPort::in_parallel`] starts several at one moment and goes on when the last is done; [`FlashPort::in_background`] is
 //! work that the host does not wait for but that occupies its resources all the same. Scheme code is thus straight-line
 //! and knows no clock.
 //!
@@ -18,7 +18,7 @@ use crate::port::tally::{Note, Tally};
 use crate::port::timing::{Device, Nanos, Op, Task};
 
 /// A device behind its door, with the cursor of the request that is being served.
-pub struct Media<D: Device> {
+pub struct FlashPort<D: Device> {
     device: D,
     ram: RamPages<D::Data>,
     cursor: Nanos,
@@ -36,7 +36,7 @@ pub struct Media<D: Device> {
     hash: u64,
 }
 
-impl<D: Device> Media<D> {
+impl<D: Device> FlashPort<D> {
     /// Puts a door in front of a device.
     pub fn new(device: D) -> Self {
         Self {
@@ -112,7 +112,7 @@ impl<D: Device> Media<D> {
     }
 
     /// Reads a page in order to copy it under a role. One that cannot be read becomes a lost page.
-    pub fn lift(&mut self, ppn: Ppn, role: Role) -> Result<(Role, Content<D::Data>), FtlError> {
+    pub fn read_for_copy(&mut self, ppn: Ppn, role: Role) -> Result<(Role, Content<D::Data>), FtlError> {
         if let Some(page) = self.read_to_move(ppn)? {
             return Ok((role, Content::Copy(page)));
         }
@@ -160,7 +160,7 @@ impl<D: Device> Media<D> {
     ) -> Result<(), FtlError> {
         if !self.padding.is_empty() && self.pads(label.logical) {
             return self
-                .because(Cause::Padding, |media| media.program_version(ppn, label, version, hint, copies, data));
+                .with_cause(Cause::Padding, |flash| flash.program_version(ppn, label, version, hint, copies, data));
         }
         self.seq += 1;
         let Label { logical, extent, role, owner } = label;
@@ -216,7 +216,7 @@ impl<D: Device> Media<D> {
 
     /// Does something for each item, all starting at the same moment; goes on when the last is done.
     #[inline]
-    pub fn together<I, E>(
+    pub fn in_parallel<I, E>(
         &mut self,
         items: impl IntoIterator<Item = I>,
         mut each: impl FnMut(&mut Self, I) -> Result<(), E>,
@@ -234,7 +234,7 @@ impl<D: Device> Media<D> {
 
     /// Does work that begins now and that the host does not wait for.
     #[inline]
-    pub fn detached<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn in_background<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let (start, chain) = (self.cursor, self.chain);
         self.chains = self.chains.wrapping_add(1).max(1);
         self.chain = self.chains;
@@ -253,7 +253,7 @@ impl<D: Device> Media<D> {
 
     /// Does work under a cause.
     #[inline]
-    pub fn because<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn with_cause<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
         let before = std::mem::replace(&mut self.cause, cause);
         let result = work(self);
         self.cause = before;
@@ -262,7 +262,7 @@ impl<D: Device> Media<D> {
 
     /// Has a request served in which some logical pages, in order, only stand to complete others: programs of these are charged to
     /// [`Cause::Padding`], and not to the host.
-    pub fn padded_with<R>(&mut self, pages: Vec<Lpn>, serve: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn with_padding<R>(&mut self, pages: Vec<Lpn>, serve: impl FnOnce(&mut Self) -> R) -> R {
         self.padding = pages;
         let result = serve(self);
         self.padding = Vec::new();
@@ -286,12 +286,12 @@ impl<D: Device> Media<D> {
     }
 
     /// How long reading a page would take from the cursor on, waiting included.
-    pub fn would_read_in(&mut self, ppn: Ppn) -> Nanos {
-        self.would_take(Op::Read, self.device.geometry().block_of(ppn))
+    pub fn estimate_read(&mut self, ppn: Ppn) -> Nanos {
+        self.estimate(Op::Read, self.device.geometry().block_of(ppn))
     }
 
     /// How long an operation on a block would take from the cursor on, waiting included.
-    pub fn would_take(&mut self, op: Op, pbn: Pbn) -> Nanos {
+    pub fn estimate(&mut self, op: Op, pbn: Pbn) -> Nanos {
         let task = self.task(op, pbn, false);
         self.device.would_end(task, self.cursor).since(self.cursor)
     }
@@ -359,7 +359,7 @@ impl<D: Device> Media<D> {
     #[cold]
     #[inline(never)]
     fn failed(&mut self, op: Op, pbn: Pbn, address: u32, error: FlashError) -> FtlError {
-        if matches!(error, FlashError::Media(event) if event != MediaEvent::PowerCut) {
+        if matches!(error, FlashError::FlashPort(event) if event != MediaEvent::PowerCut) {
             self.account(op, pbn, address, false);
         }
         self.stop(error)

@@ -49,7 +49,7 @@ pub enum Content<D> {
 impl<D> Content<D> {
     /// What is kept of the host's hint with it, 0 for nothing.
     #[inline]
-    pub fn kept(&self) -> u8 {
+    pub fn stored_hint(&self) -> u8 {
         match self {
             Self::New(_) => 0,
             Self::Hinted(_, kept) => *kept,

@@ -1,4 +1,4 @@
-//! The side of a device that says how long an operation takes. Schemes never see it; [`Media`](crate::port::flash_port::Media) asks it.
+//! The side of a device that says how long an operation takes. Schemes never see it; [`FlashPort`](crate::port::flash_port::FlashPort) asks it.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -152,7 +152,7 @@ impl Timing for Untimed {
     fn reset(&mut self) {}
 }
 
-/// What lies behind [`Media`](crate::port::flash_port::Media): flash that also tells the time.
+/// What lies behind [`FlashPort`](crate::port::flash_port::FlashPort): flash that also tells the time.
 pub trait Device: Flash + Timing {}
 
 impl<D: Flash + Timing> Device for D {}

@@ -11,7 +11,7 @@ use flash::{Lpn, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::api::layout::Layout;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 use crate::recovery::summary::Summaries;
 
@@ -42,37 +42,37 @@ pub struct Kept {
 
 impl Scanned {
     /// Reads the tag of every page of every good block, on all dies at once. Later programs will come after all of them.
-    pub fn of<D: Device>(media: &mut Media<D>, layout: &Layout) -> Result<Self, FtlError> {
+    pub fn of<D: Device>(flash: &mut FlashPort<D>, layout: &Layout) -> Result<Self, FtlError> {
         let mut pages = Vec::new();
-        media.together(&layout.good_blocks, |media, &pbn| {
+        flash.in_parallel(&layout.good_blocks, |flash, &pbn| {
             for page in layout.geometry.page_indices(pbn) {
-                if let Scan::Programmed(tag) = media.scan(Ppn::at(page))? {
-                    media.continue_after(tag.seq);
+                if let Scan::Programmed(tag) = flash.scan(Ppn::at(page))? {
+                    flash.continue_after(tag.seq);
                     // On a device that was used with summaries they say nothing new.
                     pages.extend((tag.role != Role::Summary).then_some((Ppn::at(page), tag)));
                 }
             }
             Ok::<_, FtlError>(())
         })?;
-        Self { pages, left_out: Vec::new() }.without_unreadable_copies(media, layout)
+        Self { pages, left_out: Vec::new() }.without_unreadable_copies(flash, layout)
     }
 
     /// The same from the summaries of blocks, where there are any.
-    pub fn with<D: Device>(media: &mut Media<D>, layout: &Layout, summaries: &Summaries) -> Result<Self, FtlError> {
+    pub fn with<D: Device>(flash: &mut FlashPort<D>, layout: &Layout, summaries: &Summaries) -> Result<Self, FtlError> {
         if !summaries.are_written() {
-            return Self::of(media, layout);
+            return Self::of(flash, layout);
         }
         let mut pages = Vec::new();
-        media.together(&layout.good_blocks, |media, &pbn| {
-            pages.extend(summaries.scan(media, pbn)?);
+        flash.in_parallel(&layout.good_blocks, |flash, &pbn| {
+            pages.extend(summaries.scan(flash, pbn)?);
             Ok::<_, FtlError>(())
         })?;
-        Self { pages, left_out: Vec::new() }.without_unreadable_copies(media, layout)
+        Self { pages, left_out: Vec::new() }.without_unreadable_copies(flash, layout)
     }
 
     /// Where the newest content of a page lies in several places, each of them is read whole, and those that cannot be read are left out if one
     /// can. So nothing that recovery or a later collection gives up was the only copy that is more than a tag.
-    fn without_unreadable_copies<D: Device>(self, media: &mut Media<D>, layout: &Layout) -> Result<Self, FtlError> {
+    fn without_unreadable_copies<D: Device>(self, flash: &mut FlashPort<D>, layout: &Layout) -> Result<Self, FtlError> {
         let newest = self.newest(layout.logical_pages);
         let has_data = |tag: &Tag| tag.role != Role::Trimmed && !tag.role.is_translation();
         let mut copies: BTreeMap<u64, Vec<Ppn>> = BTreeMap::new();
@@ -81,10 +81,10 @@ impl Scanned {
         }
         copies.retain(|_, pages| pages.len() > 1);
         let mut unreadable = BTreeSet::new();
-        media.together(copies.values(), |media, pages| {
+        flash.in_parallel(copies.values(), |flash, pages| {
             let mut readable = Vec::with_capacity(pages.len());
             for &ppn in pages {
-                readable.push(media.read_to_move(ppn)?.is_some());
+                readable.push(flash.read_to_move(ppn)?.is_some());
             }
             if readable.contains(&true) {
                 unreadable.extend(pages.iter().zip(readable).filter(|(_, readable)| !readable).map(|(&ppn, _)| ppn));

@@ -28,7 +28,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::Label;
 use crate::port::timing::Device;
 
@@ -104,14 +104,14 @@ impl Summaries {
     }
 
     /// Writes the summary of a block whose other pages have all been programmed, or have failed. The host does not wait for it.
-    pub fn write<D: Device>(&self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
-        media.detached(|media| {
-            media.because(Cause::Checkpoint, |media| {
+    pub fn write<D: Device>(&self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+        flash.in_background(|flash| {
+            flash.with_cause(Cause::Checkpoint, |flash| {
                 self.parts(pbn).try_for_each(|(page, offsets)| {
-                    let tag = |offset| media.device().tag(self.geometry.page(pbn, offset));
+                    let tag = |offset| flash.device().tag(self.geometry.page(pbn, offset));
                     let bytes: Vec<u8> =
                         offsets.flat_map(|offset| tag(offset).map_or(NO_TAG, |tag| tag.head())).collect();
-                    media.program_bytes(page, Label::new(pbn.get(), Role::Summary), &bytes)
+                    flash.program_bytes(page, Label::new(pbn.get(), Role::Summary), &bytes)
                 })
             })
         })
@@ -119,15 +119,15 @@ impl Summaries {
 
     /// The tags of a block's pages, with what comes after them in the order of programs: from its summary if there is one, else from
     /// page to page. Only for blocks whose pages are programmed in order and without gaps.
-    pub fn scan<D: Device>(&self, media: &mut Media<D>, pbn: Pbn) -> Result<Vec<(Ppn, Tag)>, FtlError> {
-        if let Some(tags) = self.read(media, pbn)? {
+    pub fn scan<D: Device>(&self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<Vec<(Ppn, Tag)>, FtlError> {
+        if let Some(tags) = self.read(flash, pbn)? {
             return Ok(tags);
         }
         let mut tags = Vec::new();
         for page in self.geometry.page_indices(pbn).map(Ppn::at) {
-            match media.scan(page)? {
+            match flash.scan(page)? {
                 Scan::Programmed(tag) => {
-                    media.continue_after(tag.seq);
+                    flash.continue_after(tag.seq);
                     tags.extend((tag.role != Role::Summary).then_some((page, tag)));
                 }
                 Scan::Unreadable => {}
@@ -137,20 +137,20 @@ impl Summaries {
         Ok(tags)
     }
 
-    fn read<D: Device>(&self, media: &mut Media<D>, pbn: Pbn) -> Result<Option<Vec<(Ppn, Tag)>>, FtlError> {
+    fn read<D: Device>(&self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<Option<Vec<(Ppn, Tag)>>, FtlError> {
         let mut tags = Vec::new();
         // The last page first: if it is not there, the summary is not complete.
         for (page, offsets) in self.parts(pbn).collect::<Vec<_>>().into_iter().rev() {
-            let own = match media.scan(page)? {
+            let own = match flash.scan(page)? {
                 Scan::Programmed(tag) if tag.role == Role::Summary && tag.logical == pbn.get() => tag,
                 _ => return Ok(None),
             };
-            let Some(bytes) = media.device().loaded(page) else { return Ok(None) };
+            let Some(bytes) = flash.device().loaded(page) else { return Ok(None) };
             let (heads, rest) = bytes.as_chunks::<{ Tag::HEAD_BYTES }>();
             if heads.len() != offsets.len() || !rest.is_empty() {
                 return Ok(None);
             }
-            media.continue_after(own.seq);
+            flash.continue_after(own.seq);
             let known = offsets.zip(heads).rev();
             tags.extend(
                 known.filter_map(|(offset, head)| Some((self.geometry.page(pbn, offset), Tag::of_head(head)?))),
@@ -161,9 +161,9 @@ impl Summaries {
     }
 
     /// Checks that a block's summary, if it has one, says what its pages' tags say.
-    pub fn check<D: Device>(&self, media: &Media<D>, pbn: Pbn, name: &'static str) -> Result<(), BrokenInvariant> {
+    pub fn check<D: Device>(&self, flash: &FlashPort<D>, pbn: Pbn, name: &'static str) -> Result<(), BrokenInvariant> {
         for (page, offsets) in self.parts(pbn) {
-            let Some(bytes) = media.device().loaded(page) else { continue };
+            let Some(bytes) = flash.device().loaded(page) else { continue };
             let (heads, _) = bytes.as_chunks::<{ Tag::HEAD_BYTES }>();
             BrokenInvariant::unless(heads.len() == offsets.len(), name, || {
                 format!("the summary at {page} lists {} pages instead of {}", heads.len(), offsets.len())
@@ -171,7 +171,7 @@ impl Summaries {
             for (offset, head) in offsets.zip(heads) {
                 // What is kept of hints is not listed: a page that is moved is read, and tells it.
                 let unhinted = |tag| Tag { hint: 0, ..tag };
-                let found = media.device().tag(self.geometry.page(pbn, offset)).map(unhinted);
+                let found = flash.device().tag(self.geometry.page(pbn, offset)).map(unhinted);
                 let listed = Tag::of_head(head);
                 BrokenInvariant::unless(found.is_none() || listed == found, name, || {
                     format!("the summary at {page} says {listed:?} of page {offset}, which says {found:?}")

@@ -72,7 +72,7 @@ use crate::engines::log_buffer::policy::{
 use crate::engines::log_buffer::regrouping::Rules;
 use crate::engines::log_buffer::sets::LogSets;
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
-use crate::memory::linked_lists::Chains;
+use crate::memory::linked_lists::LinkedLists;
 use crate::port::error::ConfigError;
 
 /// Adaptive set-associative sector translation.
@@ -148,7 +148,7 @@ impl LogScheme for AdaptiveSast {
         let group_limit = if number("group_log_blocks") == 0 { u32::MAX } else { number("group_log_blocks") };
         AdaptiveSets {
             sets: LogSets::new(LogGroups::new(layout, number("group_blocks")), group_limit, log_blocks),
-            recency: Chains::new(layout.geometry.blocks() as usize, 1),
+            recency: LinkedLists::new(layout.geometry.blocks() as usize, 1),
             passed_over: vec![0; layout.geometry.blocks() as usize],
             by_block: values.word("victim") == "block",
             region: if number("region") == 0 { (log_blocks / 4).max(1) } else { number("region") },
@@ -169,7 +169,7 @@ impl LogScheme for AdaptiveSast {
 pub struct AdaptiveSets {
     sets: LogSets,
     /// Log blocks, the least recently written first.
-    recency: Chains,
+    recency: LinkedLists,
     /// For each slot, how often a younger block was taken since it was written last.
     passed_over: Vec<u32>,
     by_block: bool,

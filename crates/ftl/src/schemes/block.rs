@@ -53,10 +53,10 @@ use crate::api::relocate::RelocateOutcome;
 use crate::api::report::{Footprint, Spares};
 use crate::api::request::Request;
 use crate::blocks::data_blocks::{DataBlocks, data_label};
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::Label;
 use crate::port::tally::Note;
 use crate::port::timing::Device;
@@ -70,7 +70,7 @@ type Run<'a, D> = (u32, Hint, &'a [<D as flash::Flash>::Data]);
 /// Pure block-level mapping.
 pub struct Block {
     data: DataBlocks,
-    blocks: Blocks,
+    blocks: BlockManager,
     trims: Trims,
     good_blocks: usize,
     logical_blocks: u32,
@@ -90,17 +90,17 @@ impl Scheme for Block {
         let spares = DataBlocks::require(layout, "block", 1, "one to copy into")?;
         Ok(Self {
             data: DataBlocks::new(layout),
-            blocks: Blocks::new(layout, spares),
+            blocks: BlockManager::new(layout, spares),
             trims: Trims::default(),
             good_blocks: layout.good_blocks.len(),
             logical_blocks: layout.logical_blocks(),
         })
     }
 
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+    fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut block = Self::format(&layout.in_use(), values)?;
-        let scanned = Scanned::of(media, layout)?;
-        block.blocks.nothing_free(media, layout);
+        let scanned = Scanned::of(flash, layout)?;
+        block.blocks.nothing_free(flash, layout);
         let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
         let mut saved = Vec::new();
         for (lbn, claims) in Claims::of(&scanned, layout).by_block {
@@ -111,41 +111,41 @@ impl Scheme for Block {
             free.retain(|pbn| twins.iter().all(|twin| layout.geometry.block_of(twin.at) != *pbn));
             saved.push((lbn, twins));
         }
-        media.together(free, |media, pbn| block.retire(media, pbn))?;
-        saved.into_iter().try_for_each(|(lbn, twins)| block.save(media, lbn, &twins))?;
+        flash.in_parallel(free, |flash, pbn| block.retire(flash, pbn))?;
+        saved.into_iter().try_for_each(|(lbn, twins)| block.save(flash, lbn, &twins))?;
         Ok(block)
     }
 }
 
 impl<D: Device> Mapping<D> for Block {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
-            let page = self.data.newest(lpn).map(|ppn| media.read(ppn)).transpose()?;
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
+            let page = self.data.newest(lpn).map(|ppn| flash.read(ppn)).transpose()?;
             out[i] = page.map_or_else(D::Data::default, |page| page.data);
             Ok(())
         })
     }
 
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.blocks.spares().admit()?;
-        media.together(request.block_runs(self.data.geometry()), |media, run| {
+        flash.in_parallel(request.block_runs(self.data.geometry()), |flash, run| {
             let (lbn, run) = (run.lbn, (run.first, request.hint, &data[run.position..][..run.pages as usize]));
             match self.data.block(lbn) {
                 None => {
                     let pbn = self.data.begin(&mut self.blocks, lbn, request.hint)?;
-                    self.append(media, (pbn, lbn), run)
+                    self.append(flash, (pbn, lbn), run)
                 }
-                Some(pbn) if (run.0..).zip(run.2).all(|(offset, _)| self.data.fits_in_place(media, pbn, offset)) => {
-                    self.append(media, (pbn, lbn), run)
+                Some(pbn) if (run.0..).zip(run.2).all(|(offset, _)| self.data.fits_in_place(flash, pbn, offset)) => {
+                    self.append(flash, (pbn, lbn), run)
                 }
                 Some(old) => {
-                    media.because(Cause::Merge, |media| self.rewrite(media, old, lbn, Some(run), Cause::Merge))
+                    flash.with_cause(Cause::Merge, |flash| self.rewrite(flash, old, lbn, Some(run), Cause::Merge))
                 }
             }
         })
     }
 
-    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         for run in request.block_runs(self.data.geometry()) {
             for offset in run.first..run.first + run.pages {
                 let lpn = self.data.geometry().logical_page(run.lbn, offset);
@@ -157,13 +157,13 @@ impl<D: Device> Mapping<D> for Block {
             if self.data.pages_of(run.lbn).all(|(_, lpn)| !self.data.is_current(lpn))
                 && let Some(pbn) = self.data.remap(run.lbn, None)
             {
-                media.because(Cause::Collection, |media| self.retire(media, pbn))?;
+                flash.with_cause(Cause::Collection, |flash| self.retire(flash, pbn))?;
             }
         }
         Ok(())
     }
 
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         if !self.trims.pending_runs().is_empty() {
             self.blocks.spares().admit()?;
         }
@@ -171,7 +171,7 @@ impl<D: Device> Mapping<D> for Block {
             for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
                 // Only a block without the trimmed pages makes recovery forget them.
                 if let Some(old) = self.data.block(run.lbn) {
-                    media.because(Cause::Merge, |media| self.rewrite(media, old, run.lbn, None, Cause::Merge))?;
+                    flash.with_cause(Cause::Merge, |flash| self.rewrite(flash, old, run.lbn, None, Cause::Merge))?;
                 }
             }
             self.trims.settled(first, extent);
@@ -179,13 +179,13 @@ impl<D: Device> Mapping<D> for Block {
         Ok(())
     }
 
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         if let Some(known) = self.blocks.needs_no_emptying(pbn) {
             return Ok(known);
         }
         let lbn = self.data.owner_of(pbn).unwrap_or_else(|| unreachable!("I3: {pbn} is in use, so it is mapped"));
-        media.note(Note::Evacuation);
-        media.because(Cause::WearLeveling, |media| self.rewrite(media, pbn, lbn, None, Cause::WearLeveling))?;
+        flash.note(Note::Evacuation);
+        flash.with_cause(Cause::WearLeveling, |flash| self.rewrite(flash, pbn, lbn, None, Cause::WearLeveling))?;
         Ok(self.blocks.fate_of(pbn))
     }
 
@@ -193,8 +193,8 @@ impl<D: Device> Mapping<D> for Block {
         self.blocks.with_wear_policy(Some(&self.data), query);
     }
 
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.data.check(media, &self.blocks, "I1", "I2")?;
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+        self.data.check(flash, &self.blocks, "I1", "I2")?;
         let known = self.data.mapped_blocks() + self.blocks.free();
         let good = self.blocks.accounted_for(self.good_blocks);
         BrokenInvariant::unless(good.is_none_or(|good| known == good), "I3", || {
@@ -212,29 +212,29 @@ impl<D: Device> Mapping<D> for Block {
 }
 
 impl Block {
-    fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
-        self.data.retire(media, &mut self.blocks, pbn)
+    fn retire<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+        self.data.retire(flash, &mut self.blocks, pbn)
     }
 
     /// For recovery: pages can only be read in a block that is given up. Where it is the only one to copy into, they wait in RAM.
-    fn save<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn, twins: &[Twin]) -> Result<(), FtlError> {
-        let pages = twins.iter().map(|twin| media.read_to_move(twin.at)).collect::<Result<Vec<_>, _>>()?;
+    fn save<D: Device>(&mut self, flash: &mut FlashPort<D>, lbn: Lbn, twins: &[Twin]) -> Result<(), FtlError> {
+        let pages = twins.iter().map(|twin| flash.read_to_move(twin.at)).collect::<Result<Vec<_>, _>>()?;
         let mut others: BTreeSet<Pbn> = twins.iter().map(|twin| self.data.geometry().block_of(twin.at)).collect();
         if self.blocks.free() == 0 {
-            std::mem::take(&mut others).into_iter().try_for_each(|pbn| self.retire(media, pbn))?;
+            std::mem::take(&mut others).into_iter().try_for_each(|pbn| self.retire(flash, pbn))?;
         }
         for (twin, page) in twins.iter().zip(pages) {
             let (Some(page), Some(home)) = (page, self.data.block(lbn)) else { continue };
             let offset = self.data.geometry().split_logical(twin.lpn).1;
             let page = Some((offset, Hint::NONE, &[page.data][..]));
-            FtlError::unless_read_only(self.rewrite(media, home, lbn, page, Cause::Merge))?;
+            FtlError::unless_read_only(self.rewrite(flash, home, lbn, page, Cause::Merge))?;
         }
-        others.into_iter().try_for_each(|pbn| self.retire(media, pbn))
+        others.into_iter().try_for_each(|pbn| self.retire(flash, pbn))
     }
 
     fn append<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         (mut home, lbn): (Pbn, Lbn),
         (first, hint, data): Run<'_, D>,
     ) -> Result<(), FtlError> {
@@ -242,7 +242,7 @@ impl Block {
             let lpn = self.data.geometry().logical_page(lbn, offset);
             let content = self.blocks.content(hint, datum.clone());
             let (at, label) = ((home, offset), data_label(lpn, lbn));
-            let block = self.data.program(media, &mut self.blocks, at, label, &content, &current_at(lbn))?;
+            let block = self.data.program(flash, &mut self.blocks, at, label, &content, &current_at(lbn))?;
             if block != home {
                 self.data.remap(lbn, Some(block));
                 home = block;
@@ -257,30 +257,30 @@ impl Block {
     /// stand under the cause `copying`.
     fn rewrite<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         old: Pbn,
         lbn: Lbn,
         run: Option<Run<'_, D>>,
         copying: Cause,
     ) -> Result<(), FtlError> {
-        media.note(Note::FullMerge);
+        flash.note(Note::FullMerge);
         let (first, hint, data) = run.unwrap_or((0, Hint::NONE, &[]));
         let (mut new, mut written) = (None, Vec::new());
         for (offset, lpn) in self.data.pages_of(lbn) {
             let datum = offset.checked_sub(first).and_then(|i| data.get(i as usize));
             let (cause, (role, content)) = match (datum, self.data.newest(lpn)) {
                 (Some(datum), _) => (Cause::Host, (Role::Data, self.blocks.content(hint, datum.clone()))),
-                (None, Some(from)) => (copying, media.lift(from, Role::Data)?),
+                (None, Some(from)) => (copying, flash.read_for_copy(from, Role::Data)?),
                 (None, None) => continue,
             };
             let block = self.blocks.merge_into(new, lbn, &content, "rewriting a block")?;
             let label = Label::of(lpn.get(), role, lbn);
             let filled = |data: &DataBlocks, offset| data.page_at(lbn, offset);
-            let put = media.because(cause, |media| {
-                self.data.program(media, &mut self.blocks, (block, offset), label, &content, &filled)
+            let put = flash.with_cause(cause, |flash| {
+                self.data.program(flash, &mut self.blocks, (block, offset), label, &content, &filled)
             });
             if matches!(put, Err(FtlError::ReadOnly { .. })) {
-                self.data.give_up_unreplaced(media, &mut self.blocks);
+                self.data.give_up_unreplaced(flash, &mut self.blocks);
             }
             new = Some(put?);
             written.push(lpn);
@@ -291,7 +291,7 @@ impl Block {
             self.trims.overwritten(lpn);
         }
         self.data.remap(lbn, new);
-        self.retire(media, old)
+        self.retire(flash, old)
     }
 }
 

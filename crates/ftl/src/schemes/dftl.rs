@@ -97,7 +97,7 @@ impl DemandScheme for Dftl {
 
     type Cache = MappingCache;
 
-    type Guests = ();
+    type ForeignPages = ();
 
     fn placement(values: &Values) -> Placement {
         Placement::from_values(values, &[HOST, TRANSLATION])

@@ -60,7 +60,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::log_buffer::areas::{Area, LogAreas, SEQUENTIAL, Sharing};
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
-use crate::engines::log_buffer::second_chance::Chances;
+use crate::engines::log_buffer::second_chance::SecondChanceBits;
 use crate::engines::log_buffer::space::{LogSpace, Slot};
 use crate::port::error::ConfigError;
 
@@ -98,15 +98,17 @@ impl LogScheme for Faster {
     }
 
     fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
-        let sharing =
-            SecondChance { chances: Chances::new(layout.logical_pages), enabled: values.switch("second_chance") };
+        let sharing = SecondChance {
+            chances: SecondChanceBits::new(layout.logical_pages),
+            enabled: values.switch("second_chance"),
+        };
         LogAreas::with_one_stream(layout, values, log_blocks, sharing)
     }
 }
 
 /// Which pages of the log have had their chance.
 pub struct SecondChance {
-    chances: Chances,
+    chances: SecondChanceBits,
     enabled: bool,
 }
 

@@ -73,8 +73,8 @@ use crate::engines::demand::entry_cache::EntryCache;
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::table::TranslationTable;
-use crate::engines::shared_ram::data_cache::HeldPages;
-use crate::engines::shared_ram::policy::{self, Evict, For, InRam, JointPolicy, Leaving};
+use crate::engines::shared_ram::data_cache::DataCache;
+use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::port::error::ConfigError;
 
 /// An entry as a controller stores it: LPN and PPN.
@@ -95,7 +95,7 @@ impl DemandScheme for Map {
 
     type Cache = EntryCache;
 
-    type Guests = ();
+    type ForeignPages = ();
 
     fn delays(values: &Values) -> AccessDelays {
         AccessDelays::from_values(values, RAM_DELAYS.map(|parameter| parameter.name))
@@ -180,7 +180,7 @@ impl Jtl {
     }
 }
 
-impl JointPolicy for Jtl {
+impl SharedRamPolicy for Jtl {
     type Map = Map;
 
     const FINDS_DATA_BY_ENTRY: bool = true;
@@ -206,21 +206,21 @@ impl JointPolicy for Jtl {
         (1 << self.with_data) - 1
     }
 
-    fn leaving(&mut self, ram: &mut InRam<'_, EntryCache>, why: For) -> Option<Leaving> {
-        let For::Entry(lpn) = why else { return None };
+    fn next_victim(&mut self, ram: &mut RamView<'_, EntryCache>, why: EvictionReason) -> Option<Victim> {
+        let EvictionReason::Entry(lpn) = why else { return None };
         self.draw(ram.cache, lpn);
         let (_, pushed) = self.drawn.as_ref()?;
         let among = pushed.len() as u64;
         if let Some(&below) = pushed.get(self.with_data - 1)
             && ram.held.find(below).is_some()
         {
-            return Some(Leaving { what: Evict::Data(below), among });
+            return Some(Victim { what: Evict::Data(below), among });
         }
         let last = pushed.get(self.levels.len() - 1).filter(|&&last| ram.cache.find(last).is_some());
-        last.map(|&last| Leaving { what: Evict::Entry(last), among })
+        last.map(|&last| Victim { what: Evict::Entry(last), among })
     }
 
-    fn looked_up(&mut self, ram: &mut InRam<'_, EntryCache>, lpn: Lpn) {
+    fn looked_up(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
         let drawn = self.drawn.take().filter(|(of, _)| *of == lpn);
         // On a read-only device it may not have come.
         let (Some((_, pushed)), true) = (drawn, ram.cache.find(lpn).is_some()) else { return };
@@ -234,11 +234,11 @@ impl JointPolicy for Jtl {
         self.put(ram.cache, lpn, 0);
     }
 
-    fn came(&mut self, _ram: &mut InRam<'_, EntryCache>, _place: u32) {}
+    fn came(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
 
-    fn used(&mut self, _ram: &mut InRam<'_, EntryCache>, _place: u32) {}
+    fn used(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
 
-    fn leaves(&mut self, _ram: &mut InRam<'_, EntryCache>, _place: u32) {}
+    fn leaves(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
 
     fn let_go(&mut self, cache: &mut EntryCache, what: Evict) {
         if let Evict::Entry(lpn) = what {
@@ -247,7 +247,7 @@ impl JointPolicy for Jtl {
         }
     }
 
-    fn fault(&self, cache: &EntryCache, held: &HeldPages) -> Option<String> {
+    fn fault(&self, cache: &EntryCache, held: &DataCache) -> Option<String> {
         let in_levels: usize = self.levels.iter().map(Vec::len).sum();
         if in_levels != cache.entries() {
             return Some(format!("{} entries are cached, and {in_levels} in levels", cache.entries()));
@@ -262,7 +262,7 @@ impl JointPolicy for Jtl {
         Some(format!("{} is in RAM, and its entry not in group 0", below.lpn))
     }
 
-    fn gauges(&self, cache: &EntryCache, _held: &HeldPages) -> Vec<Gauge> {
+    fn gauges(&self, cache: &EntryCache, _held: &DataCache) -> Vec<Gauge> {
         vec![Gauge { name: "ram_map_bytes", value: (cache.entries() as u64 * ENTRY_BYTES) as f64 }]
     }
 }

@@ -69,7 +69,7 @@ use crate::api::wear::Purpose;
 use crate::blocks::victims;
 use crate::engines::page_map::background::GC_IDLE;
 use crate::engines::page_map::mapped::HOST;
-use crate::engines::page_map::policy::{RamMapScheme, StreamPolicy};
+use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::space::{GC_THRESHOLD, Stream};
 use crate::port::error::ConfigError;
 use crate::recovery::summary;
@@ -100,7 +100,7 @@ const HINT_STREAMS: Parameter = Parameter {
 /// Pure page-level mapping.
 pub struct Page;
 
-impl RamMapScheme for Page {
+impl PageMapScheme for Page {
     const ENTRY: Entry = Entry {
         name: "page",
         family: "page",
@@ -147,11 +147,11 @@ impl StreamPolicy for Streams {
 
     #[inline]
     fn written(&mut self, request: &Request, _lpn: Lpn) -> Stream {
-        self.kept(request).map_or(HOST, usize::from)
+        self.stored_hint(request).map_or(HOST, usize::from)
     }
 
     #[inline]
-    fn kept(&self, request: &Request) -> Option<u8> {
+    fn stored_hint(&self, request: &Request) -> Option<u8> {
         match self {
             Self::Separate | Self::Hinted(1) => None,
             Self::Hinted(streams) => Some(request.hint.stream().min(*streams as u8 - 1)),
@@ -163,7 +163,7 @@ impl StreamPolicy for Streams {
     }
 
     #[inline]
-    fn said(&self, kept: u8) -> Option<Hint> {
+    fn hint_of(&self, kept: u8) -> Option<Hint> {
         match self {
             Self::Separate | Self::Hinted(1) => None,
             Self::Hinted(_) => Some(Hint::of_stream(kept)),

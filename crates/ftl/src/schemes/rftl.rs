@@ -98,7 +98,7 @@ impl DemandScheme for Rftl {
 
     type Cache = MappingCache;
 
-    type Guests = ();
+    type ForeignPages = ();
 
     fn copies(layout: &Layout, values: &Values) -> Result<u32, ConfigError> {
         let (replicas, channels) = (values.integer("replicas") as u32, layout.geometry.channels());

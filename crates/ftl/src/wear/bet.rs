@@ -44,7 +44,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
-use crate::api::wear::{Ask, BlockFacts, Order, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, Order, Use, WearPolicy};
 use crate::api::wear_scheme::WearScheme;
 use crate::port::event::FileEvent;
 use crate::wear::temperatures::{DEGREES, FREE_BLOCKS, FreeBlocks};
@@ -149,7 +149,7 @@ impl WearPolicy for Bet {
         self.free.order()
     }
 
-    fn place(&mut self, ask: Ask, free: usize) -> usize {
+    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
         self.free.place(ask, free)
     }
 
@@ -231,7 +231,7 @@ mod tests {
         }
 
         fn use_of(&self, pbn: Pbn) -> Use {
-            if self.1.contains(&pbn.get()) { Use::Free } else { Use::For(Purpose::Data) }
+            if self.1.contains(&pbn.get()) { Use::Free } else { Use::InUse(Purpose::Data) }
         }
 
         fn erases(&self, _pbn: Pbn) -> u32 {

@@ -33,7 +33,7 @@ use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::relocate::RelocateOutcome;
-use crate::api::wear::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
 use crate::api::wear_scheme::WearScheme;
 use crate::wear::pace::Pace;
 
@@ -112,7 +112,7 @@ fn keep_least(best: &mut Option<Ranked>, value: u32, pbn: Pbn) {
 impl Extremes {
     fn see(&mut self, block: Block, pbn: Pbn, used: Use, erases: u32) {
         // A log block rests nowhere, and a free block holds nothing that could rest.
-        let can_rest = !matches!(used, Use::Free | Use::For(Purpose::Log));
+        let can_rest = !matches!(used, Use::Free | Use::InUse(Purpose::Log));
         if block.is_hot {
             keep_most(&mut self.hot_most_worn, erases, pbn);
             keep_least(&mut self.hot_least_effective, block.effective, pbn);
@@ -175,16 +175,16 @@ impl WearPolicy for DualPool {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: Ask, free: usize) -> usize {
+    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
         if matches!(ask.purpose, Purpose::Levelled | Purpose::Reserve) { free - 1 } else { 0 }
     }
 
-    fn wants(&mut self, ask: Ask) -> Option<Pbn> {
+    fn wants(&mut self, ask: AllocRequest) -> Option<Pbn> {
         let is_what_moves = matches!(ask.purpose, Purpose::Levelled | Purpose::Merge | Purpose::Reserve);
         self.target.filter(|_| is_what_moves)
     }
 
-    fn used(&mut self, pbn: Pbn, _ask: Ask) {
+    fn used(&mut self, pbn: Pbn, _ask: AllocRequest) {
         if self.target.take_if(|target| *target == pbn).is_some() {
             self.blocks[pbn.index()] = Block { is_hot: false, effective: 0 };
         }
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    const DATA: Use = Use::For(Purpose::Data);
+    const DATA: Use = Use::InUse(Purpose::Data);
 
     fn policy() -> DualPool {
         let settings = [("threshold".to_owned(), "4".to_owned())].into();
@@ -267,9 +267,9 @@ mod tests {
         let mut policy = policy();
         let mut device = Device([(Use::Free, 7), (DATA, 3), (DATA, 8), (DATA, 2), (DATA, 5), (Use::Free, 1)]);
         let cold = policy.next_move(&device).expect("7 exceeds 2 by more than 4");
-        let ask = Ask::for_(Purpose::Levelled);
+        let ask = AllocRequest::new(Purpose::Levelled);
         assert_eq!((cold, policy.wants(ask)), (Pbn::new(3), Some(Pbn::new(0))));
-        assert_eq!(policy.wants(Ask::for_(Purpose::Data)), None);
+        assert_eq!(policy.wants(AllocRequest::new(Purpose::Data)), None);
         policy.used(Pbn::new(0), ask);
         policy.erased(cold, 3);
         policy.moved(cold, RelocateOutcome::Done);

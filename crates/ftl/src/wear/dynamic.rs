@@ -64,27 +64,27 @@ mod tests {
     use super::*;
     use crate::api::layout::Wear;
     use crate::api::report::Spares;
-    use crate::api::wear::{Ask, Purpose};
-    use crate::blocks::manager::Blocks;
+    use crate::api::wear::{AllocRequest, Purpose};
+    use crate::blocks::manager::BlockManager;
     use crate::testing::{device, layout};
 
     const BLOCKS: u32 = 16;
 
     /// Most minus fewest erases of blocks that are held for random times, half of them at a time.
     fn spread(wear: Option<Wear>) -> u32 {
-        let (mut media, mut layout) = (device(BLOCKS, 4), layout(BLOCKS, 4, 8));
+        let (mut flash, mut layout) = (device(BLOCKS, 4), layout(BLOCKS, 4, 8));
         layout.wear = wear;
-        let mut blocks = Blocks::new(&layout, Spares { total: 1, used: 0 });
+        let mut blocks = BlockManager::new(&layout, Spares { total: 1, used: 0 });
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(5);
         let mut held = Vec::new();
         for _ in 0..8_000 {
-            held.push(blocks.take(Ask::for_(Purpose::Data)).expect("half are free"));
+            held.push(blocks.take(AllocRequest::new(Purpose::Data)).expect("half are free"));
             if held.len() == BLOCKS as usize / 2 {
                 let back = held.swap_remove((dice.next_u64() % u64::from(BLOCKS / 2)) as usize);
-                blocks.give_back(&mut media, back).expect("erased");
+                blocks.give_back(&mut flash, back).expect("erased");
             }
         }
-        let erases = || (0..BLOCKS).map(Pbn::new).map(|pbn| media.device().erase_count(pbn));
+        let erases = || (0..BLOCKS).map(Pbn::new).map(|pbn| flash.device().erase_count(pbn));
         erases().max().unwrap_or(0) - erases().min().unwrap_or(0)
     }
 

@@ -46,7 +46,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
-use crate::api::wear::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
 use crate::api::wear_scheme::{WearScheme, keeps_logical_blocks};
 use crate::port::event::FileEvent;
 use crate::wear::temperatures::{self, DEGREES, FreeBlocks};
@@ -153,7 +153,7 @@ impl WearPolicy for Lazy {
         self.free.order()
     }
 
-    fn place(&mut self, ask: Ask, free: usize) -> usize {
+    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
         self.free.place(ask, free)
     }
 
@@ -169,12 +169,12 @@ impl WearPolicy for Lazy {
         self.free.heard(of.hint);
     }
 
-    fn wants(&mut self, ask: Ask) -> Option<Pbn> {
+    fn wants(&mut self, ask: AllocRequest) -> Option<Pbn> {
         let (lbn, worn) = self.moving?;
         (ask.purpose == Purpose::Merge && ask.lbn == Some(lbn)).then_some(worn)
     }
 
-    fn used(&mut self, pbn: Pbn, ask: Ask) {
+    fn used(&mut self, pbn: Pbn, ask: AllocRequest) {
         self.is_data[pbn.index()] = matches!(ask.purpose, Purpose::Data | Purpose::Merge);
     }
 

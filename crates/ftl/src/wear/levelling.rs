@@ -9,7 +9,7 @@ use crate::api::relocate::{Deferred, RelocateOutcome};
 use crate::api::request::Request;
 use crate::port::error::FtlError;
 use crate::port::event::FileEvent;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 
 /// A drive's wear levelling. The policy itself lies with the blocks.
@@ -45,22 +45,22 @@ impl WearLevelling {
     fn on_write<D: Device>(
         &self,
         mapping: &mut dyn Mapping<D>,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         request: &Request,
     ) -> Result<(), FtlError> {
-        if self.observes_writes { level(mapping, media, request) } else { Ok(()) }
+        if self.observes_writes { level(mapping, flash, request) } else { Ok(()) }
     }
 }
 
 /// Tells the policy what was written, and empties the block that it names, if it names one.
-fn level<D: Device>(mapping: &mut dyn Mapping<D>, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+fn level<D: Device>(mapping: &mut dyn Mapping<D>, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
     let mut named = None;
     mapping.with_wear_policy(&mut |policy, blocks| {
         policy.wrote(request);
         named = policy.next_move(blocks);
     });
     let Some(pbn) = named else { return Ok(()) };
-    let outcome = match media.detached(|media| mapping.relocate_block(media, pbn)) {
+    let outcome = match flash.in_background(|flash| mapping.relocate_block(flash, pbn)) {
         // What the host wrote is written, and the next write says so.
         Err(FtlError::ReadOnly { .. }) => RelocateOutcome::Deferred(Deferred::ReadOnly),
         outcome => outcome?,
@@ -80,8 +80,8 @@ pub struct Backend<'a, D: Device> {
 impl<D: Device> Backend<'_, D> {
     /// Writes pages, and levels wear afterwards.
     #[inline]
-    pub fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        self.mapping.write(media, request, data)?;
-        self.wear.map_or(Ok(()), |wear| wear.on_write(self.mapping, media, request))
+    pub fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.mapping.write(flash, request, data)?;
+        self.wear.map_or(Ok(()), |wear| wear.on_write(self.mapping, flash, request))
     }
 }

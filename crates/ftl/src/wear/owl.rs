@@ -50,7 +50,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
-use crate::api::wear::{Ask, BlockFacts, Order, Purpose, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, WearPolicy};
 use crate::api::wear_scheme::{WearScheme, keeps_logical_blocks};
 use crate::port::event::FileEvent;
 use crate::wear::owl::access_table::AccessTable;
@@ -165,9 +165,11 @@ impl WearScheme for Owl {
 }
 
 impl Ages {
-    fn place(&self, ask: Ask, free: usize) -> usize {
+    fn place(&self, ask: AllocRequest, free: usize) -> usize {
         match (self, ask) {
-            (Self::Table(table), Ask { purpose: Purpose::Merge, lbn: Some(lbn), .. }) => table.place(lbn, free),
+            (Self::Table(table), AllocRequest { purpose: Purpose::Merge, lbn: Some(lbn), .. }) => {
+                table.place(lbn, free)
+            }
             (Self::Table(_), _) => 0,
             (Self::Temperatures(blocks), _) => blocks.place(ask, free),
         }
@@ -199,9 +201,9 @@ impl WearPolicy for Owl {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: Ask, free: usize) -> usize {
+    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
         match ask {
-            Ask { purpose: Purpose::Merge, lbn, .. } if lbn.is_some() && lbn == self.moving => free - 1,
+            AllocRequest { purpose: Purpose::Merge, lbn, .. } if lbn.is_some() && lbn == self.moving => free - 1,
             _ => self.ages.place(ask, free),
         }
     }
@@ -210,8 +212,9 @@ impl WearPolicy for Owl {
         matches!(self.ages, Ages::Temperatures(_))
     }
 
-    fn used(&mut self, _pbn: Pbn, ask: Ask) {
-        if let (Some(pool), Ask { purpose: Purpose::Data | Purpose::Merge, lbn: Some(lbn), .. }) = (&mut self.pool, ask)
+    fn used(&mut self, _pbn: Pbn, ask: AllocRequest) {
+        if let (Some(pool), AllocRequest { purpose: Purpose::Data | Purpose::Merge, lbn: Some(lbn), .. }) =
+            (&mut self.pool, ask)
         {
             pool.arrived(lbn);
         }

@@ -44,7 +44,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
-use crate::api::wear::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
 use crate::api::wear_scheme::WearScheme;
 use crate::wear::pace::Pace;
 
@@ -178,7 +178,7 @@ impl Rejuvenator {
                 lists.lower_free += usize::from(is_lower);
                 lists.higher_free += usize::from(!is_lower);
                 lists.most_worn_free = lists.most_worn_free.max(Some(erases));
-            } else if erases == lists.min && used != Use::For(Purpose::Log) && lists.of_min.is_none() {
+            } else if erases == lists.min && used != Use::InUse(Purpose::Log) && lists.of_min.is_none() {
                 lists.of_min = Some(pbn);
             }
         }
@@ -196,7 +196,7 @@ impl Rejuvenator {
         lists.of_min.filter(|_| runs_out || self.is_full(lists))
     }
 
-    fn is_hot(&self, ask: Ask) -> bool {
+    fn is_hot(&self, ask: AllocRequest) -> bool {
         match (ask.purpose, ask.lbn) {
             (Purpose::Collected | Purpose::Levelled | Purpose::Reserve, _) => false,
             (_, Some(lbn)) => self.recent.is_hot(lbn),
@@ -210,7 +210,7 @@ impl WearPolicy for Rejuvenator {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: Ask, free: usize) -> usize {
+    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
         if self.is_moving || self.for_cold > 0 && !self.is_hot(ask) { free - 1 } else { 0 }
     }
 

@@ -53,7 +53,7 @@ use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
-use crate::api::wear::{Ask, Order, WearPolicy};
+use crate::api::wear::{AllocRequest, Order, WearPolicy};
 use crate::api::wear_scheme::WearScheme;
 use crate::port::event::FileEvent;
 use crate::wear::temperatures::{DEGREES, FreeBlocks};
@@ -85,7 +85,7 @@ impl WearPolicy for Saw {
         self.free.order()
     }
 
-    fn place(&mut self, ask: Ask, free: usize) -> usize {
+    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
         self.free.place(ask, free)
     }
 
@@ -122,7 +122,7 @@ mod tests {
     use crate::api::parameter::Settings;
     use crate::api::report::Spares;
     use crate::api::wear::Purpose;
-    use crate::blocks::manager::Blocks;
+    use crate::blocks::manager::BlockManager;
     use crate::testing::{device, layout};
     use crate::wear::dynamic::Dynamic;
 
@@ -131,22 +131,23 @@ mod tests {
     /// Standard deviation of erases where 40 pieces of data have a block each: 30 that are cold are rewritten once in a while, the others all the
     /// time; the host says which are cold, or nothing.
     fn sigma(wear: Wear, says: bool) -> f64 {
-        let (mut media, mut layout) = (device(BLOCKS, 4), layout(BLOCKS, 4, 8));
+        let (mut flash, mut layout) = (device(BLOCKS, 4), layout(BLOCKS, 4, 8));
         layout.wear = Some(wear);
-        let mut blocks = Blocks::new(&layout, Spares { total: 1, used: 0 });
+        let mut blocks = BlockManager::new(&layout, Spares { total: 1, used: 0 });
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
         let hint = |piece: usize| if says { Hint::new(0, if piece < 30 { 1 } else { 10 }, 0) } else { Hint::NONE };
-        let take =
-            |blocks: &mut Blocks, piece| blocks.take(Ask::for_(Purpose::Data).hinted(hint(piece))).expect("free");
+        let take = |blocks: &mut BlockManager, piece| {
+            blocks.take(AllocRequest::new(Purpose::Data).hinted(hint(piece))).expect("free")
+        };
         let mut held: Vec<Pbn> = (0..40).map(|piece| take(&mut blocks, piece)).collect();
         for _ in 0..40_000 {
             let roll = (dice.next_u64() >> 33) as usize;
             let piece = if roll.is_multiple_of(50) { roll / 50 % 30 } else { 30 + roll / 50 % 10 };
             let block = take(&mut blocks, piece);
             let old = std::mem::replace(&mut held[piece], block);
-            blocks.give_back(&mut media, old).expect("erased");
+            blocks.give_back(&mut flash, old).expect("erased");
         }
-        let counts: Vec<_> = (0..BLOCKS).map(|block| f64::from(media.device().erase_count(Pbn::new(block)))).collect();
+        let counts: Vec<_> = (0..BLOCKS).map(|block| f64::from(flash.device().erase_count(Pbn::new(block)))).collect();
         let mean = counts.iter().sum::<f64>() / counts.len() as f64;
         (counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64).sqrt()
     }

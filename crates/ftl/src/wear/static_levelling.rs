@@ -37,7 +37,7 @@ use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::relocate::RelocateOutcome;
-use crate::api::wear::{Ask, BlockFacts, Order, Purpose, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
 use crate::api::wear_scheme::WearScheme;
 
 const THRESHOLD: Parameter = Parameter {
@@ -126,7 +126,7 @@ impl StaticLevelling {
 
 /// Whether a block is in use, and not in the log, which it leaves soon anyway.
 fn can_be_emptied(used: Use) -> bool {
-    !matches!(used, Use::Free | Use::Bad | Use::For(Purpose::Log))
+    !matches!(used, Use::Free | Use::Bad | Use::InUse(Purpose::Log))
 }
 
 /// Whether a block that is taken for this will hardly be erased soon.
@@ -139,7 +139,7 @@ impl WearPolicy for StaticLevelling {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: Ask, free: usize) -> usize {
+    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
         if self.is_moving || rests_for_long(ask.purpose) { free - 1 } else { 0 }
     }
 
@@ -204,8 +204,8 @@ mod tests {
         StaticLevelling::new(&layout(blocks, 4, 1), &values)
     }
 
-    const DATA: Use = Use::For(Purpose::Data);
-    const LOG: Use = Use::For(Purpose::Log);
+    const DATA: Use = Use::InUse(Purpose::Data);
+    const LOG: Use = Use::InUse(Purpose::Log);
 
     #[test]
     fn only_a_gap_beyond_the_threshold_within_a_die_moves_the_least_worn_block_with_data() {
@@ -233,8 +233,8 @@ mod tests {
     #[test]
     fn what_is_moved_goes_to_the_most_worn_free_block_and_all_else_to_the_least_worn() {
         let mut policy = policy("3", 4);
-        let log = Ask::for_(Purpose::Log);
-        assert_eq!((policy.place(log, 5), policy.place(Ask::for_(Purpose::Levelled), 5)), (0, 4));
+        let log = AllocRequest::new(Purpose::Log);
+        assert_eq!((policy.place(log, 5), policy.place(AllocRequest::new(Purpose::Levelled), 5)), (0, 4));
         let pbn = policy.next_move(&Blocks(&[(DATA, 0), (Use::Free, 9), (DATA, 9), (DATA, 9)])).expect("a gap");
         assert_eq!(policy.place(log, 5), 4, "while it is moved");
         policy.moved(pbn, RelocateOutcome::Done);

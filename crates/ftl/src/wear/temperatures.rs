@@ -15,7 +15,7 @@
 
 use crate::api::hint::Hint;
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::api::wear::{Ask, Order};
+use crate::api::wear::{AllocRequest, Order};
 
 /// T.
 pub const DEGREES: Parameter = Parameter {
@@ -75,7 +75,7 @@ impl FreeBlocks {
     }
 
     /// The place of the block to be taken, of so many.
-    pub fn place(&self, ask: Ask, free: usize) -> usize {
+    pub fn place(&self, ask: AllocRequest, free: usize) -> usize {
         self.temperatures.as_ref().map_or(0, |temperatures| temperatures.place(ask.hint, free))
     }
 

@@ -46,8 +46,8 @@ use crate::api::parameter::joined;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::memory::linked_lists::Chains;
-use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Leaving};
+use crate::memory::linked_lists::LinkedLists;
+use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Victim};
 use crate::write_buffer::room::{self, Room};
 
 const PADDING: Parameter = Parameter {
@@ -84,7 +84,7 @@ pub struct Bplru {
     /// By logical block.
     groups: Vec<Group>,
     /// Logical blocks that have pages, the next to leave in front.
-    order: Chains,
+    order: LinkedLists,
     buffered: u32,
     pages: u32,
     most_groups: u32,
@@ -108,7 +108,7 @@ impl BufferScheme for Bplru {
             geometry: layout.geometry,
             logical_pages: layout.logical_pages,
             groups: vec![Group::default(); blocks],
-            order: Chains::new(blocks, 1),
+            order: LinkedLists::new(blocks, 1),
             buffered: 0,
             pages: 0,
             most_groups: room.pages.min(layout.logical_blocks()),
@@ -172,9 +172,9 @@ impl BufferPolicy for Bplru {
         }
     }
 
-    fn leaving(&mut self) -> Leaving {
+    fn next_victim(&mut self) -> Victim {
         let lbn = Lbn::new(self.order.front(ORDER).unwrap_or(0));
-        if self.pads { Leaving::WholeBlock(lbn) } else { Leaving::Block(lbn) }
+        if self.pads { Victim::WholeBlock(lbn) } else { Victim::Block(lbn) }
     }
 
     fn pages(&self) -> u32 {

@@ -37,7 +37,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Leaving};
+use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Victim};
 use crate::write_buffer::room::{self, Room};
 
 /// A logical block with pages that wait.
@@ -118,8 +118,8 @@ impl BufferPolicy for Fab {
         self.change(page, -1, false);
     }
 
-    fn leaving(&mut self) -> Leaving {
-        Leaving::Block(Lbn::new(self.order.last().map_or(0, |&(_, _, lbn)| lbn)))
+    fn next_victim(&mut self) -> Victim {
+        Victim::Block(Lbn::new(self.order.last().map_or(0, |&(_, _, lbn)| lbn)))
     }
 
     fn pages(&self) -> u32 {

@@ -23,7 +23,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
 use crate::write_buffer::page_order::PageOrder;
-use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Leaving};
+use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Victim};
 use crate::write_buffer::room::{self, Room};
 
 /// First in, first out.
@@ -56,7 +56,7 @@ impl BufferPolicy for Fifo {
         self.order.leave(page);
     }
 
-    fn leaving(&mut self) -> Leaving {
+    fn next_victim(&mut self) -> Victim {
         self.order.front()
     }
 

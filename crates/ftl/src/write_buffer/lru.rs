@@ -25,7 +25,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
 use crate::write_buffer::page_order::PageOrder;
-use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Leaving};
+use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Victim};
 use crate::write_buffer::room::{self, Room};
 
 /// Least recently used.
@@ -66,7 +66,7 @@ impl BufferPolicy for Lru {
         self.order.leave(page);
     }
 
-    fn leaving(&mut self) -> Leaving {
+    fn next_victim(&mut self) -> Victim {
         self.order.front()
     }
 

@@ -2,15 +2,15 @@
 
 use flash::Lpn;
 
-use crate::memory::linked_lists::Chains;
-use crate::write_buffer::policy::{Held, Leaving};
+use crate::memory::linked_lists::LinkedLists;
+use crate::write_buffer::policy::{Held, Victim};
 
 const QUEUE: u32 = 0;
 
 /// Pages that wait, one behind the other.
 #[derive(Clone, Debug)]
 pub struct PageOrder {
-    queue: Chains,
+    queue: LinkedLists,
     /// Which page lies in each slot.
     lpns: Vec<Lpn>,
     pages: u32,
@@ -19,7 +19,7 @@ pub struct PageOrder {
 impl PageOrder {
     /// No pages, where there is room for so many.
     pub fn new(room: u32) -> Self {
-        Self { queue: Chains::new(room as usize, 1), lpns: vec![Lpn::new(0); room as usize], pages: 0 }
+        Self { queue: LinkedLists::new(room as usize, 1), lpns: vec![Lpn::new(0); room as usize], pages: 0 }
     }
 
     /// A page comes, and is the last to leave.
@@ -41,8 +41,8 @@ impl PageOrder {
     }
 
     /// The page in front; the first of the device if there is none.
-    pub fn front(&self) -> Leaving {
-        Leaving::Page(self.queue.front(QUEUE).map_or(Lpn::new(0), |slot| self.lpns[slot as usize]))
+    pub fn front(&self) -> Victim {
+        Victim::Page(self.queue.front(QUEUE).map_or(Lpn::new(0), |slot| self.lpns[slot as usize]))
     }
 
     /// Pages that wait.

@@ -30,7 +30,7 @@ pub struct Held {
 
 /// What shall be written down together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaving {
+pub enum Victim {
     /// A page.
     Page(Lpn),
     /// All pages of a logical block that wait.
@@ -54,7 +54,7 @@ pub trait BufferPolicy: fmt::Debug + Send {
     fn left(&mut self, page: Held);
 
     /// What shall be written down, since there is no room for a page that comes.
-    fn leaving(&mut self) -> Leaving;
+    fn next_victim(&mut self) -> Victim;
 
     /// How many pages wait by its own books, for the machine to compare.
     fn pages(&self) -> u32;

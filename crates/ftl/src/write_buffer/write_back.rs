@@ -33,11 +33,11 @@ use crate::api::request::Request;
 use crate::memory::ram_pages::RamPage;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, FtlError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::tally::Note;
 use crate::port::timing::{Device, Nanos, Op};
 use crate::wear::levelling::Backend;
-use crate::write_buffer::policy::{BufferPolicy, Held, Leaving};
+use crate::write_buffer::policy::{BufferPolicy, Held, Victim};
 use crate::write_buffer::room::Room;
 
 /// A page that waits.
@@ -89,37 +89,37 @@ impl WriteBuffer {
     pub(crate) fn read<D: Device>(
         &mut self,
         mapping: &mut dyn Mapping<D>,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         request: &Request,
         out: &mut [D::Data],
     ) -> Result<(), FtlError> {
         let end = Lpn::new(request.lpn.get() + request.pages);
         if self.waiting.range(request.lpn..end).next().is_none() {
-            return mapping.read(media, request, out);
+            return mapping.read(flash, request, out);
         }
-        self.read_both(mapping, media, request, out)
+        self.read_both(mapping, flash, request, out)
     }
 
     /// Has pages wait, and writes others down where room is missing.
     pub(crate) fn write<D: Device>(
         &mut self,
         backend: &mut Backend<'_, D>,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         request: &Request,
         data: &[D::Data],
     ) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             backend.mapping.spares().admit()?;
-            self.accept(backend, media, request, (lpn, data[i].clone()))?;
+            self.accept(backend, flash, request, (lpn, data[i].clone()))?;
         }
         Ok(())
     }
 
     /// Forgets pages that wait.
-    pub(crate) fn trim<D: Device>(&mut self, media: &mut Media<D>, request: &Request) {
+    pub(crate) fn trim<D: Device>(&mut self, flash: &mut FlashPort<D>, request: &Request) {
         for (_, lpn) in request.lpns().filter(|(_, lpn)| self.waiting.contains_key(lpn)).collect::<Vec<_>>() {
-            media.note(Note::AbsorbedPage);
-            self.forget(media, lpn);
+            flash.note(Note::AbsorbedPage);
+            self.forget(flash, lpn);
         }
     }
 
@@ -127,15 +127,15 @@ impl WriteBuffer {
     pub(crate) fn flush<D: Device>(
         &mut self,
         backend: &mut Backend<'_, D>,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
     ) -> Result<(), FtlError> {
-        let (now, all): (_, Vec<_>) = (media.now(), self.waiting.keys().copied().collect());
-        self.write_down(backend, media, now, (&all, Vec::new()))
+        let (now, all): (_, Vec<_>) = (flash.now(), self.waiting.keys().copied().collect());
+        self.write_down(backend, flash, now, (&all, Vec::new()))
     }
 
     /// Checks B1 and B2.
-    pub(crate) fn check<D: Device>(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        let (waiting, room, in_ram) = (self.waiting.len(), self.room.pages, media.ram().pages());
+    pub(crate) fn check<D: Device>(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+        let (waiting, room, in_ram) = (self.waiting.len(), self.room.pages, flash.ram().pages());
         BrokenInvariant::unless(waiting == in_ram && waiting <= room as usize, "B1", || {
             format!("{waiting} pages wait where there is room for {room}, and RAM holds {in_ram}")
         })?;
@@ -168,27 +168,27 @@ impl WriteBuffer {
     fn accept<D: Device>(
         &mut self,
         backend: &mut Backend<'_, D>,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         request: &Request,
         (lpn, data): (Lpn, D::Data),
     ) -> Result<(), FtlError> {
         let hint = if self.uses_hints { request.hint } else { Hint::NONE };
         if let Some(waiting) = self.waiting.get_mut(&lpn) {
-            media.ram_mut().replace(waiting.page, data);
+            flash.ram_mut().replace(waiting.page, data);
             waiting.hint = hint;
-            media.note(Note::BufferHit);
-            media.note(Note::AbsorbedPage);
+            flash.note(Note::BufferHit);
+            flash.note(Note::AbsorbedPage);
             self.policy.rewritten(waiting.held(lpn), request);
         } else {
             while self.waiting.len() >= self.room.pages as usize {
-                self.make_room(backend, media, request.arrival)?;
+                self.make_room(backend, flash, request.arrival)?;
             }
-            let waiting = Waiting { page: media.ram_mut().put(data), hint };
+            let waiting = Waiting { page: flash.ram_mut().put(data), hint };
             self.waiting.insert(lpn, waiting);
-            media.note(Note::BufferMiss);
+            flash.note(Note::BufferMiss);
             self.policy.came(waiting.held(lpn), request);
         }
-        media.spend(self.room.delay);
+        flash.spend(self.room.delay);
         Ok(())
     }
 
@@ -196,13 +196,13 @@ impl WriteBuffer {
     fn make_room<D: Device>(
         &mut self,
         backend: &mut Backend<'_, D>,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         at: Nanos,
     ) -> Result<(), FtlError> {
-        let leaving = self.policy.leaving();
-        let (first, pages) = match leaving {
-            Leaving::Page(lpn) => (lpn.get(), 1),
-            Leaving::Block(lbn) | Leaving::WholeBlock(lbn) => {
+        let next_victim = self.policy.next_victim();
+        let (first, pages) = match next_victim {
+            Victim::Page(lpn) => (lpn.get(), 1),
+            Victim::Block(lbn) | Victim::WholeBlock(lbn) => {
                 let pages = self.geometry.pages_per_block();
                 (lbn.get().saturating_mul(pages), pages)
             }
@@ -212,11 +212,11 @@ impl WriteBuffer {
         let mut padding = Vec::new();
         if pages.is_empty() {
             pages.extend(self.waiting.keys().next());
-        } else if matches!(leaving, Leaving::WholeBlock(_)) {
-            padding = self.padding(backend.mapping, media, first..end)?;
+        } else if matches!(next_victim, Victim::WholeBlock(_)) {
+            padding = self.padding(backend.mapping, flash, first..end)?;
         }
-        media.note(Note::BufferEviction);
-        self.write_down(backend, media, at, (&pages, padding))
+        flash.note(Note::BufferEviction);
+        self.write_down(backend, flash, at, (&pages, padding))
     }
 
     /// Reads the pages of a block that do not wait, hold data, and can be read. That a page holds data shows in its being read in
@@ -224,22 +224,22 @@ impl WriteBuffer {
     fn padding<D: Device>(
         &mut self,
         mapping: &mut dyn Mapping<D>,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         block: Range<Lpn>,
     ) -> Result<Vec<Written<D::Data>>, FtlError> {
         let missing = (block.start.get()..block.end.get()).map(Lpn::new).filter(|lpn| !self.waiting.contains_key(lpn));
         let missing: Vec<Lpn> = missing.collect();
         let mut found = Vec::new();
-        media.because(Cause::Padding, |media| {
-            media.together(missing, |media, lpn| {
-                let reads = |media: &Media<D>| media.tally().count(Cause::Padding, Op::Read);
-                let (mut data, before) = ([D::Data::default()], reads(media));
-                match mapping.read(media, &Request::new(lpn, 1), &mut data) {
+        flash.with_cause(Cause::Padding, |flash| {
+            flash.in_parallel(missing, |flash, lpn| {
+                let reads = |flash: &FlashPort<D>| flash.tally().count(Cause::Padding, Op::Read);
+                let (mut data, before) = ([D::Data::default()], reads(flash));
+                match mapping.read(flash, &Request::new(lpn, 1), &mut data) {
                     Err(error) if error.is_uncorrectable() => return Ok(()),
                     result => result?,
                 }
                 let [data] = data;
-                if reads(media) > before {
+                if reads(flash) > before {
                     found.push(Written { lpn, data, hint: None });
                 }
                 Ok(())
@@ -252,34 +252,34 @@ impl WriteBuffer {
     fn write_down<D: Device>(
         &mut self,
         backend: &mut Backend<'_, D>,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         at: Nanos,
         (pages, padding): (&[Lpn], Vec<Written<D::Data>>),
     ) -> Result<(), FtlError> {
         let mut all = padding;
         all.extend(pages.iter().map(|&lpn| {
             let Waiting { page, hint } = self.waiting[&lpn];
-            Written { lpn, data: media.ram().get(page).clone(), hint: Some(hint) }
+            Written { lpn, data: flash.ram().get(page).clone(), hint: Some(hint) }
         }));
         all.sort_unstable_by_key(|page| page.lpn);
-        media.together(runs(all), |media, run| {
+        flash.in_parallel(runs(all), |flash, run| {
             let hint = run.iter().find_map(|page| page.hint).unwrap_or_default();
             let padding: Vec<Lpn> = run.iter().filter(|page| page.hint.is_none()).map(|page| page.lpn).collect();
             let waiting: Vec<Lpn> = run.iter().filter(|page| page.hint.is_some()).map(|page| page.lpn).collect();
             let request = Request { arrival: at, hint, ..Request::new(run[0].lpn, run.len() as u32) };
             let data: Vec<_> = run.into_iter().map(|page| page.data).collect();
-            media.spend(Nanos(self.room.delay.0 * waiting.len() as u64));
-            media.padded_with(padding, |media| backend.write(media, &request, &data))?;
+            flash.spend(Nanos(self.room.delay.0 * waiting.len() as u64));
+            flash.with_padding(padding, |flash| backend.write(flash, &request, &data))?;
             for lpn in waiting {
-                self.forget(media, lpn);
+                self.forget(flash, lpn);
             }
             Ok(())
         })
     }
 
-    fn forget<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) {
+    fn forget<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {
         if let Some(waiting) = self.waiting.remove(&lpn) {
-            media.ram_mut().take(waiting.page);
+            flash.ram_mut().take(waiting.page);
             self.policy.left(waiting.held(lpn));
         }
     }
@@ -288,7 +288,7 @@ impl WriteBuffer {
     fn read_both<D: Device>(
         &mut self,
         mapping: &mut dyn Mapping<D>,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         request: &Request,
         out: &mut [D::Data],
     ) -> Result<(), FtlError> {
@@ -300,18 +300,18 @@ impl WriteBuffer {
                 None => pieces.push((i, 1, page)),
             }
         }
-        media.together(pieces, |media, (start, pages, page)| {
+        flash.in_parallel(pieces, |flash, (start, pages, page)| {
             let lpn = Lpn::new(request.lpn.get() + start as u32);
             let Some(page) = page else {
                 return mapping.read(
-                    media,
+                    flash,
                     &Request { lpn, pages, ..*request },
                     &mut out[start..start + pages as usize],
                 );
             };
-            media.spend(self.room.delay);
-            media.note(Note::BufferRead);
-            out[start] = media.ram().get(page).clone();
+            flash.spend(self.room.delay);
+            flash.note(Note::BufferRead);
+            out[start] = flash.ram().get(page).clone();
             self.policy.read(Held { lpn, slot: page.slot() });
             Ok(())
         })

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Ppn, Role, Shape};
-use ftl::{Drive, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry};
+use ftl::{Drive, FlashPort, Layout, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 8,
@@ -58,7 +58,7 @@ impl Timing for Dies {
 
 struct Bench {
     dies: Dies,
-    media: Media<Device>,
+    flash: FlashPort<Device>,
     ftl: Drive<Device>,
     now: Nanos,
 }
@@ -69,7 +69,7 @@ impl Bench {
         let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let ftl = registry::create(&Stack::with("bdb", settings.iter().copied()), &layout).expect("accepted");
-        Self { media: Media::new(priced(chip, dies.clone())), dies, ftl, now: Nanos::ZERO }
+        Self { flash: FlashPort::new(priced(chip, dies.clone())), dies, ftl, now: Nanos::ZERO }
     }
 
     /// Writes a page when all is idle; returns its response in microseconds.
@@ -79,17 +79,17 @@ impl Bench {
     }
 
     fn write_at(&mut self, lpn: u32, at: Nanos) -> u64 {
-        self.media.begin(at);
-        self.ftl.write(&mut self.media, &Request::new(Lpn::new(lpn), 1), &[1000 + lpn]).expect("written");
-        self.media.now().since(at).0 / 1000
+        self.flash.begin(at);
+        self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[1000 + lpn]).expect("written");
+        self.flash.now().since(at).0 / 1000
     }
 
     fn read(&mut self, lpn: u32) -> (u32, u64) {
         self.now += Nanos(1_000_000_000);
-        self.media.begin(self.now);
+        self.flash.begin(self.now);
         let mut out = [0];
-        self.ftl.read(&mut self.media, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-        (out[0], self.media.now().since(self.now).0 / 1000)
+        self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+        (out[0], self.flash.now().since(self.now).0 / 1000)
     }
 
     fn programmed(&mut self) -> Vec<u32> {
@@ -98,7 +98,7 @@ impl Bench {
 
     /// Where data pages lie.
     fn places(&self) -> Vec<(u32, Ppn)> {
-        let chip = &self.media.device().chip;
+        let chip = &self.flash.device().chip;
         let data =
             |page| chip.tag(Ppn::at(page)).filter(|tag| tag.role == Role::Data).map(|tag| (tag.logical, Ppn::at(page)));
         (0..chip.geometry().pages() as usize).filter_map(data).collect()
@@ -118,7 +118,7 @@ fn eight_random_pages_go_to_eight_channels_at_once_and_only_the_ninth_write_wait
     assert_eq!(responses, [1, 3, 3, 3, 3, 3, 3, 3, 3 + 1 + PROGRAM_US]);
     let channels: BTreeSet<_> = bench.programmed().into_iter().collect();
     assert_eq!(channels.len(), 8);
-    bench.ftl.check(&bench.media).expect("invariants hold");
+    bench.ftl.check(&bench.flash).expect("invariants hold");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn small_requests_in_a_row_are_sequential_and_the_rest_of_the_stream_is_not() {
         bench.write(lpn);
     }
     // Sequential: 10 11 | 50 7 |; random: 12 51 |; 8 and 9 wait.
-    let geometry = *bench.media.device().chip.geometry();
+    let geometry = *bench.flash.device().chip.geometry();
     let block_of = |lpn: u32| -> Option<Pbn> {
         bench.places().iter().find(|(logical, _)| *logical == lpn).map(|&(_, ppn)| geometry.block_of(ppn))
     };
@@ -164,14 +164,14 @@ fn what_waits_is_read_from_its_register_and_what_does_not_from_flash() {
     });
     assert_eq!(bench.read(random_page(8)), (1000 + random_page(8), 1));
     assert_eq!(bench.read(random_page(0)), (1000 + random_page(0), 25));
-    assert_eq!(bench.media.tally().controller_ns(), 1000 * (9 + 8 * 2 + 8 + 1), "9 come, 8 move, 8 leave, 1 is read");
+    assert_eq!(bench.flash.tally().controller_ns(), 1000 * (9 + 8 * 2 + 8 + 1), "9 come, 8 move, 8 leave, 1 is read");
 }
 
 #[test]
 fn a_channel_that_collects_takes_no_part() {
     let mut bench = Bench::new(&[]);
-    bench.media.begin(Nanos(5_000_000));
-    bench.media.collected(3);
+    bench.flash.begin(Nanos(5_000_000));
+    bench.flash.collected(3);
     for i in 0..8 {
         bench.write_at(random_page(i), Nanos::ZERO);
     }
@@ -190,9 +190,9 @@ fn a_page_that_comes_again_while_it_waits_is_programmed_once() {
     for _ in 0..100 {
         bench.write(42);
     }
-    bench.ftl.flush(&mut bench.media).expect("flushed");
+    bench.ftl.flush(&mut bench.flash).expect("flushed");
     assert_eq!(bench.programmed().len(), 1);
-    assert_eq!(bench.media.tally().note(Note::AbsorbedPage), 99);
+    assert_eq!(bench.flash.tally().note(Note::AbsorbedPage), 99);
     assert_eq!(bench.read(42).0, 1042);
 }
 

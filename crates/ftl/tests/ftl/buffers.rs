@@ -12,7 +12,7 @@ use ftl::write_buffer::lru::Lru;
 use ftl::write_buffer::policy::BufferScheme;
 use ftl::write_buffer::room::Room;
 use ftl::{
-    BrokenInvariant, Cause, Drive, Footprint, FtlError, Layout, Mapping, Media, Note, Op, RelocateOutcome, Request,
+    BrokenInvariant, Cause, Drive, FlashPort, Footprint, FtlError, Layout, Mapping, Note, Op, RelocateOutcome, Request,
     Settings, Stack, Values, WearQuery, registry,
 };
 use rand_core::{Rng, SeedableRng};
@@ -22,7 +22,7 @@ const PER_BLOCK: u32 = 4;
 /// The last logical block has two pages.
 const PAGES: u32 = 46;
 
-fn device() -> (Media<Device>, Layout) {
+fn device() -> (FlashPort<Device>, Layout) {
     let shape = Shape {
         channels: 1,
         dies_per_channel: 1,
@@ -33,7 +33,7 @@ fn device() -> (Media<Device>, Layout) {
     };
     let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout::of(&chip, PAGES, 1);
-    (Media::new(untimed(chip)), layout)
+    (FlashPort::new(untimed(chip)), layout)
 }
 
 /// Requests that reach the mapping: the first page, and how many.
@@ -46,33 +46,33 @@ struct Tapped {
 }
 
 impl Mapping<Device> for Tapped {
-    fn read(&mut self, media: &mut Media<Device>, request: &Request, out: &mut [u32]) -> Result<(), FtlError> {
-        self.mapping.read(media, request, out)
+    fn read(&mut self, flash: &mut FlashPort<Device>, request: &Request, out: &mut [u32]) -> Result<(), FtlError> {
+        self.mapping.read(flash, request, out)
     }
 
-    fn write(&mut self, media: &mut Media<Device>, request: &Request, data: &[u32]) -> Result<(), FtlError> {
+    fn write(&mut self, flash: &mut FlashPort<Device>, request: &Request, data: &[u32]) -> Result<(), FtlError> {
         self.log.lock().expect("one thread").push((request.lpn.get(), request.pages));
-        self.mapping.write(media, request, data)
+        self.mapping.write(flash, request, data)
     }
 
-    fn trim(&mut self, media: &mut Media<Device>, request: &Request) -> Result<(), FtlError> {
-        self.mapping.trim(media, request)
+    fn trim(&mut self, flash: &mut FlashPort<Device>, request: &Request) -> Result<(), FtlError> {
+        self.mapping.trim(flash, request)
     }
 
-    fn flush(&mut self, media: &mut Media<Device>) -> Result<(), FtlError> {
-        self.mapping.flush(media)
+    fn flush(&mut self, flash: &mut FlashPort<Device>) -> Result<(), FtlError> {
+        self.mapping.flush(flash)
     }
 
-    fn relocate_block(&mut self, media: &mut Media<Device>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        self.mapping.relocate_block(media, pbn)
+    fn relocate_block(&mut self, flash: &mut FlashPort<Device>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.mapping.relocate_block(flash, pbn)
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         self.mapping.with_wear_policy(query);
     }
 
-    fn check(&self, media: &Media<Device>) -> Result<(), BrokenInvariant> {
-        self.mapping.check(media)
+    fn check(&self, flash: &FlashPort<Device>) -> Result<(), BrokenInvariant> {
+        self.mapping.check(flash)
     }
 
     fn footprint(&self) -> Footprint {
@@ -82,21 +82,21 @@ impl Mapping<Device> for Tapped {
 
 /// A buffer with room for so many pages in front of `page`.
 struct Bench {
-    media: Media<Device>,
+    flash: FlashPort<Device>,
     ftl: Drive<Device>,
     log: Log,
 }
 
 impl Bench {
     fn new<B: BufferScheme>(pages: u32, settings: &[(&str, &str)]) -> Self {
-        let (media, layout) = device();
+        let (flash, layout) = device();
         let mapping = registry::create::<Device>(&Stack::of("page"), &layout).expect("a mapping");
         let settings: Settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let values = Values::check(B::ENTRY.name, B::ENTRY.parameters, &settings).expect("settings");
         let (room, log) = (Room::of(pages), Log::default());
         let tapped = Box::new(Tapped { mapping, log: Arc::clone(&log) });
         Self {
-            media,
+            flash,
             ftl: Drive::new(tapped, &layout).with_write_buffer(Box::new(B::new(&layout, room, &values)), room, &layout),
             log,
         }
@@ -105,32 +105,32 @@ impl Bench {
     /// Writes pages, and returns the requests that reached the mapping meanwhile.
     fn write(&mut self, first: u32, data: &[u32]) -> Vec<(u32, u32)> {
         let request = Request::new(Lpn::new(first), data.len() as u32);
-        self.ftl.write(&mut self.media, &request, data).expect("written");
+        self.ftl.write(&mut self.flash, &request, data).expect("written");
         self.passed()
     }
 
     fn passed(&mut self) -> Vec<(u32, u32)> {
-        self.ftl.check(&self.media).expect("invariants");
+        self.ftl.check(&self.flash).expect("invariants");
         std::mem::take(&mut *self.log.lock().expect("one thread"))
     }
 
     fn read(&mut self, lpn: u32) -> u32 {
         let mut out = [u32::MAX];
-        self.ftl.read(&mut self.media, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+        self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
         out[0]
     }
 
     fn trim(&mut self, first: u32, pages: u32) {
-        self.ftl.trim(&mut self.media, &Request::new(Lpn::new(first), pages)).expect("trimmed");
+        self.ftl.trim(&mut self.flash, &Request::new(Lpn::new(first), pages)).expect("trimmed");
     }
 
     fn flush(&mut self) -> Vec<(u32, u32)> {
-        self.ftl.flush(&mut self.media).expect("flushed");
+        self.ftl.flush(&mut self.flash).expect("flushed");
         self.passed()
     }
 
     fn padded(&self) -> (u64, u64) {
-        [Op::Read, Op::Program].map(|op| self.media.tally().count(Cause::Padding, op)).into()
+        [Op::Read, Op::Program].map(|op| self.flash.tally().count(Cause::Padding, op)).into()
     }
 }
 
@@ -175,7 +175,7 @@ impl Model {
     }
 
     /// The pages that leave for want of room.
-    fn leaving(&self) -> BTreeSet<u32> {
+    fn next_victim(&self) -> BTreeSet<u32> {
         let last_use = |lpn: u32| self.uses.iter().rposition(|&used| used == lpn).expect("it came");
         let block_use = |lbn: u32| self.uses.iter().rposition(|&used| used / PER_BLOCK == lbn).expect("it came");
         let blocks: BTreeSet<u32> = self.waiting.iter().map(|lpn| lpn / PER_BLOCK).collect();
@@ -195,10 +195,10 @@ impl Model {
     }
 
     /// Neighbours, of which at least one waits.
-    fn requests(&self, leaving: &BTreeSet<u32>, pads: bool) -> Vec<(u32, u32)> {
-        let mut all = leaving.clone();
+    fn requests(&self, next_victim: &BTreeSet<u32>, pads: bool) -> Vec<(u32, u32)> {
+        let mut all = next_victim.clone();
         if pads {
-            let lbn = leaving.first().expect("some") / PER_BLOCK;
+            let lbn = next_victim.first().expect("some") / PER_BLOCK;
             all.extend(Self::pages_of(lbn).filter(|lpn| self.on_flash.contains(lpn)));
         }
         let mut runs: Vec<Vec<u32>> = Vec::new();
@@ -208,7 +208,7 @@ impl Model {
                 None => runs.push(vec![lpn]),
             }
         }
-        runs.retain(|run| run.iter().any(|lpn| leaving.contains(lpn)));
+        runs.retain(|run| run.iter().any(|lpn| next_victim.contains(lpn)));
         runs.iter().map(|run| (run[0], run.len() as u32)).collect()
     }
 
@@ -230,9 +230,9 @@ impl Model {
         let mut requests = Vec::new();
         let is_new = !self.waiting.contains(&lpn);
         if is_new && self.waiting.len() == self.room {
-            let leaving = self.leaving();
-            requests = self.requests(&leaving, self.kind == Kind::Bplru);
-            for lpn in leaving {
+            let next_victim = self.next_victim();
+            requests = self.requests(&next_victim, self.kind == Kind::Bplru);
+            for lpn in next_victim {
                 self.forget(lpn);
                 self.on_flash.insert(lpn);
             }
@@ -366,9 +366,9 @@ fn a_block_is_padded_with_what_it_has_and_what_nobody_wrote_stays_unwritten() {
     assert_eq!(bench.padded(), (before.0 + 6, before.1 + 5));
     let content: Vec<u32> = (0..12).map(|lpn| bench.read(lpn)).collect();
     assert_eq!(content, [1, 2, 20, 4, 5, 21, 7, 0, 0, 22, 0, 8]);
-    let reads = bench.media.tally().count(Cause::Host, Op::Read);
+    let reads = bench.flash.tally().count(Cause::Host, Op::Read);
     assert_eq!((bench.read(7), bench.read(10)), (0, 0));
-    assert_eq!(bench.media.tally().count(Cause::Host, Op::Read), reads, "pages without data are not on flash");
+    assert_eq!(bench.flash.tally().count(Cause::Host, Op::Read), reads, "pages without data are not on flash");
 }
 
 #[test]
@@ -419,14 +419,14 @@ fn merges(buffer: &str) -> [u64; 3] {
     };
     let chip: Chip<Full<u32>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout::of(&chip, 64 * 16, 1);
-    let mut media = Media::new(untimed(chip));
+    let mut flash = FlashPort::new(untimed(chip));
     let stack: Stack = format!("fast:log_space=10%{buffer}").parse().expect("a spelling");
     let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
     for lpn in 0..layout.logical_pages {
-        ftl.write(&mut media, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
+        ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
     }
-    ftl.flush(&mut media).expect("flushed");
-    let before = *media.tally();
+    ftl.flush(&mut flash).expect("flushed");
+    let before = *flash.tally();
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
     for _ in 0..4_000 {
         let drawn = dice.next_u64();
@@ -434,11 +434,11 @@ fn merges(buffer: &str) -> [u64; 3] {
         let lpn = (drawn % 64 * 16) as u32;
         for i in 0..8 {
             let page = lpn + (drawn >> (8 + 4 * i)) as u32 % 16;
-            ftl.write(&mut media, &Request::new(Lpn::new(page), 1), &[page]).expect("written");
+            ftl.write(&mut flash, &Request::new(Lpn::new(page), 1), &[page]).expect("written");
         }
     }
-    ftl.check(&media).expect("invariants");
-    let done = media.tally().since(&before);
+    ftl.check(&flash).expect("invariants");
+    let done = flash.tally().since(&before);
     [Note::SwitchMerge, Note::PartialMerge, Note::FullMerge].map(|note| done.note(note))
 }
 

@@ -2,7 +2,7 @@
 //! wear parts further and further; a leveller that moves what rests keeps it together.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Pbn, Ppn, Shape};
-use ftl::{Cause, Drive, Hint, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Drive, FlashPort, Hint, Layout, Note, Op, Request, Stack, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -13,7 +13,7 @@ const PAGES_PER_BLOCK: u32 = 8;
 
 /// A device whose first tenth is rewritten at random, page by page, the rest of which was written once.
 struct HotCold {
-    media: Media<Device>,
+    flash: FlashPort<Device>,
     ftl: Drive<Device>,
     hot: u32,
     dies: u32,
@@ -40,8 +40,8 @@ impl HotCold {
         let layout = Layout::of(&chip, pages, 7);
         let stack: Stack = stack.parse().expect("a spelling");
         let ftl = registry::create(&stack, &layout).expect("a valid stack");
-        let media = Media::new(Timed { chip, timing: Untimed });
-        let mut device = Self { media, ftl, hot: pages / parts, dies, rng: Xoshiro256PlusPlus::seed_from_u64(11) };
+        let flash = FlashPort::new(Timed { chip, timing: Untimed });
+        let mut device = Self { flash, ftl, hot: pages / parts, dies, rng: Xoshiro256PlusPlus::seed_from_u64(11) };
         (0..pages).for_each(|lpn| device.write(lpn));
         device
     }
@@ -52,13 +52,13 @@ impl HotCold {
 
     fn write_hinted(&mut self, lpn: u32, hint: Hint) {
         let request = Request { hint, ..Request::new(Lpn::new(lpn), 1) };
-        self.ftl.write(&mut self.media, &request, &[()]).expect("a legal write");
+        self.ftl.write(&mut self.flash, &request, &[()]).expect("a legal write");
     }
 
     /// Rewrites hot pages, and one time in fifty a run of cold ones, a block long, until there have been so many erases; the host says which is which.
     fn wear_hinted(&mut self, erases: u64) {
         let (hot, blocks) = (self.hot / PAGES_PER_BLOCK, 50);
-        while self.media.device().operations().erases < erases {
+        while self.flash.device().operations().erases < erases {
             let mut roll = |most: u32| (((self.rng.next_u64() >> 32) * u64::from(most)) >> 32) as u32;
             if roll(50) > 0 {
                 let lpn = roll(self.hot);
@@ -68,20 +68,20 @@ impl HotCold {
                 (first..first + PAGES_PER_BLOCK).for_each(|lpn| self.write_hinted(lpn, Hint::new(0, 1, 1)));
             }
         }
-        self.ftl.check(&self.media).expect("invariants");
+        self.ftl.check(&self.flash).expect("invariants");
     }
 
     /// Rewrites hot pages until there have been so many erases.
     fn wear(&mut self, erases: u64) {
-        while self.media.device().operations().erases < erases {
+        while self.flash.device().operations().erases < erases {
             let lpn = (((self.rng.next_u64() >> 32) * u64::from(self.hot)) >> 32) as u32;
             self.write(lpn);
         }
-        self.ftl.check(&self.media).expect("invariants");
+        self.ftl.check(&self.flash).expect("invariants");
     }
 
     fn erase_counts(&self) -> Vec<u32> {
-        (0..BLOCKS).map(|block| self.media.device().chip.erase_count(Pbn::new(block))).collect()
+        (0..BLOCKS).map(|block| self.flash.device().chip.erase_count(Pbn::new(block))).collect()
     }
 
     /// Most minus fewest erases of a block, on the die where they differ most.
@@ -116,7 +116,7 @@ fn without_levelling_wear_parts_without_bound() {
                 device.sigma()
             );
             assert!(device.spread() > 3 * spread && device.sigma() > 3.0 * sigma, "{mapping}+{wear}");
-            assert_eq!(device.media.tally().note(Note::Evacuation), 0, "{mapping}+{wear}");
+            assert_eq!(device.flash.tally().note(Note::Evacuation), 0, "{mapping}+{wear}");
         }
     }
 }
@@ -145,7 +145,7 @@ fn each_leveller_keeps_its_bound() {
                 device.wear(erases);
                 worst = worst.max(device.spread());
             }
-            let moves = device.media.tally().note(Note::Evacuation);
+            let moves = device.flash.tally().note(Note::Evacuation);
             println!("{mapping}+{wear} on {dies} dies: at most {worst}, σ {:.1}, {moves} moves", device.sigma());
             let is_page_mapped = ["page", "dftl", "bdb"].contains(&mapping);
             let more = if wear.starts_with("static") && !is_page_mapped { PAGES_PER_BLOCK } else { 0 };
@@ -162,9 +162,9 @@ fn each_leveller_keeps_its_bound() {
 fn what_is_moved_shares_no_block_with_what_is_collected() {
     let mut device = HotCold::filled("page+static:threshold=4", 1, 58, 3);
     device.wear(10_000);
-    let moves = [Cause::Collection, Cause::WearLeveling].map(|cause| device.media.tally().count(cause, Op::Program));
+    let moves = [Cause::Collection, Cause::WearLeveling].map(|cause| device.flash.tally().count(cause, Op::Program));
     assert!(moves.into_iter().all(|moves| moves > 5_000), "{moves:?}");
-    let chip = &device.media.device().chip;
+    let chip = &device.flash.device().chip;
     let is_mixed = |pbn: &Pbn| {
         let pages = chip.geometry().page_indices(*pbn).filter_map(|page| chip.tag(Ppn::at(page)));
         let hot = pages.map(|tag| tag.logical < device.hot).collect::<std::collections::BTreeSet<_>>();
@@ -205,7 +205,7 @@ fn lazy_keeps_all_blocks_within_a_bound_around_the_mean() {
             above = counts.clone().fold(above, |above, count| above.max(count - mean));
             below = counts.fold(below, |below, count| below.max(mean - count));
         }
-        let moves = device.media.tally().note(Note::Evacuation);
+        let moves = device.flash.tally().note(Note::Evacuation);
         println!("{mapping}, Δ = {delta}: {above:.1} above, {below:.1} below, {moves} moves");
         let bound = 2.0 * delta + 8.0;
         assert!(above <= bound && below <= bound, "{mapping}, Δ = {delta}: {above} above, {below} below");
@@ -222,7 +222,7 @@ fn lazy_tuned_moves_less_and_keeps_wear_together() {
                 device.wear(erases);
                 device.sigma()
             });
-            (device.media.tally().note(Note::Evacuation), sigmas)
+            (device.flash.tally().note(Note::Evacuation), sigmas)
         });
         println!("{mapping}: {moves_and_sigmas:.1?}");
         let [(fixed, _), (tuned, [sigma, later])] = moves_and_sigmas;

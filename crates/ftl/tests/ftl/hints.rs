@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Shape};
-use ftl::{Cause, Drive, Hint, Layout, Media, Op, Request, Stack, registry};
+use ftl::{Cause, Drive, FlashPort, Hint, Layout, Op, Request, Stack, registry};
 
 /// Logical pages; the stream of a page is its number modulo 3.
 const PAGES: u32 = 120;
@@ -13,7 +13,7 @@ fn stack() -> Stack {
     Stack::with("page", [("streams", "hints"), ("hint_streams", "3")])
 }
 
-fn device() -> (Media<Device>, Layout) {
+fn device() -> (FlashPort<Device>, Layout) {
     let shape = Shape {
         channels: 2,
         dies_per_channel: 1,
@@ -24,24 +24,24 @@ fn device() -> (Media<Device>, Layout) {
     };
     let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
     let layout = Layout::of(&chip, PAGES, 1);
-    (Media::new(untimed(chip)), layout)
+    (FlashPort::new(untimed(chip)), layout)
 }
 
 /// Overwrites at random, each page with the hint of its stream, or of a higher one for the last.
-fn write(ftl: &mut Drive<Device>, media: &mut Media<Device>, writes: u32) {
+fn write(ftl: &mut Drive<Device>, flash: &mut FlashPort<Device>, writes: u32) {
     let mut next = 7_u64;
     for stamp in 0..writes {
         next = next * 48_271 % 2_147_483_647;
         let lpn = (next % u64::from(PAGES)) as u32;
         let stream = [0, 1, 77][lpn as usize % 3];
         let request = Request { hint: Hint::of_stream(stream), ..Request::new(Lpn::new(lpn), 1) };
-        ftl.write(media, &request, &[stamp]).expect("written");
+        ftl.write(flash, &request, &[stamp]).expect("written");
     }
 }
 
 /// Holds every page to its hint, and returns the streams that each block holds pages of.
-fn streams_of_blocks(media: &Media<Device>) -> BTreeMap<u32, BTreeSet<u8>> {
-    let chip = &media.device().chip;
+fn streams_of_blocks(flash: &FlashPort<Device>) -> BTreeMap<u32, BTreeSet<u8>> {
+    let chip = &flash.device().chip;
     let mut streams: BTreeMap<u32, BTreeSet<u8>> = BTreeMap::new();
     for page in 0..chip.geometry().pages() as usize {
         if let Some(tag) = chip.tag(flash::Ppn::at(page)) {
@@ -54,19 +54,19 @@ fn streams_of_blocks(media: &Media<Device>) -> BTreeMap<u32, BTreeSet<u8>> {
 
 #[test]
 fn streams_stay_apart_through_collections_and_power_cuts() {
-    let (mut media, layout) = device();
+    let (mut flash, layout) = device();
     let mut ftl = registry::create::<Device>(&stack(), &layout).expect("fits");
-    write(&mut ftl, &mut media, 2_000);
+    write(&mut ftl, &mut flash, 2_000);
     for cut in 0..4 {
-        assert!(media.tally().count(Cause::Collection, Op::Program) > 500, "hardly anything was collected");
-        let blocks = streams_of_blocks(&media);
+        assert!(flash.tally().count(Cause::Collection, Op::Program) > 500, "hardly anything was collected");
+        let blocks = streams_of_blocks(&flash);
         assert!(blocks.values().all(|streams| streams.len() == 1), "after {cut} cuts: {blocks:?}");
         let all: BTreeSet<u8> = blocks.values().flatten().copied().collect();
         assert_eq!(all.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
-        ftl.check(&media).expect("invariants");
-        media = Media::new(media.into_device());
-        ftl = registry::recover::<Device>(&stack(), &layout.in_use(), &mut media).expect("recovered");
-        write(&mut ftl, &mut media, 2_000);
+        ftl.check(&flash).expect("invariants");
+        flash = FlashPort::new(flash.into_device());
+        ftl = registry::recover::<Device>(&stack(), &layout.in_use(), &mut flash).expect("recovered");
+        write(&mut ftl, &mut flash, 2_000);
     }
 }
 
@@ -74,12 +74,12 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
 #[test]
 fn streams_stay_apart_behind_a_write_buffer() {
     for buffer in ["lru:ram=4KiB", "fab:ram=16KiB"] {
-        let (mut media, layout) = device();
+        let (mut flash, layout) = device();
         let stack: Stack = format!("{}+{buffer}", stack()).parse().expect("a spelling");
         let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
-        write(&mut ftl, &mut media, 4_000);
-        ftl.flush(&mut media).expect("flushed");
-        let blocks = streams_of_blocks(&media);
+        write(&mut ftl, &mut flash, 4_000);
+        ftl.flush(&mut flash).expect("flushed");
+        let blocks = streams_of_blocks(&flash);
         assert!(blocks.len() > 20 && blocks.values().all(|streams| streams.len() == 1), "{buffer}: {blocks:?}");
     }
 }

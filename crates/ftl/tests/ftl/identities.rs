@@ -3,12 +3,12 @@
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, ProgramOrder, Shape};
-use ftl::{Drive, Layout, Media, Op, Request, Stack, registry};
+use ftl::{Drive, FlashPort, Layout, Op, Request, Stack, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 struct Instance {
-    media: Media<Device>,
+    flash: FlashPort<Device>,
     ftl: Drive<Device>,
 }
 
@@ -20,17 +20,17 @@ impl Instance {
         let layout = Layout::of(&chip, logical_pages, 7);
         let ftl = registry::create(&Stack::with(scheme, of.iter().copied()), &layout)
             .unwrap_or_else(|error| panic!("{scheme}: {error}"));
-        Self { media: Media::new(untimed(chip)), ftl }
+        Self { flash: FlashPort::new(untimed(chip)), ftl }
     }
 
     /// After a power cut.
     fn recovered(self, (scheme, of): Named<'_>, logical_pages: u32) -> Self {
-        let chip = self.media.into_device().chip;
+        let chip = self.flash.into_device().chip;
         let layout = Layout::of(&chip, logical_pages, 7);
-        let mut media = Media::new(untimed(chip));
-        let ftl = registry::recover(&Stack::with(scheme, of.iter().copied()), &layout, &mut media)
+        let mut flash = FlashPort::new(untimed(chip));
+        let ftl = registry::recover(&Stack::with(scheme, of.iter().copied()), &layout, &mut flash)
             .expect("a recoverable device");
-        Self { media, ftl }
+        Self { flash, ftl }
     }
 }
 
@@ -70,11 +70,11 @@ fn steps(logical_pages: u32, pages_per_block: u32, seed: u64) -> Vec<Step> {
 }
 
 fn apply(instance: &mut Instance, step: Step) {
-    let Instance { media, ftl } = instance;
+    let Instance { flash, ftl } = instance;
     match step {
-        Step::Write(first, pages) => ftl.write(media, &Request::new(Lpn::new(first), pages), &vec![0; pages as usize]),
-        Step::Trim(first, pages) => ftl.trim(media, &Request::new(Lpn::new(first), pages)),
-        Step::Flush => ftl.flush(media),
+        Step::Write(first, pages) => ftl.write(flash, &Request::new(Lpn::new(first), pages), &vec![0; pages as usize]),
+        Step::Trim(first, pages) => ftl.trim(flash, &Request::new(Lpn::new(first), pages)),
+        Step::Flush => ftl.flush(flash),
     }
     .unwrap_or_else(|error| panic!("{step:?}: {error}"));
 }
@@ -121,17 +121,17 @@ fn run_both(instances: &mut [Instance; 2], steps: &[Step], what: &str) -> u64 {
         for instance in &mut *instances {
             apply(instance, step);
         }
-        let hashes = instances.each_ref().map(|instance| instance.media.event_hash());
+        let hashes = instances.each_ref().map(|instance| instance.flash.event_hash());
         assert_eq!(hashes[0], hashes[1], "{what}: request {number}, {step:?}");
     }
     let [first, second] = instances;
-    assert_eq!(first.media.tally(), second.media.tally(), "{what}");
+    assert_eq!(first.flash.tally(), second.flash.tally(), "{what}");
     let erases = |instance: &Instance| {
-        let chip = &instance.media.device().chip;
+        let chip = &instance.flash.device().chip;
         (0..chip.geometry().blocks()).map(|pbn| chip.erase_count(Pbn::new(pbn))).collect::<Vec<_>>()
     };
     assert_eq!(erases(first), erases(second), "{what}");
-    first.media.tally().total(Op::Erase)
+    first.flash.tally().total(Op::Erase)
 }
 
 #[test]

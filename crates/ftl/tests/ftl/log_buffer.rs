@@ -1,13 +1,13 @@
 //! The log-buffer schemes on a few blocks of four pages: the papers' figures, operation by operation.
 
 use flash::{Chip, ChipOptions, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Drive, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Drive, FlashPort, Layout, Note, Op, Request, Stack, Timed, Untimed, registry};
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
 /// A scheme on one die with blocks of four pages.
 struct Scenario {
-    media: Media<Device>,
+    flash: FlashPort<Device>,
     ftl: Drive<Device>,
 }
 
@@ -25,7 +25,7 @@ impl Scenario {
         let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
         let layout = Layout::of(&chip, 4 * logical_blocks, 7);
         let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("a valid scheme");
-        let mut scenario = Self { media: Media::new(Timed { chip, timing: Untimed }), ftl };
+        let mut scenario = Self { flash: FlashPort::new(Timed { chip, timing: Untimed }), ftl };
         for lpn in 0..4 * logical_blocks {
             scenario.write(&[lpn]);
         }
@@ -35,19 +35,19 @@ impl Scenario {
     /// One request for each page.
     fn write(&mut self, pages: &[u32]) {
         for &page in pages {
-            self.ftl.write(&mut self.media, &Request::new(Lpn::new(page), 1), &[()]).expect("legal");
-            self.ftl.check(&self.media).expect("invariants");
+            self.ftl.write(&mut self.flash, &Request::new(Lpn::new(page), 1), &[()]).expect("legal");
+            self.ftl.check(&self.flash).expect("invariants");
         }
     }
 
     /// Switch, partial and full merges.
     fn merges(&self) -> [u64; 3] {
-        [Note::SwitchMerge, Note::PartialMerge, Note::FullMerge].map(|note| self.media.tally().note(note))
+        [Note::SwitchMerge, Note::PartialMerge, Note::FullMerge].map(|note| self.flash.tally().note(note))
     }
 
     /// Copies by merges, and erases.
     fn cost(&self) -> (u64, u64) {
-        (self.media.tally().count(Cause::Merge, Op::Program), self.media.tally().total(Op::Erase))
+        (self.flash.tally().count(Cause::Merge, Op::Program), self.flash.tally().total(Op::Erase))
     }
 
     fn gauge(&self, name: &str) -> f64 {
@@ -159,7 +159,7 @@ fn last_keeps_streams_apart() {
     let settings = [("log_blocks", "6"), ("threshold", "512"), ("sequential_share", "0.34")];
     let mut last = Scenario::filled("last", &settings, 4, 8);
     for first in [0, 4, 2, 6, 8, 12] {
-        last.ftl.write(&mut last.media, &Request::new(Lpn::new(first), 2), &[(); 2]).expect("legal");
+        last.ftl.write(&mut last.flash, &Request::new(Lpn::new(first), 2), &[(); 2]).expect("legal");
     }
     assert_eq!(last.merges(), [2, 0, 0]);
 }
@@ -173,7 +173,7 @@ fn adapt_moves_pages_of_recent_requests_and_merges_the_others() {
         let mut adapt = Scenario::filled("adapt", &settings, 4, 5);
         // The last two different requests served are those of pages 13 and 6 when the block of 1, 5, 9 and 13 leaves.
         adapt.write(&[1, 5, 9, 13, 6, 6, 6, 6, 7]);
-        (adapt.media.tally().note(Note::MovedLogPage), adapt.merges()[2], adapt.cost())
+        (adapt.flash.tally().note(Note::MovedLogPage), adapt.merges()[2], adapt.cost())
     };
     assert_eq!(moved_and_merges("12"), (1, 3, (1 + 3 * 4, 3 + 1)));
     assert_eq!(moved_and_merges("6"), (0, 4, (4 * 4, 4 + 1)), "one record does not reach back to 13");
@@ -191,7 +191,7 @@ fn predicting(hat: &str) -> Scenario {
 fn adapt_moves_or_merges_one_page_after_the_other() {
     let mut adapt = predicting("36");
     adapt.write(&[1, 4, 8, 0, 12, 16, 20, 24, 28]);
-    assert_eq!(adapt.media.tally().note(Note::MovedLogPage), 1);
+    assert_eq!(adapt.flash.tally().note(Note::MovedLogPage), 1);
     assert_eq!((adapt.merges()[2], adapt.cost()), (2, (2 * 4 + 1, 2 + 1)));
 }
 
@@ -203,9 +203,9 @@ fn adapt_counts_a_prediction_as_right_only_while_the_page_is_in_the_log() {
     adapt.write(&[1, 4, 8, 0, 9, 12, 16, 20, 28, 24, 25]);
     let hits_and_misses =
         |adapt: &Scenario| ["prediction_hits", "prediction_misses"].map(|name| adapt.gauge(name) as u32);
-    assert_eq!((adapt.media.tally().note(Note::MovedLogPage), hits_and_misses(&adapt)), (1, [0, 0]));
+    assert_eq!((adapt.flash.tally().note(Note::MovedLogPage), hits_and_misses(&adapt)), (1, [0, 0]));
     adapt.write(&[29]);
-    assert_eq!((adapt.media.tally().note(Note::MovedLogPage), hits_and_misses(&adapt)), (4, [0, 1]));
+    assert_eq!((adapt.flash.tally().note(Note::MovedLogPage), hits_and_misses(&adapt)), (4, [0, 1]));
     adapt.write(&[12]);
     assert_eq!(hits_and_misses(&adapt), [1, 1]);
     adapt.write(&[8]);
@@ -217,7 +217,7 @@ fn adapt_counts_a_prediction_as_right_only_while_the_page_is_in_the_log() {
 fn adapt_does_not_move_what_the_request_replaces() {
     let mut adapt = predicting("6");
     adapt.write(&[0, 4, 8, 12, 16, 17, 20, 21, 0]);
-    assert_eq!(adapt.media.tally().note(Note::MovedLogPage), 0, "only page 21 is on record");
+    assert_eq!(adapt.flash.tally().note(Note::MovedLogPage), 0, "only page 21 is on record");
 }
 
 /// Wang 2013 fig. 5.2: the first block has τ newest pages and the second has not, so the second leaves and the first goes to the end.
@@ -248,7 +248,7 @@ fn adapt_keeps_streams_apart() {
             [("log_blocks", "6"), ("threshold_low", "512"), ("partition", "fixed"), ("sequential_blocks", blocks)];
         let mut adapt = Scenario::filled("adapt", &settings, 4, 9);
         for first in [0, 4, 2, 6, 8, 12] {
-            adapt.ftl.write(&mut adapt.media, &Request::new(Lpn::new(first), 2), &[(); 2]).expect("legal");
+            adapt.ftl.write(&mut adapt.flash, &Request::new(Lpn::new(first), 2), &[(); 2]).expect("legal");
             adapt.write(&[first]);
         }
         adapt.merges()
@@ -352,7 +352,7 @@ fn a_sast_splits_a_random_group() {
 #[test]
 fn a_superblock_reclaims_inside_itself() {
     let mut superblock = Scenario::filled("superblock", &[("n", "2"), ("k", "1"), ("log_blocks", "1")], 4, 3);
-    let collected = |scenario: &Scenario| scenario.media.tally().count(Cause::Collection, Op::Program);
+    let collected = |scenario: &Scenario| scenario.flash.tally().count(Cause::Collection, Op::Program);
     for _ in 0..3 {
         superblock.write(&[0, 1, 2, 3, 4, 5, 6, 7]);
     }

@@ -2,7 +2,7 @@
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Shape};
-use ftl::{Drive, Layout, Media, Request, Stack, registry};
+use ftl::{Drive, FlashPort, Layout, Request, Stack, registry};
 
 const SHAPE: Shape = Shape {
     channels: 2,
@@ -14,31 +14,31 @@ const SHAPE: Shape = Shape {
 };
 const LOGICAL_PAGES: u32 = 256;
 
-fn bench(settings: &[(&str, &str)]) -> (Media<Device>, Drive<Device>) {
+fn bench(settings: &[(&str, &str)]) -> (FlashPort<Device>, Drive<Device>) {
     let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
     let ftl = registry::create(&Stack::with("dftl", settings.iter().copied()), &layout).expect("accepted");
-    (Media::new(untimed(chip)), ftl)
+    (FlashPort::new(untimed(chip)), ftl)
 }
 
 /// Pages programmed in each block that was touched, in order of address.
-fn filled(media: &Media<Device>) -> Vec<(u32, u32)> {
-    let geometry = *media.device().geometry();
-    let blocks = (0..geometry.blocks()).map(Pbn::new).map(|pbn| (geometry.die_of(pbn), media.device().next_page(pbn)));
+fn filled(flash: &FlashPort<Device>) -> Vec<(u32, u32)> {
+    let geometry = *flash.device().geometry();
+    let blocks = (0..geometry.blocks()).map(Pbn::new).map(|pbn| (geometry.die_of(pbn), flash.device().next_page(pbn)));
     blocks.filter(|&(_, pages)| pages > 0).collect()
 }
 
-fn write(media: &mut Media<Device>, ftl: &mut Drive<Device>, lpn: u32) {
-    ftl.write(media, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
+fn write(flash: &mut FlashPort<Device>, ftl: &mut Drive<Device>, lpn: u32) {
+    ftl.write(flash, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
 }
 
 #[test]
 fn a_single_block_is_filled_before_the_next_is_begun_and_stripes_fill_all_dies_alike() {
     // All entries are cached, so no translation page is written.
     for (placement, expected) in [("single", vec![8, 4]), ("striped", vec![3, 3, 3, 3])] {
-        let (mut media, mut ftl) = bench(&[("placement", placement), ("cmt", "4KiB")]);
-        (0..12).for_each(|lpn| write(&mut media, &mut ftl, lpn));
-        let mut pages: Vec<u32> = filled(&media).into_iter().map(|(_, pages)| pages).collect();
+        let (mut flash, mut ftl) = bench(&[("placement", placement), ("cmt", "4KiB")]);
+        (0..12).for_each(|lpn| write(&mut flash, &mut ftl, lpn));
+        let mut pages: Vec<u32> = filled(&flash).into_iter().map(|(_, pages)| pages).collect();
         pages.sort_unstable_by_key(|&pages| std::cmp::Reverse(pages));
         assert_eq!(pages, expected, "{placement}");
     }
@@ -46,11 +46,11 @@ fn a_single_block_is_filled_before_the_next_is_begun_and_stripes_fill_all_dies_a
 
 #[test]
 fn translation_pages_of_a_single_placement_have_one_block_of_their_own() {
-    let (mut media, mut ftl) = bench(&[("placement", "single"), ("cmt", "64"), ("cmt_policy", "lru")]);
-    (0..16).for_each(|lpn| write(&mut media, &mut ftl, 128 * (lpn % 2) + lpn));
-    let open = filled(&media).into_iter().filter(|&(_, pages)| pages < SHAPE.pages_per_block).count();
-    assert!(open <= 2, "one block of data and one of translation pages: {:?}", filled(&media));
-    ftl.check(&media).expect("invariants hold");
+    let (mut flash, mut ftl) = bench(&[("placement", "single"), ("cmt", "64"), ("cmt_policy", "lru")]);
+    (0..16).for_each(|lpn| write(&mut flash, &mut ftl, 128 * (lpn % 2) + lpn));
+    let open = filled(&flash).into_iter().filter(|&(_, pages)| pages < SHAPE.pages_per_block).count();
+    assert!(open <= 2, "one block of data and one of translation pages: {:?}", filled(&flash));
+    ftl.check(&flash).expect("invariants hold");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flash::{
     Chip, ChipOptions, Flash, FlashError, Full, Geometry, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Shape, Tag,
 };
-use ftl::{Cause, Drive, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+use ftl::{Cause, Drive, FlashPort, Layout, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 4,
@@ -67,7 +67,7 @@ impl Flash for Breakable {
         let is_translation = self.chip.tag(ppn).is_some_and(|tag| tag.role == Role::Translation);
         let page = self.chip.read(ppn)?;
         if is_translation && self.shared.broken.get() == Some(channel) {
-            return Err(FlashError::Media(MediaEvent::Uncorrectable(ppn)));
+            return Err(FlashError::FlashPort(MediaEvent::Uncorrectable(ppn)));
         }
         Ok(page)
     }
@@ -87,7 +87,7 @@ type Device = Timed<Breakable, Shared>;
 
 struct Bench {
     shared: Shared,
-    media: Media<Device>,
+    flash: FlashPort<Device>,
     ftl: Drive<Device>,
     written: BTreeMap<u32, u32>,
 }
@@ -100,18 +100,18 @@ impl Bench {
         let settings = [("replicas", replicas.to_string()), ("cmt", "64".into()), ("cmt_policy", "lru".into())];
         let ftl = registry::create(&Stack::with("rftl", settings), &layout).expect("accepted");
         let breakable = Breakable { chip, shared: shared.clone() };
-        let media = Media::new(Timed { chip: breakable, timing: shared.clone() });
-        Self { shared, media, ftl, written: BTreeMap::new() }
+        let flash = FlashPort::new(Timed { chip: breakable, timing: shared.clone() });
+        Self { shared, flash, ftl, written: BTreeMap::new() }
     }
 
     fn write(&mut self, lpn: u32, value: u32) {
-        self.ftl.write(&mut self.media, &Request::new(Lpn::new(lpn), 1), &[value]).expect("written");
+        self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[value]).expect("written");
         self.written.insert(lpn, value);
     }
 
     fn read(&mut self, lpn: u32) -> u32 {
         let mut out = [0];
-        self.ftl.read(&mut self.media, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+        self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
         out[0]
     }
 
@@ -130,7 +130,7 @@ impl Bench {
         for (lpn, value) in self.written.clone() {
             assert_eq!(self.read(lpn), value, "LPN {lpn}");
         }
-        self.ftl.check(&self.media).expect("invariants hold");
+        self.ftl.check(&self.flash).expect("invariants hold");
     }
 }
 
@@ -141,9 +141,9 @@ fn copies_of_a_translation_page_are_programmed_on_different_channels() {
         // The ninth entry drives out the first of eight, which is newer than flash.
         (0..8).for_each(|lpn| bench.write(lpn, lpn));
         bench.dies_of(Op::Program);
-        let before = bench.media.tally().count(Cause::Mapping, Op::Program);
+        let before = bench.flash.tally().count(Cause::Mapping, Op::Program);
         bench.read(200);
-        assert_eq!(bench.media.tally().count(Cause::Mapping, Op::Program) - before, u64::from(replicas) + 1);
+        assert_eq!(bench.flash.tally().count(Cause::Mapping, Op::Program) - before, u64::from(replicas) + 1);
         let channels: BTreeSet<_> = bench.dies_of(Op::Program).into_iter().collect();
         assert_eq!(channels.len(), replicas as usize + 1, "{replicas} replicas");
     }
@@ -177,7 +177,7 @@ fn a_channel_whose_translation_pages_cannot_be_read_loses_nothing_and_its_copies
         bench.shared.broken.set(Some(channel));
         bench.shared.busy.set(Some((channel + 1) % SHAPE.channels));
         bench.all_is_right();
-        let programs = |bench: &Bench| bench.media.tally().count(Cause::Mapping, Op::Program);
+        let programs = |bench: &Bench| bench.flash.tally().count(Cause::Mapping, Op::Program);
         // Another round finds the lost copies rewritten, but for those that went to the broken channel again.
         let before = programs(&bench);
         for round in 1..4 {
@@ -199,13 +199,13 @@ fn a_lost_copy_is_written_anew_elsewhere() {
     bench.read(0);
     let original = bench.dies_of(Op::Read)[0];
     bench.shared.broken.set(Some(original));
-    let before = bench.media.tally().count(Cause::Mapping, Op::Program);
+    let before = bench.flash.tally().count(Cause::Mapping, Op::Program);
     bench.dies_of(Op::Read);
     bench.read(1);
     let tried = bench.dies_of(Op::Read);
     assert_eq!(tried[0], original, "the original is tried first");
     assert_ne!(tried[1], original, "then the copy");
-    assert_eq!(bench.media.tally().count(Cause::Mapping, Op::Program) - before, 1, "one copy is written anew");
+    assert_eq!(bench.flash.tally().count(Cause::Mapping, Op::Program) - before, 1, "one copy is written anew");
     bench.shared.broken.set(None);
     bench.all_is_right();
 }

@@ -7,7 +7,7 @@ use flash::{
 };
 use ftl::recovery::scan::Scanned;
 use ftl::recovery::summary::{PARAMETER, Summaries};
-use ftl::{FtlError, Layout, Media, Op, Request, Stack, Timed, Untimed, Values, registry};
+use ftl::{FlashPort, FtlError, Layout, Op, Request, Stack, Timed, Untimed, Values, registry};
 
 type Device = Timed<Faulty<u64>, Untimed>;
 
@@ -24,8 +24,8 @@ fn chip(blocks_per_die: u32, pages_per_block: u32) -> Chip<flash::Full<u64>> {
     Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default())
 }
 
-fn media(flash: Faulty<u64>) -> Media<Device> {
-    Media::new(Timed { chip: flash, timing: Untimed })
+fn port(flash: Faulty<u64>) -> FlashPort<Device> {
+    FlashPort::new(Timed { chip: flash, timing: Untimed })
 }
 
 fn settings() -> BTreeMap<String, String> {
@@ -39,20 +39,20 @@ fn summaries(layout: &Layout) -> Summaries {
 
 /// Writes, trims and flushes until it is done or the power is cut; the device with the power on again.
 fn used(scheme: &str, layout: &Layout, flash: Faulty<u64>, requests: u32) -> Faulty<u64> {
-    let mut media = media(flash);
+    let mut flash = port(flash);
     let mut ftl = registry::create(&Stack::with(scheme, settings()), layout).expect("the scheme takes the device");
     let pages = layout.logical_pages;
     let result = (0..requests).try_for_each(|i| {
         let request = Request::new(Lpn::new(i.wrapping_mul(2_654_435_761) % pages), 1);
-        ftl.write(&mut media, &request, &[u64::from(i) + 1])?;
+        ftl.write(&mut flash, &request, &[u64::from(i) + 1])?;
         match i % 9 {
-            4 => ftl.trim(&mut media, &Request::new(Lpn::new(i % pages), 1)),
-            8 => ftl.flush(&mut media),
+            4 => ftl.trim(&mut flash, &Request::new(Lpn::new(i % pages), 1)),
+            8 => ftl.flush(&mut flash),
             _ => Ok(()),
         }
     });
     assert!(result.is_ok() || result.as_ref().is_err_and(FtlError::is_power_cut), "{result:?}");
-    let mut flash = media.into_device().chip;
+    let mut flash = flash.into_device().chip;
     flash.restore_power(FaultPlan::default());
     flash
 }
@@ -60,12 +60,12 @@ fn used(scheme: &str, layout: &Layout, flash: Faulty<u64>, requests: u32) -> Fau
 /// What a scan of a device finds, with the number that programs go on behind and the reads that it took.
 fn scan(
     flash: &Faulty<u64>,
-    with: impl Fn(&mut Media<Device>) -> Result<Scanned, FtlError>,
+    with: impl Fn(&mut FlashPort<Device>) -> Result<Scanned, FtlError>,
 ) -> (Vec<(u32, Tag)>, u64, u64) {
-    let mut media = media(flash.clone());
-    let scanned = with(&mut media).expect("the power is on");
+    let mut flash = port(flash.clone());
+    let scanned = with(&mut flash).expect("the power is on");
     let pages = scanned.pages.iter().map(|(ppn, tag)| (ppn.get(), *tag)).collect();
-    (pages, media.last_version(), media.tally().total(Op::Read))
+    (pages, flash.last_version(), flash.tally().total(Op::Read))
 }
 
 /// The formula of `docs/recovery.md`: the summary of a filled block; else a look for one, and the pages up to the first erased one.
@@ -111,8 +111,8 @@ fn summaries_tell_what_the_tags_tell_after_any_cut() {
             for tear in [Tear::Before, Tear::Unseen, Tear::Torn, Tear::After] {
                 let plan = FaultPlan::cut(cut, tear);
                 let flash = used(scheme, &layout, Faulty::new(fresh.clone(), plan), requests);
-                let (tags, next, reads) = scan(&flash, |media| Scanned::with(media, &layout, &summaries));
-                let (all_tags, all_next, _) = scan(&flash, |media| Scanned::of(media, &layout));
+                let (tags, next, reads) = scan(&flash, |flash| Scanned::with(flash, &layout, &summaries));
+                let (all_tags, all_next, _) = scan(&flash, |flash| Scanned::of(flash, &layout));
                 assert_eq!(tags, all_tags, "{scheme}, cut at {cut}, {tear:?}");
                 assert_eq!(next, all_next, "{scheme}, cut at {cut}, {tear:?}");
                 let promised = promised_reads(&flash, summary_pages) + copies(&tags, logical_pages);
@@ -134,24 +134,24 @@ fn summaries_tell_what_the_tags_tell_after_any_cut() {
 fn a_decayed_page_stays_an_error_after_a_power_cut() {
     let fresh = chip(7, 4);
     let layout = Layout::of(&fresh, 14, 1);
-    let mut media = media(Faulty::new(fresh, FaultPlan::default()));
+    let mut flash = port(Faulty::new(fresh, FaultPlan::default()));
     let mut page = registry::create(&Stack::with("page", settings()), &layout).expect("the scheme takes the device");
     for (i, lpn) in [0, 1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 10].into_iter().enumerate() {
-        page.write(&mut media, &Request::new(Lpn::new(lpn), 1), &[i as u64 + 100]).expect("room");
+        page.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[i as u64 + 100]).expect("room");
     }
     let lpn_0 = Request::new(Lpn::new(0), 1);
-    let mut flash = media.into_device().chip;
+    let mut flash = flash.into_device().chip;
     flash.restore_power(FaultPlan { at: BTreeMap::from([(0, Fault::ReadFails)]) });
-    let mut media = self::media(flash);
-    let lost = page.read(&mut media, &lpn_0, &mut [0]).expect_err("it decays");
+    let mut flash = port(flash);
+    let lost = page.read(&mut flash, &lpn_0, &mut [0]).expect_err("it decays");
     assert!(lost.is_uncorrectable());
-    let mut media = self::media(media.into_device().chip);
-    let mut page = registry::recover(&Stack::with("page", settings()), &layout, &mut media).expect("the power is on");
-    let lost = page.read(&mut media, &lpn_0, &mut [0]).map(|()| "an older version");
+    let mut flash = port(flash.into_device().chip);
+    let mut page = registry::recover(&Stack::with("page", settings()), &layout, &mut flash).expect("the power is on");
+    let lost = page.read(&mut flash, &lpn_0, &mut [0]).map(|()| "an older version");
     assert!(lost.as_ref().is_err_and(FtlError::is_uncorrectable), "{lost:?}");
-    page.write(&mut media, &lpn_0, &[7]).expect("room");
+    page.write(&mut flash, &lpn_0, &[7]).expect("room");
     let mut out = [0];
-    page.read(&mut media, &lpn_0, &mut out).expect("written again");
+    page.read(&mut flash, &lpn_0, &mut out).expect("written again");
     assert_eq!(out, [7]);
 }
 
@@ -168,13 +168,13 @@ fn a_block_of_one_page_has_no_room_for_a_summary() {
 fn a_summary_costs_a_page_of_each_block() {
     let fresh = chip(9, 4);
     let layout = Layout::of(&fresh, 24, 1);
-    let mut media = media(Faulty::new(fresh, FaultPlan::default()));
+    let mut flash = port(Faulty::new(fresh, FaultPlan::default()));
     let mut page = registry::create(&Stack::with("page", settings()), &layout).expect("the scheme takes the device");
-    page.write(&mut media, &Request::new(Lpn::new(0), 24), &[1; 24]).expect("room");
-    assert_eq!((media.tally().count(ftl::Cause::Host, Op::Program), media.tally().total(Op::Program)), (24, 24 + 8));
-    assert_eq!(media.tally().count(ftl::Cause::Checkpoint, Op::Program), 8);
+    page.write(&mut flash, &Request::new(Lpn::new(0), 24), &[1; 24]).expect("room");
+    assert_eq!((flash.tally().count(ftl::Cause::Host, Op::Program), flash.tally().total(Op::Program)), (24, 24 + 8));
+    assert_eq!(flash.tally().count(ftl::Cause::Checkpoint, Op::Program), 8);
     let structures = page.footprint().structures;
     let summary = structures.iter().find(|structure| structure.name == "block summaries").expect("it is listed");
     assert_eq!((summary.ram_bytes, summary.flash_bytes), (2 * 2 * 3 * 21, 18 * 512));
-    page.check(&media).expect("invariants");
+    page.check(&flash).expect("invariants");
 }

@@ -6,14 +6,14 @@
 //! runs of twice the length.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Drive, Hint, Layout, Media, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Drive, FlashPort, Hint, Layout, Note, Op, Request, Stack, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
 struct Bench {
-    media: Media<Device>,
+    flash: FlashPort<Device>,
     ftl: Drive<Device>,
     pages: u32,
     rng: Xoshiro256PlusPlus,
@@ -45,12 +45,12 @@ impl Bench {
         let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
         let layout = Layout::of(&chip, pages, 7);
         let ftl = registry::create(stack, &layout).expect("a valid scheme");
-        let media = Media::new(Timed { chip, timing: Untimed });
-        Self { media, ftl, pages, rng: Xoshiro256PlusPlus::seed_from_u64(11) }
+        let flash = FlashPort::new(Timed { chip, timing: Untimed });
+        Self { flash, ftl, pages, rng: Xoshiro256PlusPlus::seed_from_u64(11) }
     }
 
     fn write(&mut self, lpn: u32) {
-        self.ftl.write(&mut self.media, &Request::new(Lpn::new(lpn), 1), &[()]).expect("a legal write");
+        self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[()]).expect("a legal write");
     }
 
     fn below(&mut self, limit: u32) -> u32 {
@@ -66,14 +66,14 @@ impl Bench {
         for _ in 0..warm {
             step(self);
         }
-        let before = self.media.device().operations();
-        let host = self.media.tally().count(ftl::Cause::Host, ftl::Op::Program);
+        let before = self.flash.device().operations();
+        let host = self.flash.tally().count(ftl::Cause::Host, ftl::Op::Program);
         for _ in 0..writes {
             step(self);
         }
-        self.ftl.check(&self.media).expect("invariants");
-        let host = self.media.tally().count(ftl::Cause::Host, ftl::Op::Program) - host;
-        (self.media.device().operations().programs - before.programs) as f64 / host as f64
+        self.ftl.check(&self.flash).expect("invariants");
+        let host = self.flash.tally().count(ftl::Cause::Host, ftl::Op::Program) - host;
+        (self.flash.device().operations().programs - before.programs) as f64 / host as f64
     }
 }
 
@@ -216,7 +216,7 @@ fn trims_act_as_a_lower_utilisation() {
                 if let Some(&moved) = used.get(at as usize) {
                     position[moved as usize] = Some(at);
                 }
-                bench.ftl.trim(&mut bench.media, &Request::new(Lpn::new(lpn), 1)).expect("a legal trim");
+                bench.ftl.trim(&mut bench.flash, &Request::new(Lpn::new(lpn), 1)).expect("a legal trim");
             } else {
                 let lpn = bench.below(bench.pages);
                 if position[lpn as usize].is_none() {
@@ -316,7 +316,7 @@ fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
                 let lpn = if is_hot { bench.below(hot) } else { hot + bench.below(bench.pages - hot) };
                 let hint = Hint::of_stream(u8::from(is_hot));
                 let request = Request { hint, ..Request::new(Lpn::new(lpn), 1) };
-                bench.ftl.write(&mut bench.media, &request, &[()]).expect("a legal write");
+                bench.ftl.write(&mut bench.flash, &request, &[()]).expect("a legal write");
             })
         };
         let apart = measured(&[("streams", "hints"), ("hint_streams", "2")]);
@@ -340,13 +340,13 @@ fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
 fn block_mapping_costs_a_block_a_write() {
     for b in [16, 64, 256] {
         let mut bench = Bench::filled("block", &[], 66, b, 64 * b);
-        let erases = bench.media.device().operations().erases;
+        let erases = bench.flash.device().operations().erases;
         let measured = bench.amplification(0, 5000, |bench| {
             let lpn = bench.below(bench.pages);
             bench.write(lpn);
         });
         close(&format!("block b={b}"), measured, f64::from(b), 1e-12);
-        assert_eq!(bench.media.device().operations().erases - erases, 5000);
+        assert_eq!(bench.flash.device().operations().erases - erases, 5000);
     }
 }
 
@@ -477,14 +477,14 @@ fn dftl_hit_ratio_meets_che() {
             let read = |bench: &mut Bench, count: u32| {
                 for _ in 0..count {
                     let request = zipf.draw(bench);
-                    bench.ftl.read(&mut bench.media, &request, &mut [()]).expect("a legal read");
+                    bench.ftl.read(&mut bench.flash, &request, &mut [()]).expect("a legal read");
                 }
             };
             read(&mut bench, 2_000_000);
-            let before = *bench.media.tally();
+            let before = *bench.flash.tally();
             let count = 2_000_000 * long();
             read(&mut bench, count);
-            let tally = bench.media.tally().since(&before);
+            let tally = bench.flash.tally().since(&before);
             let hit = tally.note(Note::MappingHit) as f64 / f64::from(count);
             println!("dftl {policy} zipf {theta}, {percent} % cached: hit ratio {hit:.4}, theory {theory:.4}");
             assert!((hit - theory).abs() < 0.003, "{policy} zipf {theta}, {percent} %: {hit:.4} against {theory:.4}");
@@ -506,17 +506,17 @@ fn dftl_writes_back_the_changed_share_of_evictions() {
             for _ in 0..count {
                 let request = zipf.draw(bench);
                 if bench.share() < write_share {
-                    bench.ftl.write(&mut bench.media, &request, &[()]).expect("a legal write");
+                    bench.ftl.write(&mut bench.flash, &request, &[()]).expect("a legal write");
                 } else {
-                    bench.ftl.read(&mut bench.media, &request, &mut [()]).expect("a legal read");
+                    bench.ftl.read(&mut bench.flash, &request, &mut [()]).expect("a legal read");
                 }
             }
         };
         run(&mut bench, 2_000_000);
-        let before = *bench.media.tally();
+        let before = *bench.flash.tally();
         run(&mut bench, 2_000_000);
-        let tally = bench.media.tally().since(&before);
-        assert_eq!(bench.media.tally().total(Op::Erase), 0, "nothing was collected");
+        let tally = bench.flash.tally().since(&before);
+        assert_eq!(bench.flash.tally().total(Op::Erase), 0, "nothing was collected");
         let (dirty, clean) = (tally.note(Note::DirtyEviction), tally.note(Note::CleanEviction));
         let measured = dirty as f64 / (dirty + clean) as f64;
         let theory = changed_share(&zipf, f64::from(percent) / 100.0, write_share);
@@ -567,14 +567,14 @@ fn hit_ratios_of_write_buffers_meet_che_and_the_fixed_point_of_fifo() {
             let run = |bench: &mut Bench, count: u32| {
                 for _ in 0..count {
                     let request = zipf.draw(bench);
-                    bench.ftl.write(&mut bench.media, &request, &[()]).expect("a legal write");
+                    bench.ftl.write(&mut bench.flash, &request, &[()]).expect("a legal write");
                 }
             };
             run(&mut bench, 500_000);
-            let before = *bench.media.tally();
+            let before = *bench.flash.tally();
             let count = 500_000 * long();
             run(&mut bench, count);
-            let tally = bench.media.tally().since(&before);
+            let tally = bench.flash.tally().since(&before);
             let hit = tally.note(Note::BufferHit) as f64 / f64::from(count);
             println!("{buffer} zipf {theta}, room for {percent} %: hit ratio {hit:.4}, theory {theory:.4}");
             assert!((hit - theory).abs() < 0.003, "{buffer} zipf {theta}, {percent} %: {hit:.4} against {theory:.4}");

@@ -4,7 +4,8 @@
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
 use ftl::{
-    Asked, Cause, Drive, FutureRequest, Layout, Media, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry,
+    Asked, Cause, Drive, FlashPort, FutureRequest, Layout, Nanos, Note, Op, Request, Span, Stack, Task, Timing,
+    registry,
 };
 use proptest::prelude::*;
 
@@ -39,7 +40,7 @@ impl Timing for Slc {
 }
 
 struct Bench {
-    media: Media<Device>,
+    flash: FlashPort<Device>,
     ftl: Drive<Device>,
     written: u32,
 }
@@ -54,37 +55,37 @@ impl Bench {
         let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("accepted");
-        Self { media: Media::new(priced(chip, Slc)), ftl, written: 0 }
+        Self { flash: FlashPort::new(priced(chip, Slc)), ftl, written: 0 }
     }
 
     /// Writes pages; returns the response in microseconds.
     fn write(&mut self, lpn: u32, pages: u32) -> u64 {
         self.written += 1000;
         let data: Vec<_> = (lpn..lpn + pages).map(|lpn| self.written + lpn).collect();
-        self.media.begin(Nanos::ZERO);
-        self.ftl.write(&mut self.media, &Request::new(Lpn::new(lpn), pages), &data).expect("written");
-        self.ftl.check(&self.media).expect("the invariants hold");
-        self.media.now().0 / 1000
+        self.flash.begin(Nanos::ZERO);
+        self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), pages), &data).expect("written");
+        self.ftl.check(&self.flash).expect("the invariants hold");
+        self.flash.now().0 / 1000
     }
 
     /// Reads a page: what it holds, and the response in microseconds.
     fn read(&mut self, lpn: u32) -> (u32, u64) {
-        self.media.begin(Nanos::ZERO);
+        self.flash.begin(Nanos::ZERO);
         let mut out = [0];
-        self.ftl.read(&mut self.media, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-        (out[0], self.media.now().0 / 1000)
+        self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+        (out[0], self.flash.now().0 / 1000)
     }
 
     fn flush(&mut self) {
-        self.ftl.flush(&mut self.media).expect("flushed");
+        self.ftl.flush(&mut self.flash).expect("flushed");
     }
 
     fn count(&self, cause: Cause, op: Op) -> u64 {
-        self.media.tally().count(cause, op)
+        self.flash.tally().count(cause, op)
     }
 
     fn note(&self, note: Note) -> u64 {
-        self.media.tally().note(note)
+        self.flash.tally().note(note)
     }
 
     fn gauge(&self, name: &str) -> f64 {
@@ -141,7 +142,7 @@ fn a_request_for_more_than_half_a_block_goes_around_ram_and_takes_what_is_held_a
     assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages), (9, 4));
     assert_eq!((bench.note(Note::BypassedPage), bench.note(Note::AbsorbedPage)), (9, 4));
     let mut out = [0; 13];
-    bench.ftl.read(&mut bench.media, &Request::new(Lpn::new(0), 13), &mut out).expect("read");
+    bench.ftl.read(&mut bench.flash, &Request::new(Lpn::new(0), 13), &mut out).expect("read");
     let newest = |lpn: u32| if lpn < 4 { 1000 + lpn } else { 2000 + lpn };
     assert_eq!(out.to_vec(), (0..13).map(newest).collect::<Vec<_>>());
 }
@@ -224,9 +225,9 @@ impl Bench {
             match asked {
                 Asked::Write => drop(self.write(lpn.get(), pages)),
                 Asked::Read => {
-                    self.ftl.read(&mut self.media, &request, &mut vec![0; pages as usize]).expect("read");
+                    self.ftl.read(&mut self.flash, &request, &mut vec![0; pages as usize]).expect("read");
                 }
-                Asked::Trim => self.ftl.trim(&mut self.media, &request).expect("trimmed"),
+                Asked::Trim => self.ftl.trim(&mut self.flash, &request).expect("trimmed"),
             }
         }
         self.note(Note::MappingHit) + self.note(Note::BufferHit)
@@ -295,7 +296,7 @@ fn of_pages_that_are_not_written_again_the_one_that_is_read_stays() {
         for &FutureRequest { asked, lpn, pages } in &calls {
             match asked {
                 Asked::Write => drop(bench.write(lpn.get(), pages)),
-                _ => bench.ftl.read(&mut bench.media, &Request::new(lpn, pages), &mut [0]).expect("read"),
+                _ => bench.ftl.read(&mut bench.flash, &Request::new(lpn, pages), &mut [0]).expect("read"),
             }
         }
         assert_eq!(bench.note(Note::BufferRead), 9);

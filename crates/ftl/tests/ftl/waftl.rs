@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
-use ftl::{Cause, Drive, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timing, registry};
+use ftl::{Cause, Drive, FlashPort, Layout, Nanos, Op, Request, Span, Stack, Task, Timing, registry};
 
 const PAGES_PER_BLOCK: u32 = 4;
 
@@ -47,7 +47,7 @@ impl Timing for Dies {
 }
 
 struct Scenario {
-    media: Media<Device>,
+    flash: FlashPort<Device>,
     ftl: Drive<Device>,
     dies: Dies,
 }
@@ -70,27 +70,27 @@ impl Scenario {
         let layout = Layout::of(&chip, PAGES_PER_BLOCK * logical_blocks, 7);
         let ftl = registry::create(&Stack::with("waftl", settings.iter().copied()), &layout).expect("a valid scheme");
         let dies = Dies::default();
-        Self { media: Media::new(priced(chip, dies.clone())), ftl, dies }
+        Self { flash: FlashPort::new(priced(chip, dies.clone())), ftl, dies }
     }
 
     /// One request for each page.
     fn write(&mut self, pages: &[u32]) {
         for &page in pages {
-            self.ftl.write(&mut self.media, &Request::new(Lpn::new(page), 1), &[0]).expect("legal");
-            self.ftl.check(&self.media).expect("invariants");
+            self.ftl.write(&mut self.flash, &Request::new(Lpn::new(page), 1), &[0]).expect("legal");
+            self.ftl.check(&self.flash).expect("invariants");
         }
     }
 
     fn read(&mut self, pages: &[u32]) {
         for &page in pages {
-            self.ftl.read(&mut self.media, &Request::new(Lpn::new(page), 1), &mut [0]).expect("legal");
-            self.ftl.check(&self.media).expect("invariants");
+            self.ftl.read(&mut self.flash, &Request::new(Lpn::new(page), 1), &mut [0]).expect("legal");
+            self.ftl.check(&self.flash).expect("invariants");
         }
     }
 
     /// Reads and programs for a cause.
     fn cost(&self, cause: Cause) -> (u64, u64) {
-        (self.media.tally().count(cause, Op::Read), self.media.tally().count(cause, Op::Program))
+        (self.flash.tally().count(cause, Op::Read), self.flash.tally().count(cause, Op::Program))
     }
 
     fn gauge(&self, name: &str) -> f64 {
@@ -138,7 +138,7 @@ fn a_migration_follows_algorithm_1() {
 fn the_most_popular_new_block_is_page_mapped() {
     for (top, share) in [("1", 0.5), ("0", 0.0)] {
         let mut waftl = Scenario::new(1, 40, 8, &[("zone_blocks", "2"), ("popular_top", top), ("gc_free", "0")]);
-        waftl.ftl.write(&mut waftl.media, &Request::new(Lpn::new(0), 4), &[0; 4]).expect("legal");
+        waftl.ftl.write(&mut waftl.flash, &Request::new(Lpn::new(0), 4), &[0; 4]).expect("legal");
         waftl.write(&[7, 6, 5, 4]);
         waftl.write(&[20]);
         waftl.assert_pmb_share(share);
@@ -152,7 +152,7 @@ fn the_request_that_begins_a_zone_is_an_access_in_it() {
     let mut waftl = small(&[("popular_top", "1")]);
     waftl.write(&[0; 8]);
     waftl.write(&[21]);
-    waftl.ftl.write(&mut waftl.media, &Request::new(Lpn::new(12), 4), &[0; 4]).expect("legal");
+    waftl.ftl.write(&mut waftl.flash, &Request::new(Lpn::new(12), 4), &[0; 4]).expect("legal");
     waftl.write(&[20, 24, 28]);
     waftl.write(&[0]);
     waftl.assert_pmb_share(0.8);
@@ -227,10 +227,10 @@ fn idle_time_is_used_as_predicted_and_a_request_waits_for_one_erase_at_most() {
     assert!(waftl.gauge("spent_blocks") >= 8.0, "the zone is dirty");
     let mut now = Nanos(1_000_000_000);
     for (idle_ms, erases) in [(4, 0), (4, 1), (4, 2), (1, 1)] {
-        waftl.media.begin(now);
+        waftl.flash.begin(now);
         waftl.dies.erases.borrow_mut().clear();
         let budget = Nanos(idle_ms * 1_000_000);
-        waftl.ftl.idle(&mut waftl.media, budget).expect("legal");
+        waftl.ftl.idle(&mut waftl.flash, budget).expect("legal");
         let ends = waftl.dies.erases.borrow().clone();
         assert_eq!(ends.len(), erases, "{idle_ms} ms");
         let over = ends.last().map_or(Nanos::ZERO, |&end| Nanos(end).since(now + budget));

@@ -1,6 +1,6 @@
 //! Counting what hosts ask for, and everything over the device's life.
 
-use ftl::{Cause, Media, Note, Op};
+use ftl::{Cause, FlashPort, Note, Op};
 
 use super::LiveDrive;
 use super::counts::{Asked, HostCounts};
@@ -38,7 +38,7 @@ impl LiveDrive {
 }
 
 /// Operations by cause and events, by the names that results have.
-fn tallied(media: &Media<LiveDevice>) -> Counters {
+fn tallied(media: &FlashPort<LiveDevice>) -> Counters {
     let tally = media.tally();
     let operations = Cause::ALL.iter().flat_map(|&cause| Op::ALL.iter().map(move |&op| (cause, op)));
     let operations = operations.map(|(cause, op)| (format!("{}_{}s", cause.name(), op.name()), tally.count(cause, op)));

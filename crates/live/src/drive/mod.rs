@@ -20,7 +20,7 @@ mod requests;
 
 use bytes::Bytes;
 use flash::{FaultPlan, Flash, Pbn};
-use ftl::{Drive, FtlError, Media, Nanos};
+use ftl::{Drive, FlashPort, FtlError, Nanos};
 
 use crate::device::LiveDevice;
 use crate::image::{Counters, Description, Findings};
@@ -44,7 +44,7 @@ pub struct DriveOptions {
 pub struct LiveDrive {
     description: Description,
     /// None only while the power is being restored.
-    media: Option<Media<LiveDevice>>,
+    media: Option<FlashPort<LiveDevice>>,
     /// None only while it is brought back.
     ftl: Option<Drive<LiveDevice>>,
     page_bytes: usize,
@@ -105,7 +105,7 @@ impl LiveDrive {
     }
 
     /// The door to the flash, to look at.
-    pub fn media(&self) -> &Media<LiveDevice> {
+    pub fn media(&self) -> &FlashPort<LiveDevice> {
         self.media.as_ref().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"))
     }
 
@@ -114,7 +114,7 @@ impl LiveDrive {
         self.ftl.as_ref().unwrap_or_else(|| unreachable!("a drive that could not be recovered is not used"))
     }
 
-    fn parts(&mut self) -> (&mut Media<LiveDevice>, &mut Drive<LiveDevice>) {
+    fn parts(&mut self) -> (&mut FlashPort<LiveDevice>, &mut Drive<LiveDevice>) {
         match (&mut self.media, &mut self.ftl) {
             (Some(media), Some(ftl)) => (media, ftl),
             _ => unreachable!("the device is always behind a door between requests"),

@@ -1,7 +1,7 @@
 //! Switching on: from an image, and again after a power cut.
 
 use flash::FaultPlan;
-use ftl::{Media, Nanos, registry};
+use ftl::{FlashPort, Nanos, registry};
 
 use super::{DriveOptions, HostCounts, LiveDrive};
 use crate::LiveError;
@@ -17,7 +17,7 @@ impl LiveDrive {
         let page_bytes = geometry.page_size_bytes() as usize;
         let mut drive = Self {
             description,
-            media: Some(Media::new(device)),
+            media: Some(FlashPort::new(device)),
             ftl: None,
             page_bytes,
             may_hold: Vec::new(),
@@ -57,7 +57,7 @@ impl LiveDrive {
         let before = self.operations_before;
         let rest = self.plan.at.range(before..).map(|(&at, &fault)| (at - before, fault)).collect();
         device.chip.restore_power(FaultPlan { at: rest });
-        let mut media = Media::new(device);
+        let mut media = FlashPort::new(device);
         media.begin(at);
         self.media = Some(media);
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use flash::Lpn;
 use ftl::{Hint, Nanos, Request};
-use sim::span::{PageSpan, read_rest};
+use sim::workload::byte_range::{PageSpan, read_rest};
 
 use super::LiveDrive;
 use super::error::DriveError;

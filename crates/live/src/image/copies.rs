@@ -5,7 +5,7 @@
 
 use flash::{Geometry, Role, Tag};
 
-use super::oob::{Body, Slot, Written};
+use super::page_tags::{Body, Slot, Written};
 
 /// What two copies come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

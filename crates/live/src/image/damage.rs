@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use flash::Geometry;
 use ftl::Stack;
 
-use super::oob::{SLOT_BYTES, decode};
-use super::places::Places;
+use super::image_layout::ImageLayout;
+use super::page_tags::{SLOT_BYTES, decode};
 use super::testing::{Dice, PAGES, content, create, folder, read};
 use super::{CheckReport, Image, check};
 use crate::LiveError;
@@ -27,7 +27,7 @@ struct Written {
     folder: tempfile::TempDir,
     bytes: Vec<u8>,
     held: Vec<u32>,
-    places: Places,
+    places: ImageLayout,
     geometry: Geometry,
 }
 
@@ -60,7 +60,7 @@ impl Written {
         let geometry = *flash::Flash::geometry(&drive.media().device().chip);
         drop(drive);
         let bytes = std::fs::read(&path).expect("the image");
-        Self { folder, bytes, held, places: Places::of(&geometry), geometry }
+        Self { folder, bytes, held, places: ImageLayout::of(&geometry), geometry }
     }
 
     fn path(&self) -> PathBuf {
@@ -249,7 +249,10 @@ fn a_forged_tag_at_the_end_of_all_sequence_numbers_is_damage_and_no_panic() {
         slot[8..14].fill(0xFF);
         let crc = crc32c::crc32c(&slot[..60]);
         slot[60..].copy_from_slice(&crc.to_le_bytes());
-        assert_eq!(decode(9, bytes[at..at + SLOT_BYTES].first_chunk().expect("a slot")), super::oob::Written::Damaged);
+        assert_eq!(
+            decode(9, bytes[at..at + SLOT_BYTES].first_chunk().expect("a slot")),
+            super::page_tags::Written::Damaged
+        );
     };
     let one = written.changed(|bytes| forge(bytes, 0));
     assert_eq!(written.compare(&mut open(&one, false).expect("served")), (0, 0));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::ImageFile;
 use super::header::read_up_to;
-use super::oob::LAST_SEQ;
+use super::page_tags::LAST_SEQ;
 
 /// Bytes of a slot.
 pub(crate) const LIFE_BYTES: u64 = 16_384;

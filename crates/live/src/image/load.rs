@@ -10,14 +10,14 @@ use std::io;
 use flash::{Geometry, Role, UsedBlock};
 
 use super::blocks::{Block, Condition, ENTRY_BYTES};
+use super::check_report::Findings;
 use super::copies::{Copies, Judged, is_of, judge};
 use super::file::ImageFile;
-use super::findings::Findings;
 use super::header::read_up_to;
+use super::image_layout::ImageLayout;
 use super::life::{FoundLife, Life, LifeSlots};
-use super::oob::{Body, SLOT_BYTES, Slot, Written, decode, encode};
+use super::page_tags::{Body, SLOT_BYTES, Slot, Written, decode, encode};
 use super::pages::{PageState, Pages};
-use super::places::Places;
 use super::store::FileStore;
 
 /// Slots that are read at once, about: a mebibyte.
@@ -45,7 +45,7 @@ pub(crate) enum Purpose {
 
 /// Reads everything but data, and of these what the purpose asks for.
 pub(crate) fn load(file: ImageFile, geometry: &Geometry, logical_pages: u32, purpose: Purpose) -> io::Result<Loaded> {
-    let places = Places::of(geometry);
+    let places = ImageLayout::of(geometry);
     let mut findings = Findings::default();
     let FoundLife { slots: life_slots, life, damaged } = LifeSlots::read(&file, places.life);
     if damaged == 1 {
@@ -98,7 +98,7 @@ pub(crate) fn load(file: ImageFile, geometry: &Geometry, logical_pages: u32, pur
 }
 
 /// Both copies of each block's entry, as far as they can be believed.
-fn read_entries(file: &ImageFile, places: &Places, geometry: &Geometry) -> io::Result<Vec<[Option<Block>; 2]>> {
+fn read_entries(file: &ImageFile, places: &ImageLayout, geometry: &Geometry) -> io::Result<Vec<[Option<Block>; 2]>> {
     let mut entries = vec![[None; 2]; geometry.blocks() as usize];
     let mut bytes = vec![0; entries.len() * ENTRY_BYTES];
     for (copy, offset) in places.block(0).into_iter().enumerate() {

@@ -3,22 +3,22 @@
 //! Made once for one geometry and one translation layer, then served any number of times. A lock keeps two servers off one image.
 
 mod blocks;
+mod check_report;
 mod copies;
-#[cfg(test)]
-mod crash;
 #[cfg(test)]
 mod damage;
 mod file;
-mod findings;
 mod header;
 #[cfg(test)]
-mod killed;
+mod host_crash;
+mod image_layout;
 mod life;
 mod load;
-mod oob;
 mod open;
+mod page_tags;
 mod pages;
-mod places;
+#[cfg(test)]
+mod process_crash;
 mod report;
 #[cfg(test)]
 mod rolled_back;
@@ -39,10 +39,10 @@ use ftl::{ConfigError, Stack, registry};
 
 use blocks::{Block, Condition};
 use file::ImageFile;
+use image_layout::ImageLayout;
 use open::{CopyDevice, cannot_open, geometry_in, write_new};
-use places::Places;
 
-pub use findings::Findings;
+pub use check_report::Findings;
 pub use header::Description;
 pub use life::Counters;
 pub use report::{CheckReport, ImageInfo, check, info};
@@ -91,7 +91,7 @@ impl Image {
         })?;
         let mut file = ImageFile::writable(file);
         let made = fill(&mut file, &geometry, device).map_err(|error| LiveError::file("write", path, &error));
-        let made = made.and_then(|()| header::write(&mut file, &description, Places::of(&geometry).end));
+        let made = made.and_then(|()| header::write(&mut file, &description, ImageLayout::of(&geometry).end));
         let made = made.and_then(|()| file.sync_all().map_err(|error| LiveError::file("write", path, &error)));
         if made.is_err() {
             // What cannot be completed must not look like an image. The first error is the one worth telling.
@@ -118,7 +118,7 @@ impl Image {
         let length = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?.len();
         let geometry = geometry_in(&found.description, length)
             .map_err(|error| LiveError::user(format!("{}: {error}", path.display())))?;
-        let end = Places::of(&geometry).end;
+        let end = ImageLayout::of(&geometry).end;
         let file = if is_read_only { ImageFile::read_only(file, end) } else { ImageFile::writable(file) };
         Ok(Self {
             path: path.to_owned(),
@@ -134,7 +134,7 @@ impl Image {
     /// its data. One of which both copies of something are gone is refused, or served as it is.
     pub(crate) fn load(self, accept_damage: bool) -> Result<(Loaded, Description, Geometry), LiveError> {
         let missing = self.missing_bytes;
-        let end = Places::of(&self.geometry).end;
+        let end = ImageLayout::of(&self.geometry).end;
         if missing > 0 && !accept_damage {
             return Err(LiveError::user(format!(
                 "{path} is truncated: its last {missing} bytes are missing. Restore it from a copy; or serve what is left with \

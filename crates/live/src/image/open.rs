@@ -9,8 +9,8 @@ use ftl::{Timed, Untimed};
 use super::blocks::Block;
 use super::file::ImageFile;
 use super::header::Description;
+use super::image_layout::ImageLayout;
 use super::life;
-use super::places::Places;
 use crate::LiveError;
 
 /// A device that holds the pages of an image in memory, to look at.
@@ -20,7 +20,7 @@ pub(super) type CopyDevice = Timed<Chip<Full<Bytes>>, Untimed>;
 /// believed, since everything that is held in memory grows with it.
 pub(super) fn geometry_in(description: &Description, file_bytes: u64) -> Result<Geometry, LiveError> {
     let geometry = description.checked_geometry()?;
-    let least = Places::of(&geometry).data;
+    let least = ImageLayout::of(&geometry).data;
     if file_bytes < least {
         return Err(LiveError::user(format!(
             "the header says {} pages of {} bytes, whose tables alone take {least} bytes, but the file has {file_bytes}. The header is not of this \
@@ -49,7 +49,7 @@ pub(super) fn write_new(
     blocks: &[Block],
     life: &life::Life,
 ) -> std::io::Result<()> {
-    let places = Places::of(geometry);
+    let places = ImageLayout::of(geometry);
     file.extend(places.end)?;
     let table: Vec<u8> = blocks.iter().enumerate().flat_map(|(block, entry)| entry.encode(block)).collect();
     for offset in places.block(0) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use flash::{Role, Tag};
 
-use super::oob::{Body, Slot};
+use super::page_tags::{Body, Slot};
 
 /// State of a page, one byte in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,18 +7,18 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use bytes::Bytes;
-use flash::{Blank, Chip, Frail, Full, Geometry, Lpn, Spoilt, Store};
-use ftl::{Media, Request, Timed, Untimed, registry};
+use flash::{Blank, Chip, FaultableStore, Full, Geometry, Lpn, Spoilt, Store};
+use ftl::{FlashPort, Request, Timed, Untimed, registry};
 use serde::Serialize;
 
 use super::file::ImageFile;
 use super::header::Found;
 use super::header::{self, Description};
+use super::image_layout::ImageLayout;
 use super::life::{Counters, LifeSlots};
 use super::load::{Loaded, Purpose, load};
 use super::open::{CopyDevice, cannot_open, geometry_in};
 use super::pages::PageState;
-use super::places::Places;
 use super::store::FileStore;
 use crate::LiveError;
 
@@ -72,7 +72,7 @@ pub fn info(path: &Path) -> Result<ImageInfo, LiveError> {
     let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
     let (found, geometry) = describe(&file, path)?;
     let metadata = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?;
-    let life = LifeSlots::read(&file, Places::of(&geometry).life).life.unwrap_or_default();
+    let life = LifeSlots::read(&file, ImageLayout::of(&geometry).life).life.unwrap_or_default();
     let is_served = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
     Ok(ImageInfo {
         logical_bytes: found.description.logical_bytes(),
@@ -107,7 +107,7 @@ pub fn check(path: &Path) -> Result<CheckReport, LiveError> {
         )));
     }
     let length = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?.len();
-    let missing = Places::of(&geometry).end.saturating_sub(length);
+    let missing = ImageLayout::of(&geometry).end.saturating_sub(length);
     let mut report = CheckReport::default();
     if missing > 0 {
         report.problems.push(format!("the file is truncated: its last {missing} bytes are missing"));
@@ -138,7 +138,7 @@ impl CheckReport {
         let copy = copy_of(&loaded.store, &loaded.decayed_pages);
         let chip = Chip::resume(geometry, &description.chip_options(), copy, loaded.blocks);
         let layout = description.layout(&chip).in_use();
-        let mut media: Media<CopyDevice> = Media::new(Timed { chip, timing: Untimed });
+        let mut media: FlashPort<CopyDevice> = FlashPort::new(Timed { chip, timing: Untimed });
         let ftl = match registry::recover(&description.stack, &layout, &mut media) {
             Ok(ftl) => ftl,
             Err(error) => {

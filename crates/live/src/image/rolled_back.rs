@@ -13,8 +13,8 @@ use ftl::Stack;
 
 use super::blocks::{Block, ENTRY_BYTES};
 use super::file::ImageFile;
+use super::image_layout::ImageLayout;
 use super::life::{FoundLife, Life, LifeSlots};
-use super::places::Places;
 use super::testing::{Dice, content, create_of, folder, read, start};
 use super::{Image, check};
 use crate::drive::{DriveOptions, LiveDrive};
@@ -96,7 +96,7 @@ impl Device {
 
 /// Parts with both copies of the slots and one slot of the life: from the beginning, and to the
 /// end.
-fn parts(places: &Places, end: usize) -> Vec<std::ops::Range<usize>> {
+fn parts(places: &ImageLayout, end: usize) -> Vec<std::ops::Range<usize>> {
     let [first_table, other_table] = places.block(0).map(|at| at as usize);
     let [first_slots, other_slots] = places.slot(0).map(|at| at as usize);
     let other_life = places.life[1] as usize;
@@ -158,7 +158,7 @@ fn roll_back(stack: &Stack, size: (u64, usize), left: Left, between: u64) -> See
         device.write(&mut drive, between / 4);
         device.flush(&mut drive);
     }
-    let places = Places::of(flash::Flash::geometry(&drive.media().device().chip));
+    let places = ImageLayout::of(flash::Flash::geometry(&drive.media().device().chip));
     let newer = device.leave(drive, left, &path);
     let mut seen = Seen::default();
     for part in parts(&places, newer.len()) {
@@ -204,7 +204,7 @@ fn a_part_older_than_a_killed_image_is_never_silent() {
 
 /// The image as an ftlkit leaves it that knows neither when an entry was written nor how many
 /// erases there are.
-fn as_before(path: &Path, places: &Places, blocks: usize) {
+fn as_before(path: &Path, places: &ImageLayout, blocks: usize) {
     let file = std::fs::File::options().read(true).write(true).open(path).expect("the image");
     let mut file = ImageFile::writable(file);
     for (block, at) in (0..blocks).flat_map(|block| places.block(block).map(|at| (block, at))) {
@@ -230,7 +230,7 @@ fn an_image_of_an_earlier_ftlkit_is_sound_and_served() {
         let geometry = *flash::Flash::geometry(&drive.media().device().chip);
         device.write(&mut drive, 600);
         device.leave(drive, left, &path);
-        as_before(&path, &Places::of(&geometry), geometry.blocks() as usize);
+        as_before(&path, &ImageLayout::of(&geometry), geometry.blocks() as usize);
         assert_eq!(check(&path).expect("an image").problems, Vec::<String>::new(), "{left:?}");
         let mut drive = start(&path);
         assert_eq!(device.wrong(&mut drive), 0, "{left:?}");

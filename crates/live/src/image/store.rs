@@ -29,19 +29,19 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use flash::{Frail, Spoilt, Store, Tag};
+use flash::{FaultableStore, Spoilt, Store, Tag};
 
 use super::blocks::{Block, Condition};
 use super::file::ImageFile;
+use super::image_layout::ImageLayout;
 use super::life::{Counters, Life, LifeSlots};
-use super::oob::{Body, SLOT_BYTES, Slot, Written, decode, encode};
+use super::page_tags::{Body, SLOT_BYTES, Slot, Written, decode, encode};
 use super::pages::{PageState, Pages};
-use super::places::Places;
 
 /// Pages in a file.
 pub struct FileStore {
     pub(super) file: ImageFile,
-    pub(super) places: Places,
+    pub(super) places: ImageLayout,
     pub(super) page_bytes: usize,
     pub(super) pages: Pages,
     pub(super) blocks: Vec<Block>,
@@ -321,7 +321,7 @@ impl Store for FileStore {
     }
 }
 
-impl Frail for FileStore {
+impl FaultableStore for FileStore {
     fn spoil_page(&mut self, page: usize, how: Spoilt) {
         // A page that was just programmed is not a copy of anything that it destroys.
         if self.logical(page).is_some() && self.unsynced_page != Some(page) {

@@ -14,11 +14,11 @@ use super::blocks::Block;
 use super::copies::is_of;
 use super::file::ImageFile;
 use super::header::{self, Description, OLD_VERSION, VERSION, is_old};
+use super::image_layout::ImageLayout;
 use super::life::Life;
-use super::oob::{Body, SLOT_BYTES, Slot, encode};
 use super::open::{cannot_open, write_new};
-use super::places::Places;
-use super::version_one::{self as old, OldPlaces, OldTag, TAG_BYTES};
+use super::page_tags::{Body, SLOT_BYTES, Slot, encode};
+use super::version_one::{self as old, OldImageLayout, OldTag, TAG_BYTES};
 use crate::LiveError;
 
 /// What became of an image.
@@ -79,7 +79,7 @@ pub fn upgrade(from: &Path, to: Option<&Path>, accept_damage: bool) -> Result<Up
 }
 
 /// Refuses an image whose end is missing; without data nothing is left to convert, even if damage is accepted.
-fn refuse_truncated(file: &File, path: &Path, places: &OldPlaces, accept_damage: bool) -> Result<(), LiveError> {
+fn refuse_truncated(file: &File, path: &Path, places: &OldImageLayout, accept_damage: bool) -> Result<(), LiveError> {
     let length = file.metadata().map_err(|error| LiveError::file("read", path, &error))?.len();
     if length < places.data || (length < places.end && !accept_damage) {
         return Err(LiveError::user(format!(
@@ -96,7 +96,7 @@ fn refuse_truncated(file: &File, path: &Path, places: &OldPlaces, accept_damage:
 struct Old {
     file: File,
     geometry: Geometry,
-    places: OldPlaces,
+    places: OldImageLayout,
     blocks: Vec<Block>,
     slots: Vec<Slot>,
     life: Life,
@@ -111,7 +111,7 @@ impl Old {
         geometry: Geometry,
         accept_damage: bool,
     ) -> Result<Self, LiveError> {
-        let places = OldPlaces::of(&geometry);
+        let places = OldImageLayout::of(&geometry);
         let cannot_read = |error| LiveError::file("read", path, &error);
         refuse_truncated(&file, path, &places, accept_damage)?;
         let life = old::life(&file, &places);
@@ -206,7 +206,7 @@ impl Old {
     }
 
     fn write(&self, new: &mut ImageFile, description: &Description) -> Result<(), LiveError> {
-        let places = Places::of(&self.geometry);
+        let places = ImageLayout::of(&self.geometry);
         let cannot = |error: std::io::Error| {
             LiveError::user(format!(
                 "cannot convert an image of version {OLD_VERSION}: {error}; the old one is as it was"

@@ -14,16 +14,16 @@ use sim::{Latencies, Model};
 
 use super::blocks::{Block, Condition};
 use super::header::{Description, HEADER_BYTES, OLD_VERSION, read_text, read_up_to};
+use super::image_layout::ALIGNMENT;
 use super::life::{LIFE_BYTES, Life, LifeSlots};
-use super::oob::{Body, LAST_SEQ};
-use super::places::ALIGNMENT;
+use super::page_tags::{Body, LAST_SEQ};
 
 pub(super) const ENTRY_BYTES: usize = 16;
 pub(super) const TAG_BYTES: usize = 32;
 
 /// Offsets of the areas.
 #[derive(Debug)]
-pub(super) struct OldPlaces {
+pub(super) struct OldImageLayout {
     pub(super) life: [u64; 2],
     pub(super) blocks: u64,
     pub(super) tags: u64,
@@ -31,7 +31,7 @@ pub(super) struct OldPlaces {
     pub(super) end: u64,
 }
 
-impl OldPlaces {
+impl OldImageLayout {
     pub(super) fn of(geometry: &Geometry) -> Self {
         let life = 2 * HEADER_BYTES;
         let blocks = life + 2 * LIFE_BYTES;
@@ -100,12 +100,16 @@ pub(super) fn description(file: &File) -> Result<Description, String> {
 }
 
 /// The life, if there is any.
-pub(super) fn life(file: &File, places: &OldPlaces) -> Option<Life> {
+pub(super) fn life(file: &File, places: &OldImageLayout) -> Option<Life> {
     LifeSlots::read(file, places.life).life
 }
 
 /// Each block's entry, and whether it was being erased; none for one that cannot be believed.
-pub(super) fn blocks(file: &File, places: &OldPlaces, geometry: &Geometry) -> io::Result<Vec<Option<(Block, bool)>>> {
+pub(super) fn blocks(
+    file: &File,
+    places: &OldImageLayout,
+    geometry: &Geometry,
+) -> io::Result<Vec<Option<(Block, bool)>>> {
     let mut bytes = vec![0; geometry.blocks() as usize * ENTRY_BYTES];
     read_up_to(file, &mut bytes, places.blocks)?;
     Ok(bytes.as_chunks::<ENTRY_BYTES>().0.iter().map(block).collect())

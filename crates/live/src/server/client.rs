@@ -4,8 +4,8 @@ use std::io::IoSlice;
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::line::Line;
 use super::outbox::{Outbox, Outgoing};
+use super::stream::Line;
 use crate::nbd::{self, Agreed, Header, Reply};
 
 /// What the engine and the server know of a connection.

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::client::Connection;
-use super::line::Line;
 use super::shared::{Place, Shared};
 use super::socket::{Socket, precise_timers};
+use super::stream::Line;
 use super::task::{Request, Task};
 use crate::nbd::{self, Agreed, Command, Ended, Errno, Header, MAX_PAYLOAD_BYTES, Outcome, Reply, Security};
 

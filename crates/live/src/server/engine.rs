@@ -18,13 +18,13 @@ use ftl::Nanos;
 use super::client::Connection;
 use super::commands::{ControlRequest, FaultRequest};
 use super::connection::shut_down;
+use super::fair_queue::Turns;
 use super::outbox::Outgoing;
-use super::pieces;
 use super::record::Recorder;
 use super::shared::{Power, Shared};
+use super::split;
 use super::stat::Stat;
 use super::task::{Of, Request, Task};
-use super::turns::Turns;
 use crate::LiveError;
 use crate::drive::{DriveError, LiveDrive, Piece};
 use crate::nbd::{self, Command, Errno, Extent, Reply};
@@ -179,16 +179,16 @@ impl Engine {
         let drive = &mut self.drive;
         let command = request.command;
         let (at, left) = (request.offset.saturating_add(request.done.into()), request.length - request.done);
-        let length = pieces::next(command, at, left, drive.page_bytes());
+        let length = split::next(command, at, left, drive.page_bytes());
         if request.done == 0 {
-            drive.count(pieces::asked(command));
+            drive.count(split::asked(command));
         }
         let from = request.done as usize;
         let data = match command {
             Command::Write { .. } => request.data.slice(from..from + length as usize),
             _ => Bytes::new(),
         };
-        pieces::perform(drive, command, (at, length), (&data, request.agreed.hint), &mut request.read)?;
+        split::perform(drive, command, (at, length), (&data, request.agreed.hint), &mut request.read)?;
         request.done += length;
         if request.done < request.length {
             return Ok(false);

@@ -10,29 +10,29 @@
 //! Stopping: no more clients, no more requests; what was asked is served and answered; everything reaches the disk. Clients
 //! that do not take their replies are waited for only so long.
 
+mod accept;
 mod client;
 mod commands;
 mod connection;
 mod control;
-mod door;
 mod engine;
-mod errand;
+mod fair_queue;
 mod files;
-mod guests;
 mod limits;
-mod line;
 mod listener;
+mod local_client;
+mod local_request;
 mod metrics;
 mod outbox;
-mod pieces;
 mod queue;
 mod record;
 mod shared;
 mod socket;
+mod split;
 mod stat;
+mod stream;
 mod task;
 mod tls;
-mod turns;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -49,8 +49,8 @@ use crate::drive::{DriveOptions, HostCounts, LiveDrive};
 use crate::image::Image;
 use crate::nbd::Export;
 
+use accept::{Bell, Guests};
 use engine::{End, Engine};
-use guests::{Bell, Guests};
 use listener::Listener;
 use record::Recorder;
 use shared::{Power, Shared};
@@ -60,11 +60,11 @@ use tls::Certificates;
 
 pub use commands::{ControlRequest, FailureName, FaultRequest, TearName};
 pub use control::{call, control_path};
-pub use door::Door;
-pub use errand::DoorError;
 pub use files::{FilesStat, TypeStat};
 pub use limits::Limits;
 pub use listener::Address;
+pub use local_client::Door;
+pub use local_request::DoorError;
 pub use stat::Stat;
 
 /// How long clients may take to take their last replies.

@@ -8,7 +8,7 @@ use ftl::Nanos;
 
 use super::client::Connection;
 use super::commands::ControlRequest;
-use super::errand::Errand;
+use super::local_request::Errand;
 use crate::drive::Piece;
 use crate::nbd::{Agreed, Command, Header};
 

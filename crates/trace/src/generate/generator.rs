@@ -8,7 +8,7 @@
 use super::addresses::Places;
 use super::arrivals::{Clock, GapSampler};
 use super::error::SpecError;
-use super::in_use::InUse;
+use super::footprint::InUse;
 use super::plan::{PartPlan, PhasePlan, Plan};
 use super::seed::{Chance, Stream};
 use super::sizes::SizeSampler;

@@ -13,8 +13,8 @@
 mod addresses;
 mod arrivals;
 mod error;
+mod footprint;
 mod generator;
-mod in_use;
 mod limits;
 mod permutation;
 mod plan;

@@ -61,7 +61,8 @@ impl Layout for Csv {
 /// A hint.
 fn byte(fields: &mut Commas<'_>, name: &str) -> Result<u8, Fault> {
     let value = fields.whole(name)?;
-    u8::try_from(value).map_err(|_| Fault::because(format!("{name} is {value}; expected a whole number from 0 to 255")))
+    u8::try_from(value)
+        .map_err(|_| Fault::with_cause(format!("{name} is {value}; expected a whole number from 0 to 255")))
 }
 
 /// A field without its double quotes.

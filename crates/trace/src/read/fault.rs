@@ -28,7 +28,7 @@ impl Fault {
 
     /// Any other clause.
     #[cold]
-    pub(crate) fn because(problem: impl Into<String>) -> Self {
+    pub(crate) fn with_cause(problem: impl Into<String>) -> Self {
         Self { problem: problem.into() }
     }
 }

@@ -8,7 +8,7 @@ use crate::devices::Devices;
 use crate::error::{BadRecord, Place, TraceError, excerpt};
 use crate::format::Format;
 use crate::input::Origin;
-use crate::lines::Lines;
+use crate::line_reader::Lines;
 use crate::options::OpenOptions;
 use crate::record::Record;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! No bytes make a reader panic, hang or grow. The fuzz targets look harder; this runs everywhere.
 
 use proptest::prelude::*;
-use trace::{DeviceChoice, FlatTrace, Format, OpenOptions, TimeBackwards, TimeUnit, open_bytes};
+use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, TimeBackwards, TimeUnit, open_bytes};
 
 /// Pieces that get a generated line past a reader's first checks.
 const PIECES: [&str; 40] = [
@@ -123,7 +123,7 @@ proptest! {
     fn no_bytes_make_the_guess_or_the_survey_panic(bytes in bytes(), options in options()) {
         read(&bytes, &options)?;
         for choice in [DeviceChoice::Only, DeviceChoice::Stacked, DeviceChoice::Named("0".into())] {
-            if let Ok(flat) = FlatTrace::open_bytes("bytes", &bytes[..], &options, &choice) {
+            if let Ok(flat) = StackedDevices::open_bytes("bytes", &bytes[..], &options, &choice) {
                 let records: Vec<_> = flat.records().unwrap().map(Result::unwrap).collect();
                 prop_assert_eq!(records.len() as u64, flat.facts().requests);
                 prop_assert!(records.iter().all(|record| record.device == 0));

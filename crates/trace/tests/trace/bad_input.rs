@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use trace::{DeviceChoice, FlatTrace, Format, OpenOptions, Target, convert, open};
+use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, Target, convert, open};
 
 const LINE: &str = "128166372003061629,web,0,Read,7014609920,24576,41286\n";
 
@@ -134,7 +134,7 @@ fn a_malformed_line_seventy_thousand() {
     let mut trace = open(&path, &OpenOptions { skip_bad: true, ..OpenOptions::default() }).unwrap();
     assert_eq!(trace.by_ref().flatten().count(), 70_000);
     assert_eq!(trace.skipped(), 1);
-    let survey = FlatTrace::open(&path, &OpenOptions::default(), &DeviceChoice::Only);
+    let survey = StackedDevices::open(&path, &OpenOptions::default(), &DeviceChoice::Only);
     says(&survey.unwrap_err().to_string(), &path, &parts);
 }
 
@@ -236,7 +236,7 @@ fn time_going_backwards() {
 fn several_devices_without_a_choice() {
     let folder = Folder::new();
     let path = folder.file("web.csv", format!("{LINE}{}", LINE.replace(",0,Read", ",1,Write").repeat(2)).as_bytes());
-    let error = FlatTrace::open(&path, &OpenOptions::default(), &DeviceChoice::Only).unwrap_err().to_string();
+    let error = StackedDevices::open(&path, &OpenOptions::default(), &DeviceChoice::Only).unwrap_err().to_string();
     says(&error, &path, &["requests to 2 devices: web_0 (1 requests), web_1 (2 requests)", "--trace-device stacked"]);
 }
 

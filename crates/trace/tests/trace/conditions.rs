@@ -1,6 +1,6 @@
 //! Conditions on the columns of a text (`--where`): the same for every format, each row left out counted, nothing guessed.
 
-use trace::{Conditions, DeviceChoice, FlatTrace, Format, OpenOptions, Record, Trace, open_bytes};
+use trace::{Conditions, DeviceChoice, Format, OpenOptions, Record, StackedDevices, Trace, open_bytes};
 
 /// Events of an SSD simulator as a table: each request has a row when it is queued and one when it is dispatched.
 const EVENTS: &str = "time,kind,op,offset,size,device\n0,Q,W,0,4096,a\n1,D,W,0,4096,a\n2,Q,R,8192,4096,a\n2,x,SYNC,-,-,b\n3,D,R,8192,4096,a\n";
@@ -98,7 +98,7 @@ fn every_text_format_has_columns_to_name() {
 #[test]
 fn a_trace_laid_out_counts_what_was_left_out() {
     let options = options(Some(COLUMNS), None, &["kind=Q"]);
-    let flat = FlatTrace::open_bytes("t", EVENTS.as_bytes(), &options, &DeviceChoice::Only).unwrap();
+    let flat = StackedDevices::open_bytes("t", EVENTS.as_bytes(), &options, &DeviceChoice::Only).unwrap();
     assert_eq!((flat.facts().requests, flat.facts().unmet, flat.facts().devices.len()), (2, 3, 1));
     assert_eq!(flat.records().unwrap().count(), 2);
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trace::{DeviceChoice, FlatTrace, Format, OpenOptions, Statistics, TimeBackwards, TimeUnit, TraceError, open};
+use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, Statistics, TimeBackwards, TimeUnit, TraceError, open};
 
 /// What is known of a trace.
 struct Known {
@@ -180,8 +180,11 @@ fn the_blkparse_file_names_its_actions_and_its_stray_event() {
 fn devices_are_stacked_without_meeting() {
     let Some(folder) = folder() else { return };
     let path = folder.join("financial1_first10k.ssdsim.ascii");
-    assert!(matches!(FlatTrace::open(&path, &plain(), &DeviceChoice::Only), Err(TraceError::SeveralDevices { .. })));
-    let flat = FlatTrace::open(&path, &plain(), &DeviceChoice::Stacked).unwrap();
+    assert!(matches!(
+        StackedDevices::open(&path, &plain(), &DeviceChoice::Only),
+        Err(TraceError::SeveralDevices { .. })
+    ));
+    let flat = StackedDevices::open(&path, &plain(), &DeviceChoice::Stacked).unwrap();
     let separate = Statistics::of_trace(&mut open(&path, &plain()).unwrap()).unwrap().total;
     let together = Statistics::of(flat.records().unwrap()).unwrap().total;
     assert_eq!(together.requests, 10_000);

@@ -15,9 +15,9 @@ const LOGICAL_PAGES: u32 = 18;
 /// does, but with a model that says what must be current.
 #[test]
 fn blocks_that_are_remapped_keep_their_current_pages_in_place() {
-    let (mut media, layout) = (device(8, PAGES), layout(8, PAGES, LOGICAL_PAGES));
+    let (mut flash, layout) = (device(8, PAGES), layout(8, PAGES, LOGICAL_PAGES));
     let spares = DataBlocks::require(&layout, "block", 1, "one to copy into").expect("room");
-    let (mut data, mut blocks) = (DataBlocks::new(&layout), Blocks::new(&layout, spares));
+    let (mut data, mut blocks) = (DataBlocks::new(&layout), BlockManager::new(&layout, spares));
     let mut current = BTreeSet::new();
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(9);
     let (mut in_place, mut copied) = (0, 0);
@@ -28,14 +28,15 @@ fn blocks_that_are_remapped_keep_their_current_pages_in_place() {
             data.set_current(lpn, false);
             current.remove(&lpn);
         } else {
-            let home = data.block(lbn).filter(|&pbn| data.fits_in_place(&media, pbn, offset));
+            let home = data.block(lbn).filter(|&pbn| data.fits_in_place(&flash, pbn, offset));
             let copies = home.is_none();
-            let to = home.unwrap_or_else(|| blocks.take(Ask::of(Purpose::Data, lbn)).expect("one is always free"));
+            let to =
+                home.unwrap_or_else(|| blocks.take(AllocRequest::of(Purpose::Data, lbn)).expect("one is always free"));
             let pages: Vec<_> = data.pages_of(lbn).collect();
             for (at, page) in pages {
                 if page == lpn || copies && current.contains(&page) {
                     let (label, page) = (data_label(page, lbn), Content::New(()));
-                    let put = data.program(&mut media, &mut blocks, (to, at), label, &page, &|_, _| None);
+                    let put = data.program(&mut flash, &mut blocks, (to, at), label, &page, &|_, _| None);
                     assert_eq!(put.expect("in order"), to);
                 }
             }
@@ -43,10 +44,10 @@ fn blocks_that_are_remapped_keep_their_current_pages_in_place() {
             data.set_current(lpn, true);
             current.insert(lpn);
             if let Some(old) = data.remap(lbn, Some(to)).filter(|&old| old != to) {
-                data.retire(&mut media, &mut blocks, old).expect("erased");
+                data.retire(&mut flash, &mut blocks, old).expect("erased");
             }
         }
-        data.check(&media, &blocks, "pages", "blocks").expect("invariants");
+        data.check(&flash, &blocks, "pages", "blocks").expect("invariants");
         assert_eq!(data.mapped_blocks() + blocks.free(), 8, "no block is lost");
         for lpn in (0..LOGICAL_PAGES).map(Lpn::new) {
             assert_eq!(data.newest(lpn).is_some(), current.contains(&lpn), "{lpn}");

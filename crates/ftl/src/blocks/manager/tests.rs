@@ -26,7 +26,7 @@ impl WearPolicy for Ranked {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: Ask, free: usize) -> usize {
+    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
         assert!(free > 0, "asked for {ask:?} although nothing is free");
         self.0
     }
@@ -68,8 +68,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 struct Model {
-    media: Media<TestDevice>,
-    blocks: Blocks,
+    flash: FlashPort<TestDevice>,
+    blocks: BlockManager,
     /// In the order in which they were freed.
     free: Vec<Pbn>,
     used: Vec<Pbn>,
@@ -90,8 +90,8 @@ impl Model {
         let free = layout.good_blocks.clone();
         let erases = free.iter().map(|&pbn| (pbn, 0)).collect();
         let (used, failed, bad) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-        let blocks = Blocks::new(&layout, SPARES);
-        Self { media: device(BLOCKS, 4), blocks, free, used, failed, bad, erases, place }
+        let blocks = BlockManager::new(&layout, SPARES);
+        Self { flash: device(BLOCKS, 4), blocks, free, used, failed, bad, erases, place }
     }
 
     /// What is to be taken next.
@@ -112,7 +112,7 @@ impl Model {
         match step {
             Step::Take => {
                 let expected = self.next();
-                assert_eq!(self.blocks.take(Ask::for_(Purpose::Log)), expected);
+                assert_eq!(self.blocks.take(AllocRequest::new(Purpose::Log)), expected);
                 let Some(pbn) = expected else {
                     let error = self.blocks.out_of_space("a block");
                     let is_bug = self.failed.is_empty() && self.blocks.spares().used == 0;
@@ -124,11 +124,11 @@ impl Model {
             }
             Step::GiveBack(at) => {
                 let Some(pbn) = self.pick(at) else { return };
-                let at = Ppn::at(self.media.device().geometry().page_indices(pbn).start);
-                if self.media.device().next_page(pbn) == 0 {
-                    self.media.program(at, Label::new(0, Role::Data), ()).expect("an erased page");
+                let at = Ppn::at(self.flash.device().geometry().page_indices(pbn).start);
+                if self.flash.device().next_page(pbn) == 0 {
+                    self.flash.program(at, Label::new(0, Role::Data), ()).expect("an erased page");
                 }
-                self.blocks.give_back(&mut self.media, pbn).expect("flash that does not fail");
+                self.blocks.give_back(&mut self.flash, pbn).expect("flash that does not fail");
                 if self.failed.contains(&pbn) {
                     self.bad.insert(pbn);
                 } else {
@@ -138,7 +138,7 @@ impl Model {
             }
             Step::Put(at) => {
                 let Some(pbn) = self.pick(at) else { return };
-                if self.media.device().next_page(pbn) > 0 || self.failed.contains(&pbn) {
+                if self.flash.device().next_page(pbn) > 0 || self.failed.contains(&pbn) {
                     return self.used.push(pbn);
                 }
                 self.blocks.put(pbn);
@@ -155,7 +155,7 @@ impl Model {
     }
 
     fn holds(&mut self) {
-        self.blocks.check(&self.media, "free").expect("free blocks are erased");
+        self.blocks.check(&self.flash, "free").expect("free blocks are erased");
         assert_eq!(self.blocks.free(), self.free.len());
         let spares = self.blocks.spares();
         let is_over = spares.used > spares.total;
@@ -168,7 +168,7 @@ impl Model {
             } else if self.free.contains(&pbn) {
                 Use::Free
             } else {
-                Use::For(Purpose::Log)
+                Use::InUse(Purpose::Log)
             };
             assert_eq!((self.blocks.use_of(pbn), self.blocks.erases[pbn.index()]), (used, self.erases[&pbn]), "{pbn}");
         }
@@ -191,12 +191,12 @@ proptest! {
 #[test]
 fn a_block_fails_once() {
     let mut model = Model::new(None);
-    let pbn = model.blocks.take(Ask::for_(Purpose::Data)).expect("all are free");
+    let pbn = model.blocks.take(AllocRequest::new(Purpose::Data)).expect("all are free");
     model.blocks.has_failed(pbn);
     model.blocks.has_failed(pbn);
     assert_eq!(model.blocks.spares(), Spares { used: 1, ..SPARES });
     for _ in 0..2 {
-        model.blocks.give_back(&mut model.media, pbn).expect("flash that does not fail");
+        model.blocks.give_back(&mut model.flash, pbn).expect("flash that does not fail");
         assert_eq!((model.blocks.accounted_for(9), model.blocks.free()), (Some(8), 8));
     }
 }
@@ -206,7 +206,7 @@ fn a_block_fails_once() {
 struct Choosy;
 
 impl WearPolicy for Choosy {
-    fn wants(&mut self, ask: Ask) -> Option<Pbn> {
+    fn wants(&mut self, ask: AllocRequest) -> Option<Pbn> {
         (ask.purpose == Purpose::Merge).then_some(Pbn::new(7))
     }
 }
@@ -230,12 +230,12 @@ impl WearScheme for Choosy {
 fn a_policy_gets_the_very_block_that_it_wants_while_it_is_free() {
     let mut layout = layout(BLOCKS, 4, 8);
     layout.wear = Some(Wear::of::<Choosy>(Values::none()));
-    let mut blocks = Blocks::new(&layout, SPARES);
-    let merge = || Ask::of(Purpose::Merge, flash::Lbn::new(1));
-    let taken = [blocks.take(Ask::for_(Purpose::Log)), blocks.take(merge()), blocks.take_on(0, merge())];
+    let mut blocks = BlockManager::new(&layout, SPARES);
+    let merge = || AllocRequest::of(Purpose::Merge, flash::Lbn::new(1));
+    let taken = [blocks.take(AllocRequest::new(Purpose::Log)), blocks.take(merge()), blocks.take_on(0, merge())];
     assert_eq!(taken, [0, 7, 1].map(|pbn| Some(Pbn::new(pbn))));
     assert_eq!(blocks.free(), BLOCKS as usize - 3);
     blocks.put(Pbn::new(7));
-    assert_eq!(blocks.take_on(0, Ask::for_(Purpose::Data)), Some(Pbn::new(2)));
+    assert_eq!(blocks.take_on(0, AllocRequest::new(Purpose::Data)), Some(Pbn::new(2)));
     assert_eq!(blocks.use_of(Pbn::new(7)), Use::Free);
 }

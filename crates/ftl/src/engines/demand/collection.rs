@@ -16,9 +16,9 @@
 use flash::{Lpn, Pbn, Ppn, Role, Tag};
 
 use crate::api::hint::Hint;
-use crate::api::wear::{Ask, Purpose};
-use crate::blocks::manager::Blocks;
-use crate::engines::demand::foreign_pages::Guests;
+use crate::api::wear::{AllocRequest, Purpose};
+use crate::blocks::manager::BlockManager;
+use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::{HOST, PageMapped, up_to_error};
@@ -27,7 +27,7 @@ use crate::memory::prefetch::PrefetchStage;
 use crate::memory::prefetch::announce;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::Device;
@@ -40,12 +40,12 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     #[inline]
-    fn blocks(&mut self) -> &mut Blocks {
+    fn blocks(&mut self) -> &mut BlockManager {
         &mut self.blocks
     }
 
     #[inline]
-    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims) {
+    fn parts(&mut self) -> (&mut PageSpace, &mut BlockManager, &mut Trims) {
         (&mut self.space, &mut self.blocks, &mut self.trims)
     }
 
@@ -55,7 +55,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     fn collected_trims(&self) -> Stream {
-        if Some(self.moving_to) == S::Guests::STREAM { COLLECTED } else { self.moving_to }
+        if Some(self.moving_to) == S::ForeignPages::STREAM { COLLECTED } else { self.moving_to }
     }
 
     fn destination(&self, from: Stream) -> Stream {
@@ -77,7 +77,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
         let mapped = || (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.entry(lpn) == Some(ppn));
-        self.guests.owner_of(ppn).or_else(mapped)
+        self.foreign_pages.owner_of(ppn).or_else(mapped)
     }
 
     #[inline]
@@ -91,23 +91,23 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 
     #[inline]
     fn role_moved(&self) -> Role {
-        if Some(self.moving_to) == S::Guests::STREAM { S::Guests::ROLE } else { Role::Collected }
+        if Some(self.moving_to) == S::ForeignPages::STREAM { S::ForeignPages::ROLE } else { Role::Collected }
     }
 
     fn recovered(&self, tag: &Tag) -> Stream {
         match tag.role {
             Role::Collected => COLLECTED,
-            role => S::Guests::STREAM.filter(|_| role == S::Guests::ROLE).unwrap_or(HOST),
+            role => S::ForeignPages::STREAM.filter(|_| role == S::ForeignPages::ROLE).unwrap_or(HOST),
         }
     }
 
-    fn gives_up(&mut self, from: Ppn) -> bool {
-        self.guests.gives_up(from)
+    fn drop_duplicate(&mut self, from: Ppn) -> bool {
+        self.foreign_pages.drop_duplicate(from)
     }
 
     #[inline]
     fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
-        if self.guests.moved(lpn, from, to) {
+        if self.foreign_pages.moved(lpn, from, to) {
             return;
         }
         match self.cache.find(lpn) {
@@ -117,28 +117,28 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         }
     }
 
-    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
-        self.tidy(media)?;
+    fn next_die<D: Device>(&mut self, flash: &mut FlashPort<D>, stream: Stream) -> Result<u32, FtlError> {
+        self.repair_before_write(flash)?;
         if let Some(die) = self.die_in_use(stream) {
             return Ok(die);
         }
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(stream);
-            if self.has_place(media, die, stream)? {
+            if self.has_place(flash, die, stream)? {
                 self.placement.goes_on(stream, die);
                 return Ok(die);
             }
         }
         // Collecting may have taken turns of this stream, and so have passed over a die.
         for die in 0..self.space.dies() {
-            if self.has_place(media, die, stream)? {
+            if self.has_place(flash, die, stream)? {
                 return Ok(die);
             }
         }
         Err(self.blocks.out_of_space("a page"))
     }
 
-    fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+    fn refill<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32) -> Result<(), FtlError> {
         // Moving a data block also writes translation pages, so a policy that keeps choosing full blocks (fifo does) may
         // spend as much as it gains for ever. So a block without an invalid page is passed over; and after a turn of the whole die
         // the policy has had its chance, and the best block goes.
@@ -152,29 +152,35 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
                 self.space.leave(victim);
                 continue;
             }
-            self.collect_apart(media, die, victim, Cause::Collection)?;
+            self.collect_apart(flash, die, victim, Cause::Collection)?;
         }
         Ok(())
     }
 
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError> {
-        media.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
+    fn collect<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        victim: Pbn,
+        why: Cause,
+    ) -> Result<(), FtlError> {
+        flash.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
         // What a collection for its own sake does to the map has a cause of its own.
         let of_the_map = if why == Cause::WearLeveling { why } else { Cause::MappingCollection };
         if self.space.stream_of(victim) == TRANSLATION {
             let cause = if why == Cause::Collection { of_the_map } else { why };
-            return media.because(cause, |media| self.collect_translation(media, victim, |_| die));
+            return flash.with_cause(cause, |flash| self.collect_translation(flash, victim, |_| die));
         }
         self.moving_to = self.destination_of(self.space.stream_of(victim), why);
-        media.because(why, |media| self.collect_data(media, die, victim, of_the_map))?;
-        media.because(of_the_map, |media| self.restore_aside(media))
+        flash.with_cause(why, |flash| self.collect_data(flash, die, victim, of_the_map))?;
+        flash.with_cause(of_the_map, |flash| self.restore_aside(flash))
     }
 }
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Where pages of a stream go when their block is emptied. Translation pages and guests stay among themselves.
     fn destination_of(&self, from: Stream, why: Cause) -> Stream {
-        let stays = from == TRANSLATION || Some(from) == S::Guests::STREAM;
+        let stays = from == TRANSLATION || Some(from) == S::ForeignPages::STREAM;
         if stays { from } else { self.space.destination(from, why, COLLECTED) }
     }
 
@@ -188,14 +194,14 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// of that channel has.
     pub fn next_die_on<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         stream: Stream,
         channel: u32,
     ) -> Result<Option<u32>, FtlError> {
-        self.tidy(media)?;
+        self.repair_before_write(flash)?;
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(stream);
-            if self.space.channel_of_die(die) == channel && self.has_place(media, die, stream)? {
+            if self.space.channel_of_die(die) == channel && self.has_place(flash, die, stream)? {
                 return Ok(Some(die));
             }
         }
@@ -205,59 +211,59 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// The next die in turn that has a place for a copy of a translation page, on none of these channels if that is possible.
     pub(super) fn next_translation_die<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         channels: &[u32],
     ) -> Result<u32, FtlError> {
         if !channels.is_empty() {
             self.blocks.spares().admit()?;
             for _ in 0..self.space.dies() {
                 let die = self.space.take_turn(TRANSLATION);
-                if !channels.contains(&self.space.channel_of_die(die)) && self.has_place(media, die, TRANSLATION)? {
+                if !channels.contains(&self.space.channel_of_die(die)) && self.has_place(flash, die, TRANSLATION)? {
                     return Ok(die);
                 }
             }
         }
-        self.next_die(media, TRANSLATION)
+        self.next_die(flash, TRANSLATION)
     }
 
     /// Whether a die has a place for a page of a stream, perhaps after collecting there.
     #[inline]
-    fn has_place<D: Device>(&mut self, media: &mut Media<D>, die: u32, stream: Stream) -> Result<bool, FtlError> {
+    fn has_place<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, stream: Stream) -> Result<bool, FtlError> {
         if self.space.has_room(die, stream) {
             return Ok(true);
         }
-        self.refill(media, die)?;
+        self.refill(flash, die)?;
         Ok(self.space.has_room(die, stream) || !self.space.is_short(&self.blocks, die))
     }
 
     fn collect_data<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         die: u32,
         victim: Pbn,
         of_the_map: Cause,
     ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        let (moved, result) = self.move_pages(media, die, &moving);
+        let (moved, result) = self.move_pages(flash, die, &moving);
         // What was moved is mapped there even if something failed on the way; unless its translation page could not be written.
-        let updated = media.because(of_the_map, |media| self.update_translations(media));
+        let updated = flash.with_cause(of_the_map, |flash| self.update_translations(flash));
         let unmoved = self.take_back_updates();
-        let result = result.and(updated).and_then(|()| self.replace_vanishing(media, die, victim));
+        let result = result.and(updated).and_then(|()| self.replace_vanishing(flash, die, victim));
         let moved = moved.iter().copied().filter(|from| !unmoved.contains(from));
-        self.space.finish(media, &mut self.blocks, victim, moved, result)?;
+        self.space.finish(flash, &mut self.blocks, victim, moved, result)?;
         self.moving = moving;
         Ok(())
     }
 
     /// Rewrites each translation page that the pending updates concern, once.
-    fn update_translations<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn update_translations<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let mut updates = std::mem::take(&mut self.updates);
         updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
         let groups: Vec<_> = updates.chunk_by(|a, b| a.0 == b.0).collect();
         let written = groups.iter().enumerate().try_for_each(|(at, group)| {
-            announce(&groups, at, |group, stage| self.foresee_translation(group[0].0, stage));
-            self.write_translation(media, group[0].0, group, Self::die_for_translation)
+            announce(&groups, at, |group, stage| self.prefetch_translation(group[0].0, stage));
+            self.write_translation(flash, group[0].0, group, Self::die_for_translation)
         });
         if written.is_ok() {
             updates.clear();
@@ -283,7 +289,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// if that is possible.
     pub(super) fn die_for_translation<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         channels: &[u32],
     ) -> Result<u32, FtlError> {
         if let Some(die) = self.die_in_use(TRANSLATION) {
@@ -302,12 +308,12 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         }
         let opened = self.aside.pop().map(|block| {
-            self.blocks.is_for(block, Ask::for_(Purpose::Translation));
+            self.blocks.is_for(block, AllocRequest::new(Purpose::Translation));
             self.space.open_block(block, TRANSLATION)
         });
         let die = match opened.or_else(|| self.refuge()) {
             Some(die) => Some(die),
-            None => self.space.reclaim_empty(media, &mut self.blocks, &self.trims)?,
+            None => self.space.reclaim_empty(flash, &mut self.blocks, &self.trims)?,
         };
         die.ok_or_else(|| self.blocks.out_of_space("translation pages"))
     }
@@ -327,26 +333,26 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Moves each translation page of a block to the die that `to` names.
     fn collect_translation<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         victim: Pbn,
         to: impl Fn(&PageSpace) -> u32,
     ) -> Result<(), FtlError> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(media, to(&self.space), from));
-        self.space.finish(media, &mut self.blocks, victim, moved.iter().copied(), result)?;
+        let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(flash, to(&self.space), from));
+        self.space.finish(flash, &mut self.blocks, victim, moved.iter().copied(), result)?;
         self.moving = moving;
         Ok(())
     }
 
-    fn move_translation<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
-        let (page, content) = match media.read_to_move(from)? {
+    fn move_translation<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        let (page, content) = match flash.read_to_move(from)? {
             Some(page) => (page.logical, Content::Copy(page)),
             None => (self.table.page_at(from), Content::New(D::Data::default())),
         };
         let label = Label::new(page, Role::Translation);
         let (stream, moved) = ((TRANSLATION, Hint::NONE), (label, &content));
-        let to = self.space.program_moved(media, &mut self.blocks, die, stream, moved, &self.trims)?;
+        let to = self.space.program_moved(flash, &mut self.blocks, die, stream, moved, &self.trims)?;
         self.table.relocate(page, self.table.copy_at(page, from), to);
         Ok(())
     }
@@ -354,24 +360,28 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Puts another free block of the same die aside instead of one that was, if there is one, so that each takes part in the erases.
     pub(super) fn exchange_aside(&mut self, pbn: Pbn) {
         let at = self.aside.iter().position(|&aside| aside == pbn);
-        let other = at.and_then(|_| self.blocks.take_on(self.space.die_of(pbn), Ask::for_(Purpose::Reserve)));
+        let other = at.and_then(|_| self.blocks.take_on(self.space.die_of(pbn), AllocRequest::new(Purpose::Reserve)));
         if let (Some(at), Some(other)) = (at, other) {
             self.blocks.put(std::mem::replace(&mut self.aside[at], other));
         }
     }
 
     /// Makes room for so many translation pages after a power cut, and for the blocks aside, before any of the table is written.
-    pub(super) fn make_room_for_table<D: Device>(&mut self, media: &mut Media<D>, pages: u32) -> Result<(), FtlError> {
+    pub(super) fn make_room_for_table<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        pages: u32,
+    ) -> Result<(), FtlError> {
         let wanted = (pages.div_ceil(self.space.content_pages()) + self.table.copies()) as usize;
         self.rebuilding = true;
         let mut made = Ok(());
         while made.is_ok() && self.blocks_to_lend() < wanted {
             let Some(victim) = self.space.take_fewest_valid_of_all() else { break };
-            media.note(Note::Collection);
-            made = self.collect_data(media, self.space.die_of(victim), victim, Cause::MappingCollection);
+            flash.note(Note::Collection);
+            made = self.collect_data(flash, self.space.die_of(victim), victim, Cause::MappingCollection);
         }
         self.rebuilding = false;
-        made.and_then(|()| self.restore_aside(media))
+        made.and_then(|()| self.restore_aside(flash))
     }
 
     /// Free blocks beyond those that the dies' collections need.
@@ -380,10 +390,10 @@ impl<S: DemandScheme> DemandPaged<S> {
     }
 
     /// Puts blocks aside again, collecting translation blocks if no die can lend one.
-    pub(super) fn restore_aside<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    pub(super) fn restore_aside<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         while self.aside.len() < self.table.copies() as usize {
             if let Some(die) = (0..self.space.dies()).find(|&die| self.can_lend(die)) {
-                self.aside.extend(self.blocks.take_on(die, Ask::for_(Purpose::Reserve)));
+                self.aside.extend(self.blocks.take_on(die, AllocRequest::new(Purpose::Reserve)));
                 continue;
             }
             let Some(victim) = self.space.take_fewest_valid(TRANSLATION) else { break };
@@ -392,7 +402,7 @@ impl<S: DemandScheme> DemandPaged<S> {
                 let mut dies = std::iter::once(die).chain(0..space.dies());
                 dies.find(|&die| space.has_room(die, TRANSLATION)).unwrap_or(die)
             };
-            self.collect_translation(media, victim, with_room)?;
+            self.collect_translation(flash, victim, with_room)?;
         }
         Ok(())
     }

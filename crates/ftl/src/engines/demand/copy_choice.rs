@@ -4,7 +4,7 @@ use flash::Ppn;
 
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::page_map::space::PageSpace;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::{Device, Nanos};
 
 /// By what the copy to read is chosen.
@@ -34,10 +34,10 @@ impl CopyChoice {
     }
 
     /// How long a copy keeps a miss waiting, by this choice: the copy with the least is read.
-    pub fn delay<D: Device>(self, media: &mut Media<D>, space: &PageSpace, copy: Ppn) -> Nanos {
+    pub fn delay<D: Device>(self, flash: &mut FlashPort<D>, space: &PageSpace, copy: Ppn) -> Nanos {
         match self {
-            Self::FirstDone => media.would_read_in(copy),
-            Self::IdleChannel => media.busy(space.channel_of(copy)),
+            Self::FirstDone => flash.estimate_read(copy),
+            Self::IdleChannel => flash.busy(space.channel_of(copy)),
         }
     }
 }

@@ -9,12 +9,12 @@ use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::port::error::{BrokenInvariant, ConfigError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
 
 /// Data in the machine's space that its table does not map.
-pub trait Guests: Send + Sized {
+pub trait ForeignPages: Send + Sized {
     /// The stream of theirs whose filled blocks nobody collects until the scheme lets go of them. What is moved out of such a block stays in
     /// this stream.
     const STREAM: Option<Stream> = None;
@@ -41,7 +41,7 @@ pub trait Guests: Send + Sized {
     }
 
     /// A page that has to be moved cannot be read: tells whether it was theirs and the same lies elsewhere, and then forgets this one.
-    fn gives_up(&mut self, _from: Ppn) -> bool {
+    fn drop_duplicate(&mut self, _from: Ppn) -> bool {
         false
     }
 
@@ -64,7 +64,7 @@ pub trait Guests: Send + Sized {
     /// there, too.
     fn check<D: Device>(
         &self,
-        _media: &Media<D>,
+        _media: &FlashPort<D>,
         _space: &PageSpace,
         _is_mapped: &dyn Fn(Lpn, Ppn) -> bool,
     ) -> Result<u64, BrokenInvariant> {
@@ -72,6 +72,6 @@ pub trait Guests: Send + Sized {
     }
 }
 
-impl Guests for () {
+impl ForeignPages for () {
     fn new(_layout: &Layout, _values: &Values, _space: &PageSpace) -> Self {}
 }

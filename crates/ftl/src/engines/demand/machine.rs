@@ -26,11 +26,11 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::relocate::RelocateOutcome;
 use crate::api::report::{Footprint, Spares};
 use crate::api::request::Request;
-use crate::api::wear::{Ask, Purpose};
-use crate::blocks::manager::Blocks;
+use crate::api::wear::{AllocRequest, Purpose};
+use crate::blocks::manager::BlockManager;
 use crate::blocks::victims::{self, Policy};
 use crate::engines::demand::copy_choice::CopyChoice;
-use crate::engines::demand::foreign_pages::Guests;
+use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::demand::table::{MAPPING_BYTES, TranslationTable};
 use crate::engines::page_map::background::collect_in_idle;
@@ -40,7 +40,7 @@ use crate::engines::page_map::space::{self, Needs, PageSpace, Stream};
 use crate::memory::prefetch::PrefetchStage;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::Label;
 use crate::port::tally::Note;
 use crate::port::timing::{Device, Nanos};
@@ -82,11 +82,11 @@ type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;
 pub struct DemandPaged<S: DemandScheme> {
     pub(super) cache: S::Cache,
     /// Data in the same space that the table does not map.
-    pub guests: S::Guests,
+    pub foreign_pages: S::ForeignPages,
     pub(super) table: TranslationTable,
     pub(crate) trims: Trims,
     pub(crate) space: PageSpace,
-    pub(crate) blocks: Blocks,
+    pub(crate) blocks: BlockManager,
     /// Blocks for translation pages that a collection has to write when no die can lend one.
     pub(super) aside: Vec<Pbn>,
     pub(super) moving: Vec<Ppn>,
@@ -113,22 +113,22 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let pages_per_block = u64::from(layout.geometry.pages_per_block());
         let entries_per_page = TranslationTable::entries_per_page(layout, values);
         let translation_pages = u64::from(copies) * u64::from(layout.logical_pages.div_ceil(entries_per_page));
-        let of_guests = S::Guests::extra_pages(layout, values)?;
+        let of_guests = S::ForeignPages::extra_pages(layout, values)?;
         let valid =
             u64::from(layout.logical_pages) + of_guests + translation_pages + u64::from(copies) * pages_per_block;
         let summaries = S::summaries(layout, values)?;
         let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
         let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs).map_err(|refused| {
-            let advice = S::Guests::advice(layout, values);
+            let advice = S::ForeignPages::advice(layout, values);
             ConfigError([Some(refused.0), advice].into_iter().flatten().collect::<Vec<_>>().join(", "))
         })?;
-        if let Some(stream) = S::Guests::STREAM {
+        if let Some(stream) = S::ForeignPages::STREAM {
             space.keep_stream(stream);
         }
         let mut aside = Vec::new();
         for _ in 0..copies {
             let roomiest = (0..space.dies()).max_by_key(|&die| blocks.free_on(die));
-            aside.extend(roomiest.and_then(|die| blocks.take_on(die, Ask::for_(Purpose::Reserve))));
+            aside.extend(roomiest.and_then(|die| blocks.take_on(die, AllocRequest::new(Purpose::Reserve))));
         }
         let table = TranslationTable::new(layout.logical_pages, entries_per_page, copies);
         let (cache, structures) = S::cache(layout, values)?;
@@ -137,7 +137,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             .fold(Footprint::default(), |footprint, (name, bytes)| footprint.with(name, bytes, 0));
         Ok(Self {
             cache,
-            guests: S::Guests::new(layout, values, &space),
+            foreign_pages: S::ForeignPages::new(layout, values, &space),
             trims: Trims::default(),
             aside,
             space,
@@ -160,18 +160,18 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         })
     }
 
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+    fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
         scheme.aside.clear();
-        let outdated = scheme.take_over(layout, media, |scheme, tag, ppn| {
-            if !scheme.guests.found(tag, ppn) {
+        let outdated = scheme.take_over(layout, flash, |scheme, tag, ppn| {
+            if !scheme.foreign_pages.found(tag, ppn) {
                 scheme.table.write_entry(Lpn::new(tag.logical), Some(ppn));
             }
         })?;
-        for (lpn, ppn) in scheme.guests.settle(&mut scheme.space, &scheme.trims) {
+        for (lpn, ppn) in scheme.foreign_pages.settle(&mut scheme.space, &scheme.trims) {
             scheme.table.write_entry(lpn, Some(ppn));
         }
-        FtlError::unless_read_only(scheme.rewrite_table(media))?;
+        FtlError::unless_read_only(scheme.rewrite_table(flash))?;
         for lpn in outdated {
             scheme.trims.guard(lpn);
         }
@@ -180,33 +180,33 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
 }
 
 impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
-            out[i] = self.read_page(media, lpn)?;
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
+            out[i] = self.read_page(flash, lpn)?;
             Ok(())
         })
     }
 
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
-            self.write_page(media, HOST, (lpn, request.hint), &data[i], |scheme, media| scheme.next_die(media, HOST))
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
+            self.write_page(flash, HOST, (lpn, request.hint), &data[i], |scheme, flash| scheme.next_die(flash, HOST))
         })?;
-        self.tidy_after_write(media)
+        self.repair_after_write(flash)
     }
 
-    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (_, lpn)| self.trim_page(media, lpn))
+    fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (_, lpn)| self.trim_page(flash, lpn))
     }
 
-    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
-        collect_in_idle(self, media, self.gc_idle, budget)
+    fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
+        collect_in_idle(self, flash, self.gc_idle, budget)
     }
 
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        flash.with_cause(Cause::Mapping, |flash| self.write_trims_down(flash))
     }
 
-    fn prefetch(&self, _media: &Media<D>, request: &Request, stage: PrefetchStage) {
+    fn prefetch(&self, _media: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         if request.lpn.get() < self.table.logical_pages() {
             match stage {
                 PrefetchStage::Far => self.cache.prefetch_slot(request.lpn),
@@ -216,20 +216,20 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
         }
     }
 
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         self.exchange_aside(pbn);
-        self.empty(media, pbn)
+        self.empty(flash, pbn)
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         self.blocks.with_wear_policy(None, query);
     }
 
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         // Data that was to enter the table when the device became read-only may be in it already.
         let is_read_only = self.blocks.spares().admit().is_err();
         let is_in_both = |lpn: Lpn, ppn: Ppn| is_read_only && self.entry(lpn) == Some(ppn);
-        let mapped = self.check_entries(media)? + self.guests.check(media, &self.space, &is_in_both)?;
+        let mapped = self.check_entries(flash)? + self.foreign_pages.check(flash, &self.space, &is_in_both)?;
         let (valid, written) = (self.space.valid_pages(), self.table.written().count() as u64);
         let trims = self.trims.pages().count() as u64;
         BrokenInvariant::unless(valid == mapped + written + trims, "I2", || {
@@ -238,8 +238,8 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
                  pages needed"
             )
         })?;
-        self.space.check(media, &self.blocks, "I3")?;
-        self.table.check(media, "I4", is_read_only)
+        self.space.check(flash, &self.blocks, "I3")?;
+        self.table.check(flash, "I4", is_read_only)
     }
 
     fn spares(&self) -> Spares {
@@ -254,9 +254,9 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
 impl<S: DemandScheme> DemandPaged<S> {
     /// What flash holds of a logical page.
     #[inline]
-    pub fn read_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<D::Data, FtlError> {
-        match self.find(media, lpn)? {
-            Some(ppn) => Ok(media.read(ppn)?.data),
+    pub fn read_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<D::Data, FtlError> {
+        match self.find(flash, lpn)? {
+            Some(ppn) => Ok(flash.read(ppn)?.data),
             None => Ok(D::Data::default()),
         }
     }
@@ -265,29 +265,29 @@ impl<S: DemandScheme> DemandPaged<S> {
     #[inline]
     pub fn write_page<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         stream: Stream,
         (lpn, said): (Lpn, Hint),
         data: &D::Data,
-        next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
+        next_die: impl FnMut(&mut Self, &mut FlashPort<D>) -> Result<u32, FtlError>,
     ) -> Result<(), FtlError> {
-        let slot = self.lookup(media, lpn, self.background)?;
-        let page = (Label::new(lpn.get(), Role::Data), self.blocks.kept(said));
-        let to = self.append_on(media, (stream, said), page, data, next_die)?;
-        self.remap(media, lpn, slot, Some(to));
+        let slot = self.lookup(flash, lpn, self.background)?;
+        let page = (Label::new(lpn.get(), Role::Data), self.blocks.stored_hint(said));
+        let to = self.append_on(flash, (stream, said), page, data, next_die)?;
+        self.remap(flash, lpn, slot, Some(to));
         Ok(())
     }
 
     /// Forgets what flash holds of a logical page.
-    pub fn trim_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
-        if let Some(old) = self.unmap(media, lpn)? {
+    pub fn trim_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        if let Some(old) = self.unmap(flash, lpn)? {
             self.trims.trimmed_at(lpn, old);
         }
         Ok(())
     }
 
     /// Checks every entry; returns how many logical pages are mapped.
-    fn check_entries<D: Device>(&self, media: &Media<D>) -> Result<u64, BrokenInvariant> {
+    fn check_entries<D: Device>(&self, flash: &FlashPort<D>) -> Result<u64, BrokenInvariant> {
         let mut mapped = 0;
         for lpn in (0..self.table.logical_pages()).map(Lpn::new) {
             let (entry, on_flash) = (self.entry(lpn), self.table.entry(lpn));
@@ -295,7 +295,7 @@ impl<S: DemandScheme> DemandPaged<S> {
                 format!("{lpn} is cached clean as {entry:?}, but flash says {on_flash:?}")
             })?;
             let Some(ppn) = entry else { continue };
-            let tag = media.device().peek(ppn);
+            let tag = flash.device().peek(ppn);
             BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
                 format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
             })?;
@@ -310,70 +310,70 @@ impl<S: DemandScheme> DemandPaged<S> {
     }
 
     /// Where a logical page lies, for reading it.
-    pub fn find<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
-        match self.lookup(media, lpn, false) {
+    pub fn find<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        match self.lookup(flash, lpn, false) {
             Ok(slot) => Ok(self.cache.ppn(slot, &self.table)),
             // A changed entry cannot leave the cache any more, so this one is fetched each time it is needed.
-            Err(FtlError::ReadOnly { .. }) => self.find_on_flash(media, lpn),
+            Err(FtlError::ReadOnly { .. }) => self.find_on_flash(flash, lpn),
             Err(error) => Err(error),
         }
     }
 
     /// What the translation page of a logical page says, which is read for that and not kept.
-    pub(super) fn find_on_flash<D: Device>(&self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
-        media.because(Cause::Mapping, |media| self.read_translation(media, self.table.page_of(lpn)))?;
+    pub(super) fn find_on_flash<D: Device>(&self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        flash.with_cause(Cause::Mapping, |flash| self.read_translation(flash, self.table.page_of(lpn)))?;
         Ok(self.table.entry(lpn))
     }
 
     /// The cached entry of a logical page, fetched if need be; `apart`, nobody waits for that.
     pub(super) fn lookup<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         lpn: Lpn,
         apart: bool,
     ) -> Result<SlotOf<S>, FtlError> {
-        media.spend(self.delays.read);
+        flash.spend(self.delays.read);
         if let Some(slot) = self.cache.find(lpn) {
-            media.note(Note::MappingHit);
+            flash.note(Note::MappingHit);
             return Ok(self.cache.touch(slot));
         }
-        media.note(Note::MappingMiss);
-        if apart { media.detached(|media| self.fetch(media, lpn)) } else { self.fetch(media, lpn) }
+        flash.note(Note::MappingMiss);
+        if apart { flash.in_background(|flash| self.fetch(flash, lpn)) } else { self.fetch(flash, lpn) }
     }
 
     /// Brings the entry of a logical page into the cache.
-    fn fetch<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
-        media.because(Cause::Mapping, |media| {
+    fn fetch<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
+        flash.with_cause(Cause::Mapping, |flash| {
             if self.cache.is_full() {
                 if self.background {
-                    media.detached(|media| self.make_way(media))?;
+                    flash.in_background(|flash| self.make_way(flash))?;
                 } else {
-                    self.make_way(media)?;
+                    self.make_way(flash)?;
                 }
             }
             let page = self.table.page_of(lpn);
-            let (content, lost) = self.read_translation(media, page)?;
+            let (content, lost) = self.read_translation(flash, page)?;
             let slot = self.cache.insert(lpn, &self.table);
             // Not before: that may collect, and so change what was about to leave the cache.
-            self.repair(media, page, content, &lost)?;
+            self.repair(flash, page, content, &lost)?;
             Ok(slot)
         })
     }
 
     /// Writes the translation pages that keep something from leaving the cache.
-    fn make_way<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn make_way<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let mut eviction = Note::CleanEviction;
         while let Some(page) = self.cache.must_write() {
             eviction = Note::DirtyEviction;
-            self.foresee_writing(page);
-            self.write_translation(media, page, &[], Self::next_translation_die)?;
+            self.prefetch_writing(page);
+            self.write_translation(flash, page, &[], Self::next_translation_die)?;
         }
-        media.note(eviction);
+        flash.note(eviction);
         Ok(())
     }
 
-    pub(super) fn remap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
-        media.spend(self.delays.write);
+    pub(super) fn remap<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
+        flash.spend(self.delays.write);
         match self.cache.ppn(slot, &self.table) {
             Some(old) => self.space.release(old),
             None => {

@@ -12,7 +12,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::wear::Purpose;
 use crate::engines::demand::copy_choice::CopyChoice;
-use crate::engines::demand::foreign_pages::Guests;
+use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::table::TranslationTable;
 use crate::engines::page_map::placement::Placement;
 use crate::port::error::ConfigError;
@@ -51,7 +51,7 @@ pub trait DemandScheme {
     type Cache: MapCache + Send;
 
     /// What it has in the same space that the table does not map; `()` for nothing.
-    type Guests: Guests;
+    type ForeignPages: ForeignPages;
 
     /// Copies of each translation page, on different channels.
     fn copies(_layout: &Layout, _values: &Values) -> Result<u32, ConfigError> {

@@ -5,7 +5,7 @@ use flash::Lpn;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::memory::prefetch::PrefetchStage;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 
 impl<S: DemandScheme> DemandPaged<S> {
@@ -20,7 +20,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Asks for what writing a translation page touches: where it lies, and its entries that are newer than flash.
     #[inline]
-    pub(super) fn foresee_translation(&self, page: u32, stage: PrefetchStage) {
+    pub(super) fn prefetch_translation(&self, page: u32, stage: PrefetchStage) {
         match stage {
             PrefetchStage::Far => {
                 self.cache.prefetch_newer_of(page);
@@ -35,9 +35,9 @@ impl<S: DemandScheme> DemandPaged<S> {
     }
 
     /// The same for one that is written at once.
-    pub(super) fn foresee_writing(&self, page: u32) {
-        self.foresee_translation(page, PrefetchStage::Near);
-        self.foresee_translation(page, PrefetchStage::Next);
+    pub(super) fn prefetch_writing(&self, page: u32) {
+        self.prefetch_translation(page, PrefetchStage::Near);
+        self.prefetch_translation(page, PrefetchStage::Next);
     }
 
     /// Asks for what looking an entry up touches.
@@ -51,11 +51,11 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Asks for what reading a logical page touches on flash, and before it its translation page, if that is not in RAM.
     #[inline]
-    pub fn prefetch_page<D: Device>(&self, media: &Media<D>, lpn: Lpn) {
+    pub fn prefetch_page<D: Device>(&self, flash: &FlashPort<D>, lpn: Lpn) {
         let page = self.table.page_of(lpn);
         let translation = if self.cache.holds_page(page) { &[] } else { self.table.locations(page) };
         let ppns = translation.iter().copied().chain([self.entry(lpn)]).flatten();
-        ppns.for_each(|ppn| media.device().prefetch(ppn));
+        ppns.for_each(|ppn| flash.device().prefetch(ppn));
     }
 
     /// Asks for what a lookup and the release of the page found touch.

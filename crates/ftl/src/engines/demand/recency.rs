@@ -6,7 +6,7 @@
 //! hits is first in, first out.
 
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::memory::linked_lists::Chains;
+use crate::memory::linked_lists::LinkedLists;
 
 const PROBATIONARY: u32 = 0;
 const PROTECTED: u32 = 1;
@@ -35,7 +35,7 @@ pub enum Recency {
     /// Segmented LRU.
     Lists {
         /// Both lists.
-        lists: Chains,
+        lists: LinkedLists,
         /// Items in the protected one.
         protected: usize,
         /// The most items there.
@@ -56,7 +56,7 @@ impl Recency {
     /// Segmented LRU of up to `capacity` items, of which up to `protected` are protected.
     pub fn segmented(capacity: usize, protected: usize) -> Self {
         let limit = protected.min(capacity.saturating_sub(1));
-        Self::Lists { lists: Chains::new(capacity, 2), protected: 0, limit }
+        Self::Lists { lists: LinkedLists::new(capacity, 2), protected: 0, limit }
     }
 
     /// A clock of up to `capacity` items.

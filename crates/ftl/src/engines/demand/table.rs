@@ -13,7 +13,7 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::demand::paging::Paging;
 use crate::memory::prefetch::prefetch;
 use crate::port::error::BrokenInvariant;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 
 /// What an entry of a translation page takes.
@@ -147,12 +147,12 @@ impl TranslationTable {
     /// can be written.
     pub fn check<D: Device>(
         &self,
-        media: &Media<D>,
+        flash: &FlashPort<D>,
         name: &'static str,
         is_read_only: bool,
     ) -> Result<(), BrokenInvariant> {
         for (page, ppn) in self.written() {
-            let tag = media.device().peek(ppn);
+            let tag = flash.device().peek(ppn);
             BrokenInvariant::unless(tag == Some(page), name, || {
                 format!("translation page {page} should lie at {ppn}, which carries {tag:?}")
             })?;

@@ -8,24 +8,24 @@ use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::PageMapped;
 use crate::engines::page_map::space::Stream;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::Label;
 use crate::port::timing::Device;
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Takes a logical page out of the table; returns where it lay.
-    pub fn unmap<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
-        let slot = self.lookup(media, lpn, false)?;
+    pub fn unmap<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        let slot = self.lookup(flash, lpn, false)?;
         let old = self.cache.ppn(slot, &self.table);
         if old.is_some() {
-            self.remap(media, lpn, slot, None);
+            self.remap(flash, lpn, slot, None);
         }
         Ok(old)
     }
 
     /// Has the table map a logical page, which it did not, to a place that is valid already.
-    pub fn adopt<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
-        let slot = self.lookup(media, lpn, false)?;
+    pub fn adopt<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
+        let slot = self.lookup(flash, lpn, false)?;
         self.cache.set(slot, Some(at));
         Ok(())
     }
@@ -34,22 +34,22 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// moved it; if it says nothing, nothing is done.
     pub fn copy_page<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         stream: Stream,
         lpn: Lpn,
-        at: impl Fn(&S::Guests) -> Option<Ppn>,
+        at: impl Fn(&S::ForeignPages) -> Option<Ppn>,
     ) -> Result<(), FtlError> {
-        let slot = self.lookup(media, lpn, self.background)?;
-        let Some(from) = at(&self.guests) else { return Ok(()) };
-        let (role, content) = media.lift(from, Role::Data)?;
+        let slot = self.lookup(flash, lpn, self.background)?;
+        let Some(from) = at(&self.foreign_pages) else { return Ok(()) };
+        let (role, content) = flash.read_for_copy(from, Role::Data)?;
         let to = loop {
-            let die = self.next_die(media, stream)?;
+            let die = self.next_die(flash, stream)?;
             let (label, content) = (Label::new(lpn.get(), role), content.clone());
-            if let Some(to) = self.space.program(media, &mut self.blocks, die, (stream, Hint::NONE), label, content)? {
+            if let Some(to) = self.space.program(flash, &mut self.blocks, die, (stream, Hint::NONE), label, content)? {
                 break to;
             }
         };
-        self.remap(media, lpn, slot, Some(to));
+        self.remap(flash, lpn, slot, Some(to));
         Ok(())
     }
 }

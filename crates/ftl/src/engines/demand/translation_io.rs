@@ -10,7 +10,7 @@ use crate::api::hint::Hint;
 use crate::engines::demand::machine::{DemandPaged, TRANSLATION};
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
 
@@ -18,15 +18,15 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Writes copies of a translation page anew that turned out to be lost. The host does not wait for that.
     pub(super) fn repair<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         page: u32,
         content: Option<D::Data>,
         lost: &[u32],
     ) -> Result<(), FtlError> {
         let content = content.unwrap_or_default();
         for &copy in lost {
-            let repaired = media.detached(|media| {
-                self.write_copy(media, page, copy, &content, &[], Self::next_translation_die).map(|_| ())
+            let repaired = flash.in_background(|flash| {
+                self.write_copy(flash, page, copy, &content, &[], Self::next_translation_die).map(|_| ())
             });
             FtlError::unless_read_only(repaired)?;
         }
@@ -37,21 +37,21 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// content, none if there is none, and the copies that are lost though others are not.
     pub(super) fn read_translation<D: Device>(
         &self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         page: u32,
     ) -> Result<(Option<D::Data>, Vec<u32>), FtlError> {
         let locations = self.table.locations(page);
         if let [only] = locations {
-            let content = only.map(|ppn| media.read_to_move(ppn)).transpose()?.flatten();
+            let content = only.map(|ppn| flash.read_to_move(ppn)).transpose()?.flatten();
             return Ok((content.map(|content| content.data), Vec::new()));
         }
         let mut lost = Vec::new();
         loop {
             let there = (0..).zip(locations).filter_map(|(copy, ppn)| Some((copy, (*ppn)?)));
             let left = there.filter(|(copy, _)| !lost.contains(copy));
-            let next = left.min_by_key(|&(copy, ppn)| (self.copy_choice.delay(media, &self.space, ppn), copy));
+            let next = left.min_by_key(|&(copy, ppn)| (self.copy_choice.delay(flash, &self.space, ppn), copy));
             let Some((copy, ppn)) = next else { return Ok((None, Vec::new())) };
-            match media.read_to_move(ppn)? {
+            match flash.read_to_move(ppn)? {
                 Some(content) => return Ok((Some(content.data), lost)),
                 None => lost.push(copy),
             }
@@ -62,19 +62,19 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// told on which channels there are copies already.
     pub(super) fn write_translation<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         page: u32,
         updates: &[(u32, Lpn, Ppn)],
-        mut place: impl FnMut(&mut Self, &mut Media<D>, &[u32]) -> Result<u32, FtlError>,
+        mut place: impl FnMut(&mut Self, &mut FlashPort<D>, &[u32]) -> Result<u32, FtlError>,
     ) -> Result<(), FtlError> {
-        let mut first = Some(place(self, media, &[])?);
+        let mut first = Some(place(self, flash, &[])?);
         // Only now, since finding the place may have moved the page.
-        let read = if self.cache.holds_page(page) { None } else { self.read_translation(media, page)?.0 };
+        let read = if self.cache.holds_page(page) { None } else { self.read_translation(flash, page)?.0 };
         let content = read.unwrap_or_default();
         let mut channels = Vec::new();
-        media.together(0..self.table.copies(), |media, copy| {
-            let to = self.write_copy(media, page, copy, &content, &channels, |scheme, media, channels| {
-                first.take().map_or_else(|| place(scheme, media, channels), Ok)
+        flash.in_parallel(0..self.table.copies(), |flash, copy| {
+            let to = self.write_copy(flash, page, copy, &content, &channels, |scheme, flash, channels| {
+                first.take().map_or_else(|| place(scheme, flash, channels), Ok)
             })?;
             if self.table.copies() > 1 {
                 channels.push(self.space.channel_of(to));
@@ -91,19 +91,19 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Writes one copy of a translation page; a page that fails is tried again elsewhere.
     fn write_copy<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         page: u32,
         copy: u32,
         content: &D::Data,
         channels: &[u32],
-        mut place: impl FnMut(&mut Self, &mut Media<D>, &[u32]) -> Result<u32, FtlError>,
+        mut place: impl FnMut(&mut Self, &mut FlashPort<D>, &[u32]) -> Result<u32, FtlError>,
     ) -> Result<Ppn, FtlError> {
         loop {
-            let die = place(self, media, channels)?;
+            let die = place(self, flash, channels)?;
             let label = Label::new(page, Role::Translation);
             let content = Content::New(content.clone());
             if let Some(to) =
-                self.space.program(media, &mut self.blocks, die, (TRANSLATION, Hint::NONE), label, content)?
+                self.space.program(flash, &mut self.blocks, die, (TRANSLATION, Hint::NONE), label, content)?
             {
                 if let Some(old) = self.table.relocate(page, copy, to) {
                     self.space.release(old);
@@ -114,15 +114,15 @@ impl<S: DemandScheme> DemandPaged<S> {
     }
 
     /// Writes every translation page that maps something, for a table whose content is known but of which no page is left.
-    pub(super) fn rewrite_table<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    pub(super) fn rewrite_table<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         self.blocks.spares().admit()?;
         let needed = |scheme: &Self, page: u32| !scheme.table.is_written(page) && scheme.table.maps_something(page);
         let pages = (0..self.table.pages_of_table()).filter(|&page| needed(self, page)).count() as u32;
-        self.make_room_for_table(media, pages * self.table.copies())?;
-        media.together(0..self.table.pages_of_table(), |media, page| {
+        self.make_room_for_table(flash, pages * self.table.copies())?;
+        flash.in_parallel(0..self.table.pages_of_table(), |flash, page| {
             if needed(self, page) {
                 self.blocks.spares().admit()?;
-                self.write_translation(media, page, &[], Self::die_for_translation)?;
+                self.write_translation(flash, page, &[], Self::die_for_translation)?;
             }
             Ok(())
         })

@@ -9,7 +9,7 @@ use flash::Lbn;
 
 use crate::api::layout::Layout;
 use crate::engines::log_buffer::space::Slot;
-use crate::memory::linked_lists::Chains;
+use crate::memory::linked_lists::LinkedLists;
 
 /// The groups of a device and their log blocks.
 #[derive(Clone, Debug)]
@@ -17,10 +17,10 @@ pub struct LogGroups {
     group_of: Vec<u32>,
     sizes: Vec<u32>,
     /// For each group, its log blocks, oldest first.
-    log_blocks: Chains,
+    log_blocks: LinkedLists,
     counts: Vec<u32>,
     /// Groups with log blocks, the least recently written first.
-    recency: Chains,
+    recency: LinkedLists,
     total: u32,
 }
 
@@ -33,9 +33,9 @@ impl LogGroups {
         Self {
             group_of: (0..blocks).map(first).collect(),
             sizes: sizes.collect(),
-            log_blocks: Chains::new(layout.geometry.blocks() as usize, blocks as usize),
+            log_blocks: LinkedLists::new(layout.geometry.blocks() as usize, blocks as usize),
             counts: vec![0; blocks as usize],
-            recency: Chains::new(blocks as usize, 1),
+            recency: LinkedLists::new(blocks as usize, 1),
             total: 0,
         }
     }

@@ -22,16 +22,16 @@ use crate::api::parameter::Values;
 use crate::api::relocate::RelocateOutcome;
 use crate::api::report::{Footprint, Gauge, Spares};
 use crate::api::request::Request;
-use crate::api::wear::{Ask, Purpose};
+use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::data_blocks::{DataBlocks, data_label};
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::merge;
 use crate::engines::log_buffer::merge_counts::MergeCounts;
 use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, Place};
 use crate::engines::log_buffer::space::{LogSpace, Slot};
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::Content;
 use crate::port::tally::Note;
 use crate::port::timing::Device;
@@ -40,7 +40,7 @@ use crate::recovery::trims::Trims;
 /// A log-buffer scheme: the shared machine with a policy.
 pub struct LogBuffer<S: LogScheme> {
     pub(super) data: DataBlocks,
-    pub(super) blocks: Blocks,
+    pub(super) blocks: BlockManager,
     pub(super) log: LogSpace,
     pub(super) policy: S::Policy,
     pub(super) trims: Trims,
@@ -68,7 +68,7 @@ impl<S: LogScheme> Scheme for LogBuffer<S> {
         );
         Ok(Self {
             data: DataBlocks::new(layout),
-            blocks: Blocks::new(layout, spares),
+            blocks: BlockManager::new(layout, spares),
             log: LogSpace::new(layout, S::Policy::TRACKS),
             policy: S::policy(layout, values, log_blocks),
             trims: Trims::default(),
@@ -78,37 +78,37 @@ impl<S: LogScheme> Scheme for LogBuffer<S> {
         })
     }
 
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+    fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut fresh = Self::format(&layout.in_use(), values)?;
-        fresh.bring_back(layout, media)?;
+        fresh.bring_back(layout, flash)?;
         Ok(fresh)
     }
 }
 
 impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             out[i] = match merge::newest(&self.data, &self.log, lpn) {
-                Some(ppn) => media.read(ppn)?.data,
+                Some(ppn) => flash.read(ppn)?.data,
                 None => D::Data::default(),
             };
             Ok(())
         })
     }
 
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.blocks.spares().admit()?;
         self.policy.request(request);
         while let Some(slot) = self.policy.leaves_now(&self.log) {
-            media.because(Cause::Merge, |media| self.evict(media, slot))?;
+            flash.with_cause(Cause::Merge, |flash| self.evict(flash, slot))?;
         }
         for (i, lpn) in request.lpns() {
-            self.write_page(media, (lpn, request.hint), data[i].clone())?;
+            self.write_page(flash, (lpn, request.hint), data[i].clone())?;
         }
         Ok(())
     }
 
-    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         for run in request.block_runs(self.data.geometry()) {
             for offset in run.first..run.first + run.pages {
                 let lpn = self.data.geometry().logical_page(run.lbn, offset);
@@ -118,21 +118,21 @@ impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
                     self.trims.trimmed(lpn);
                 }
             }
-            media.because(Cause::Collection, |media| self.retire_if_empty(media, run.lbn))?;
+            flash.with_cause(Cause::Collection, |flash| self.retire_if_empty(flash, run.lbn))?;
         }
         Ok(())
     }
 
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         if self.trims.pending_runs().is_empty() {
             return Ok(());
         }
         self.blocks.spares().admit()?;
-        media.because(Cause::Merge, |media| self.write_trims_down(media))
+        flash.with_cause(Cause::Merge, |flash| self.write_trims_down(flash))
     }
 
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        self.empty(media, pbn)
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.empty(flash, pbn)
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
@@ -140,9 +140,9 @@ impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
         self.blocks.with_wear_policy(Some(&homes), query);
     }
 
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.data.check(media, &self.blocks, "I1", "I2")?;
-        self.log.check(media, "I3")?;
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+        self.data.check(flash, &self.blocks, "I1", "I2")?;
+        self.log.check(flash, "I3")?;
         for lpn in (0..self.data.logical_pages()).map(Lpn::new) {
             let both = self.data.is_current(lpn) && self.log.newest(lpn).is_some();
             BrokenInvariant::unless(!both, "I1", || {
@@ -176,24 +176,24 @@ impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
 }
 
 impl<S: LogScheme> LogBuffer<S> {
-    pub(super) fn retire<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
-        self.data.retire(media, &mut self.blocks, pbn)
+    pub(super) fn retire<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+        self.data.retire(flash, &mut self.blocks, pbn)
     }
 
     fn write_page<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         (lpn, hint): (Lpn, Hint),
         data: D::Data,
     ) -> Result<(), FtlError> {
         let (lbn, offset) = self.data.geometry().split_logical(lpn);
         let content = self.blocks.content(hint, data);
-        if let Some(home) = self.home(media, (lbn, hint), offset)? {
-            self.write_home(media, home, (lpn, lbn, offset), &content)?;
+        if let Some(home) = self.home(flash, (lbn, hint), offset)? {
+            self.write_home(flash, home, (lpn, lbn, offset), &content)?;
         } else {
             let page = LogPage { lpn, lbn, offset, moved: false, hint };
-            let slot = self.slot_for(media, page)?;
-            self.append(media, slot, page, (Role::RandomLog, &content))?;
+            let slot = self.slot_for(flash, page)?;
+            self.append(flash, slot, page, (Role::RandomLog, &content))?;
         }
         self.trims.overwritten(lpn);
         Ok(())
@@ -202,21 +202,21 @@ impl<S: LogScheme> LogBuffer<S> {
     /// The data block, if the page can be programmed there in its place; a logical block's first page gets it one.
     fn home<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         (lbn, hint): (Lbn, Hint),
         offset: u32,
     ) -> Result<Option<Pbn>, FtlError> {
         if let Some(pbn) = self.data.block(lbn) {
-            return Ok(self.data.fits_in_place(media, pbn, offset).then_some(pbn));
+            return Ok(self.data.fits_in_place(flash, pbn, offset).then_some(pbn));
         }
         let home = self.data.begin(&mut self.blocks, lbn, hint)?;
-        media.note(Note::NewDataBlock);
+        flash.note(Note::NewDataBlock);
         Ok(Some(home))
     }
 
     fn write_home<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         home: Pbn,
         (lpn, lbn, offset): (Lpn, Lbn, u32),
         content: &Content<D::Data>,
@@ -226,7 +226,7 @@ impl<S: LogScheme> LogBuffer<S> {
             data.page_at(lbn, offset).filter(|&lpn| data.is_current(lpn) && log.newest(lpn).is_none())
         };
         let (at, label) = ((home, offset), data_label(lpn, lbn));
-        let block = self.data.program(media, &mut self.blocks, at, label, content, &current)?;
+        let block = self.data.program(flash, &mut self.blocks, at, label, content, &current)?;
         if block != home {
             self.data.remap(lbn, Some(block));
         }
@@ -236,24 +236,24 @@ impl<S: LogScheme> LogBuffer<S> {
     }
 
     /// A log block with room for a page, where the policy wants it.
-    fn slot_for<D: Device>(&mut self, media: &mut Media<D>, page: LogPage) -> Result<Slot, FtlError> {
+    fn slot_for<D: Device>(&mut self, flash: &mut FlashPort<D>, page: LogPage) -> Result<Slot, FtlError> {
         loop {
             match self.policy.place(&mut self.log, page) {
                 Place::In(slot) => return Ok(slot),
-                Place::New(group) => self.make_room(media, group, page.hint)?,
+                Place::New(group) => self.make_room(flash, group, page.hint)?,
             }
         }
     }
 
     pub(super) fn append<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         slot: Slot,
         page: LogPage,
         content: (Role, &Content<D::Data>),
     ) -> Result<(), FtlError> {
         let spaces = (&mut self.data, &mut self.blocks);
-        let at = self.log.append(media, spaces, (slot, page.lpn), content)?;
+        let at = self.log.append(flash, spaces, (slot, page.lpn), content)?;
         self.log.set_newest(page.lpn, Some(at));
         self.data.set_current(page.lpn, false);
         self.policy.appended(&self.log, slot, page);
@@ -263,18 +263,18 @@ impl<S: LogScheme> LogBuffer<S> {
     /// Lets a log block leave, if one must, before one is opened for a group; otherwise opens it.
     pub(super) fn make_room<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         group: u32,
         hint: Hint,
     ) -> Result<(), FtlError> {
         match self.policy.victim(&mut self.log, group) {
-            Some(victim) => media.because(Cause::Merge, |media| self.evict(media, victim)),
+            Some(victim) => flash.with_cause(Cause::Merge, |flash| self.evict(flash, victim)),
             None => self.open(group, hint),
         }
     }
 
     pub(super) fn open(&mut self, group: u32, hint: Hint) -> Result<(), FtlError> {
-        let pbn = self.blocks.take_or_stop(Ask::for_(Purpose::Log).hinted(hint), "a log block")?;
+        let pbn = self.blocks.take_or_stop(AllocRequest::new(Purpose::Log).hinted(hint), "a log block")?;
         let slot = self.log.open(pbn, group);
         self.policy.opened(&self.log, slot);
         Ok(())

@@ -11,12 +11,12 @@
 
 use flash::{Lbn, Lpn, Pbn, Ppn, Role};
 
-use crate::api::wear::{Ask, Homes, Purpose};
+use crate::api::wear::{AllocRequest, Homes, Purpose};
 use crate::blocks::data_blocks::DataBlocks;
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::space::LogSpace;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::Device;
@@ -52,31 +52,31 @@ impl Homes for Known<'_> {
 /// A logical block without any page left loses its data block. The maps change only when everything has been copied, so a
 /// merge that fails half way leaves them as they were.
 pub fn full<D: Device>(
-    media: &mut Media<D>,
-    blocks: &mut Blocks,
+    flash: &mut FlashPort<D>,
+    blocks: &mut BlockManager,
     data: &mut DataBlocks,
     log: &mut LogSpace,
     lbn: Lbn,
 ) -> Result<(), FtlError> {
-    media.note(Note::FullMerge);
+    flash.note(Note::FullMerge);
     let mut to = None;
     let mut copied = Vec::new();
     for (offset, lpn) in data.pages_of(lbn) {
         let Some(from) = newest(data, log, lpn) else { continue };
-        let page = media.lift(from, Role::Data)?;
+        let page = flash.read_for_copy(from, Role::Data)?;
         let block = blocks.merge_into(to, lbn, &page.1, "a full merge")?;
-        to = Some(put_page(media, blocks, data, (lpn, lbn), page, (block, offset), &[])?);
+        to = Some(put_page(flash, blocks, data, (lpn, lbn), page, (block, offset), &[])?);
         copied.push(lpn);
     }
     settle(data, log, &copied);
-    replace(media, blocks, data, lbn, to)
+    replace(flash, blocks, data, lbn, to)
 }
 
 /// Turns a log block that holds the first `filled` pages of a logical block in place into its data block: a switch merge when
 /// it is complete, otherwise a partial merge that copies the rest. If it fails, the maps are as they were.
 pub fn in_place<D: Device>(
-    media: &mut Media<D>,
-    blocks: &mut Blocks,
+    flash: &mut FlashPort<D>,
+    blocks: &mut BlockManager,
     data: &mut DataBlocks,
     log: &mut LogSpace,
     (block, filled): (Pbn, u32),
@@ -88,26 +88,26 @@ pub fn in_place<D: Device>(
             let here = log.newest(lpn) == Some(data.geometry().page(block, offset));
             if here { moved.push(lpn) } else { superseded.push(lpn) }
         } else if let Some(from) = newest(data, log, lpn) {
-            let page = media.lift(from, Role::Data)?;
-            to = put_page(media, blocks, data, (lpn, lbn), page, (to, offset), &superseded)?;
+            let page = flash.read_for_copy(from, Role::Data)?;
+            to = put_page(flash, blocks, data, (lpn, lbn), page, (to, offset), &superseded)?;
             moved.push(lpn);
         }
     }
     let copied = moved.last().is_some_and(|&last| data.geometry().split_logical(last).1 >= filled);
-    media.note(if copied { Note::PartialMerge } else { Note::SwitchMerge });
+    flash.note(if copied { Note::PartialMerge } else { Note::SwitchMerge });
     settle(data, log, &moved);
     for lpn in superseded {
         data.set_current(lpn, false);
     }
-    replace(media, blocks, data, lbn, Some(to))
+    replace(flash, blocks, data, lbn, Some(to))
 }
 
 /// Puts a page that was lifted in its place in a block that is being filled, and returns the block: another one, if this one failed.
 /// Whatever lies in the block was put there because it is the newest, but for the
 /// superseded pages.
 fn put_page<D: Device>(
-    media: &mut Media<D>,
-    blocks: &mut Blocks,
+    flash: &mut FlashPort<D>,
+    blocks: &mut BlockManager,
     data: &mut DataBlocks,
     (lpn, lbn): (Lpn, Lbn),
     (role, content): (Role, Content<D::Data>),
@@ -115,7 +115,7 @@ fn put_page<D: Device>(
     superseded: &[Lpn],
 ) -> Result<Pbn, FtlError> {
     let label = Label::of(lpn.get(), role, lbn);
-    data.program(media, blocks, (to, offset), label, &content, &|data, offset| {
+    data.program(flash, blocks, (to, offset), label, &content, &|data, offset| {
         data.page_at(lbn, offset).filter(|lpn| !superseded.contains(lpn))
     })
 }
@@ -129,17 +129,17 @@ fn settle(data: &mut DataBlocks, log: &mut LogSpace, pages: &[Lpn]) {
 }
 
 fn replace<D: Device>(
-    media: &mut Media<D>,
-    blocks: &mut Blocks,
+    flash: &mut FlashPort<D>,
+    blocks: &mut BlockManager,
     data: &mut DataBlocks,
     lbn: Lbn,
     to: Option<Pbn>,
 ) -> Result<(), FtlError> {
     if let Some(to) = to {
-        blocks.is_for(to, Ask::of(Purpose::Merge, lbn));
+        blocks.is_for(to, AllocRequest::of(Purpose::Merge, lbn));
     }
     match data.remap(lbn, to) {
-        Some(old) => data.retire(media, blocks, old),
+        Some(old) => data.retire(flash, blocks, old),
         None => Ok(()),
     }
 }

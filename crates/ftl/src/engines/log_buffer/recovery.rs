@@ -8,24 +8,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use flash::{Lbn, Lpn, Pbn, Ppn, Role, Tag};
 
 use crate::api::layout::Layout;
-use crate::api::wear::{Ask, Purpose};
+use crate::api::wear::{AllocRequest, Purpose};
 use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::log_buffer::merge;
 use crate::engines::log_buffer::policy::{LogPolicy, LogScheme};
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 use crate::recovery::block_recovery::{Claim, Claims, needed, separate};
 use crate::recovery::scan::{Newest, Scanned};
 
 impl<S: LogScheme> LogBuffer<S> {
     /// Takes over what the flash of a device holds. Only for one that is empty so far.
-    pub(super) fn bring_back<D: Device>(&mut self, layout: &Layout, media: &mut Media<D>) -> Result<(), FtlError> {
-        let scanned = Scanned::of(media, layout)?;
+    pub(super) fn bring_back<D: Device>(&mut self, layout: &Layout, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        let scanned = Scanned::of(flash, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let Claims { by_block, log } = Claims::of(&scanned, layout);
         let log = scanned.without_copies(layout, &newest, log);
-        self.blocks.nothing_free(media, layout);
+        self.blocks.nothing_free(flash, layout);
         let in_log = self.adopt_log(&scanned, layout, &newest, &log);
         let needed = needed(&newest, &in_log);
         let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
@@ -40,9 +40,9 @@ impl<S: LogScheme> LogBuffer<S> {
             }
             homes.push((lbn, kept));
         }
-        media.together(free, |media, pbn| self.retire(media, pbn))?;
+        flash.in_parallel(free, |flash, pbn| self.retire(flash, pbn))?;
         for (lbn, claims) in homes {
-            FtlError::unless_read_only(self.settle(media, lbn, &claims, &newest))?;
+            FtlError::unless_read_only(self.settle(flash, lbn, &claims, &newest))?;
         }
         Ok(())
     }
@@ -55,7 +55,7 @@ impl<S: LogScheme> LogBuffer<S> {
             let pages = blocks.get(pbn).copied().unwrap_or_default();
             let data = || pages.iter().filter(|(_, tag)| tag.role != Role::Trimmed);
             let owner = data().map(|(_, tag)| layout.geometry.split_logical(Lpn::new(tag.logical)).0).next();
-            self.blocks.adopt(*pbn, Ask::for_(Purpose::Log));
+            self.blocks.adopt(*pbn, AllocRequest::new(Purpose::Log));
             let slot = self.log.adopt(*pbn, self.policy.recovered_group(owner));
             for (ppn, tag) in data().filter(|(_, tag)| Scanned::holds_newest(tag, newest)) {
                 self.log.set_newest(Lpn::new(tag.logical), Some(*ppn));
@@ -73,7 +73,7 @@ impl<S: LogScheme> LogBuffer<S> {
     /// hold copies from before a flushed trim, as a log block in place may: they would come back when the trim page has left the log.
     fn settle<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         lbn: Lbn,
         claims: &[Claim],
         newest: &[Option<Newest>],
@@ -94,7 +94,7 @@ impl<S: LogScheme> LogBuffer<S> {
                 self.log.set_newest(lpn_, Some(ppn));
             }
         }
-        merge::full(media, &mut self.blocks, &mut self.data, &mut self.log, lbn)?;
-        others.iter().try_for_each(|claim| self.retire(media, claim.block))
+        merge::full(flash, &mut self.blocks, &mut self.data, &mut self.log, lbn)?;
+        others.iter().try_for_each(|claim| self.retire(flash, claim.block))
     }
 }

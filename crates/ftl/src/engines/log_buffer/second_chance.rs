@@ -4,11 +4,11 @@ use flash::Lpn;
 
 /// The pages that have had a chance.
 #[derive(Clone, Debug)]
-pub struct Chances {
+pub struct SecondChanceBits {
     had: Vec<u64>,
 }
 
-impl Chances {
+impl SecondChanceBits {
     /// No page of a device has had one.
     pub fn new(logical_pages: u32) -> Self {
         Self { had: vec![0; (logical_pages as usize).div_ceil(64)] }
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_page_has_one_chance_until_it_is_written() {
-        let mut chances = Chances::new(70);
+        let mut chances = SecondChanceBits::new(70);
         for lpn in [0, 63, 64, 69].map(Lpn::new) {
             assert!(!chances.had(lpn) && !chances.renewed(lpn));
             chances.moved(lpn);

@@ -13,10 +13,10 @@ use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role};
 
 use crate::api::layout::Layout;
 use crate::blocks::data_blocks::DataBlocks;
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::associativity::Associativity;
 use crate::port::error::{BrokenInvariant, FtlError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
 
@@ -215,8 +215,8 @@ impl LogSpace {
     /// Appends a page of a logical block to a log block that has room.
     pub fn append<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        (data, blocks): (&mut DataBlocks, &mut Blocks),
+        flash: &mut FlashPort<D>,
+        (data, blocks): (&mut DataBlocks, &mut BlockManager),
         (slot, lpn): (Slot, Lpn),
         (role, content): (Role, &Content<D::Data>),
     ) -> Result<Ppn, FtlError> {
@@ -230,14 +230,14 @@ impl LogSpace {
             (_, true) => Label::of(lpn.get(), Role::SequentialLog, lbn),
             (_, false) => Label::of(lpn.get(), Role::RandomLog, lbn),
         };
-        self.program(media, (data, blocks), slot, label, content, in_place.then_some(lbn))
+        self.program(flash, (data, blocks), slot, label, content, in_place.then_some(lbn))
     }
 
     /// Appends a page to a log block that has room. If that fails, a free block takes the log block's place.
     pub fn program<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        (data, blocks): (&mut DataBlocks, &mut Blocks),
+        flash: &mut FlashPort<D>,
+        (data, blocks): (&mut DataBlocks, &mut BlockManager),
         slot: Slot,
         label: Label,
         content: &Content<D::Data>,
@@ -247,7 +247,7 @@ impl LogSpace {
             return Err(FtlError::OutOfSpace { wanted: "a log page" });
         };
         let held = |_: &DataBlocks, offset: u32| self.lpn_at(self.geometry.page(pbn, offset));
-        let to = data.program(media, blocks, (pbn, offset), label, content, &held)?;
+        let to = data.program(flash, blocks, (pbn, offset), label, content, &held)?;
         if to != pbn {
             self.move_block(pbn, to);
         }
@@ -275,20 +275,24 @@ impl LogSpace {
     }
 
     /// The logical pages whose newest copy lies in a log block, in page order. Read from the page table of the log in RAM.
-    pub fn newest_in<D: Device>(&self, media: &Media<D>, slot: Slot) -> Vec<Lpn> {
-        let tags = self.tags(media, slot);
+    pub fn newest_in<D: Device>(&self, flash: &FlashPort<D>, slot: Slot) -> Vec<Lpn> {
+        let tags = self.tags(flash, slot);
         tags.filter(|&(ppn, lpn)| self.map.get(lpn.index()) == Some(&Some(ppn))).map(|(_, lpn)| lpn).collect()
     }
 
     /// The log blocks in which there is any copy of certain logical pages, however old.
-    pub fn holding<D: Device>(&self, media: &Media<D>, wanted: impl Fn(Lpn) -> bool) -> Vec<Slot> {
-        let holds = |&slot: &Slot| self.tags(media, slot).any(|(_, lpn)| wanted(lpn));
+    pub fn holding<D: Device>(&self, flash: &FlashPort<D>, wanted: impl Fn(Lpn) -> bool) -> Vec<Slot> {
+        let holds = |&slot: &Slot| self.tags(flash, slot).any(|(_, lpn)| wanted(lpn));
         (0..self.slots.len() as Slot).filter(holds).collect()
     }
 
-    fn tags<'a, D: Device>(&self, media: &'a Media<D>, slot: Slot) -> impl Iterator<Item = (Ppn, Lpn)> + use<'a, D> {
+    fn tags<'a, D: Device>(
+        &self,
+        flash: &'a FlashPort<D>,
+        slot: Slot,
+    ) -> impl Iterator<Item = (Ppn, Lpn)> + use<'a, D> {
         let pages = self.block(slot).map_or(0..0, |block| self.geometry.page_indices(block.pbn));
-        pages.map(Ppn::at).filter_map(|ppn| media.device().peek(ppn).map(|lpn| (ppn, Lpn::new(lpn))))
+        pages.map(Ppn::at).filter_map(|ppn| flash.device().peek(ppn).map(|lpn| (ppn, Lpn::new(lpn))))
     }
 
     /// Blocks in use.
@@ -307,9 +311,9 @@ impl LogSpace {
     }
 
     /// Checks that every mapped log page carries its LPN.
-    pub fn check<D: Device>(&self, media: &Media<D>, name: &'static str) -> Result<(), BrokenInvariant> {
+    pub fn check<D: Device>(&self, flash: &FlashPort<D>, name: &'static str) -> Result<(), BrokenInvariant> {
         for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
-            let tag = media.device().peek(ppn);
+            let tag = flash.device().peek(ppn);
             BrokenInvariant::unless(tag == Some(lpn.get()), name, || {
                 format!("{lpn} is newest at {ppn}, which carries {tag:?}")
             })?;

@@ -13,7 +13,7 @@ use crate::api::parameter::{Kind, Parameter};
 use crate::engines::page_map::mapped::PageMapped;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::{Device, Nanos, Op};
 
 /// How much idle time is used.
@@ -28,14 +28,14 @@ pub const GC_IDLE: Parameter = Parameter {
 /// Collects blocks while there is time, until each die has `more` free blocks than those at which it collects anyway.
 pub fn collect_in_idle<S: PageMapped, D: Device>(
     scheme: &mut S,
-    media: &mut Media<D>,
+    flash: &mut FlashPort<D>,
     more: usize,
     budget: Nanos,
 ) -> Result<(), FtlError> {
     if more == 0 || !scheme.is_whole() {
         return Ok(());
     }
-    let end = media.now() + budget;
+    let end = flash.now() + budget;
     let mut dies: Vec<u32> = (0..scheme.space().dies()).collect();
     dies.sort_by_key(|&die| scheme.blocks().free_on(die));
     for die in dies {
@@ -46,23 +46,23 @@ pub fn collect_in_idle<S: PageMapped, D: Device>(
             && let Some(victim) = scheme.take_victim(die)
         {
             choices -= 1;
-            if media.now() + at_most(scheme, media, victim) > end {
+            if flash.now() + at_most(scheme, flash, victim) > end {
                 scheme.space().leave(victim);
                 break;
             }
-            FtlError::unless_read_only(scheme.collect(media, die, victim, Cause::Collection))?;
+            FtlError::unless_read_only(scheme.collect(flash, die, victim, Cause::Collection))?;
         }
     }
     Ok(())
 }
 
 /// The most time that collecting a block takes if nothing fails.
-fn at_most<S: PageMapped, D: Device>(scheme: &mut S, media: &mut Media<D>, victim: Pbn) -> Nanos {
+fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, victim: Pbn) -> Nanos {
     let programs_per_move = u64::from(scheme.programs_per_move());
     let (space, _, trims) = scheme.parts();
     let moves = u64::from(space.valid_in(victim)) + trims.about_to_vanish(space.page_indices(victim)).len() as u64;
     let reads = moves * programs_per_move.min(2);
     let programs = moves * programs_per_move + u64::from(space.summary_pages());
-    let [read, program, erase] = Op::ALL.map(|op| media.would_take(op, victim).0);
+    let [read, program, erase] = Op::ALL.map(|op| flash.estimate(op, victim).0);
     Nanos(reads * read + programs * program + erase)
 }

@@ -18,17 +18,17 @@ use crate::api::parameter::Values;
 use crate::api::relocate::RelocateOutcome;
 use crate::api::report::{Footprint, Spares};
 use crate::api::request::Request;
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::blocks::victims::Policy;
 use crate::engines::page_map::background::collect_in_idle;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
-use crate::engines::page_map::policy::{RamMapScheme, StreamPolicy};
+use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::space::{Needs, PageSpace, Stream};
 use crate::memory::prefetch::PrefetchStage;
 use crate::memory::prefetch::prefetch;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::Label;
 use crate::port::tally::Note;
 use crate::port::timing::{Device, Nanos};
@@ -36,11 +36,11 @@ use crate::recovery::summary::Summaries;
 use crate::recovery::trims::Trims;
 
 /// A scheme whose map lies in RAM.
-pub struct RamMapped<S: RamMapScheme> {
+pub struct PageMap<S: PageMapScheme> {
     map: Vec<Option<Ppn>>,
     trims: Trims,
     space: PageSpace,
-    blocks: Blocks,
+    blocks: BlockManager,
     policy: S::Policy,
     /// Free blocks of a die that idle time is used to reach beyond those at which it collects.
     gc_idle: usize,
@@ -49,7 +49,7 @@ pub struct RamMapped<S: RamMapScheme> {
     moving_to: Stream,
 }
 
-impl<S: RamMapScheme> Scheme for RamMapped<S> {
+impl<S: PageMapScheme> Scheme for PageMap<S> {
     const ENTRY: Entry = S::ENTRY;
 
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
@@ -69,55 +69,55 @@ impl<S: RamMapScheme> Scheme for RamMapped<S> {
         Ok(Self { map, trims: Trims::default(), space, blocks, policy, gc_idle, moving: Vec::new(), moving_to })
     }
 
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+    fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
-        for lpn in scheme.take_over(layout, media, |scheme, tag, ppn| scheme.map[tag.logical as usize] = Some(ppn))? {
+        for lpn in scheme.take_over(layout, flash, |scheme, tag, ppn| scheme.map[tag.logical as usize] = Some(ppn))? {
             scheme.trims.guard(lpn);
         }
         Ok(scheme)
     }
 }
 
-impl<S: RamMapScheme, D: Device> Mapping<D> for RamMapped<S> {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
+impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             out[i] = match self.map[lpn.index()] {
-                Some(ppn) => media.read(ppn)?.data,
+                Some(ppn) => flash.read(ppn)?.data,
                 None => D::Data::default(),
             };
             Ok(())
         })
     }
 
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             let stream = self.policy.written(request, lpn);
-            let kept = self.policy.kept(request).unwrap_or_else(|| self.blocks.kept(request.hint));
+            let kept = self.policy.stored_hint(request).unwrap_or_else(|| self.blocks.stored_hint(request.hint));
             let page = (Label::new(lpn.get(), Role::Data), kept);
             let to = (stream, request.hint);
-            let to = self.append_on(media, to, page, &data[i], |scheme, media| scheme.next_die(media, stream))?;
+            let to = self.append_on(flash, to, page, &data[i], |scheme, flash| scheme.next_die(flash, stream))?;
             self.remap(lpn, Some(to));
             Ok(())
         })?;
-        self.tidy_after_write(media)
+        self.repair_after_write(flash)
     }
 
-    fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, _media: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         for (_, lpn) in request.lpns() {
             self.remap(lpn, None);
         }
         Ok(())
     }
 
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        flash.with_cause(Cause::Mapping, |flash| self.write_trims_down(flash))
     }
 
-    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
-        collect_in_idle(self, media, self.gc_idle, budget)
+    fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
+        collect_in_idle(self, flash, self.gc_idle, budget)
     }
 
-    fn prefetch(&self, _media: &Media<D>, request: &Request, stage: PrefetchStage) {
+    fn prefetch(&self, _media: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         match stage {
             PrefetchStage::Far => prefetch(&self.map, request.lpn.index()),
             PrefetchStage::Near => {
@@ -129,8 +129,8 @@ impl<S: RamMapScheme, D: Device> Mapping<D> for RamMapped<S> {
         }
     }
 
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        self.empty(media, pbn)
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.empty(flash, pbn)
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
@@ -141,10 +141,10 @@ impl<S: RamMapScheme, D: Device> Mapping<D> for RamMapped<S> {
         self.policy.uses_hints()
     }
 
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         let mut mapped = 0;
         for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
-            let tag = media.device().peek(ppn);
+            let tag = flash.device().peek(ppn);
             BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
                 format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
             })?;
@@ -154,7 +154,7 @@ impl<S: RamMapScheme, D: Device> Mapping<D> for RamMapped<S> {
         BrokenInvariant::unless(mapped + trims == valid, "I2", || {
             format!("{mapped} LPNs are mapped and {trims} trim pages are needed, but {valid} pages are valid")
         })?;
-        self.space.check(media, &self.blocks, "I3")
+        self.space.check(flash, &self.blocks, "I3")
     }
 
     fn spares(&self) -> Spares {
@@ -168,7 +168,7 @@ impl<S: RamMapScheme, D: Device> Mapping<D> for RamMapped<S> {
     }
 }
 
-impl<S: RamMapScheme> RamMapped<S> {
+impl<S: PageMapScheme> PageMap<S> {
     fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
         match std::mem::replace(&mut self.map[lpn.index()], to) {
             Some(old) => {
@@ -188,7 +188,12 @@ impl<S: RamMapScheme> RamMapped<S> {
 
     /// The first die from this one on, in turn, that can open a block for a stream, perhaps after collecting there.
     #[inline(never)]
-    fn make_place<D: Device>(&mut self, media: &mut Media<D>, mut die: u32, stream: Stream) -> Result<u32, FtlError> {
+    fn make_place<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        mut die: u32,
+        stream: Stream,
+    ) -> Result<u32, FtlError> {
         for turn in 0..self.space.dies() {
             if turn > 0 {
                 die = self.space.take_turn(stream);
@@ -196,7 +201,7 @@ impl<S: RamMapScheme> RamMapped<S> {
             while self.is_starved(die, stream)
                 && let Some(victim) = self.space.take_victim(&self.blocks, die)
             {
-                self.collect_apart(media, die, victim, Cause::Collection)?;
+                self.collect_apart(flash, die, victim, Cause::Collection)?;
             }
             if !self.is_starved(die, stream) {
                 return Ok(die);
@@ -213,19 +218,19 @@ impl<S: RamMapScheme> RamMapped<S> {
     }
 }
 
-impl<S: RamMapScheme> PageMapped for RamMapped<S> {
+impl<S: PageMapScheme> PageMapped for PageMap<S> {
     #[inline]
     fn space(&mut self) -> &mut PageSpace {
         &mut self.space
     }
 
     #[inline]
-    fn blocks(&mut self) -> &mut Blocks {
+    fn blocks(&mut self) -> &mut BlockManager {
         &mut self.blocks
     }
 
     #[inline]
-    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims) {
+    fn parts(&mut self) -> (&mut PageSpace, &mut BlockManager, &mut Trims) {
         (&mut self.space, &mut self.blocks, &mut self.trims)
     }
 
@@ -239,8 +244,8 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
     }
 
     #[inline]
-    fn said(&mut self, kept: u8) -> Hint {
-        self.policy.said(kept).unwrap_or_else(|| self.blocks.said(kept))
+    fn hint_of(&mut self, kept: u8) -> Hint {
+        self.policy.hint_of(kept).unwrap_or_else(|| self.blocks.hint_of(kept))
     }
 
     #[inline]
@@ -266,22 +271,28 @@ impl<S: RamMapScheme> PageMapped for RamMapped<S> {
 
     #[expect(clippy::inline_always, reason = "one more call for every page that the host writes")]
     #[inline(always)]
-    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError> {
-        self.tidy(media)?;
+    fn next_die<D: Device>(&mut self, flash: &mut FlashPort<D>, stream: Stream) -> Result<u32, FtlError> {
+        self.repair_before_write(flash)?;
         let die = self.space.take_turn(stream);
-        if self.space.has_room(die, stream) { Ok(die) } else { self.make_place(media, die, stream) }
+        if self.space.has_room(die, stream) { Ok(die) } else { self.make_place(flash, die, stream) }
     }
 
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError> {
-        media.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
+    fn collect<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        victim: Pbn,
+        why: Cause,
+    ) -> Result<(), FtlError> {
+        flash.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
         let from = self.space.stream_of(victim);
         self.moving_to = self.space.destination(from, why, self.policy.collected(from));
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        media.because(why, |media| {
-            let (moved, result) = self.move_pages(media, die, &moving);
-            let result = result.and_then(|()| self.replace_vanishing(media, die, victim));
-            self.space.finish(media, &mut self.blocks, victim, moved.iter().copied(), result)
+        flash.with_cause(why, |flash| {
+            let (moved, result) = self.move_pages(flash, die, &moving);
+            let result = result.and_then(|()| self.replace_vanishing(flash, die, victim));
+            self.space.finish(flash, &mut self.blocks, victim, moved.iter().copied(), result)
         })?;
         self.moving = moving;
         Ok(())

@@ -10,13 +10,13 @@ use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::relocate::{Deferred, RelocateOutcome};
 use crate::api::wear::Use;
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::memory::prefetch::PrefetchStage;
 use crate::memory::prefetch::announce;
 use crate::port::cause::Cause;
 use crate::port::error::{FtlError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::Device;
@@ -31,10 +31,10 @@ pub trait PageMapped {
     fn space(&mut self) -> &mut PageSpace;
 
     /// The owner of its blocks.
-    fn blocks(&mut self) -> &mut Blocks;
+    fn blocks(&mut self) -> &mut BlockManager;
 
     /// The space, the owner of its blocks, and the trims whose pages lie in it.
-    fn parts(&mut self) -> (&mut PageSpace, &mut Blocks, &mut Trims);
+    fn parts(&mut self) -> (&mut PageSpace, &mut BlockManager, &mut Trims);
 
     /// Whether a die should collect before it opens another block.
     #[inline]
@@ -82,8 +82,8 @@ pub trait PageMapped {
 
     /// What the host said of a page, as far as its tag keeps it.
     #[inline]
-    fn said(&mut self, kept: u8) -> Hint {
-        self.blocks().said(kept)
+    fn hint_of(&mut self, kept: u8) -> Hint {
+        self.blocks().hint_of(kept)
     }
 
     /// The most programs that moving a page takes: one, and those of the map on flash.
@@ -104,7 +104,7 @@ pub trait PageMapped {
     }
 
     /// A data page that has to be moved cannot be read: tells whether that is no loss, since the same lies elsewhere, and then forgets this one.
-    fn gives_up(&mut self, _from: Ppn) -> bool {
+    fn drop_duplicate(&mut self, _from: Ppn) -> bool {
         false
     }
 
@@ -113,48 +113,54 @@ pub trait PageMapped {
 
     /// Moves what is valid in a block, then gives the block back to the owner. `why` is [`Cause::Collection`], [`Cause::Relocation`]
     /// for a block that fails, or [`Cause::WearLeveling`].
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn, why: Cause) -> Result<(), FtlError>;
+    fn collect<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        victim: Pbn,
+        why: Cause,
+    ) -> Result<(), FtlError>;
 
     /// Collects on a die while that is short of free blocks and there is something to gain.
-    fn refill<D: Device>(&mut self, media: &mut Media<D>, die: u32) -> Result<(), FtlError> {
+    fn refill<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32) -> Result<(), FtlError> {
         while self.is_short(die)
             && let Some(victim) = self.take_victim(die)
         {
-            self.collect_apart(media, die, victim, Cause::Collection)?;
+            self.collect_apart(flash, die, victim, Cause::Collection)?;
         }
         Ok(())
     }
 
     /// The next die in turn that has a place for a page of a stream, perhaps after collecting there.
-    fn next_die<D: Device>(&mut self, media: &mut Media<D>, stream: Stream) -> Result<u32, FtlError>;
+    fn next_die<D: Device>(&mut self, flash: &mut FlashPort<D>, stream: Stream) -> Result<u32, FtlError>;
 
     /// Collects a block; the host does not wait for that.
     fn collect_apart<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         die: u32,
         victim: Pbn,
         why: Cause,
     ) -> Result<(), FtlError> {
-        media.detached(|media| self.collect(media, die, victim, why))
+        flash.in_background(|flash| self.collect(flash, die, victim, why))
     }
 
     /// Empties a block as a collection does, whatever it holds.
-    fn empty<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+    fn empty<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         if let Some(known) = self.blocks().needs_no_emptying(pbn) {
             return Ok(known);
         }
         let die = self.space().die_of(pbn);
-        media.because(Cause::WearLeveling, |media| {
-            self.tidy(media)?;
+        flash.with_cause(Cause::WearLeveling, |flash| {
+            self.repair_before_write(flash)?;
             // What a collection wrote beside the pages that it moved may have taken the die's last free block.
             if self.blocks().free_on(die) == 0 && !self.blocks().may_have_failed() {
-                self.refill(media, die)?;
+                self.refill(flash, die)?;
             }
             Ok::<_, FtlError>(())
         })?;
         match self.blocks().use_of(pbn) {
-            Use::For(_) => {}
+            Use::InUse(_) => {}
             Use::Free => return Ok(RelocateOutcome::Done),
             Use::Bad => return Ok(RelocateOutcome::Retired),
         }
@@ -162,45 +168,45 @@ pub trait PageMapped {
         if blocks.free_on(die) == 0 {
             return Ok(RelocateOutcome::Deferred(Deferred::NoRoom));
         }
-        match space.withdraw(media, blocks, pbn) {
+        match space.withdraw(flash, blocks, pbn) {
             None => return Ok(RelocateOutcome::Deferred(Deferred::NoRoom)),
             Some(false) => return Ok(RelocateOutcome::Done),
-            Some(true) => self.collect_apart(media, die, pbn, Cause::WearLeveling)?,
+            Some(true) => self.collect_apart(flash, die, pbn, Cause::WearLeveling)?,
         }
         Ok(self.blocks().fate_of(pbn))
     }
 
     /// What comes before a page is placed: refuses on a read-only device, and makes good what failures have done.
     #[inline]
-    fn tidy<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn repair_before_write<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         self.blocks().spares().admit()?;
         if self.blocks().has_lost_reserve() {
-            self.restore_reserves(media)?;
+            self.restore_reserves(flash)?;
         }
         if self.space().has_failing() {
-            self.empty_failing(media)?;
+            self.empty_failing(flash)?;
         }
         Ok(())
     }
 
     /// What comes after a host write, and not with the next one, since the power may be cut before.
     #[inline]
-    fn tidy_after_write<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn repair_after_write<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         if self.blocks().has_lost_reserve() {
-            FtlError::unless_read_only(self.restore_reserves(media))?;
+            FtlError::unless_read_only(self.restore_reserves(flash))?;
         }
         Ok(())
     }
 
     /// Collects where failures have cost a die its last free block.
     #[cold]
-    fn restore_reserves<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn restore_reserves<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let cost = self.programs_per_move();
         while self.blocks().has_lost_reserve() {
             let destinations: Vec<_> = (0..self.space().streams()).map(|stream| self.destination(stream)).collect();
             let (space, blocks, _) = self.parts();
             let Some((die, victim)) = space.take_victim_for_reserve(blocks, &destinations, cost) else { break };
-            self.collect_apart(media, die, victim, Cause::Collection)?;
+            self.collect_apart(flash, die, victim, Cause::Collection)?;
         }
         Ok(())
     }
@@ -208,13 +214,13 @@ pub trait PageMapped {
     /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
     /// their die stays whole. A block for which there is no room yet waits.
     #[cold]
-    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn empty_failing<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         for die in self.space().failing_dies() {
-            self.refill(media, die)?;
+            self.refill(flash, die)?;
             if !self.is_short(die)
                 && let Some(block) = self.space().take_failing(die)
             {
-                self.collect_apart(media, die, block, Cause::Relocation)?;
+                self.collect_apart(flash, die, block, Cause::Relocation)?;
             }
         }
         Ok(())
@@ -222,8 +228,8 @@ pub trait PageMapped {
 
     /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
     #[inline]
-    fn append<D: Device>(&mut self, media: &mut Media<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
-        self.append_on(media, (HOST, Hint::NONE), (label, 0), data, |scheme, media| scheme.next_die(media, HOST))
+    fn append<D: Device>(&mut self, flash: &mut FlashPort<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
+        self.append_on(flash, (HOST, Hint::NONE), (label, 0), data, |scheme, flash| scheme.next_die(flash, HOST))
     }
 
     /// Programs a page of a stream, of which the host says this, on a die that `next_die` finds, with what is kept of the host's hint, 0 for
@@ -231,17 +237,17 @@ pub trait PageMapped {
     #[inline]
     fn append_on<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         to: (Stream, Hint),
         (label, kept): (Label, u8),
         data: &D::Data,
-        mut next_die: impl FnMut(&mut Self, &mut Media<D>) -> Result<u32, FtlError>,
+        mut next_die: impl FnMut(&mut Self, &mut FlashPort<D>) -> Result<u32, FtlError>,
     ) -> Result<Ppn, FtlError> {
         loop {
-            let die = next_die(self, media)?;
+            let die = next_die(self, flash)?;
             let (space, blocks, _) = self.parts();
             let content = Content::Hinted(data.clone(), kept);
-            if let Some(to) = space.program(media, blocks, die, to, label, content)? {
+            if let Some(to) = space.program(flash, blocks, die, to, label, content)? {
                 return Ok(to);
             }
         }
@@ -251,78 +257,83 @@ pub trait PageMapped {
     #[inline]
     fn move_pages<'a, D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         die: u32,
         pages: &'a [Ppn],
     ) -> (&'a [Ppn], Result<(), FtlError>) {
         up_to_error(pages, |at, from| {
             announce(pages, at, |&from, stage| {
-                if let Some(lpn) = media.device().peek(from) {
+                if let Some(lpn) = flash.device().peek(from) {
                     self.prefetch_move(Lpn::new(lpn), stage);
                 }
             });
-            self.move_page(media, die, from)
+            self.move_page(flash, die, from)
         })
     }
 
     /// Moves a data page or a trim page off a die. One that cannot be read becomes a lost page.
     #[inline]
-    fn move_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
-        if self.move_trim_page(media, die, from)? {
+    fn move_page<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        if self.move_trim_page(flash, die, from)? {
             return Ok(());
         }
-        let (lpn, role, said, content) = match media.read_to_move(from)? {
-            Some(page) => (Lpn::new(page.logical), self.role_moved(), self.said(page.hint), Content::Copy(page)),
-            None if self.gives_up(from) => return Ok(()),
-            None => (self.lose(media, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
+        let (lpn, role, said, content) = match flash.read_to_move(from)? {
+            Some(page) => (Lpn::new(page.logical), self.role_moved(), self.hint_of(page.hint), Content::Copy(page)),
+            None if self.drop_duplicate(from) => return Ok(()),
+            None => (self.lose(flash, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
         };
         let label = Label::new(lpn.get(), role);
         let stream = self.collected();
         let (space, blocks, trims) = self.parts();
-        let to = space.program_moved(media, blocks, die, (stream, said), (label, &content), trims)?;
+        let to = space.program_moved(flash, blocks, die, (stream, said), (label, &content), trims)?;
         self.moved(lpn, from, to);
         Ok(())
     }
 
     /// The logical page that an unreadable page held.
     #[cold]
-    fn lose<D: Device>(&self, media: &mut Media<D>, ppn: Ppn) -> Lpn {
-        media.note(Note::LostPage);
+    fn lose<D: Device>(&self, flash: &mut FlashPort<D>, ppn: Ppn) -> Lpn {
+        flash.note(Note::LostPage);
         self.owner_of(ppn).unwrap_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"))
     }
 
     /// Moves a page off a die if it is a trim page; tells whether it was.
     #[inline]
-    fn move_trim_page<D: Device>(&mut self, media: &mut Media<D>, die: u32, from: Ppn) -> Result<bool, FtlError> {
+    fn move_trim_page<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, from: Ppn) -> Result<bool, FtlError> {
         let stream = self.collected_trims();
         let (space, blocks, trims) = self.parts();
         let Some((label, version)) = trims.at(from) else { return Ok(false) };
         let content = Content::empty(label.logical, version);
-        let to = space.program_moved(media, blocks, die, (stream, Hint::NONE), (label, &content), trims)?;
+        let to = space.program_moved(flash, blocks, die, (stream, Hint::NONE), (label, &content), trims)?;
         trims.moved(from, to);
         Ok(true)
     }
 
     /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back.
-    fn replace_vanishing<D: Device>(&mut self, media: &mut Media<D>, die: u32, victim: Pbn) -> Result<(), FtlError> {
+    fn replace_vanishing<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        victim: Pbn,
+    ) -> Result<(), FtlError> {
         let to = (self.collected_trims(), Hint::NONE);
         let (space, blocks, trims) = self.parts();
         for (copy, lpn) in trims.about_to_vanish(space.page_indices(victim)) {
-            let version = media.read_to_move(copy)?.map(|page| page.version);
+            let version = flash.read_to_move(copy)?.map(|page| page.version);
             let content =
                 version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
-            let to = space.program_moved(media, blocks, die, to, (Trims::label(lpn.get(), 1), &content), trims)?;
-            trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
+            let to = space.program_moved(flash, blocks, die, to, (Trims::label(lpn.get(), 1), &content), trims)?;
+            trims.replaced(lpn, to, version.unwrap_or(flash.last_version()));
         }
         Ok(())
     }
 
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
-    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         for (first, extent) in self.parts().2.pending_runs() {
-            let to = self.append(media, Trims::label(first, extent), &D::Data::default())?;
+            let to = self.append(flash, Trims::label(first, extent), &D::Data::default())?;
             let (space, _, trims) = self.parts();
-            for page in trims.wrote(first, extent, to, media.last_version()) {
+            for page in trims.wrote(first, extent, to, flash.last_version()) {
                 space.release(page);
             }
         }
@@ -334,15 +345,15 @@ pub trait PageMapped {
     fn take_over<D: Device>(
         &mut self,
         layout: &Layout,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         mut map: impl FnMut(&mut Self, Tag, Ppn),
     ) -> Result<Vec<Lpn>, RecoverError> {
-        let scanned = self.space().scan(media, layout)?;
+        let scanned = self.space().scan(flash, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
         let valid: Vec<_> = kept.pages.iter().map(|(ppn, tag)| (*ppn, self.recovered(tag))).collect();
         let (space, blocks, _) = self.parts();
-        space.take_over(media, blocks, layout, valid)?;
+        space.take_over(flash, blocks, layout, valid)?;
         for &(ppn, tag) in &kept.pages {
             if tag.role == Role::Trimmed {
                 self.parts().2.found(&tag, ppn, &newest);

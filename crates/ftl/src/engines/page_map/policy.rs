@@ -17,7 +17,7 @@ use crate::engines::page_map::space::Stream;
 use crate::port::error::ConfigError;
 
 /// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
-pub trait RamMapScheme {
+pub trait PageMapScheme {
     /// What the registry knows of it. Its parameters hold those of victims, `gc_threshold`, `gc_idle` and `checkpoint`.
     const ENTRY: Entry;
 
@@ -39,7 +39,7 @@ pub trait StreamPolicy {
     /// What is kept of a request's hint in the tags of its pages, from 1 on, or 0 for nothing; every copy keeps it. None leaves it to the
     /// wear policy what tags keep.
     #[inline]
-    fn kept(&self, _request: &Request) -> Option<u8> {
+    fn stored_hint(&self, _request: &Request) -> Option<u8> {
         None
     }
 
@@ -48,9 +48,9 @@ pub trait StreamPolicy {
         false
     }
 
-    /// What the host said of a page, as far as [`kept`](Self::kept) kept it; none if it never keeps anything.
+    /// What the host said of a page, as far as [`stored_hint`](Self::stored_hint) kept it; none if it never keeps anything.
     #[inline]
-    fn said(&self, _kept: u8) -> Option<Hint> {
+    fn hint_of(&self, _kept: u8) -> Option<Hint> {
         None
     }
 

@@ -27,7 +27,7 @@ pub struct Held {
 
 /// All data pages in RAM.
 #[derive(Clone, Debug)]
-pub struct HeldPages {
+pub struct DataCache {
     /// What is held at each place, or was.
     places: Vec<Held>,
     free: Vec<u32>,
@@ -35,7 +35,7 @@ pub struct HeldPages {
     newer: u32,
 }
 
-impl HeldPages {
+impl DataCache {
     /// None of so many logical pages.
     pub fn none(logical_pages: u32) -> Self {
         Self { places: Vec::new(), free: Vec::new(), place_of: long_array(None, logical_pages as usize), newer: 0 }
@@ -155,10 +155,10 @@ mod tests {
 
     #[test]
     fn what_is_newer_than_flash_is_known_until_it_is_written_or_leaves() {
-        let (mut held, mut ram) = (HeldPages::none(10), RamPages::default());
+        let (mut held, mut ram) = (DataCache::none(10), RamPages::default());
         let mut page = |lpn: u32, is_newer| Held { lpn: Lpn::new(lpn), page: ram.put(lpn), hint: Hint::NONE, is_newer };
         let places = [page(7, true), page(2, true), page(5, false)].map(|page| held.hold(page));
-        let lpns = |held: &HeldPages| held.newer_pages().iter().map(|lpn| lpn.get()).collect::<Vec<_>>();
+        let lpns = |held: &DataCache| held.newer_pages().iter().map(|lpn| lpn.get()).collect::<Vec<_>>();
         assert_eq!((lpns(&held), held.newer(), held.pages()), (vec![2, 7], 2, 3));
         held.is_written(places[0]);
         held.is_written(places[0]);

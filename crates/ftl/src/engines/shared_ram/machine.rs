@@ -21,20 +21,20 @@ use crate::api::request::Request;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::{HOST, PageMapped};
-use crate::engines::shared_ram::data_cache::{Held, HeldPages};
-use crate::engines::shared_ram::policy::{self, CacheOf, Evict, For, InRam, JointPolicy, Leaving};
+use crate::engines::shared_ram::data_cache::{DataCache, Held};
+use crate::engines::shared_ram::policy::{self, CacheOf, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::memory::prefetch::PrefetchStage;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::tally::Note;
 use crate::port::timing::{Device, Nanos};
 
 /// A scheme with data and map in one RAM: the shared machine with a policy.
-pub struct Joint<P: JointPolicy> {
+pub struct SharedRam<P: SharedRamPolicy> {
     pub(super) paged: DemandPaged<P::Map>,
     pub(super) policy: P,
-    pub(super) held: HeldPages,
+    pub(super) held: DataCache,
     page_delay: Nanos,
     selection_delay: Nanos,
     /// Pages of the largest request that uses RAM.
@@ -45,12 +45,12 @@ pub struct Joint<P: JointPolicy> {
     owed: Nanos,
 }
 
-impl<P: JointPolicy> Joint<P> {
+impl<P: SharedRamPolicy> SharedRam<P> {
     fn around(paged: DemandPaged<P::Map>, layout: &Layout, values: &Values) -> Self {
         Self {
             paged,
             policy: P::new(layout, values),
-            held: HeldPages::none(layout.logical_pages),
+            held: DataCache::none(layout.logical_pages),
             page_delay: Nanos(values.integer("ram_page_delay")),
             selection_delay: Nanos(values.integer("selection_delay")),
             most_at_once: policy::most_at_once(layout, values),
@@ -63,11 +63,11 @@ impl<P: JointPolicy> Joint<P> {
     /// Serves a request, then lets the time pass that it has taken in RAM, where one thing is done after another.
     fn serve<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        work: impl FnOnce(&mut Self, &mut Media<D>) -> Result<(), FtlError>,
+        flash: &mut FlashPort<D>,
+        work: impl FnOnce(&mut Self, &mut FlashPort<D>) -> Result<(), FtlError>,
     ) -> Result<(), FtlError> {
-        let served = work(self, media);
-        media.spend(std::mem::take(&mut self.owed));
+        let served = work(self, flash);
+        flash.spend(std::mem::take(&mut self.owed));
         served
     }
 
@@ -75,92 +75,92 @@ impl<P: JointPolicy> Joint<P> {
         request.pages > self.most_at_once
     }
 
-    fn in_ram(&mut self) -> (&mut P, InRam<'_, CacheOf<P>>) {
-        (&mut self.policy, InRam { cache: self.paged.cache_mut(), held: &self.held })
+    fn in_ram(&mut self) -> (&mut P, RamView<'_, CacheOf<P>>) {
+        (&mut self.policy, RamView { cache: self.paged.cache_mut(), held: &self.held })
     }
 
     /// Lets leave RAM what the policy names until it names nothing more.
-    fn make_room<D: Device>(&mut self, media: &mut Media<D>, why: For) -> Result<(), FtlError> {
+    fn make_room<D: Device>(&mut self, flash: &mut FlashPort<D>, why: EvictionReason) -> Result<(), FtlError> {
         loop {
             let (policy, mut ram) = self.in_ram();
-            let Some(Leaving { what, among }) = policy.leaving(&mut ram, why) else { return Ok(()) };
+            let Some(Victim { what, among }) = policy.next_victim(&mut ram, why) else { return Ok(()) };
             self.owed += Nanos(self.selection_delay.0 * among);
             if self.paged.is_in_background() {
-                media.detached(|media| self.evict(media, what))?;
+                flash.in_background(|flash| self.evict(flash, what))?;
             } else {
-                self.evict(media, what)?;
+                self.evict(flash, what)?;
             }
         }
     }
 
-    fn evict<D: Device>(&mut self, media: &mut Media<D>, what: Evict) -> Result<(), FtlError> {
+    fn evict<D: Device>(&mut self, flash: &mut FlashPort<D>, what: Evict) -> Result<(), FtlError> {
         match what {
             Evict::Data(lpn) => {
-                self.foresee_evictions(lpn);
-                self.write_down(media, lpn)?;
-                self.drop_page(media, lpn);
-                media.note(Note::BufferEviction);
+                self.prefetch_evictions(lpn);
+                self.write_down(flash, lpn)?;
+                self.drop_page(flash, lpn);
+                flash.note(Note::BufferEviction);
                 return Ok(());
             }
-            Evict::Translation(page) => self.paged.write_back(media, page)?,
-            Evict::Entry(lpn) => self.paged.write_back_entry(media, lpn)?,
+            Evict::Translation(page) => self.paged.write_back(flash, page)?,
+            Evict::Entry(lpn) => self.paged.write_back_entry(flash, lpn)?,
         }
         self.policy.let_go(self.paged.cache_mut(), what);
         Ok(())
     }
 
     /// Writes a page that is held, if it is newer than flash.
-    fn write_down<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+    fn write_down<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
         let Some(place) = self.held.find(lpn).filter(|&place| self.held.at(place).is_newer) else { return Ok(()) };
         if self.paged.cache().find(lpn).is_none() {
-            self.make_room(media, For::WriteDown(lpn))?;
-            self.and_look_up(media, lpn, |paged, media| paged.find(media, lpn))?;
+            self.make_room(flash, EvictionReason::WriteDown(lpn))?;
+            self.and_look_up(flash, lpn, |paged, flash| paged.find(flash, lpn))?;
         }
         let Held { page, hint, .. } = *self.held.at(place);
-        let data = media.ram().get(page).clone();
+        let data = flash.ram().get(page).clone();
         self.owed += self.page_delay;
-        self.paged.write_down(media, (lpn, hint), &data)?;
+        self.paged.write_down(flash, (lpn, hint), &data)?;
         self.held.is_written(place);
         Ok(())
     }
 
     /// Holds a page no longer; tells whether it was newer than flash.
-    fn drop_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> bool {
+    fn drop_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> bool {
         let Some(place) = self.held.find(lpn) else { return false };
         let (policy, mut ram) = self.in_ram();
         policy.leaves(&mut ram, place);
         let Some(held) = self.held.remove(lpn) else { return false };
-        media.ram_mut().take(held.page);
+        flash.ram_mut().take(held.page);
         held.is_newer
     }
 
     /// A page that was held is superseded on flash, or trimmed.
-    fn supersede<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) {
+    fn supersede<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {
         self.policy.superseded(lpn);
-        if self.drop_page(media, lpn) {
-            media.note(Note::AbsorbedPage);
+        if self.drop_page(flash, lpn) {
+            flash.note(Note::AbsorbedPage);
         }
     }
 
     /// Does something for which the entry of a page is used, after making room for that.
     fn with_entry<D: Device, R>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         lpn: Lpn,
-        work: impl FnOnce(&mut DemandPaged<P::Map>, &mut Media<D>) -> Result<R, FtlError>,
+        work: impl FnOnce(&mut DemandPaged<P::Map>, &mut FlashPort<D>) -> Result<R, FtlError>,
     ) -> Result<R, FtlError> {
-        self.make_room(media, For::Entry(lpn))?;
-        self.and_look_up(media, lpn, work)
+        self.make_room(flash, EvictionReason::Entry(lpn))?;
+        self.and_look_up(flash, lpn, work)
     }
 
     /// Does something for which there is room. The entry may have come although it failed afterwards, as on flash that fails.
     fn and_look_up<D: Device, R>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         lpn: Lpn,
-        work: impl FnOnce(&mut DemandPaged<P::Map>, &mut Media<D>) -> Result<R, FtlError>,
+        work: impl FnOnce(&mut DemandPaged<P::Map>, &mut FlashPort<D>) -> Result<R, FtlError>,
     ) -> Result<R, FtlError> {
-        let result = work(&mut self.paged, media);
+        let result = work(&mut self.paged, flash);
         if result.is_ok() || self.paged.cache().find(lpn).is_some() {
             let (policy, mut ram) = self.in_ram();
             policy.looked_up(&mut ram, lpn);
@@ -169,23 +169,23 @@ impl<P: JointPolicy> Joint<P> {
     }
 
     /// Where flash has a page.
-    fn locate<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
-        match self.with_entry(media, lpn, |paged, media| paged.find(media, lpn)) {
-            Err(FtlError::ReadOnly { .. }) => self.paged.find_without_keeping(media, lpn),
+    fn locate<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        match self.with_entry(flash, lpn, |paged, flash| paged.find(flash, lpn)) {
+            Err(FtlError::ReadOnly { .. }) => self.paged.find_without_keeping(flash, lpn),
             found => found,
         }
     }
 
     /// The place of a page that is held and used.
-    fn use_held<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<u32>, FtlError> {
+    fn use_held<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<u32>, FtlError> {
         if self.held.find(lpn).is_none() {
             return Ok(None);
         }
         if P::FINDS_DATA_BY_ENTRY {
             if self.paged.cache().find(lpn).is_some() {
-                self.with_entry(media, lpn, |paged, media| paged.use_entry(media, lpn))?;
+                self.with_entry(flash, lpn, |paged, flash| paged.use_entry(flash, lpn))?;
             } else {
-                self.locate(media, lpn)?;
+                self.locate(flash, lpn)?;
             }
         }
         let Some(place) = self.held.find(lpn) else { return Ok(None) };
@@ -198,13 +198,13 @@ impl<P: JointPolicy> Joint<P> {
     /// Holds a page that was not held, after making room for it.
     fn hold<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         (request, lpn): (&Request, Lpn),
         data: D::Data,
         is_newer: bool,
     ) -> Result<(), FtlError> {
-        self.make_room(media, For::Data(lpn))?;
-        let page = media.ram_mut().put(data);
+        self.make_room(flash, EvictionReason::Data(lpn))?;
+        let page = flash.ram_mut().put(data);
         let place = self.held.hold(Held { lpn, page, hint: request.hint, is_newer });
         let (policy, mut ram) = self.in_ram();
         policy.came(&mut ram, place);
@@ -212,126 +212,131 @@ impl<P: JointPolicy> Joint<P> {
         Ok(())
     }
 
-    fn read_page<D: Device>(&mut self, media: &mut Media<D>, request: &Request, lpn: Lpn) -> Result<D::Data, FtlError> {
-        if let Some(place) = self.use_held(media, lpn)? {
-            media.note(Note::BufferRead);
-            return Ok(media.ram().get(self.held.at(place).page).clone());
+    fn read_page<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        request: &Request,
+        lpn: Lpn,
+    ) -> Result<D::Data, FtlError> {
+        if let Some(place) = self.use_held(flash, lpn)? {
+            flash.note(Note::BufferRead);
+            return Ok(flash.ram().get(self.held.at(place).page).clone());
         }
         let goes_around = self.goes_around(request);
-        media.note(if goes_around { Note::BypassedPage } else { Note::BufferReadMiss });
+        flash.note(if goes_around { Note::BypassedPage } else { Note::BufferReadMiss });
         self.policy.read_missed(lpn);
-        let Some(at) = self.locate(media, lpn)? else { return Ok(D::Data::default()) };
-        let data = media.read(at)?.data;
+        let Some(at) = self.locate(flash, lpn)? else { return Ok(D::Data::default()) };
+        let data = flash.read(at)?.data;
         // On a read-only device the entry may not be where that of a held page has to be.
         if P::HOLDS_READS && !goes_around && self.paged.blocks().spares().admit().is_ok() {
-            FtlError::unless_read_only(self.hold(media, (request, lpn), data.clone(), false))?;
+            FtlError::unless_read_only(self.hold(flash, (request, lpn), data.clone(), false))?;
         }
         Ok(data)
     }
 
     fn write_page<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         (request, lpn): (&Request, Lpn),
         data: &D::Data,
     ) -> Result<(), FtlError> {
         self.paged.blocks().spares().admit()?;
-        if let Some(place) = self.use_held(media, lpn)? {
-            media.note(Note::BufferHit);
-            let page = media.ram_mut().put(data.clone());
+        if let Some(place) = self.use_held(flash, lpn)? {
+            flash.note(Note::BufferHit);
+            let page = flash.ram_mut().put(data.clone());
             let before = self.held.replace(place, page, request.hint);
-            media.ram_mut().take(before.page);
+            flash.ram_mut().take(before.page);
             if before.is_newer {
-                media.note(Note::AbsorbedPage);
+                flash.note(Note::AbsorbedPage);
             }
             return Ok(());
         }
-        media.note(Note::BufferMiss);
+        flash.note(Note::BufferMiss);
         if self.loads {
-            if let Some(at) = self.with_entry(media, lpn, |paged, media| paged.find(media, lpn))? {
+            if let Some(at) = self.with_entry(flash, lpn, |paged, flash| paged.find(flash, lpn))? {
                 // What it holds is written over, so that it need not be readable.
-                media.because(Cause::Loading, |media| media.read_to_move(at))?;
+                flash.with_cause(Cause::Loading, |flash| flash.read_to_move(at))?;
             }
         } else if P::FINDS_DATA_BY_ENTRY {
             if self.paged.is_in_background() {
-                media.detached(|media| self.with_entry(media, lpn, |paged, media| paged.find(media, lpn)))?;
+                flash.in_background(|flash| self.with_entry(flash, lpn, |paged, flash| paged.find(flash, lpn)))?;
             } else {
-                self.with_entry(media, lpn, |paged, media| paged.find(media, lpn))?;
+                self.with_entry(flash, lpn, |paged, flash| paged.find(flash, lpn))?;
             }
         }
-        self.hold(media, (request, lpn), data.clone(), true)
+        self.hold(flash, (request, lpn), data.clone(), true)
     }
 
     fn write_around<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         (request, lpn): (&Request, Lpn),
         data: &D::Data,
     ) -> Result<(), FtlError> {
         self.paged.blocks().spares().admit()?;
-        media.note(Note::BypassedPage);
-        self.with_entry(media, lpn, |paged, media| {
-            paged.write_page(media, HOST, (lpn, request.hint), data, |paged, media| paged.next_die(media, HOST))
+        flash.note(Note::BypassedPage);
+        self.with_entry(flash, lpn, |paged, flash| {
+            paged.write_page(flash, HOST, (lpn, request.hint), data, |paged, flash| paged.next_die(flash, HOST))
         })?;
-        self.supersede(media, lpn);
+        self.supersede(flash, lpn);
         Ok(())
     }
 }
 
-impl<P: JointPolicy> Scheme for Joint<P> {
+impl<P: SharedRamPolicy> Scheme for SharedRam<P> {
     const ENTRY: Entry = <P::Map as DemandScheme>::ENTRY;
 
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         Ok(Self::around(DemandPaged::format(layout, values)?, layout, values))
     }
 
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
-        Ok(Self::around(DemandPaged::recover(layout, values, media)?, layout, values))
+    fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
+        Ok(Self::around(DemandPaged::recover(layout, values, flash)?, layout, values))
     }
 }
 
-impl<P: JointPolicy, D: Device> Mapping<D> for Joint<P> {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+impl<P: SharedRamPolicy, D: Device> Mapping<D> for SharedRam<P> {
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         self.policy.begins(request);
-        self.serve(media, |joint, media| {
-            media.together(request.lpns(), |media, (i, lpn)| {
-                out[i] = joint.read_page(media, request, lpn)?;
+        self.serve(flash, |joint, flash| {
+            flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
+                out[i] = joint.read_page(flash, request, lpn)?;
                 Ok(())
             })
         })
     }
 
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.policy.begins(request);
-        self.serve(media, |joint, media| {
+        self.serve(flash, |joint, flash| {
             let goes_around = joint.goes_around(request);
-            media.together(request.lpns(), |media, (i, lpn)| {
+            flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
                 if goes_around {
-                    joint.write_around(media, (request, lpn), &data[i])
+                    joint.write_around(flash, (request, lpn), &data[i])
                 } else {
-                    joint.write_page(media, (request, lpn), &data[i])
+                    joint.write_page(flash, (request, lpn), &data[i])
                 }
             })?;
-            joint.paged.tidy_after_write(media)
+            joint.paged.repair_after_write(flash)
         })
     }
 
-    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         self.policy.begins(request);
-        self.serve(media, |joint, media| {
-            media.together(request.lpns(), |media, (_, lpn)| {
-                joint.with_entry(media, lpn, |paged, media| paged.trim_page(media, lpn))?;
-                joint.supersede(media, lpn);
+        self.serve(flash, |joint, flash| {
+            flash.in_parallel(request.lpns(), |flash, (_, lpn)| {
+                joint.with_entry(flash, lpn, |paged, flash| paged.trim_page(flash, lpn))?;
+                joint.supersede(flash, lpn);
                 Ok(())
             })
         })
     }
 
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        self.serve(media, |joint, media| {
-            media.together(joint.held.newer_pages(), |media, lpn| joint.write_down(media, lpn))?;
-            joint.paged.tidy_after_write(media)?;
-            joint.paged.flush(media)
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        self.serve(flash, |joint, flash| {
+            flash.in_parallel(joint.held.newer_pages(), |flash, lpn| joint.write_down(flash, lpn))?;
+            joint.paged.repair_after_write(flash)?;
+            joint.paged.flush(flash)
         })
     }
 
@@ -343,23 +348,23 @@ impl<P: JointPolicy, D: Device> Mapping<D> for Joint<P> {
         self.policy.set_future(&self.held, asked);
     }
 
-    fn prefetch(&self, media: &Media<D>, request: &Request, stage: PrefetchStage) {
+    fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         if self.held.knows(request.lpn) {
-            self.foresee_use(media, request.lpn, stage);
+            self.prefetch_use(flash, request.lpn, stage);
         }
     }
 
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        self.paged.relocate_block(media, pbn)
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.paged.relocate_block(flash, pbn)
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         self.paged.blocks().with_wear_policy(None, query);
     }
 
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.paged.check(media)?;
-        let (held, most, in_ram) = (self.held.pages(), self.policy.most_pages(), media.ram().pages());
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+        self.paged.check(flash)?;
+        let (held, most, in_ram) = (self.held.pages(), self.policy.most_pages(), flash.ram().pages());
         BrokenInvariant::unless(held == in_ram && held <= most as usize, "I6", || {
             format!("{held} data pages are held where there is room for {most}, and RAM has {in_ram}")
         })?;

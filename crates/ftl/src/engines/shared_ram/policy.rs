@@ -12,7 +12,7 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::engines::demand::policy::DemandScheme;
-use crate::engines::shared_ram::data_cache::HeldPages;
+use crate::engines::shared_ram::data_cache::DataCache;
 use crate::memory::prefetch::PrefetchStage;
 
 /// The RAM that data and map share.
@@ -75,7 +75,7 @@ pub enum Evict {
 
 /// What leaves next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leaving {
+pub struct Victim {
     /// It.
     pub what: Evict,
     /// Items among which it was searched, for `selection_delay`.
@@ -83,30 +83,30 @@ pub struct Leaving {
 }
 
 /// What is in RAM.
-pub struct InRam<'a, C> {
+pub struct RamView<'a, C> {
     /// Of the map.
     pub cache: &'a mut C,
     /// Of the data.
-    pub held: &'a HeldPages,
+    pub held: &'a DataCache,
 }
 
 /// Why something has to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum For {
+pub enum EvictionReason {
     /// The map's entry of a page is to be used.
     Entry(Lpn),
     /// A data page that is held is to be written, and the map's entry of it brought into RAM for that, without its leaving for it.
     WriteDown(Lpn),
     /// A data page is to be held that is not; its entry has been used just before, under a policy for which that
-    /// [counts](JointPolicy::FINDS_DATA_BY_ENTRY).
+    /// [counts](SharedRamPolicy::FINDS_DATA_BY_ENTRY).
     Data(Lpn),
 }
 
 /// The cache of a policy's map.
-pub type CacheOf<P> = <<P as JointPolicy>::Map as DemandScheme>::Cache;
+pub type CacheOf<P> = <<P as SharedRamPolicy>::Map as DemandScheme>::Cache;
 
 /// A way of sharing RAM between data and map.
-pub trait JointPolicy: Send + Sized {
+pub trait SharedRamPolicy: Send + Sized {
     /// The demand-paged map, with the scheme's registry entry.
     type Map: DemandScheme;
 
@@ -128,28 +128,28 @@ pub trait JointPolicy: Send + Sized {
     }
 
     /// Told of all that the host will ask, and of the data pages that are in RAM before it does.
-    fn set_future(&mut self, _held: &HeldPages, _asked: &[FutureRequest]) {}
+    fn set_future(&mut self, _held: &DataCache, _asked: &[FutureRequest]) {}
 
     /// A request begins.
     fn begins(&mut self, _request: &Request) {}
 
     /// What has to leave RAM; nothing if there is room. Asked again until that is so.
-    fn leaving(&mut self, ram: &mut InRam<'_, CacheOf<Self>>, why: For) -> Option<Leaving>;
+    fn next_victim(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, why: EvictionReason) -> Option<Victim>;
 
     /// A page that is read is not in RAM.
     fn read_missed(&mut self, _lpn: Lpn) {}
 
     /// The entry of a page was used; it is in RAM now, unless the device is read-only.
-    fn looked_up(&mut self, ram: &mut InRam<'_, CacheOf<Self>>, lpn: Lpn);
+    fn looked_up(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, lpn: Lpn);
 
     /// A data page came, and is held at a place.
-    fn came(&mut self, ram: &mut InRam<'_, CacheOf<Self>>, place: u32);
+    fn came(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
 
     /// The data page held at a place was used.
-    fn used(&mut self, ram: &mut InRam<'_, CacheOf<Self>>, place: u32);
+    fn used(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
 
     /// The data page at a place is about to leave.
-    fn leaves(&mut self, ram: &mut InRam<'_, CacheOf<Self>>, place: u32);
+    fn leaves(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
 
     /// A page was trimmed, or written around RAM: whether it was held or not, what RAM had of it is of no use.
     fn superseded(&mut self, _lpn: Lpn) {}
@@ -158,7 +158,7 @@ pub trait JointPolicy: Send + Sized {
     fn prefetch(&self, _place: u32, _foresight: PrefetchStage) {}
 
     /// Asks for the memory that holding a page will touch, or using its entry.
-    fn foresee_page(&self, _cache: &CacheOf<Self>, _lpn: Lpn) {}
+    fn prefetch_page(&self, _cache: &CacheOf<Self>, _lpn: Lpn) {}
 
     /// The place of the data page that leaves after the one at a place if nothing is used before, where that can be told at once.
     fn leaves_after(&self, _place: u32) -> Option<u32> {
@@ -169,8 +169,8 @@ pub trait JointPolicy: Send + Sized {
     fn let_go(&mut self, cache: &mut CacheOf<Self>, what: Evict);
 
     /// What is wrong with what it keeps, if anything is.
-    fn fault(&self, cache: &CacheOf<Self>, held: &HeldPages) -> Option<String>;
+    fn fault(&self, cache: &CacheOf<Self>, held: &DataCache) -> Option<String>;
 
     /// Numbers of its own.
-    fn gauges(&self, cache: &CacheOf<Self>, held: &HeldPages) -> Vec<Gauge>;
+    fn gauges(&self, cache: &CacheOf<Self>, held: &DataCache) -> Vec<Gauge>;
 }

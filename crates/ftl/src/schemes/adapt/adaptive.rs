@@ -10,7 +10,7 @@ use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::engines::log_buffer::areas::{Area, Sharing};
 use crate::engines::log_buffer::policy::{LogPage, Merged};
-use crate::engines::log_buffer::second_chance::Chances;
+use crate::engines::log_buffer::second_chance::SecondChanceBits;
 use crate::engines::log_buffer::sequential::SequentialArea;
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
 
@@ -38,7 +38,7 @@ pub struct Adaptive {
     /// Pages moved since the host wrote one to the log.
     moved_in_a_row: u32,
     /// Pages of the log that were moved and not written since.
-    chances: Chances,
+    chances: SecondChanceBits,
     /// Of these, how many the host wrote while they were in the log.
     hits: u64,
     /// And how many it did not, before their block left or they were merged.
@@ -57,7 +57,7 @@ impl Adaptive {
             pages_per_block,
             served: None,
             moved_in_a_row: 0,
-            chances: Chances::new(logical_pages),
+            chances: SecondChanceBits::new(logical_pages),
             hits: 0,
             misses: 0,
             aggregated_moves: 0,

@@ -7,7 +7,7 @@
 use flash::Lpn;
 
 use crate::api::request::Request;
-use crate::memory::linked_lists::Chains;
+use crate::memory::linked_lists::LinkedLists;
 
 /// Bytes of a record: 4 for the first page, 2 for the number of pages (Wang 2013 5.3).
 const RECORD_BYTES: u64 = 6;
@@ -21,9 +21,9 @@ pub struct History {
     size: usize,
     records: Vec<Record>,
     /// The least recently written first.
-    recency: Chains,
+    recency: LinkedLists,
     /// Records by the hash of their first page.
-    buckets: Chains,
+    buckets: LinkedLists,
     bucket_bits: u32,
     /// How many pages a record covers together.
     unit_pages: u32,
@@ -39,8 +39,8 @@ impl History {
         Self {
             size,
             records: Vec::with_capacity(size),
-            recency: Chains::new(size, 1),
-            buckets: Chains::new(size, 1 << bucket_bits),
+            recency: LinkedLists::new(size, 1),
+            buckets: LinkedLists::new(size, 1 << bucket_bits),
             bucket_bits,
             unit_pages,
             covering: vec![0; logical_pages.div_ceil(unit_pages) as usize],

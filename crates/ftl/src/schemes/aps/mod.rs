@@ -74,9 +74,9 @@ use crate::engines::demand::entry_cache::{EntryCache, Place};
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::table::TranslationTable;
-use crate::engines::shared_ram::data_cache::HeldPages;
-use crate::engines::shared_ram::policy::{self, Evict, For, InRam, JointPolicy, Leaving};
-use crate::memory::linked_lists::Chains;
+use crate::engines::shared_ram::data_cache::DataCache;
+use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
+use crate::memory::linked_lists::LinkedLists;
 use crate::port::error::ConfigError;
 use crate::schemes::aps::ghosts::Ghosts;
 
@@ -99,7 +99,7 @@ impl DemandScheme for Map {
 
     type Cache = EntryCache;
 
-    type Guests = ();
+    type ForeignPages = ();
 
     fn delays(values: &Values) -> AccessDelays {
         AccessDelays::from_values(values, RAM_DELAYS.map(|parameter| parameter.name))
@@ -132,12 +132,12 @@ pub struct Aps {
     sizes: Sizes,
     /// Bytes for data; the rest is for the map.
     data_bytes: u64,
-    entries: Chains,
+    entries: LinkedLists,
     entry_ghosts: Ghosts,
-    pages: Chains,
+    pages: LinkedLists,
     page_ghosts: Ghosts,
     /// The data page that is about to leave for want of room.
-    leaving: Option<Lpn>,
+    next_victim: Option<Lpn>,
     /// Whether the entry that left last was newer than flash.
     left_newer: bool,
     /// What misses of ghosts have cost since the border was judged: of the map, and of data.
@@ -162,19 +162,19 @@ impl Aps {
     }
 
     /// What leaves of the map, or of the data.
-    fn first(&mut self, ram: &InRam<'_, EntryCache>, is_data: bool) -> Option<Leaving> {
+    fn first(&mut self, ram: &RamView<'_, EntryCache>, is_data: bool) -> Option<Victim> {
         if is_data {
             let lpn = ram.held.at(self.pages.front(0)?).lpn;
-            self.leaving = Some(lpn);
-            return Some(Leaving { what: Evict::Data(lpn), among: ram.held.pages() as u64 });
+            self.next_victim = Some(lpn);
+            return Some(Victim { what: Evict::Data(lpn), among: ram.held.pages() as u64 });
         }
         let lpn = ram.cache.lpn(Place(self.entries.front(0)?));
         self.left_newer = ram.cache.is_newer(lpn);
-        Some(Leaving { what: Evict::Entry(lpn), among: ram.cache.entries() as u64 })
+        Some(Victim { what: Evict::Entry(lpn), among: ram.cache.entries() as u64 })
     }
 }
 
-impl JointPolicy for Aps {
+impl SharedRamPolicy for Aps {
     type Map = Map;
 
     const FINDS_DATA_BY_ENTRY: bool = false;
@@ -186,11 +186,11 @@ impl JointPolicy for Aps {
         let [entry_ghosts, page_ghosts] = sizes.ghosts().map(Ghosts::none);
         Self {
             data_bytes: sizes.ram / 2,
-            entries: Chains::new(sizes.most_entries as usize, 1),
+            entries: LinkedLists::new(sizes.most_entries as usize, 1),
             entry_ghosts,
-            pages: Chains::new(sizes.most_pages as usize, 1),
+            pages: LinkedLists::new(sizes.most_pages as usize, 1),
             page_ghosts,
-            leaving: None,
+            next_victim: None,
             left_newer: false,
             costs: [0; 2],
             read_cost: values.integer("read_cost"),
@@ -213,18 +213,20 @@ impl JointPolicy for Aps {
         }
     }
 
-    fn leaving(&mut self, ram: &mut InRam<'_, EntryCache>, why: For) -> Option<Leaving> {
+    fn next_victim(&mut self, ram: &mut RamView<'_, EntryCache>, why: EvictionReason) -> Option<Victim> {
         let Sizes { ram: all, page, .. } = self.sizes;
         let (map_used, data_used) = (ENTRY_BYTES * ram.cache.entries() as u64, page * ram.held.pages() as u64);
         let (comes, part_used, part, is_data) = match why {
-            For::Entry(lpn) if ram.cache.find(lpn).is_some() => return None,
+            EvictionReason::Entry(lpn) if ram.cache.find(lpn).is_some() => return None,
             // Of a page that leaves the entry may take the room of others, not that of the page.
-            For::WriteDown(lpn) if ram.cache.find(lpn).is_some() || map_used + data_used + ENTRY_BYTES <= all => {
+            EvictionReason::WriteDown(lpn)
+                if ram.cache.find(lpn).is_some() || map_used + data_used + ENTRY_BYTES <= all =>
+            {
                 return None;
             }
-            For::WriteDown(_) => return self.first(ram, false),
-            For::Entry(_) => (ENTRY_BYTES, map_used, all - self.data_bytes, false),
-            For::Data(_) => (page, data_used, self.data_bytes, true),
+            EvictionReason::WriteDown(_) => return self.first(ram, false),
+            EvictionReason::Entry(_) => (ENTRY_BYTES, map_used, all - self.data_bytes, false),
+            EvictionReason::Data(_) => (page, data_used, self.data_bytes, true),
         };
         // The part itself has to make room if it is full, else the other one, which is beyond the border.
         if part_used + comes > part {
@@ -233,7 +235,7 @@ impl JointPolicy for Aps {
         if map_used + data_used + comes > all { self.first(ram, !is_data) } else { None }
     }
 
-    fn looked_up(&mut self, ram: &mut InRam<'_, EntryCache>, lpn: Lpn) {
+    fn looked_up(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
         // On a read-only device it may not have come.
         let Some(Place(place)) = ram.cache.find(lpn) else { return };
         if self.entries.chain_of(place).is_some() {
@@ -254,21 +256,21 @@ impl JointPolicy for Aps {
         }
     }
 
-    fn came(&mut self, ram: &mut InRam<'_, EntryCache>, place: u32) {
+    fn came(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
         self.pages.push_back(0, place);
         if self.page_ghosts.take(ram.held.at(place).lpn) {
             self.costs[1] += self.program_cost + if self.loads { self.read_cost } else { 0 };
         }
     }
 
-    fn used(&mut self, _ram: &mut InRam<'_, EntryCache>, place: u32) {
+    fn used(&mut self, _ram: &mut RamView<'_, EntryCache>, place: u32) {
         self.pages.move_back(0, place);
     }
 
-    fn leaves(&mut self, ram: &mut InRam<'_, EntryCache>, place: u32) {
+    fn leaves(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
         self.pages.remove(place);
         let lpn = ram.held.at(place).lpn;
-        if self.leaving.take_if(|leaving| *leaving == lpn).is_some() {
+        if self.next_victim.take_if(|next_victim| *next_victim == lpn).is_some() {
             self.page_ghosts.add(lpn);
         }
     }
@@ -287,7 +289,7 @@ impl JointPolicy for Aps {
         }
     }
 
-    fn fault(&self, cache: &EntryCache, held: &HeldPages) -> Option<String> {
+    fn fault(&self, cache: &EntryCache, held: &DataCache) -> Option<String> {
         let (pages, entries) = (held.pages() as u64, cache.entries() as u64);
         let used = pages * self.sizes.page + entries * ENTRY_BYTES;
         let says =
@@ -295,7 +297,7 @@ impl JointPolicy for Aps {
         (used > self.sizes.ram).then(says)
     }
 
-    fn gauges(&self, cache: &EntryCache, _held: &HeldPages) -> Vec<Gauge> {
+    fn gauges(&self, cache: &EntryCache, _held: &DataCache) -> Vec<Gauge> {
         vec![
             Gauge { name: "ram_map_bytes", value: (cache.entries() as u64 * ENTRY_BYTES) as f64 },
             Gauge { name: "ram_border_bytes", value: self.data_bytes as f64 },

@@ -9,7 +9,7 @@ struct Bench {
     aps: Aps,
     cache: EntryCache,
     table: TranslationTable,
-    held: HeldPages,
+    held: DataCache,
     pages: RamPages<()>,
     /// Entries and data pages, those used longest ago first.
     entries: Vec<Lpn>,
@@ -25,22 +25,22 @@ impl Bench {
             aps: Aps::new(&layout, &values),
             cache: EntryCache::new(800, 128),
             table: TranslationTable::new(800, 128, 1),
-            held: HeldPages::none(800),
+            held: DataCache::none(800),
             pages: RamPages::default(),
             entries: Vec::new(),
             data: Vec::new(),
         }
     }
 
-    fn make_room(&mut self, why: For) {
+    fn make_room(&mut self, why: EvictionReason) {
         loop {
             let Self { aps, cache, held, .. } = self;
-            let Some(Leaving { what, among }) = aps.leaving(&mut InRam { cache, held }, why) else { return };
+            let Some(Victim { what, among }) = aps.next_victim(&mut RamView { cache, held }, why) else { return };
             match what {
                 Evict::Data(lpn) => {
                     assert_eq!((lpn, among), (self.data.remove(0), held.pages() as u64), "the page used longest ago");
                     let place = held.find(lpn).expect("it is held");
-                    aps.leaves(&mut InRam { cache, held }, place);
+                    aps.leaves(&mut RamView { cache, held }, place);
                     held.remove(lpn);
                 }
                 Evict::Entry(lpn) => {
@@ -53,12 +53,12 @@ impl Bench {
     }
 
     fn look_up(&mut self, lpn: Lpn) {
-        self.make_room(For::Entry(lpn));
+        self.make_room(EvictionReason::Entry(lpn));
         if self.cache.find(lpn).is_none() {
             self.cache.insert(lpn, &self.table);
         }
         let Self { aps, cache, held, .. } = self;
-        aps.looked_up(&mut InRam { cache, held }, lpn);
+        aps.looked_up(&mut RamView { cache, held }, lpn);
         self.entries.retain(|&other| other != lpn);
         self.entries.push(lpn);
         self.check();
@@ -68,13 +68,13 @@ impl Bench {
         self.aps.begins(&Request::new(lpn, 1));
         if let Some(place) = self.held.find(lpn) {
             let Self { aps, cache, held, .. } = self;
-            aps.used(&mut InRam { cache, held }, place);
+            aps.used(&mut RamView { cache, held }, place);
         } else {
-            self.make_room(For::Data(lpn));
+            self.make_room(EvictionReason::Data(lpn));
             let held = Held { lpn, page: self.pages.put(()), hint: Hint::NONE, is_newer: true };
             let place = self.held.hold(held);
             let Self { aps, cache, held, .. } = self;
-            aps.came(&mut InRam { cache, held }, place);
+            aps.came(&mut RamView { cache, held }, place);
         }
         self.data.retain(|&other| other != lpn);
         self.data.push(lpn);

@@ -5,7 +5,7 @@
 //! one channel is never left out for its wear; and when all that are not worn are collecting, that is overlooked, lest a
 //! write wait for a channel that it need not use.
 //!
-//! How worn channels are is the owner's of blocks to know (`owner.rs`), and which collect is [`Media`](crate::port::flash_port::Media)'s.
+//! How worn channels are is the block manager's to know (`blocks/manager.rs`), and which collect is [`FlashPort`](crate::port::flash_port::FlashPort)'s.
 
 use crate::api::parameter::{Kind, Parameter};
 

@@ -84,7 +84,7 @@ use crate::engines::page_map::placement::Placement;
 use crate::engines::page_map::space::Stream;
 use crate::memory::prefetch::PrefetchStage;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::tally::Note;
 use crate::port::timing::Device;
 use crate::schemes::bdb::channel_status::list_valid;
@@ -115,7 +115,7 @@ impl DemandScheme for Map {
 
     type Cache = MappingCache;
 
-    type Guests = ();
+    type ForeignPages = ();
 
     fn placement(_values: &Values) -> Placement {
         Placement::single(&[SEQUENTIAL])
@@ -158,63 +158,63 @@ impl Bdb {
     }
 
     /// Whether a buffer is to be written down: it has no room, or a random page for each valid channel.
-    fn is_full<D: Device>(&mut self, media: &Media<D>, locality: Locality) -> bool {
+    fn is_full<D: Device>(&mut self, flash: &FlashPort<D>, locality: Locality) -> bool {
         let waiting = self.buffer.of(locality).len();
-        self.list_valid_channels(media);
+        self.list_valid_channels(flash);
         waiting >= self.buffer.room(locality) || locality == Locality::Random && waiting >= self.valid_channels.len()
     }
 
     /// The channels that a random write may go to now.
-    fn list_valid_channels<D: Device>(&mut self, media: &Media<D>) {
+    fn list_valid_channels<D: Device>(&mut self, flash: &FlashPort<D>) {
         let most_erases = self.paged.blocks().most_erases();
-        list_valid(most_erases, |channel| media.is_collecting(channel), self.wear_gap, &mut self.valid_channels);
+        list_valid(most_erases, |channel| flash.is_collecting(channel), self.wear_gap, &mut self.valid_channels);
     }
 
     /// A page that comes replaces the version that waits.
-    fn accept<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: D::Data) {
-        media.note(if self.buffer.find(lpn).is_some() { Note::BufferHit } else { Note::BufferMiss });
-        self.forget(media, lpn);
-        self.buffer.hold(Waiting { lpn, page: media.ram_mut().put(data) });
-        media.spend(self.buffer.delays().write);
+    fn accept<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, data: D::Data) {
+        flash.note(if self.buffer.find(lpn).is_some() { Note::BufferHit } else { Note::BufferMiss });
+        self.forget(flash, lpn);
+        self.buffer.hold(Waiting { lpn, page: flash.ram_mut().put(data) });
+        flash.spend(self.buffer.delays().write);
     }
 
-    fn forget<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) {
+    fn forget<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {
         if let Some(page) = self.buffer.remove(lpn) {
-            media.ram_mut().take(page);
-            media.note(Note::AbsorbedPage);
+            flash.ram_mut().take(page);
+            flash.note(Note::AbsorbedPage);
         }
     }
 
     /// Writes everything in a buffer to flash. What could not be written stays.
-    fn write_down<D: Device>(&mut self, media: &mut Media<D>, locality: Locality) -> Result<(), FtlError> {
-        self.list_valid_channels(media);
-        media.together(self.buffer.of(locality).to_vec(), |media, Waiting { lpn, page }| {
-            media.spend(self.buffer.delays().read);
-            let data = media.ram().get(page).clone();
+    fn write_down<D: Device>(&mut self, flash: &mut FlashPort<D>, locality: Locality) -> Result<(), FtlError> {
+        self.list_valid_channels(flash);
+        flash.in_parallel(self.buffer.of(locality).to_vec(), |flash, Waiting { lpn, page }| {
+            flash.spend(self.buffer.delays().read);
+            let data = flash.ram().get(page).clone();
             match locality {
                 Locality::Sequential => {
-                    self.paged.write_page(media, SEQUENTIAL, (lpn, Hint::NONE), &data, |paged, media| {
-                        paged.next_die(media, SEQUENTIAL)
+                    self.paged.write_page(flash, SEQUENTIAL, (lpn, Hint::NONE), &data, |paged, flash| {
+                        paged.next_die(flash, SEQUENTIAL)
                     })?;
                 }
-                Locality::Random => self.write_random(media, lpn, &data)?,
+                Locality::Random => self.write_random(flash, lpn, &data)?,
             }
-            media.note(if locality == Locality::Random { Note::RandomPage } else { Note::SequentialPage });
+            flash.note(if locality == Locality::Random { Note::RandomPage } else { Note::SequentialPage });
             self.buffer.remove(lpn);
-            media.ram_mut().take(page);
+            flash.ram_mut().take(page);
             Ok(())
         })
     }
 
     /// To the next valid channel.
-    fn write_random<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn, data: &D::Data) -> Result<(), FtlError> {
+    fn write_random<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, data: &D::Data) -> Result<(), FtlError> {
         let next = self.valid_channels.iter().copied().find(|&channel| channel > self.channel);
         let channel = next.or(self.valid_channels.first().copied()).unwrap_or(self.channel);
         self.channel = channel;
-        self.paged.write_page(media, HOST, (lpn, Hint::NONE), data, |paged, media| {
-            match paged.next_die_on(media, HOST, channel)? {
+        self.paged.write_page(flash, HOST, (lpn, Hint::NONE), data, |paged, flash| {
+            match paged.next_die_on(flash, HOST, channel)? {
                 Some(die) => Ok(die),
-                None => paged.next_die(media, HOST),
+                None => paged.next_die(flash, HOST),
             }
         })
     }
@@ -227,69 +227,71 @@ impl Scheme for Bdb {
         Ok(Self::around(DemandPaged::format(layout, values)?, layout, values))
     }
 
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
-        Ok(Self::around(DemandPaged::recover(layout, values, media)?, layout, values))
+    fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
+        Ok(Self::around(DemandPaged::recover(layout, values, flash)?, layout, values))
     }
 }
 
 impl<D: Device> Mapping<D> for Bdb {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             let Some(page) = self.buffer.find(lpn) else {
-                out[i] = self.paged.read_page(media, lpn)?;
+                out[i] = self.paged.read_page(flash, lpn)?;
                 return Ok(());
             };
-            media.spend(self.buffer.delays().read);
-            media.note(Note::BufferRead);
-            out[i] = media.ram().get(page).clone();
+            flash.spend(self.buffer.delays().read);
+            flash.note(Note::BufferRead);
+            out[i] = flash.ram().get(page).clone();
             Ok(())
         })
     }
 
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             self.paged.blocks().spares().admit()?;
             if let Some(locality) = self.buffer.sort_previous(lpn) {
-                media.spend(self.buffer.delays().read + self.buffer.delays().write);
-                if self.is_full(media, locality) {
-                    self.write_down(media, locality)?;
+                flash.spend(self.buffer.delays().read + self.buffer.delays().write);
+                if self.is_full(flash, locality) {
+                    self.write_down(flash, locality)?;
                 }
             }
-            self.accept(media, lpn, data[i].clone());
+            self.accept(flash, lpn, data[i].clone());
         }
-        self.paged.tidy_after_write(media)
+        self.paged.repair_after_write(flash)
     }
 
-    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (_, lpn)| {
-            self.paged.trim_page(media, lpn)?;
-            self.forget(media, lpn);
+    fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (_, lpn)| {
+            self.paged.trim_page(flash, lpn)?;
+            self.forget(flash, lpn);
             Ok(())
         })
     }
 
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         self.buffer.end_run();
-        media.together([Locality::Sequential, Locality::Random], |media, locality| self.write_down(media, locality))?;
-        self.paged.tidy_after_write(media)?;
-        self.paged.flush(media)
+        flash.in_parallel([Locality::Sequential, Locality::Random], |flash, locality| {
+            self.write_down(flash, locality)
+        })?;
+        self.paged.repair_after_write(flash)?;
+        self.paged.flush(flash)
     }
 
-    fn prefetch(&self, media: &Media<D>, request: &Request, stage: PrefetchStage) {
-        self.paged.prefetch(media, request, stage);
+    fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
+        self.paged.prefetch(flash, request, stage);
     }
 
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        self.paged.relocate_block(media, pbn)
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.paged.relocate_block(flash, pbn)
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         self.paged.blocks().with_wear_policy(None, query);
     }
 
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.paged.check(media)?;
-        let (fault, in_ram) = (self.buffer.fault(), media.ram().pages());
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+        self.paged.check(flash)?;
+        let (fault, in_ram) = (self.buffer.fault(), flash.ram().pages());
         BrokenInvariant::unless(fault.is_none() && in_ram == self.buffer.pages(), "I6", || {
             format!("RAM holds {in_ram} pages, and the buffer {}: {fault:?}", self.buffer.pages())
         })

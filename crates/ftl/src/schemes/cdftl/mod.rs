@@ -90,7 +90,7 @@ impl DemandScheme for Cdftl {
 
     type Cache = TwoLevelCache;
 
-    type Guests = ();
+    type ForeignPages = ();
 
     fn cache(layout: &Layout, values: &Values) -> Result<(TwoLevelCache, Ram), ConfigError> {
         let page_bytes = u64::from(layout.geometry.page_size_bytes());

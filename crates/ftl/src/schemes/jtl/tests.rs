@@ -8,7 +8,7 @@ struct Bench {
     jtl: Jtl,
     cache: EntryCache,
     table: TranslationTable,
-    held: HeldPages,
+    held: DataCache,
     left: Vec<Lpn>,
 }
 
@@ -21,7 +21,7 @@ impl Bench {
             jtl: Jtl::new(&layout, &values),
             cache: EntryCache::new(400, 128),
             table: TranslationTable::new(400, 128, 1),
-            held: HeldPages::none(400),
+            held: DataCache::none(400),
             left: Vec::new(),
         }
     }
@@ -35,7 +35,8 @@ impl Bench {
     fn look_up(&mut self, lpn: Lpn) {
         self.left.clear();
         let Self { jtl, cache, held, left, .. } = self;
-        while let Some(Leaving { what, .. }) = jtl.leaving(&mut InRam { cache, held }, For::Entry(lpn)) {
+        while let Some(Victim { what, .. }) = jtl.next_victim(&mut RamView { cache, held }, EvictionReason::Entry(lpn))
+        {
             jtl.let_go(cache, what);
             match what {
                 Evict::Entry(lpn) => left.push(lpn),
@@ -46,7 +47,7 @@ impl Bench {
             self.cache.insert(lpn, &self.table);
         }
         let Self { jtl, cache, held, .. } = self;
-        jtl.looked_up(&mut InRam { cache, held }, lpn);
+        jtl.looked_up(&mut RamView { cache, held }, lpn);
         assert_eq!(jtl.fault(cache, held), None);
     }
 }

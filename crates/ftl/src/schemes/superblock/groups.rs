@@ -15,12 +15,12 @@ use flash::{Geometry, Lbn, Lpn, Pbn, Ppn};
 use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::report::Spares;
-use crate::api::wear::{Ask, Purpose};
+use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::ledger::Ledger;
-use crate::blocks::manager::Blocks;
-use crate::memory::linked_lists::Chains;
+use crate::blocks::manager::BlockManager;
+use crate::memory::linked_lists::LinkedLists;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
 
@@ -65,7 +65,7 @@ pub(super) struct Superblocks {
     all: Vec<Superblock>,
     owner: Vec<u32>,
     /// Superblocks with more blocks than logical ones, the least recently written first.
-    recency: Chains,
+    recency: LinkedLists,
     ledger: Ledger,
     failing: Vec<Pbn>,
 }
@@ -82,7 +82,7 @@ impl Superblocks {
             most_extra,
             extra_limit,
             extra: 0,
-            recency: Chains::new(all.len(), 1),
+            recency: LinkedLists::new(all.len(), 1),
             all,
             owner: vec![0; layout.geometry.blocks() as usize],
             ledger: Ledger::new(layout.geometry),
@@ -109,18 +109,18 @@ impl Superblocks {
     /// For recovery: these pages are valid, each of a page of a superblock; all blocks without one are erased.
     pub(super) fn adopt<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         layout: &Layout,
         pages: impl IntoIterator<Item = (Ppn, u32)>,
     ) -> Result<(), FtlError> {
-        blocks.nothing_free(media, layout);
+        blocks.nothing_free(flash, layout);
         let mut used = vec![false; self.geometry.blocks() as usize];
         for (ppn, superblock) in pages {
             let pbn = self.geometry.block_of(ppn);
             self.ledger.validate(ppn, pbn);
             if !std::mem::replace(&mut used[pbn.index()], true) {
-                blocks.adopt(pbn, Ask::for_(Purpose::Data));
+                blocks.adopt(pbn, AllocRequest::new(Purpose::Data));
                 self.add(superblock, pbn);
             }
         }
@@ -128,7 +128,7 @@ impl Superblocks {
             own.found = own.blocks.len();
         }
         let unused = layout.good_blocks.iter().copied().filter(|pbn| !used[pbn.index()]);
-        unused.into_iter().try_for_each(|pbn| blocks.give_back(media, pbn))
+        unused.into_iter().try_for_each(|pbn| blocks.give_back(flash, pbn))
     }
 
     /// The superblock of a logical page, and its logical block.
@@ -193,7 +193,7 @@ impl Superblocks {
     }
 
     /// Prepares a superblock for a page of which the host says this, as far as that is possible without moving pages.
-    pub(super) fn prepare(&mut self, blocks: &mut Blocks, superblock: u32, said: Hint) -> Result<Step, FtlError> {
+    pub(super) fn prepare(&mut self, blocks: &mut BlockManager, superblock: u32, said: Hint) -> Result<Step, FtlError> {
         if self.room(superblock, Stream::Hot).is_some() {
             return Ok(Step::Ready);
         }
@@ -225,9 +225,9 @@ impl Superblocks {
         own.blocks.iter().copied().filter(|pbn| !self.failing.contains(pbn)).min_by_key(price)
     }
 
-    fn open(&mut self, blocks: &mut Blocks, superblock: u32, stream: Stream, said: Hint) -> Result<(), FtlError> {
+    fn open(&mut self, blocks: &mut BlockManager, superblock: u32, stream: Stream, said: Hint) -> Result<(), FtlError> {
         let purpose = if stream == Stream::Hot { Purpose::Data } else { Purpose::Collected };
-        let pbn = blocks.take_or_stop(Ask::for_(purpose).hinted(said), "a superblock's next block")?;
+        let pbn = blocks.take_or_stop(AllocRequest::new(purpose).hinted(said), "a superblock's next block")?;
         self.add(superblock, pbn);
         self.all[superblock as usize].open[stream as usize] = Some((pbn, 0));
         Ok(())
@@ -237,20 +237,20 @@ impl Superblocks {
     /// block takes no more pages, and waits to be emptied.
     pub(super) fn program<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         superblock: u32,
         stream: Stream,
         (label, content): (Label, &Content<D::Data>),
     ) -> Result<Option<Ppn>, FtlError> {
         if self.room(superblock, stream).is_none() {
-            let said = blocks.said(content.kept());
+            let said = blocks.hint_of(content.stored_hint());
             self.open(blocks, superblock, stream, said)?;
         }
         let Some((pbn, next)) = self.room(superblock, stream) else { return Ok(None) };
         let ppn = self.geometry.page(pbn, next);
         self.all[superblock as usize].open[stream as usize] = Some((pbn, next + 1));
-        match media.put(ppn, label, content.clone()) {
+        match flash.put(ppn, label, content.clone()) {
             Ok(()) => {
                 self.ledger.validate(ppn, pbn);
                 Ok(Some(ppn))
@@ -297,14 +297,14 @@ impl Superblocks {
     /// A block holds nothing valid any more: it goes back to the owner.
     pub(super) fn reclaim<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         pbn: Pbn,
     ) -> Result<(), FtlError> {
         debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is erased with valid pages in it");
         self.remove(pbn);
         self.failing.retain(|&block| block != pbn);
-        blocks.give_back(media, pbn)
+        blocks.give_back(flash, pbn)
     }
 
     /// Blocks that superblocks have beyond their logical ones.
@@ -325,8 +325,8 @@ impl Superblocks {
     /// Checks that free blocks are erased and nobody's (`free`), and that no superblock has more blocks than it may (`bounds`).
     pub(super) fn check<D: Device>(
         &self,
-        media: &Media<D>,
-        blocks: &Blocks,
+        flash: &FlashPort<D>,
+        blocks: &BlockManager,
         free: &'static str,
         bounds: &'static str,
     ) -> Result<(), BrokenInvariant> {
@@ -338,7 +338,7 @@ impl Superblocks {
         for pbn in blocks.iter_free() {
             BrokenInvariant::unless(self.ledger.valid_pages(pbn) == 0, free, || format!("{pbn} is free but in use"))?;
         }
-        blocks.check(media, free)?;
+        blocks.check(flash, free)?;
         // A collection that found no room, or a power cut in one, may leave a superblock with one more until its next. Of blocks that
         // waited to be emptied recovery knows nothing: it finds them as any others, and the superblock loses them by its collections.
         let most = |own: &Superblock| {

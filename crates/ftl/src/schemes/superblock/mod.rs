@@ -69,11 +69,11 @@ use crate::api::relocate::RelocateOutcome;
 use crate::api::report::{Footprint, Gauge, Spares};
 use crate::api::request::Request;
 use crate::api::wear::Use;
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, log_blocks};
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::Device;
@@ -87,7 +87,7 @@ use crate::schemes::superblock::spare_map::SpareMap;
 pub struct Superblock {
     table: PageTable,
     superblocks: Superblocks,
-    blocks: Blocks,
+    blocks: BlockManager,
     map: SpareMap,
     geometry: Geometry,
 }
@@ -123,18 +123,18 @@ impl Scheme for Superblock {
         let number = |name| values.integer(name) as u32;
         let superblocks = Superblocks::new(layout, number("n"), number("k"), extra);
         let map = SpareMap::new(layout.logical_blocks(), superblocks.count(), number("map_cache"));
-        let (table, blocks) = (PageTable::new(layout.logical_pages), Blocks::new(layout, spares));
+        let (table, blocks) = (PageTable::new(layout.logical_pages), BlockManager::new(layout, spares));
         Ok(Self { table, superblocks, blocks, map, geometry: layout.geometry })
     }
 
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+    fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut superblock = Self::format(&layout.in_use(), values)?;
-        let scanned = Scanned::of(media, layout)?;
+        let scanned = Scanned::of(flash, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
         let owned = |&(ppn, tag): &(Ppn, Tag)| (ppn, superblock.superblocks.of_page(Lpn::new(tag.logical)).0);
         let pages: Vec<_> = kept.pages.iter().map(owned).collect();
-        superblock.superblocks.adopt(media, &mut superblock.blocks, layout, pages)?;
+        superblock.superblocks.adopt(flash, &mut superblock.blocks, layout, pages)?;
         superblock.table.adopt(&kept, &newest);
         let mut in_order = kept.pages;
         in_order.sort_by_key(|(_, tag)| tag.seq);
@@ -146,44 +146,44 @@ impl Scheme for Superblock {
 }
 
 impl<D: Device> Mapping<D> for Superblock {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        media.together(request.lpns(), |media, (i, lpn)| {
-            self.look_up(media, lpn)?;
-            let page = self.table.get(lpn).map(|ppn| media.read(ppn)).transpose()?;
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
+            self.look_up(flash, lpn)?;
+            let page = self.table.get(lpn).map(|ppn| flash.read(ppn)).transpose()?;
             out[i] = page.map_or_else(D::Data::default, |page| page.data);
             Ok(())
         })
     }
 
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
-            self.look_up(media, lpn)?;
+            self.look_up(flash, lpn)?;
             let page = (Label::new(lpn.get(), Role::Data), &self.blocks.content(request.hint, data[i].clone()));
-            let to = self.place(media, request.hint, page)?;
+            let to = self.place(flash, request.hint, page)?;
             self.table.set(lpn, Some(to)).into_iter().for_each(|old| self.superblocks.release(old));
         }
         Ok(())
     }
 
-    fn trim(&mut self, _media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, _media: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         for (_, lpn) in request.lpns() {
             self.table.set(lpn, None).into_iter().for_each(|old| self.superblocks.release(old));
         }
         Ok(())
     }
 
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        media.because(Cause::Mapping, |media| self.write_trims_down(media))
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        flash.with_cause(Cause::Mapping, |flash| self.write_trims_down(flash))
     }
 
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         if let Some(known) = self.blocks.needs_no_emptying(pbn) {
             return Ok(known);
         }
-        self.empty_failing(media)?;
+        self.empty_failing(flash)?;
         if self.blocks.use_of(pbn) != Use::Bad {
-            media.note(Note::Evacuation);
-            media.because(Cause::WearLeveling, |media| self.collect(media, pbn))?;
+            flash.note(Note::Evacuation);
+            flash.with_cause(Cause::WearLeveling, |flash| self.collect(flash, pbn))?;
         }
         Ok(self.blocks.fate_of(pbn))
     }
@@ -192,18 +192,18 @@ impl<D: Device> Mapping<D> for Superblock {
         self.blocks.with_wear_policy(None, query);
     }
 
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         let mapped = self.table.iter().count() as u64;
         for (lpn, ppn) in self.table.iter() {
             let is_ours = self.superblocks.owner(self.geometry.block_of(ppn)) == self.superblocks.of_page(lpn).0;
-            let holds = is_ours && self.superblocks.is_valid(ppn) && media.device().peek(ppn) == Some(lpn.get());
+            let holds = is_ours && self.superblocks.is_valid(ppn) && flash.device().peek(ppn) == Some(lpn.get());
             BrokenInvariant::unless(holds, "I1", || format!("{lpn} maps to {ppn}, which is invalid or not its own"))?;
         }
         let (valid, trims) = (self.superblocks.valid_pages(), self.table.trims.pages().count() as u64);
         BrokenInvariant::unless(mapped + trims == valid, "I2", || {
             format!("{mapped} mapped LPNs and {trims} trim pages, but {valid} valid pages")
         })?;
-        self.superblocks.check(media, &self.blocks, "I3", "I4")
+        self.superblocks.check(flash, &self.blocks, "I3", "I4")
     }
 
     fn spares(&self) -> Spares {
@@ -222,9 +222,9 @@ impl<D: Device> Mapping<D> for Superblock {
 
 impl Superblock {
     /// Has the part of the map with a page's entry in RAM.
-    fn look_up<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
+    fn look_up<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
         let (superblock, lbn) = self.superblocks.of_page(lpn);
-        self.map.look_up(media, superblock, lbn)
+        self.map.look_up(flash, superblock, lbn)
     }
 
     fn programmed(&mut self, lpn: Lpn, ppn: Ppn) {
@@ -235,7 +235,7 @@ impl Superblock {
     /// Programs a page of the host, which says this of it, after whatever makes room for it.
     fn place<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         said: Hint,
         page: (Label, &Content<D::Data>),
     ) -> Result<Ppn, FtlError> {
@@ -243,11 +243,11 @@ impl Superblock {
         let lpn = Lpn::new(page.0.logical);
         let (superblock, _) = self.superblocks.of_page(lpn);
         let to = loop {
-            self.empty_failing(media)?;
+            self.empty_failing(flash)?;
             if let Step::Collect(victim) = self.superblocks.prepare(&mut self.blocks, superblock, said)? {
-                media.note(Note::Collection);
-                media.because(Cause::Collection, |media| self.collect(media, victim))?;
-            } else if let Some(to) = self.superblocks.program(media, &mut self.blocks, superblock, Stream::Hot, page)? {
+                flash.note(Note::Collection);
+                flash.with_cause(Cause::Collection, |flash| self.collect(flash, victim))?;
+            } else if let Some(to) = self.superblocks.program(flash, &mut self.blocks, superblock, Stream::Hot, page)? {
                 break to;
             }
         };
@@ -257,36 +257,36 @@ impl Superblock {
     }
 
     /// Empties blocks of which a page could not be programmed.
-    fn empty_failing<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn empty_failing<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         while let Some(pbn) = self.superblocks.failing() {
-            media.note(Note::Collection);
-            media.because(Cause::Relocation, |media| self.collect(media, pbn))?;
+            flash.note(Note::Collection);
+            flash.with_cause(Cause::Relocation, |flash| self.collect(flash, pbn))?;
         }
         Ok(())
     }
 
     /// Moves the valid pages of a block to another one of its superblock, and erases it.
-    fn collect<D: Device>(&mut self, media: &mut Media<D>, victim: Pbn) -> Result<(), FtlError> {
+    fn collect<D: Device>(&mut self, flash: &mut FlashPort<D>, victim: Pbn) -> Result<(), FtlError> {
         for from in self.superblocks.begin_emptying(victim) {
-            let (label, content) = self.table.lift(media, from)?;
-            let to = self.place_moved(media, victim, label, &content)?;
+            let (label, content) = self.table.read_for_copy(flash, from)?;
+            let to = self.place_moved(flash, victim, label, &content)?;
             self.table.landed(label, from, to);
             self.superblocks.release(from);
         }
-        for (lpn, version) in self.table.replacements(media, self.geometry.page_indices(victim))? {
+        for (lpn, version) in self.table.replacements(flash, self.geometry.page_indices(victim))? {
             let content =
                 version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
-            let to = self.place_moved(media, victim, Trims::label(lpn.get(), 1), &content)?;
-            self.table.trims.replaced(lpn, to, version.unwrap_or(media.last_version()));
+            let to = self.place_moved(flash, victim, Trims::label(lpn.get(), 1), &content)?;
+            self.table.trims.replaced(lpn, to, version.unwrap_or(flash.last_version()));
         }
         let superblock = self.superblocks.owner(victim);
         self.map.erased(&self.geometry, superblock, self.superblocks.members(superblock), victim);
-        self.superblocks.reclaim(media, &mut self.blocks, victim)
+        self.superblocks.reclaim(flash, &mut self.blocks, victim)
     }
 
     fn place_moved<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         victim: Pbn,
         label: Label,
         content: &Content<D::Data>,
@@ -294,7 +294,7 @@ impl Superblock {
         let superblock = self.superblocks.owner(victim);
         loop {
             if let Some(to) =
-                self.superblocks.program(media, &mut self.blocks, superblock, Stream::Cold, (label, content))?
+                self.superblocks.program(flash, &mut self.blocks, superblock, Stream::Cold, (label, content))?
             {
                 self.programmed(Lpn::new(label.logical), to);
                 return Ok(to);
@@ -303,10 +303,10 @@ impl Superblock {
     }
 
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages of one superblock.
-    fn write_trims_down<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         for (first, extent) in self.table.pending_runs_within(|lpn| self.superblocks.of_page(lpn).0) {
-            let to = self.place(media, Hint::NONE, (Trims::label(first, extent), &Content::New(D::Data::default())))?;
-            for page in self.table.trims.wrote(first, extent, to, media.last_version()) {
+            let to = self.place(flash, Hint::NONE, (Trims::label(first, extent), &Content::New(D::Data::default())))?;
+            for page in self.table.trims.wrote(first, extent, to, flash.last_version()) {
                 self.superblocks.release(page);
             }
         }

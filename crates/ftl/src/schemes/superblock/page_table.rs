@@ -8,7 +8,7 @@ use std::ops::Range;
 use flash::{Lpn, Ppn, Role};
 
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::Device;
@@ -64,18 +64,18 @@ impl PageTable {
     }
 
     /// What a valid page becomes where it is moved to.
-    pub(super) fn lift<D: Device>(
+    pub(super) fn read_for_copy<D: Device>(
         &self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         from: Ppn,
     ) -> Result<(Label, Content<D::Data>), FtlError> {
         if let Some((label, version)) = self.trims.at(from) {
             return Ok((label, Content::empty(label.logical, version)));
         }
-        if let Some(page) = media.read_to_move(from)? {
+        if let Some(page) = flash.read_to_move(from)? {
             return Ok((Label::new(page.logical, Role::Collected), Content::Copy(page)));
         }
-        media.note(Note::LostPage);
+        flash.note(Note::LostPage);
         // The tag is gone, so the map is searched.
         let lost = self.iter().find(|&(_, ppn)| ppn == from).map_or(0, |(lpn, _)| lpn.get());
         Ok((Label::new(lost, Role::Lost), Content::New(D::Data::default())))
@@ -109,10 +109,10 @@ impl PageTable {
     /// (`trims.rs`); each with what takes its place.
     pub(super) fn replacements<D: Device>(
         &self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         pages: Range<usize>,
     ) -> Result<Vec<(Lpn, Option<u64>)>, FtlError> {
         let vanishing = self.trims.about_to_vanish(pages).into_iter();
-        vanishing.map(|(copy, lpn)| Ok((lpn, media.read_to_move(copy)?.map(|page| page.version)))).collect()
+        vanishing.map(|(copy, lpn)| Ok((lpn, flash.read_to_move(copy)?.map(|page| page.version)))).collect()
     }
 }

@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use flash::{Geometry, Lbn, Pbn, Ppn};
 
-use crate::memory::linked_lists::Chains;
+use crate::memory::linked_lists::LinkedLists;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::tally::Note;
 use crate::port::timing::Device;
 
@@ -19,7 +19,7 @@ use crate::port::timing::Device;
 #[derive(Clone, Debug)]
 pub(super) struct SpareMap {
     /// Logical blocks whose part is cached, the least recently used first.
-    cached: Chains,
+    cached: LinkedLists,
     parts: u32,
     limit: u32,
     last_of_superblock: Vec<Option<Ppn>>,
@@ -30,7 +30,7 @@ impl SpareMap {
     /// A map of so many logical blocks in so many superblocks, of which `limit` parts are cached.
     pub(super) fn new(logical_blocks: u32, superblocks: usize, limit: u32) -> Self {
         Self {
-            cached: Chains::new(logical_blocks as usize, 1),
+            cached: LinkedLists::new(logical_blocks as usize, 1),
             parts: 0,
             limit,
             last_of_superblock: vec![None; superblocks],
@@ -47,22 +47,22 @@ impl SpareMap {
     /// Has the part of a logical block in RAM.
     pub(super) fn look_up<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         superblock: u32,
         lbn: Lbn,
     ) -> Result<(), FtlError> {
         if self.cached.chain_of(lbn.get()).is_some() {
-            media.note(Note::MappingHit);
+            flash.note(Note::MappingHit);
             self.cached.move_back(0, lbn.get());
             return Ok(());
         }
         let (place, part) = (self.last_of_superblock[superblock as usize], self.last_of_block[lbn.index()]);
         let part = part.filter(|_| part != place);
         if place.is_some() || part.is_some() {
-            media.note(Note::MappingMiss);
+            flash.note(Note::MappingMiss);
         }
         for ppn in place.into_iter().chain(part) {
-            media.because(Cause::Mapping, |media| media.scan(ppn))?;
+            flash.with_cause(Cause::Mapping, |flash| flash.scan(ppn))?;
         }
         self.make_room();
         self.cached.push_back(0, lbn.get());

@@ -76,8 +76,8 @@ use crate::api::request::Request;
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::table::TranslationTable;
-use crate::engines::shared_ram::data_cache::HeldPages;
-use crate::engines::shared_ram::policy::{self, Evict, For, InRam, JointPolicy, Leaving};
+use crate::engines::shared_ram::data_cache::DataCache;
+use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::memory::prefetch::PrefetchStage;
 use crate::port::error::ConfigError;
 use crate::schemes::treeftl::page_cache::PageCache;
@@ -112,7 +112,7 @@ impl DemandScheme for Map {
 
     type Cache = PageCache;
 
-    type Guests = ();
+    type ForeignPages = ();
 
     fn delays(values: &Values) -> AccessDelays {
         AccessDelays::from_values(values, RAM_DELAYS.map(|parameter| parameter.name))
@@ -157,7 +157,7 @@ pub struct Tree {
     page_bytes: u64,
 }
 
-impl JointPolicy for Tree {
+impl SharedRamPolicy for Tree {
     type Map = Map;
 
     const FINDS_DATA_BY_ENTRY: bool = true;
@@ -186,7 +186,7 @@ impl JointPolicy for Tree {
         self.needs_future
     }
 
-    fn set_future(&mut self, held: &HeldPages, asked: &[FutureRequest]) {
+    fn set_future(&mut self, held: &DataCache, asked: &[FutureRequest]) {
         self.order.set_future(held, asked);
     }
 
@@ -194,31 +194,32 @@ impl JointPolicy for Tree {
         self.order.begins(request);
     }
 
-    fn leaving(&mut self, ram: &mut InRam<'_, PageCache>, why: For) -> Option<Leaving> {
-        let is_there = matches!(why, For::Entry(lpn) | For::WriteDown(lpn) if ram.cache.find(lpn).is_some());
+    fn next_victim(&mut self, ram: &mut RamView<'_, PageCache>, why: EvictionReason) -> Option<Victim> {
+        let is_there =
+            matches!(why, EvictionReason::Entry(lpn) | EvictionReason::WriteDown(lpn) if ram.cache.find(lpn).is_some());
         let has_room = ram.cache.pages() + ram.held.pages() < self.room_pages;
         if is_there || has_room {
             return None;
         }
-        let in_use = if let For::Data(lpn) = why { Some(ram.cache.page_of(lpn)) } else { None };
+        let in_use = if let EvictionReason::Data(lpn) = why { Some(ram.cache.page_of(lpn)) } else { None };
         self.order.next(ram.held, in_use)
     }
 
-    fn looked_up(&mut self, ram: &mut InRam<'_, PageCache>, lpn: Lpn) {
+    fn looked_up(&mut self, ram: &mut RamView<'_, PageCache>, lpn: Lpn) {
         self.order.looked_up(ram.cache.page_of(lpn), lpn);
     }
 
-    fn came(&mut self, ram: &mut InRam<'_, PageCache>, place: u32) {
+    fn came(&mut self, ram: &mut RamView<'_, PageCache>, place: u32) {
         let lpn = ram.held.at(place).lpn;
         self.order.came(ram.cache.page_of(lpn), place, lpn);
     }
 
-    fn used(&mut self, ram: &mut InRam<'_, PageCache>, place: u32) {
+    fn used(&mut self, ram: &mut RamView<'_, PageCache>, place: u32) {
         let lpn = ram.held.at(place).lpn;
         self.order.used(ram.cache.page_of(lpn), place, lpn);
     }
 
-    fn leaves(&mut self, ram: &mut InRam<'_, PageCache>, place: u32) {
+    fn leaves(&mut self, ram: &mut RamView<'_, PageCache>, place: u32) {
         let lpn = ram.held.at(place).lpn;
         self.order.left(ram.cache.page_of(lpn), place, lpn);
     }
@@ -227,8 +228,8 @@ impl JointPolicy for Tree {
         self.order.prefetch(place, stage);
     }
 
-    fn foresee_page(&self, cache: &PageCache, lpn: Lpn) {
-        self.order.foresee_group(cache.page_of(lpn));
+    fn prefetch_page(&self, cache: &PageCache, lpn: Lpn) {
+        self.order.prefetch_group(cache.page_of(lpn));
     }
 
     fn leaves_after(&self, place: u32) -> Option<u32> {
@@ -242,7 +243,7 @@ impl JointPolicy for Tree {
         }
     }
 
-    fn fault(&self, cache: &PageCache, held: &HeldPages) -> Option<String> {
+    fn fault(&self, cache: &PageCache, held: &DataCache) -> Option<String> {
         let (pages, groups) = (held.pages(), cache.pages());
         if pages + groups > self.room_pages {
             return Some(format!(
@@ -254,7 +255,7 @@ impl JointPolicy for Tree {
         Some(format!("{} is in RAM, and its translation page is not", alone.lpn))
     }
 
-    fn gauges(&self, cache: &PageCache, held: &HeldPages) -> Vec<Gauge> {
+    fn gauges(&self, cache: &PageCache, held: &DataCache) -> Vec<Gauge> {
         let groups = cache.pages() as f64;
         vec![
             Gauge { name: "ram_map_bytes", value: groups * self.page_bytes as f64 },

@@ -14,8 +14,8 @@ use flash::Lpn;
 use super::victims::Order;
 use crate::api::mapping::{Asked, FutureRequest};
 use crate::api::request::Request;
-use crate::engines::shared_ram::data_cache::HeldPages;
-use crate::engines::shared_ram::policy::{Evict, Leaving};
+use crate::engines::shared_ram::data_cache::DataCache;
+use crate::engines::shared_ram::policy::{Evict, Victim};
 
 /// A moment: the number of a request, and the position in it.
 type Moment = u64;
@@ -109,7 +109,7 @@ impl Opt {
 }
 
 impl Order for Opt {
-    fn set_future(&mut self, held: &HeldPages, asked: &[FutureRequest]) {
+    fn set_future(&mut self, held: &DataCache, asked: &[FutureRequest]) {
         (self.number, self.group_uses, self.changes, self.reads) = (0, Vec::new(), Vec::new(), Vec::new());
         for (number, &FutureRequest { asked, lpn, pages }) in (1..).zip(asked) {
             let (first, end) = (lpn.get(), lpn.get() + pages);
@@ -174,12 +174,12 @@ impl Order for Opt {
         }
     }
 
-    fn next(&mut self, held: &HeldPages, in_use: Option<u32>) -> Option<Leaving> {
+    fn next(&mut self, held: &DataCache, in_use: Option<u32>) -> Option<Victim> {
         let may_leave = |&&(_, is_data, which): &&(Next, bool, u32)| {
             is_data || self.members[which as usize] == 0 && Some(which) != in_use
         };
         let &(_, is_data, which) = self.order.iter().rev().find(may_leave)?;
         let what = if is_data { Evict::Data(held.at(which).lpn) } else { Evict::Translation(which) };
-        Some(Leaving { what, among: 0 })
+        Some(Victim { what, among: 0 })
     }
 }

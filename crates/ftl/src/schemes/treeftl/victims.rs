@@ -10,15 +10,15 @@ use flash::Lpn;
 use crate::api::mapping::FutureRequest;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
-use crate::engines::shared_ram::data_cache::HeldPages;
-use crate::engines::shared_ram::policy::{Evict, Leaving};
-use crate::memory::linked_lists::Chains;
+use crate::engines::shared_ram::data_cache::DataCache;
+use crate::engines::shared_ram::policy::{Evict, Victim};
+use crate::memory::linked_lists::LinkedLists;
 use crate::memory::prefetch::PrefetchStage;
 
 /// An order in which pages leave.
 pub(super) trait Order: fmt::Debug + Send {
     /// Told of all that the host will ask, and of the data pages that are in RAM before it does.
-    fn set_future(&mut self, _held: &HeldPages, _asked: &[FutureRequest]) {}
+    fn set_future(&mut self, _held: &DataCache, _asked: &[FutureRequest]) {}
 
     /// A request begins.
     fn begins(&mut self, _request: &Request) {}
@@ -39,13 +39,13 @@ pub(super) trait Order: fmt::Debug + Send {
     fn let_go(&mut self, group: u32);
 
     /// What leaves next, if there is anything; not the translation page of the group in use, which by use is the last anyway.
-    fn next(&mut self, held: &HeldPages, in_use: Option<u32>) -> Option<Leaving>;
+    fn next(&mut self, held: &DataCache, in_use: Option<u32>) -> Option<Victim>;
 
     /// Asks for the memory that using the data page at a place will touch.
     fn prefetch(&self, _place: u32, _foresight: PrefetchStage) {}
 
     /// Asks for the memory that use of a group will touch, and a page that comes to it.
-    fn foresee_group(&self, _group: u32) {}
+    fn prefetch_group(&self, _group: u32) {}
 
     /// The place of the data page that leaves after the one at a place if nothing is used before, where that can be told at once.
     fn leaves_after(&self, _place: u32) -> Option<u32> {
@@ -77,14 +77,14 @@ pub(super) fn bytes(values: &Values, room_pages: u64, groups: u64) -> u64 {
 /// Groups in the order in which they were used, with how many data pages each has.
 #[derive(Clone, Debug)]
 struct Groups {
-    order: Chains,
+    order: LinkedLists,
     members: Vec<u64>,
     count: u64,
 }
 
 impl Groups {
     fn new(groups: u32) -> Self {
-        Self { order: Chains::new(groups as usize, 1), members: vec![0; groups as usize], count: 0 }
+        Self { order: LinkedLists::new(groups as usize, 1), members: vec![0; groups as usize], count: 0 }
     }
 
     fn looked_up(&mut self, group: u32) {
@@ -102,10 +102,10 @@ impl Groups {
     }
 
     /// The group used longest ago, what leaves of it if it has pages, and the items to be looked at for that.
-    fn next(&self, page: impl FnOnce(u32) -> Option<Lpn>) -> Option<Leaving> {
+    fn next(&self, page: impl FnOnce(u32) -> Option<Lpn>) -> Option<Victim> {
         let group = self.order.front(0)?;
         let what = page(group).map_or(Evict::Translation(group), Evict::Data);
-        Some(Leaving { what, among: self.count + self.members[group as usize] })
+        Some(Victim { what, among: self.count + self.members[group as usize] })
     }
 }
 
@@ -113,12 +113,12 @@ impl Groups {
 #[derive(Clone, Debug)]
 struct ByGroup {
     groups: Groups,
-    pages: Chains,
+    pages: LinkedLists,
 }
 
 impl ByGroup {
     fn new(room_pages: usize, groups: u32) -> Self {
-        Self { groups: Groups::new(groups), pages: Chains::new(room_pages, groups as usize) }
+        Self { groups: Groups::new(groups), pages: LinkedLists::new(room_pages, groups as usize) }
     }
 }
 
@@ -145,7 +145,7 @@ impl Order for ByGroup {
         self.groups.let_go(group);
     }
 
-    fn next(&mut self, held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
+    fn next(&mut self, held: &DataCache, _in_use: Option<u32>) -> Option<Victim> {
         self.groups.next(|group| self.pages.front(group).map(|place| held.at(place).lpn))
     }
 
@@ -159,7 +159,7 @@ impl Order for ByGroup {
     }
 
     #[inline]
-    fn foresee_group(&self, group: u32) {
+    fn prefetch_group(&self, group: u32) {
         self.groups.order.prefetch(group);
         self.pages.prefetch_ends(group);
     }
@@ -218,7 +218,7 @@ impl Order for Latte {
         self.groups.let_go(group);
     }
 
-    fn next(&mut self, _held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
+    fn next(&mut self, _held: &DataCache, _in_use: Option<u32>) -> Option<Victim> {
         self.groups.next(|group| {
             let first = group * self.group_pages;
             let mut pages = self.pages.range(Lpn::new(first)..Lpn::new(first + self.group_pages)).copied();
@@ -231,7 +231,7 @@ impl Order for Latte {
 /// One list of all pages by use (Tree-PL of Wang 2013 6.5.3). A translation page counts as used after each of its data pages, so it is never before them.
 #[derive(Clone, Debug)]
 struct ByPage {
-    pages: Chains,
+    pages: LinkedLists,
     /// The first node that is a data page.
     groups: u32,
     count: u64,
@@ -239,7 +239,7 @@ struct ByPage {
 
 impl ByPage {
     fn new(room_pages: usize, groups: u32) -> Self {
-        Self { pages: Chains::new(groups as usize + room_pages, 1), groups, count: 0 }
+        Self { pages: LinkedLists::new(groups as usize + room_pages, 1), groups, count: 0 }
     }
 }
 
@@ -274,11 +274,11 @@ impl Order for ByPage {
         self.count -= 1;
     }
 
-    fn next(&mut self, held: &HeldPages, _in_use: Option<u32>) -> Option<Leaving> {
+    fn next(&mut self, held: &DataCache, _in_use: Option<u32>) -> Option<Victim> {
         let node = self.pages.front(0)?;
         let what =
             node.checked_sub(self.groups).map_or(Evict::Translation(node), |place| Evict::Data(held.at(place).lpn));
-        Some(Leaving { what, among: self.count })
+        Some(Victim { what, among: self.count })
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Node {
 
 /// What is in the zone, and how full it is.
 #[derive(Clone, Debug)]
-pub struct Zone {
+pub struct BufferZone {
     geometry: Geometry,
     at: Vec<Option<Ppn>>,
     dirty: Vec<u64>,
@@ -39,7 +39,7 @@ pub struct Zone {
     pages: u64,
 }
 
-impl Zone {
+impl BufferZone {
     /// An empty zone with room for so many pages.
     pub fn new(layout: &Layout, capacity: u64) -> Self {
         Self {

@@ -18,14 +18,14 @@ use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role, Tag};
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::engines::demand::foreign_pages::Guests;
+use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::machine::OWN;
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::port::error::{BrokenInvariant, ConfigError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
-use crate::schemes::waftl::buffer_zone::Zone;
+use crate::schemes::waftl::buffer_zone::BufferZone;
 
 /// The stream of the zone.
 pub(super) const ZONE: Stream = OWN;
@@ -73,7 +73,7 @@ pub enum Home {
 #[derive(Clone, Debug)]
 pub struct HybridMap {
     /// The zone.
-    pub zone: Zone,
+    pub zone: BufferZone,
     geometry: Geometry,
     logical_pages: u32,
     homes: Vec<Home>,
@@ -142,13 +142,13 @@ impl HybridMap {
     }
 }
 
-impl Guests for HybridMap {
+impl ForeignPages for HybridMap {
     const STREAM: Option<Stream> = Some(ZONE);
 
     fn new(layout: &Layout, values: &Values, space: &PageSpace) -> Self {
         let capacity = zone_blocks(layout, values) * u64::from(space.content_pages());
         Self {
-            zone: Zone::new(layout, capacity),
+            zone: BufferZone::new(layout, capacity),
             geometry: layout.geometry,
             logical_pages: layout.logical_pages,
             homes: vec![Home::Absent; layout.logical_blocks() as usize],
@@ -179,7 +179,7 @@ impl Guests for HybridMap {
         self.zone.moved(lpn, from, to)
     }
 
-    fn gives_up(&mut self, from: Ppn) -> bool {
+    fn drop_duplicate(&mut self, from: Ppn) -> bool {
         let clean = self.zone.owner_of(from).filter(|&lpn| !self.zone.is_dirty(lpn));
         clean.is_some_and(|lpn| self.zone.remove(lpn).is_some())
     }
@@ -223,13 +223,13 @@ impl Guests for HybridMap {
 
     fn check<D: Device>(
         &self,
-        media: &Media<D>,
+        flash: &FlashPort<D>,
         space: &PageSpace,
         is_mapped: &dyn Fn(Lpn, Ppn) -> bool,
     ) -> Result<u64, BrokenInvariant> {
         let mut count = 0;
         let mut holds = |lpn: Lpn, ppn: Ppn, name: &'static str| {
-            let tag = media.device().peek(ppn);
+            let tag = flash.device().peek(ppn);
             count += u64::from(!is_mapped(lpn, ppn));
             BrokenInvariant::unless(space.is_valid(ppn) && tag == Some(lpn.get()), name, || {
                 format!("{lpn} should lie at {ppn}, which carries {tag:?} (valid: {})", space.is_valid(ppn))
@@ -259,7 +259,7 @@ impl HybridMap {
 }
 
 /// The label of a page of the zone.
-pub(super) const ZONE_ROLE: Role = <HybridMap as Guests>::ROLE;
+pub(super) const ZONE_ROLE: Role = <HybridMap as ForeignPages>::ROLE;
 
 #[cfg(test)]
 mod tests;

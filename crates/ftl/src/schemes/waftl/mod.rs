@@ -75,8 +75,8 @@ mod youngest;
 
 use flash::{Pbn, ProgramOrder};
 
-use self::offline::Offline;
-use self::spent::Spent;
+use self::offline::IdleErasePolicy;
+use self::spent::EraseQueue;
 use self::threshold::Threshold;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
@@ -92,7 +92,7 @@ use crate::engines::demand::policy::{DemandScheme, Ram};
 use crate::engines::page_map::mapped::PageMapped;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::{Device, Nanos, Op};
 use crate::recovery::summary::Summaries;
 use crate::schemes::waftl::hybrid_map::{Home, HybridMap};
@@ -114,7 +114,7 @@ impl DemandScheme for Map {
 
     type Cache = MappingCache;
 
-    type Guests = HybridMap;
+    type ForeignPages = HybridMap;
 
     fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {
         Ok(MappingCache::from_values(layout, values))
@@ -129,8 +129,8 @@ impl DemandScheme for Map {
 pub struct Waftl {
     pages: DemandPaged<Map>,
     threshold: Threshold,
-    offline: Offline,
-    spent: Spent,
+    offline: IdleErasePolicy,
+    spent: EraseQueue,
     /// Free blocks below which spent blocks, and PMBs, are collected.
     online: [usize; 2],
     caches_reads: bool,
@@ -144,11 +144,11 @@ pub struct Waftl {
 impl Waftl {
     fn around(pages: DemandPaged<Map>, layout: &Layout, values: &Values) -> Self {
         let below = (values.ratio("gc_free") * layout.good_blocks.len() as f64).ceil() as usize;
-        let zone_pages = pages.guests.zone.capacity();
+        let zone_pages = pages.foreign_pages.zone.capacity();
         Self {
             threshold: Threshold::from_values(values, layout.geometry.pages_per_block()),
-            offline: Offline::new(values.ratio("idle_weight")),
-            spent: Spent::default(),
+            offline: IdleErasePolicy::new(values.ratio("idle_weight")),
+            spent: EraseQueue::default(),
             online: [below, below.min(pages.blocks.spares().total as usize / 2)],
             caches_reads: values.switch("cache_reads"),
             waits: values.word("migration") == "wait",
@@ -174,17 +174,17 @@ impl Scheme for Waftl {
         Ok(Self::around(DemandPaged::format(layout, values)?, layout, values))
     }
 
-    fn recover<D: Device>(layout: &Layout, values: &Values, media: &mut Media<D>) -> Result<Self, RecoverError> {
+    fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let layout = &youngest::ordered(layout, values);
-        Ok(Self::around(DemandPaged::recover(layout, values, media)?, layout, values))
+        Ok(Self::around(DemandPaged::recover(layout, values, flash)?, layout, values))
     }
 }
 
 impl<D: Device> Mapping<D> for Waftl {
-    fn read(&mut self, media: &mut Media<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         let mut missed = Vec::new();
-        media.together(request.lpns(), |media, (i, lpn)| {
-            let Some((page, in_zone)) = self.pages.read_newest(media, lpn)? else {
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
+            let Some((page, in_zone)) = self.pages.read_newest(flash, lpn)? else {
                 out[i] = D::Data::default();
                 return Ok::<_, FtlError>(());
             };
@@ -194,61 +194,61 @@ impl<D: Device> Mapping<D> for Waftl {
             }
             Ok(())
         })?;
-        self.threshold.answered(request, media.now().since(request.arrival));
+        self.threshold.answered(request, flash.now().since(request.arrival));
         if !missed.is_empty() && self.pages.blocks.spares().admit().is_ok() {
-            FtlError::unless_read_only(media.detached(|media| self.cache(media, missed)))?;
+            FtlError::unless_read_only(flash.in_background(|flash| self.cache(flash, missed)))?;
         }
         self.accessed(request);
         Ok(())
     }
 
-    fn write(&mut self, media: &mut Media<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.pages.blocks.spares().admit()?;
-        media.together(request.lpns(), |media, (i, lpn)| {
-            self.make_room(media)?;
+        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
+            self.make_room(flash)?;
             let content = self.pages.blocks.content(request.hint, data[i].clone());
-            self.pages.append_to_zone(media, (lpn, request.hint), &content, true)?;
+            self.pages.append_to_zone(flash, (lpn, request.hint), &content, true)?;
             self.pages.trims.overwritten(lpn).into_iter().for_each(|said| self.pages.space.release(said));
             Ok::<_, FtlError>(())
         })?;
         self.accessed(request);
-        self.pages.tidy_after_write(media)?;
-        self.threshold.answered(request, media.now().since(request.arrival));
-        FtlError::unless_read_only(self.collect_online(media))
+        self.pages.repair_after_write(flash)?;
+        self.threshold.answered(request, flash.now().since(request.arrival));
+        FtlError::unless_read_only(self.collect_online(flash))
     }
 
-    fn trim(&mut self, media: &mut Media<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         // What could not enter the table any more would be in it in part, and nothing may be taken from either side then.
         self.pages.blocks.spares().admit()?;
-        let geometry = *self.pages.guests.geometry();
+        let geometry = *self.pages.foreign_pages.geometry();
         for run in request.block_runs(&geometry) {
-            let whole = self.pages.guests.pages_of(run.lbn).count() == run.pages as usize;
+            let whole = self.pages.foreign_pages.pages_of(run.lbn).count() == run.pages as usize;
             if !whole {
-                self.pages.map_by_page(media, run.lbn)?;
+                self.pages.map_by_page(flash, run.lbn)?;
             }
             for offset in run.first..run.first + run.pages {
-                self.trim_page(media, geometry.logical_page(run.lbn, offset))?;
+                self.trim_page(flash, geometry.logical_page(run.lbn, offset))?;
             }
             if whole {
                 self.spent.add(self.pages.void_block(run.lbn));
-                self.pages.guests.set_home(run.lbn, Home::Absent);
+                self.pages.foreign_pages.set_home(run.lbn, Home::Absent);
             }
         }
         Ok(())
     }
 
-    fn idle(&mut self, media: &mut Media<D>, budget: Nanos) -> Result<(), FtlError> {
-        let (end, mut done) = (media.now() + budget, 0);
+    fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
+        let (end, mut done) = (flash.now() + budget, 0);
         while let Some(pbn) = self.spent.next()
             && self.pages.is_whole()
         {
-            let (erase, left) = (media.would_take(Op::Erase, pbn), end.since(media.now()));
+            let (erase, left) = (flash.estimate(Op::Erase, pbn), end.since(flash.now()));
             if done >= self.offline.blocks(erase) || !self.offline.would_begin(erase, left) {
                 break;
             }
             self.spent.take();
             if self.is_clear(pbn) {
-                FtlError::unless_read_only(self.erase(media, pbn))?;
+                FtlError::unless_read_only(self.erase(flash, pbn))?;
                 done += 1;
             }
         }
@@ -256,28 +256,28 @@ impl<D: Device> Mapping<D> for Waftl {
         Ok(())
     }
 
-    fn flush(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
-        self.pages.flush(media)
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        self.pages.flush(flash)
     }
 
-    fn relocate_block(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         if self.pages.blocks.needs_no_emptying(pbn).is_none()
-            && let Some(lbn) = self.pages.guests.block_of(pbn)
+            && let Some(lbn) = self.pages.foreign_pages.block_of(pbn)
         {
             let die = self.pages.space.die_of(pbn);
-            let rewrite = |media: &mut Media<D>| self.pages.place_block(media, lbn, Some(die));
-            media.detached(|media| media.because(Cause::WearLeveling, rewrite))?;
+            let rewrite = |flash: &mut FlashPort<D>| self.pages.place_block(flash, lbn, Some(die));
+            flash.in_background(|flash| flash.with_cause(Cause::WearLeveling, rewrite))?;
         }
-        self.pages.relocate_block(media, pbn)
+        self.pages.relocate_block(flash, pbn)
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         self.pages.blocks.with_wear_policy(None, query);
     }
 
-    fn check(&self, media: &Media<D>) -> Result<(), BrokenInvariant> {
-        self.pages.check(media)?;
-        let trimmed = self.pages.guests.block_mapped().map(|(lbn, _)| lbn).find(|&lbn| self.is_trimmed(lbn));
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+        self.pages.check(flash)?;
+        let trimmed = self.pages.foreign_pages.block_mapped().map(|(lbn, _)| lbn).find(|&lbn| self.is_trimmed(lbn));
         BrokenInvariant::unless(trimmed.is_none(), "I8", || {
             format!("{trimmed:?} is block-mapped and has trimmed pages")
         })
@@ -293,13 +293,13 @@ impl<D: Device> Mapping<D> for Waftl {
     }
 
     fn gauges(&self) -> Vec<Gauge> {
-        let [page_mapped, block_mapped] = self.pages.guests.counts().map(f64::from);
-        let pages_per_block = f64::from(self.pages.guests.geometry().pages_per_block());
+        let [page_mapped, block_mapped] = self.pages.foreign_pages.counts().map(f64::from);
+        let pages_per_block = f64::from(self.pages.foreign_pages.geometry().pages_per_block());
         let dirty = self.spent.iter().filter(|&pbn| self.pages.space.is_spent(pbn)).count();
         let mut gauges = vec![
             Gauge { name: "pmb_share", value: page_mapped / (page_mapped + block_mapped).max(1.0) },
             Gauge { name: "threshold_pages", value: f64::from(self.threshold.pages()) },
-            Gauge { name: "zone_fill", value: self.pages.guests.zone.fill_ratio() },
+            Gauge { name: "zone_fill", value: self.pages.foreign_pages.zone.fill_ratio() },
             Gauge { name: "spent_blocks", value: dirty as f64 },
             Gauge { name: "mapping_table_bytes", value: self.gmt_bytes as f64 + 4.0 * pages_per_block * page_mapped },
         ];

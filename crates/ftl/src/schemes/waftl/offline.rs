@@ -4,7 +4,7 @@ use crate::port::timing::Nanos;
 
 /// Foretells idle periods.
 #[derive(Clone, Debug)]
-pub(super) struct Offline {
+pub(super) struct IdleErasePolicy {
     /// α of eq. 3: the weight of the last idle period.
     weight: f64,
     predicted_ns: f64,
@@ -12,7 +12,7 @@ pub(super) struct Offline {
     erase_ns: f64,
 }
 
-impl Offline {
+impl IdleErasePolicy {
     pub(super) fn new(weight: f64) -> Self {
         Self { weight, predicted_ns: 0.0, erase_ns: f64::INFINITY }
     }
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn periods_are_foretold_by_their_weighted_mean_and_filled_with_whole_erases() {
         let ms = |ms: f64| Nanos((ms * 1e6) as u64);
-        let mut offline = Offline::new(0.5);
+        let mut offline = IdleErasePolicy::new(0.5);
         assert_eq!(offline.blocks(ms(1.5)), 0, "nothing is known of idle time yet");
         offline.ended(ms(4.0));
         assert_eq!(offline.blocks(ms(1.5)), 1, "2.0 / 1.5");

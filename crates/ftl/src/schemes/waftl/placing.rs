@@ -6,12 +6,12 @@
 use flash::{Flash, Lbn, Lpn, Page, Pbn, Ppn, Role};
 
 use crate::api::hint::Hint;
-use crate::api::wear::{Ask, Purpose};
+use crate::api::wear::{AllocRequest, Purpose};
 use crate::engines::demand::machine::{COLLECTED, DemandPaged};
 use crate::engines::demand::policy::DemandScheme;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
 use crate::schemes::waftl::hybrid_map::{Home, HybridMap, ZONE, ZONE_ROLE};
@@ -22,24 +22,24 @@ type Lifted<D> = (Role, Content<<D as Flash>::Data>);
 /// A page, and whether it was in the zone.
 type Found<D> = (Page<<D as Flash>::Data>, bool);
 
-impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
+impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
     /// Appends a page to the zone, of which the host says this. A dirty one is newer than what lies outside.
     pub fn append_to_zone<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         (lpn, said): (Lpn, Hint),
         content: &Content<D::Data>,
         dirty: bool,
     ) -> Result<(), FtlError> {
         let label = Label::new(lpn.get(), ZONE_ROLE);
         let at = loop {
-            let die = self.next_die(media, ZONE)?;
+            let die = self.next_die(flash, ZONE)?;
             let content = content.clone();
-            if let Some(at) = self.space.program(media, &mut self.blocks, die, (ZONE, said), label, content)? {
+            if let Some(at) = self.space.program(flash, &mut self.blocks, die, (ZONE, said), label, content)? {
                 break at;
             }
         };
-        if let Some(old) = self.guests.zone.append(lpn, at, dirty) {
+        if let Some(old) = self.foreign_pages.zone.append(lpn, at, dirty) {
             self.space.release(old);
         }
         Ok(())
@@ -47,7 +47,7 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
 
     /// The newest copy of a page is not in the zone any more.
     pub fn leave_zone(&mut self, lpn: Lpn) -> Option<Ppn> {
-        let at = self.guests.zone.remove(lpn)?;
+        let at = self.foreign_pages.zone.remove(lpn)?;
         self.space.release(at);
         Some(at)
     }
@@ -62,17 +62,17 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
     }
 
     /// Where the newest copy of a page lies outside the zone.
-    pub fn find_outside<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
-        match self.guests.home(self.guests.geometry().split_logical(lpn).0) {
+    pub fn find_outside<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        match self.foreign_pages.home(self.foreign_pages.geometry().split_logical(lpn).0) {
             Home::Absent => Ok(None),
-            Home::Block(_) => Ok(self.guests.in_block(&self.space, lpn)),
-            Home::PageMapped => self.find(media, lpn),
+            Home::Block(_) => Ok(self.foreign_pages.in_block(&self.space, lpn)),
+            Home::PageMapped => self.find(flash, lpn),
         }
     }
 
     /// Maps a page of a page-mapped logical block to a copy of what the zone holds of it.
-    pub fn place_page<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<(), FtlError> {
-        self.copy_page(media, HOST, lpn, |map| map.zone.at(lpn))?;
+    pub fn place_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        self.copy_page(flash, HOST, lpn, |map| map.zone.at(lpn))?;
         self.leave_zone(lpn);
         Ok(())
     }
@@ -81,17 +81,17 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
     /// zone. Returns the block that they left, which may be collected then.
     pub fn place_block<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         lbn: Lbn,
         mut on: Option<u32>,
     ) -> Result<Option<Pbn>, FtlError> {
         loop {
-            let die = self.die_for_block(media, on.take())?;
-            let ask = Ask::of(Purpose::Merge, lbn);
+            let die = self.die_for_block(flash, on.take())?;
+            let ask = AllocRequest::of(Purpose::Merge, lbn);
             let Some(pbn) = self.space.take_block(&mut self.blocks, die, HOST, ask) else {
                 return Err(self.blocks.out_of_space("a block-mapped block"));
             };
-            match self.fill_block(media, lbn, pbn) {
+            match self.fill_block(flash, lbn, pbn) {
                 Ok(Some(pages)) => return Ok(self.put_block(lbn, pbn, pages)),
                 Ok(None) => {}
                 Err(error) => {
@@ -105,15 +105,15 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
     /// Copies the newest pages of a logical block to their offsets; none if the block failed.
     fn fill_block<D: Device>(
         &mut self,
-        media: &mut Media<D>,
+        flash: &mut FlashPort<D>,
         lbn: Lbn,
         pbn: Pbn,
     ) -> Result<Option<Vec<Ppn>>, FtlError> {
         let mut pages = Vec::new();
-        for (offset, lpn) in self.guests.pages_of(lbn) {
-            let Some((role, content)) = self.lift_newest(media, lpn)? else { continue };
-            let (to, label) = (self.guests.geometry().page(pbn, offset), Label::of(lpn.get(), role, lbn));
-            if !self.space.program_at(media, &mut self.blocks, to, label, content)? {
+        for (offset, lpn) in self.foreign_pages.pages_of(lbn) {
+            let Some((role, content)) = self.lift_newest(flash, lpn)? else { continue };
+            let (to, label) = (self.foreign_pages.geometry().page(pbn, offset), Label::of(lpn.get(), role, lbn));
+            if !self.space.program_at(flash, &mut self.blocks, to, label, content)? {
                 return Ok(None);
             }
             pages.push(to);
@@ -122,72 +122,74 @@ impl<S: DemandScheme<Guests = HybridMap>> DemandPaged<S> {
     }
 
     /// Reads the newest copy of a page in order to copy it to a block: the zone's, or, if that is clean and cannot be read, the block's.
-    fn lift_newest<D: Device>(&self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Lifted<D>>, FtlError> {
-        let (inside, outside) = (self.guests.zone.at(lpn), self.guests.in_block(&self.space, lpn));
-        if let Some(clean) = inside.filter(|_| outside.is_some() && !self.guests.zone.is_dirty(lpn))
-            && let Some(page) = media.read_to_move(clean)?
+    fn lift_newest<D: Device>(&self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Lifted<D>>, FtlError> {
+        let (inside, outside) = (self.foreign_pages.zone.at(lpn), self.foreign_pages.in_block(&self.space, lpn));
+        if let Some(clean) = inside.filter(|_| outside.is_some() && !self.foreign_pages.zone.is_dirty(lpn))
+            && let Some(page) = flash.read_to_move(clean)?
         {
             return Ok(Some((Role::Data, Content::Copy(page))));
         }
-        let from = inside.filter(|_| self.guests.zone.is_dirty(lpn)).or(outside).or(inside);
-        from.map(|from| media.lift(from, Role::Data)).transpose()
+        let from = inside.filter(|_| self.foreign_pages.zone.is_dirty(lpn)).or(outside).or(inside);
+        from.map(|from| flash.read_for_copy(from, Role::Data)).transpose()
     }
 
     /// Reads the newest copy of a page for the host; tells whether it was in the zone. A clean one there that cannot be read is forgotten, since the
     /// same lies outside.
-    pub fn read_newest<D: Device>(&mut self, media: &mut Media<D>, lpn: Lpn) -> Result<Option<Found<D>>, FtlError> {
-        if let Some(at) = self.guests.zone.at(lpn) {
-            match media.read(at) {
-                Err(error) if error.is_uncorrectable() && !self.guests.zone.is_dirty(lpn) => self.leave_zone(lpn),
+    pub fn read_newest<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Found<D>>, FtlError> {
+        if let Some(at) = self.foreign_pages.zone.at(lpn) {
+            match flash.read(at) {
+                Err(error) if error.is_uncorrectable() && !self.foreign_pages.zone.is_dirty(lpn) => {
+                    self.leave_zone(lpn)
+                }
                 page => return page.map(|page| Some((page, true))),
             };
         }
-        let outside = self.find_outside(media, lpn)?;
-        outside.map(|at| Ok((media.read(at)?, false))).transpose()
+        let outside = self.find_outside(flash, lpn)?;
+        outside.map(|at| Ok((flash.read(at)?, false))).transpose()
     }
 
     /// A logical block lies in a whole block from now on, and nowhere else.
     fn put_block(&mut self, lbn: Lbn, pbn: Pbn, pages: Vec<Ppn>) -> Option<Pbn> {
         let left = self.void_block(lbn);
         self.space.hold(pages);
-        for (_, lpn) in self.guests.pages_of(lbn) {
+        for (_, lpn) in self.foreign_pages.pages_of(lbn) {
             self.leave_zone(lpn);
         }
-        self.guests.set_home(lbn, Home::Block(pbn));
+        self.foreign_pages.set_home(lbn, Home::Block(pbn));
         left
     }
 
     /// Nothing of what the block of a logical block holds is needed any more; returns the block, if it has one.
     pub fn void_block(&mut self, lbn: Lbn) -> Option<Pbn> {
-        let Home::Block(pbn) = self.guests.home(lbn) else { return None };
-        self.guests.set_home(lbn, Home::Absent);
+        let Home::Block(pbn) = self.foreign_pages.home(lbn) else { return None };
+        self.foreign_pages.set_home(lbn, Home::Absent);
         self.space.void(pbn);
         Some(pbn)
     }
 
     /// Maps a block-mapped logical block page by page, where it lies.
-    pub fn map_by_page<D: Device>(&mut self, media: &mut Media<D>, lbn: Lbn) -> Result<(), FtlError> {
-        let Home::Block(pbn) = self.guests.home(lbn) else { return Ok(()) };
-        for (_, lpn) in self.guests.pages_of(lbn) {
-            if let Some(at) = self.guests.in_block(&self.space, lpn) {
-                self.adopt(media, lpn, at)?;
+    pub fn map_by_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lbn: Lbn) -> Result<(), FtlError> {
+        let Home::Block(pbn) = self.foreign_pages.home(lbn) else { return Ok(()) };
+        for (_, lpn) in self.foreign_pages.pages_of(lbn) {
+            if let Some(at) = self.foreign_pages.in_block(&self.space, lpn) {
+                self.adopt(flash, lpn, at)?;
             }
         }
-        self.guests.set_home(lbn, Home::PageMapped);
+        self.foreign_pages.set_home(lbn, Home::PageMapped);
         self.space.let_go(pbn);
         Ok(())
     }
 
     /// A die with a block to spare, perhaps after collecting there: this one if it has, else the next in turn.
-    fn die_for_block<D: Device>(&mut self, media: &mut Media<D>, on: Option<u32>) -> Result<u32, FtlError> {
-        self.tidy(media)?;
+    fn die_for_block<D: Device>(&mut self, flash: &mut FlashPort<D>, on: Option<u32>) -> Result<u32, FtlError> {
+        self.repair_before_write(flash)?;
         for turn in 0..=self.space.dies() {
             let die = match on {
                 Some(die) if turn == 0 => die,
                 _ => self.space.take_turn(COLLECTED),
             };
             if self.is_short(die) {
-                self.refill(media, die)?;
+                self.refill(flash, die)?;
             }
             if !self.is_short(die) {
                 return Ok(die);

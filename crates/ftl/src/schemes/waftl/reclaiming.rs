@@ -6,7 +6,7 @@ use super::Waftl;
 use crate::engines::page_map::mapped::PageMapped;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 
 impl Waftl {
@@ -17,22 +17,22 @@ impl Waftl {
     }
 
     /// Collects a block that may be, and waits for it.
-    pub(super) fn erase<D: Device>(&mut self, media: &mut Media<D>, pbn: Pbn) -> Result<(), FtlError> {
+    pub(super) fn erase<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
         let (space, blocks, _) = self.pages.parts();
         let die = space.die_of(pbn);
-        space.withdraw(media, blocks, pbn);
-        self.pages.collect(media, die, pbn, Cause::Collection)
+        space.withdraw(flash, blocks, pbn);
+        self.pages.collect(flash, die, pbn, Cause::Collection)
     }
 
     /// Collects while too little is free: blocks with nothing in them first, then PMBs, the one with the fewest valid pages of the die with the
     /// fewest free blocks.
-    pub(super) fn collect_online<D: Device>(&mut self, media: &mut Media<D>) -> Result<(), FtlError> {
+    pub(super) fn collect_online<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let [spent, others] = self.online;
         while self.pages.blocks.free() < spent
             && let Some(pbn) = self.spent.take()
         {
             if self.pages.space.is_spent(pbn) {
-                media.detached(|media| self.erase(media, pbn))?;
+                flash.in_background(|flash| self.erase(flash, pbn))?;
             }
         }
         if self.pages.blocks.free() >= others || !self.pages.is_whole() {
@@ -49,7 +49,7 @@ impl Waftl {
                     self.pages.space.leave(victim);
                     break;
                 }
-                self.pages.collect_apart(media, die, victim, Cause::Collection)?;
+                self.pages.collect_apart(flash, die, victim, Cause::Collection)?;
             }
         }
         Ok(())

@@ -6,12 +6,12 @@ use flash::Pbn;
 
 /// Blocks that were let go with nothing in them, in that order and each once; some may have been collected since.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spent {
+pub(super) struct EraseQueue {
     queue: VecDeque<Pbn>,
     queued: BTreeSet<Pbn>,
 }
 
-impl Spent {
+impl EraseQueue {
     pub(super) fn add(&mut self, blocks: impl IntoIterator<Item = Pbn>) {
         for pbn in blocks {
             if self.queued.insert(pbn) {
@@ -42,7 +42,7 @@ mod tests {
     /// A block that is erased and spent again while nobody takes it from the queue stands there once, so the queue is no longer than the device.
     #[test]
     fn a_block_is_queued_once_until_it_is_taken() {
-        let mut spent = Spent::default();
+        let mut spent = EraseQueue::default();
         let [a, b] = [4, 2].map(Pbn::new);
         spent.add([a, b, a]);
         assert_eq!((spent.next(), spent.iter().collect::<Vec<_>>()), (Some(a), vec![a, b]));

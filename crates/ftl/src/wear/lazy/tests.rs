@@ -17,7 +17,7 @@ impl BlockFacts for Facts {
     }
 
     fn use_of(&self, pbn: Pbn) -> Use {
-        if pbn.index() < self.in_log.len() { Use::For(Purpose::Merge) } else { Use::Free }
+        if pbn.index() < self.in_log.len() { Use::InUse(Purpose::Merge) } else { Use::Free }
     }
 
     fn erases(&self, pbn: Pbn) -> u32 {
@@ -49,7 +49,7 @@ fn facts() -> Facts {
 
 /// Lets a block be given back that was used for this.
 fn erase(lazy: &mut Lazy, pbn: u32, purpose: Purpose, erases: u32) {
-    lazy.used(Pbn::new(pbn), Ask::for_(purpose));
+    lazy.used(Pbn::new(pbn), AllocRequest::new(purpose));
     lazy.erased(Pbn::new(pbn), erases);
 }
 
@@ -63,7 +63,7 @@ fn a_worn_data_block_gets_the_cold_logical_blocks_in_turn() {
     for (cold, other) in [(1, 3), (3, 1), (1, 3)] {
         erase(&mut lazy, 4, Purpose::Merge, 6);
         assert_eq!(lazy.next_move(&facts), Some(Pbn::new(cold)));
-        let wants = |lazy: &mut Lazy, purpose, lbn| lazy.wants(Ask::of(purpose, Lbn::new(lbn)));
+        let wants = |lazy: &mut Lazy, purpose, lbn| lazy.wants(AllocRequest::of(purpose, Lbn::new(lbn)));
         assert_eq!(wants(&mut lazy, Purpose::Merge, cold), Some(Pbn::new(4)));
         assert_eq!((wants(&mut lazy, Purpose::Merge, other), wants(&mut lazy, Purpose::Relocated, cold)), (None, None));
         lazy.moved(Pbn::new(cold), RelocateOutcome::Done);

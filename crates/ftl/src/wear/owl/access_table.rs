@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use flash::Lbn;
 
-use crate::memory::linked_lists::Chains;
+use crate::memory::linked_lists::LinkedLists;
 
 /// Bytes of a record: its entry in the hash table, its frequency, its link in the ghost list (Wang 2013 4.4).
 const RECORD_BYTES: u64 = 12;
@@ -26,14 +26,14 @@ pub struct AccessTable {
     /// Where a logical block has its record.
     places: BTreeMap<Lbn, u32>,
     records: Vec<Record>,
-    main: Chains,
-    ghost: Chains,
+    main: LinkedLists,
+    ghost: LinkedLists,
 }
 
 impl AccessTable {
     /// A table without records that has room for `size` of them, 1 or more.
     pub fn new(size: u32) -> Self {
-        let links = || Chains::new(size as usize, 1);
+        let links = || LinkedLists::new(size as usize, 1);
         Self { size, places: BTreeMap::new(), records: Vec::new(), main: links(), ghost: links() }
     }
 

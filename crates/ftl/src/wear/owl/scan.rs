@@ -12,7 +12,7 @@
 use flash::Lbn;
 
 use crate::api::wear::BlockFacts;
-use crate::memory::linked_lists::Chains;
+use crate::memory::linked_lists::LinkedLists;
 
 const FOUND: u32 = 0;
 const REST: u32 = 1;
@@ -29,7 +29,7 @@ pub enum Begin {
 /// The valid block pool and its scans.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    pool: Chains,
+    pool: LinkedLists,
     begin: Begin,
     /// What the next scan begins with; none for the head of the pool.
     hand: Option<u32>,
@@ -47,7 +47,7 @@ pub struct Scan {
 impl Scan {
     /// An empty pool, for so many logical blocks.
     pub fn new(logical_blocks: u32, begin: Begin, share: f64, most_rounds: u64) -> Self {
-        let pool = Chains::new(logical_blocks as usize, 2);
+        let pool = LinkedLists::new(logical_blocks as usize, 2);
         Self { pool, begin, hand: None, len: 0, share, most_rounds, pt: None, rounds: 0 }
     }
 

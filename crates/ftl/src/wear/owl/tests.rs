@@ -72,7 +72,7 @@ impl BlockFacts for Facts {
     }
 
     fn use_of(&self, _pbn: Pbn) -> Use {
-        Use::For(Purpose::Merge)
+        Use::InUse(Purpose::Merge)
     }
 
     fn erases(&self, pbn: Pbn) -> u32 {
@@ -162,11 +162,14 @@ fn only_merges_ask_the_table_and_only_a_move_takes_the_eldest() {
     let values = Values::check("owl", Owl::ENTRY.parameters, &settings).expect("defaults");
     let mut owl = Owl::new(&layout(16, 8, 64), &values);
     owl.wrote(&Request::new(flash::Lpn::new(6), 4));
-    let merge = |lbn| Ask::of(Purpose::Merge, Lbn::new(lbn));
+    let merge = |lbn| AllocRequest::of(Purpose::Merge, Lbn::new(lbn));
     let places: Vec<_> = [merge(0), merge(1), merge(5)].into_iter().map(|ask| owl.place(ask, 512)).collect();
     assert_eq!(places, [510, 512, 512], "0 came first, so 1 stands before it");
-    for ask in [Ask::for_(Purpose::Log), Ask::of(Purpose::Data, Lbn::new(1)), Ask::of(Purpose::Relocated, Lbn::new(1))]
-    {
+    for ask in [
+        AllocRequest::new(Purpose::Log),
+        AllocRequest::of(Purpose::Data, Lbn::new(1)),
+        AllocRequest::of(Purpose::Relocated, Lbn::new(1)),
+    ] {
         assert_eq!(owl.place(ask, 512), 0);
     }
     owl.moving = Some(Lbn::new(0));

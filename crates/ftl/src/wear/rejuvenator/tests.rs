@@ -21,8 +21,8 @@ impl BlockFacts for Device<'_> {
     }
 }
 
-const DATA: Use = Use::For(Purpose::Data);
-const LOG: Use = Use::For(Purpose::Log);
+const DATA: Use = Use::InUse(Purpose::Data);
+const LOG: Use = Use::InUse(Purpose::Log);
 const FREE: Use = Use::Free;
 
 fn policy(settings: &[(&str, &str)]) -> Rejuvenator {
@@ -53,11 +53,12 @@ fn hot_data_goes_to_young_blocks_and_cold_data_to_worn_ones_that_are_not_kept_fo
         }
     };
     write(&mut policy, &[1, 1, 1, 2]);
-    let [hot, cold] = [1, 2].map(|lbn| Ask::of(Purpose::Merge, Lbn::new(lbn)));
+    let [hot, cold] = [1, 2].map(|lbn| AllocRequest::of(Purpose::Merge, Lbn::new(lbn)));
     let places = |policy: &mut Rejuvenator, blocks: &[(Use, u32)]| {
         policy.pace = Pace::new(8);
         assert_eq!(policy.next_move(&Device(blocks)), None);
-        [hot, cold, Ask::for_(Purpose::Collected), Ask::for_(Purpose::Data)].map(|ask| policy.place(ask, 3))
+        [hot, cold, AllocRequest::new(Purpose::Collected), AllocRequest::new(Purpose::Data)]
+            .map(|ask| policy.place(ask, 3))
     };
     assert_eq!(places(&mut policy, &[(FREE, 0), (FREE, 4), (FREE, 5)]), [0, 2, 2, 0]);
     assert_eq!(places(&mut policy, &[(FREE, 0), (FREE, 1), (FREE, 5)]), [0, 0, 0, 0], "t_high is kept");

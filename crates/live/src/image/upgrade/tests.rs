@@ -18,7 +18,7 @@ fn write_old(new: &Path, path: &Path) {
     let geometry = description.checked_geometry().expect("a shape");
     let store =
         load(ImageFile::writable(file), &geometry, description.logical_pages, Purpose::Check).expect("readable").store;
-    let places = OldPlaces::of(&geometry);
+    let places = OldImageLayout::of(&geometry);
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).expect("a file");
     file.set_len(places.end).expect("room");
     let text = serde_json::to_vec(&old::OldText::from(description)).expect("JSON");
@@ -124,7 +124,7 @@ fn what_an_old_image_had_torn_or_half_erased_or_damaged_is_told() {
     let file = OpenOptions::new().read(true).write(true).open(&path).expect("the old image");
     let description = old::description(&file).expect("a header");
     let geometry = description.checked_geometry().expect("a shape");
-    let places = OldPlaces::of(&geometry);
+    let places = OldImageLayout::of(&geometry);
     let at = |page: u64| places.tags + page * TAG_BYTES as u64;
     // Block 0 was being erased; a page of block 1 is torn, one unstable, one damaged.
     let mut entry = [0; old::ENTRY_BYTES];

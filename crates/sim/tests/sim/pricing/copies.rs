@@ -4,7 +4,7 @@
 //! The scheme has one entry in RAM, so that every look-up misses; the copies of a translation page lie on two channels of two dies each.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Role, Shape};
-use ftl::{Cause, Drive, Layout, Media, Nanos, Op, Request, Stack, Task, Timed, Timing, registry};
+use ftl::{Cause, Drive, FlashPort, Layout, Nanos, Op, Request, Stack, Task, Timed, Timing, registry};
 use sim::{Abilities, Latencies, Pricing, Suspend};
 
 use crate::referee::stream::{PricedDevice, Recorder};
@@ -24,7 +24,7 @@ const SHAPE: Shape = Shape {
 const LOGICAL_PAGES: u32 = 256;
 
 struct Bench {
-    media: Media<PricedDevice>,
+    media: FlashPort<PricedDevice>,
     ftl: Drive<PricedDevice>,
 }
 
@@ -37,7 +37,7 @@ impl Bench {
         let settings = [("cmt", "64"), ("cmt_policy", "lru")].iter().chain(settings);
         let ftl = registry::create(&Stack::with(scheme, settings.copied()), &layout).expect("accepted");
         let timing = Recorder::new(Pricing::able(&geometry, LATENCIES, abilities));
-        let mut bench = Self { media: Media::new(Timed { chip, timing }), ftl };
+        let mut bench = Self { media: FlashPort::new(Timed { chip, timing }), ftl };
         for lpn in 0..LOGICAL_PAGES {
             bench.ftl.write(&mut bench.media, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
         }

@@ -5,7 +5,7 @@
 //! follows the one that was done just then.
 
 use flash::{Chip, Full, Geometry, Lpn};
-use ftl::{Drive, Layout, Media, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+use ftl::{Drive, FlashPort, Layout, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
 use sim::Pricing;
 
 /// An operation of a request.
@@ -103,7 +103,7 @@ pub(crate) type PricedDevice = Timed<Chip<Full<u32>>, Recorder>;
 
 /// A scheme on a priced device.
 pub(crate) struct Bench {
-    media: Media<PricedDevice>,
+    media: FlashPort<PricedDevice>,
     ftl: Drive<PricedDevice>,
 }
 
@@ -119,7 +119,7 @@ impl Bench {
         let layout = Layout::of(&chip, logical_pages, 1);
         let ftl = registry::create(&Stack::with(scheme, settings.iter().cloned()), &layout)
             .unwrap_or_else(|error| panic!("{scheme}: {error}"));
-        Self { media: Media::new(Timed { chip, timing: Recorder::new(pricing) }), ftl }
+        Self { media: FlashPort::new(Timed { chip, timing: Recorder::new(pricing) }), ftl }
     }
 
     /// Writes or reads a page; returns when that is done.

@@ -17,7 +17,7 @@ type Tested = Timed<Faulty<u64>, Untimed>;
 
 /// A device as full as it may be, of which the power fails again and again.
 struct Model {
-    media: Media<Tested>,
+    flash: FlashPort<Tested>,
     layout: Layout,
     values: Values,
     scheme: DemandPaged<Dftl>,
@@ -47,9 +47,9 @@ impl Model {
         let pages = (1..chip.geometry().pages()).rev().find(fits).expect("some fit");
         let layout = Layout::of(&chip, pages, seed);
         let scheme = DemandPaged::format(&layout, &values).expect("fits");
-        let media = Media::new(Timed { chip: Faulty::new(chip, FaultPlan::default()), timing: Untimed });
+        let flash = FlashPort::new(Timed { chip: Faulty::new(chip, FaultPlan::default()), timing: Untimed });
         let dice = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut model = Self { media, layout, values, scheme, held: vec![0; pages as usize], stamp: 0, dice };
+        let mut model = Self { flash, layout, values, scheme, held: vec![0; pages as usize], stamp: 0, dice };
         (0..pages).for_each(|lpn| model.write(lpn).expect("written"));
         model
     }
@@ -60,7 +60,7 @@ impl Model {
 
     fn write(&mut self, lpn: u32) -> Result<(), FtlError> {
         self.stamp += 1;
-        self.scheme.write(&mut self.media, &Request::new(Lpn::new(lpn), 1), &[self.stamp])?;
+        self.scheme.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[self.stamp])?;
         self.held[lpn as usize] = self.stamp;
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Model {
     /// Writes until the power fails at some operation; the last page has been written then or not.
     fn write_until_cut(&mut self) -> u32 {
         let (after, tear) = (self.below(1000), Tear::ALL[self.below(4) as usize]);
-        self.media.device_mut().chip.inject(after, Fault::Cut(tear));
+        self.flash.device_mut().chip.inject(after, Fault::Cut(tear));
         loop {
             let lpn = self.below(self.held.len() as u64) as u32;
             match self.write(lpn) {
@@ -87,15 +87,15 @@ impl Model {
                 0 => FaultPlan::default(),
                 _ => FaultPlan::cut(self.below(400), Tear::ALL[self.below(4) as usize]),
             };
-            self.media.device_mut().chip.restore_power(plan);
-            self.media.restart();
-            let before = self.media.tally().note(Note::Collection);
-            let recovered = DemandPaged::recover(&self.layout, &self.values, &mut self.media);
-            collected += self.media.tally().note(Note::Collection) - before;
+            self.flash.device_mut().chip.restore_power(plan);
+            self.flash.restart();
+            let before = self.flash.tally().note(Note::Collection);
+            let recovered = DemandPaged::recover(&self.layout, &self.values, &mut self.flash);
+            collected += self.flash.tally().note(Note::Collection) - before;
             match recovered {
                 Ok(scheme) => {
                     self.scheme = scheme;
-                    self.media.device_mut().chip.restore_power(FaultPlan::default());
+                    self.flash.device_mut().chip.restore_power(FaultPlan::default());
                     return collected;
                 }
                 Err(RecoverError::Ftl(error)) if error.is_power_cut() => {}
@@ -106,11 +106,11 @@ impl Model {
 
     /// Everything is there, but for a page that was being written.
     fn holds(&mut self, case: &str, doubtful: u32) {
-        self.scheme.check(&self.media).expect("invariants");
+        self.scheme.check(&self.flash).expect("invariants");
         assert!(self.scheme.blocks.spares().admit().is_ok(), "{case}: read-only without a failed block");
         for lpn in 0..self.held.len() as u32 {
             let ppn = self.scheme.entry(Lpn::new(lpn)).expect("mapped");
-            let found = self.media.device_mut().chip.read(ppn).expect("a page").data;
+            let found = self.flash.device_mut().chip.read(ppn).expect("a page").data;
             if lpn == doubtful && found == self.stamp {
                 self.held[lpn as usize] = found;
             }

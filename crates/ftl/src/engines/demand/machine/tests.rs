@@ -20,7 +20,7 @@ const LOGICAL_PAGES: u32 = 300;
 const CACHED: usize = 8;
 
 struct Model {
-    media: Media<Tested>,
+    flash: FlashPort<Tested>,
     scheme: DemandPaged<Dftl>,
     /// What each page holds.
     held: BTreeMap<Lpn, u64>,
@@ -47,7 +47,7 @@ impl Model {
             [("cmt", "64"), ("cmt_policy", "lru")].map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         let values = Values::check("dftl", DemandPaged::<Dftl>::ENTRY.parameters, &settings).expect("valid");
         Self {
-            media: Media::new(Timed { chip, timing: Untimed }),
+            flash: FlashPort::new(Timed { chip, timing: Untimed }),
             scheme: DemandPaged::format(&layout, &values).expect("fits"),
             held: BTreeMap::new(),
             cached: Vec::new(),
@@ -86,41 +86,41 @@ impl Model {
         let request = Request::new(lpn, 1);
         match self.below(10) {
             0..=5 => {
-                self.scheme.write(&mut self.media, &request, &[stamp]).expect("written");
+                self.scheme.write(&mut self.flash, &request, &[stamp]).expect("written");
                 self.held.insert(lpn, stamp);
                 self.looked_up(lpn);
             }
             6 | 7 => {
                 let mut out = [u64::MAX];
-                self.scheme.read(&mut self.media, &request, &mut out).expect("read");
+                self.scheme.read(&mut self.flash, &request, &mut out).expect("read");
                 assert_eq!(out[0], self.held.get(&lpn).copied().unwrap_or_default(), "{lpn}");
                 self.looked_up(lpn);
             }
             8 => {
-                self.scheme.trim(&mut self.media, &request).expect("trimmed");
+                self.scheme.trim(&mut self.flash, &request).expect("trimmed");
                 self.held.remove(&lpn);
                 self.looked_up(lpn);
             }
             _ => {
                 // Neither looks an entry up.
-                self.scheme.flush(&mut self.media).expect("flushed");
-                let pbn = Pbn::new(self.below(self.media.device().chip.geometry().blocks()));
-                self.scheme.relocate_block(&mut self.media, pbn).expect("emptied");
+                self.scheme.flush(&mut self.flash).expect("flushed");
+                let pbn = Pbn::new(self.below(self.flash.device().chip.geometry().blocks()));
+                self.scheme.relocate_block(&mut self.flash, pbn).expect("emptied");
             }
         }
-        let notes = [Note::MappingHit, Note::MappingMiss].map(|note| self.media.tally().note(note));
+        let notes = [Note::MappingHit, Note::MappingMiss].map(|note| self.flash.tally().note(note));
         assert_eq!(notes, [self.hits, self.misses], "hits and misses after {stamp} steps");
     }
 
     /// The map, wherever its entries stand, against the model.
     fn check(&mut self) {
-        self.scheme.check(&self.media).expect("invariants");
+        self.scheme.check(&self.flash).expect("invariants");
         for lpn in (0..LOGICAL_PAGES).map(Lpn::new) {
             assert_eq!(self.scheme.cache.find(lpn).is_some(), self.cached.contains(&lpn), "{lpn} in the cache");
             let ppn = self.scheme.entry(lpn);
             assert_eq!(ppn.is_some(), self.held.contains_key(&lpn), "{lpn}");
             if let Some(ppn) = ppn {
-                assert_eq!(self.media.device_mut().chip.read(ppn).expect("a page").data, self.held[&lpn], "{lpn}");
+                assert_eq!(self.flash.device_mut().chip.read(ppn).expect("a page").data, self.held[&lpn], "{lpn}");
             }
         }
     }
@@ -137,7 +137,7 @@ fn the_map_is_true_wherever_its_entries_stand_and_the_cache_keeps_what_was_used_
             }
         }
         model.check();
-        let tally = model.media.tally();
+        let tally = model.flash.tally();
         let moved = tally.count(Cause::Collection, Op::Program);
         let evicted = [Note::CleanEviction, Note::DirtyEviction].map(|note| tally.note(note));
         assert_eq!(evicted.iter().sum::<u64>(), model.misses - CACHED as u64, "a miss in a full cache evicts");

@@ -85,7 +85,7 @@ impl LogScheme for Whims {
 }
 
 struct Model {
-    media: Media<Tested>,
+    flash: FlashPort<Tested>,
     layout: Layout,
     scheme: LogBuffer<Whims>,
     /// What each page holds.
@@ -107,7 +107,7 @@ impl Model {
         let layout = Layout::of(&chip, LOGICAL_PAGES, seed);
         let scheme = LogBuffer::format(&layout, &Values::none()).expect("fits");
         let dice = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xFF);
-        Self { media: Media::new(Timed { chip, timing: Untimed }), layout, scheme, held: BTreeMap::new(), dice }
+        Self { flash: FlashPort::new(Timed { chip, timing: Untimed }), layout, scheme, held: BTreeMap::new(), dice }
     }
 
     fn below(&mut self, limit: u32) -> u32 {
@@ -120,24 +120,24 @@ impl Model {
         let request = Request { hint: Hint::NONE, ..Request::new(Lpn::new(first), pages) };
         match self.below(16) {
             0 => {
-                self.scheme.trim(&mut self.media, &request).expect("trimmed");
+                self.scheme.trim(&mut self.flash, &request).expect("trimmed");
                 self.held.retain(|&lpn, _| request.lpns().all(|(_, trimmed)| trimmed != lpn));
             }
-            1 => self.scheme.flush(&mut self.media).expect("flushed"),
+            1 => self.scheme.flush(&mut self.flash).expect("flushed"),
             2 => {
                 let pbn = Pbn::new(self.below(self.layout.geometry.blocks()));
-                self.scheme.relocate_block(&mut self.media, pbn).expect("emptied");
+                self.scheme.relocate_block(&mut self.flash, pbn).expect("emptied");
             }
             _ => {
                 let data: Vec<_> = (0..u64::from(pages)).map(|page| 100 * stamp + page).collect();
-                self.scheme.write(&mut self.media, &request, &data).expect("written");
+                self.scheme.write(&mut self.flash, &request, &data).expect("written");
                 self.held.extend(request.lpns().map(|(i, lpn)| (lpn, data[i])));
             }
         }
     }
 
     fn check(&mut self) {
-        self.scheme.check(&self.media).expect("invariants");
+        self.scheme.check(&self.flash).expect("invariants");
         assert!(self.scheme.log.len() <= LOG_BLOCKS as usize);
         let LogBuffer { data, log, .. } = &self.scheme;
         for lpn in (0..LOGICAL_PAGES).map(Lpn::new) {
@@ -145,7 +145,7 @@ impl Model {
         }
         let mut out = vec![u64::MAX; LOGICAL_PAGES as usize];
         let all = Request::new(Lpn::new(0), LOGICAL_PAGES);
-        self.scheme.read(&mut self.media, &all, &mut out).expect("read");
+        self.scheme.read(&mut self.flash, &all, &mut out).expect("read");
         for (lpn, got) in (0..).map(Lpn::new).zip(out) {
             assert_eq!(got, self.held.get(&lpn).copied().unwrap_or_default(), "{lpn}");
         }
@@ -163,13 +163,13 @@ fn a_policy_that_decides_at_random_loses_no_page() {
         }
         let kinds = [Note::SwitchMerge, Note::PartialMerge, Note::FullMerge];
         for (sum, note) in notes.iter_mut().zip(kinds) {
-            *sum += model.media.tally().note(note);
+            *sum += model.flash.tally().note(note);
         }
         assert_eq!(model.scheme.policy.slots.len(), model.scheme.log.len());
         // After a power cut the tags alone tell the same, once trims are flushed.
-        model.scheme.flush(&mut model.media).expect("flushed");
-        model.media = Media::new(model.media.into_device());
-        model.scheme = LogBuffer::recover(&model.layout, &Values::none(), &mut model.media).expect("recovered");
+        model.scheme.flush(&mut model.flash).expect("flushed");
+        model.flash = FlashPort::new(model.flash.into_device());
+        model.scheme = LogBuffer::recover(&model.layout, &Values::none(), &mut model.flash).expect("recovered");
         model.check();
     }
     assert!(notes.iter().all(|&count| count > 5), "switch, partial and full merges: {notes:?}");

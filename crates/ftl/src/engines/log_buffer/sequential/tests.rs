@@ -6,11 +6,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::api::hint::Hint;
-use crate::api::wear::{Ask, Purpose};
+use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::data_blocks::DataBlocks;
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::space::Tracked;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::Content;
 use crate::testing::{TestDevice, device, layout};
 
@@ -29,10 +29,10 @@ struct Known {
 }
 
 struct Model {
-    media: Media<TestDevice>,
+    flash: FlashPort<TestDevice>,
     log: LogSpace,
     data: DataBlocks,
-    blocks: Blocks,
+    blocks: BlockManager,
     area: SequentialArea,
     admits: Admits,
     /// The least recently written first.
@@ -47,10 +47,10 @@ impl Model {
         let layout = layout(BLOCKS, PAGES, LOGICAL_BLOCKS * PAGES);
         let spares = DataBlocks::require(&layout, "log", 5, "five log blocks").expect("room");
         Self {
-            media: device(BLOCKS, PAGES),
+            flash: device(BLOCKS, PAGES),
             log: LogSpace::new(&layout, Tracked::Nothing),
             data: DataBlocks::new(&layout),
-            blocks: Blocks::new(&layout, spares),
+            blocks: BlockManager::new(&layout, spares),
             area: SequentialArea::new(&layout, admits, 2, THRESHOLD),
             admits,
             known: Vec::new(),
@@ -80,7 +80,7 @@ impl Model {
         self.known.remove(at);
         self.area.left(&self.log, slot);
         let pbn = self.log.remove(slot).expect("in the log").pbn;
-        self.blocks.give_back(&mut self.media, pbn).expect("erased");
+        self.blocks.give_back(&mut self.flash, pbn).expect("erased");
         self.left[why] += 1;
     }
 
@@ -115,7 +115,7 @@ impl Model {
             self.leaves(victim, 0);
         }
         assert!(self.area.len() < self.limit);
-        let pbn = self.blocks.take(Ask::for_(Purpose::Log)).expect("a free block");
+        let pbn = self.blocks.take(AllocRequest::new(Purpose::Log)).expect("a free block");
         let slot = self.log.open(pbn, group);
         self.area.opened(&self.log, slot);
         self.known.push(Known { slot, lbn, filled: 0, in_place: true });
@@ -125,7 +125,7 @@ impl Model {
     fn append(&mut self, slot: Slot, page: LogPage) {
         let spaces = (&mut self.data, &mut self.blocks);
         let content = Content::New(());
-        self.log.append(&mut self.media, spaces, (slot, page.lpn), (Role::RandomLog, &content)).expect("appended");
+        self.log.append(&mut self.flash, spaces, (slot, page.lpn), (Role::RandomLog, &content)).expect("appended");
         self.area.appended(&self.log, slot, page);
         let at = self.known.iter().position(|known| known.slot == slot).expect("a block of the area");
         let mut known = self.known.remove(at);

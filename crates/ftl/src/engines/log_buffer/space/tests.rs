@@ -6,7 +6,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::api::wear::{Ask, Purpose};
+use crate::api::wear::{AllocRequest, Purpose};
 use crate::testing::{TestDevice, device, layout};
 
 const BLOCKS: u32 = 16;
@@ -23,10 +23,10 @@ struct Written {
 }
 
 struct Model {
-    media: Media<TestDevice>,
+    flash: FlashPort<TestDevice>,
     log: LogSpace,
     data: DataBlocks,
-    blocks: Blocks,
+    blocks: BlockManager,
     written: BTreeMap<Slot, Written>,
     /// The newest copy of a page, as slot and offset.
     newest: BTreeMap<Lpn, (Slot, u32)>,
@@ -38,10 +38,10 @@ impl Model {
         let layout = layout(BLOCKS, PAGES, LOGICAL_PAGES);
         let spares = DataBlocks::require(&layout, "log", 3, "three log blocks").expect("room");
         Self {
-            media: device(BLOCKS, PAGES),
+            flash: device(BLOCKS, PAGES),
             log: LogSpace::new(&layout, Tracked::Associativity),
             data: DataBlocks::new(&layout),
-            blocks: Blocks::new(&layout, spares),
+            blocks: BlockManager::new(&layout, spares),
             written: BTreeMap::new(),
             newest: BTreeMap::new(),
             dice: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -58,7 +58,7 @@ impl Model {
     }
 
     fn open(&mut self) {
-        let Some(pbn) = self.blocks.take(Ask::for_(Purpose::Log)) else { return };
+        let Some(pbn) = self.blocks.take(AllocRequest::new(Purpose::Log)) else { return };
         let group = self.below(3) as u32;
         let slot = self.log.open(pbn, group);
         let block = Written { pbn, group, pages: Vec::new(), may_switch: true };
@@ -69,7 +69,7 @@ impl Model {
         let Some(slot) = self.any_slot(|block| block.pages.len() < PAGES as usize) else { return };
         let spaces = (&mut self.data, &mut self.blocks);
         let page = (Role::RandomLog, &Content::New(()));
-        let at = self.log.append(&mut self.media, spaces, (slot, lpn), page).expect("flash that does not fail");
+        let at = self.log.append(&mut self.flash, spaces, (slot, lpn), page).expect("flash that does not fail");
         self.log.set_newest(lpn, Some(at));
         let Some(block) = self.written.get_mut(&slot) else { return };
         self.newest.insert(lpn, (slot, block.pages.len() as u32));
@@ -83,13 +83,13 @@ impl Model {
 
     fn leave(&mut self) {
         let Some(slot) = self.any_slot(|_| true) else { return };
-        for lpn in self.log.newest_in(&self.media, slot) {
+        for lpn in self.log.newest_in(&self.flash, slot) {
             self.forget(lpn);
         }
         let left = self.log.remove(slot).expect("it was there");
         let block = self.written.remove(&slot).expect("it was there");
         assert_eq!((left.pbn, left.group), (block.pbn, block.group));
-        self.data.retire(&mut self.media, &mut self.blocks, left.pbn).expect("erased");
+        self.data.retire(&mut self.flash, &mut self.blocks, left.pbn).expect("erased");
     }
 
     fn step(&mut self) {
@@ -114,7 +114,7 @@ impl Model {
     }
 
     fn check(&self) {
-        self.log.check(&self.media, "I").expect("each carries its number");
+        self.log.check(&self.flash, "I").expect("each carries its number");
         assert_eq!((self.log.len(), self.log.is_empty()), (self.written.len(), self.written.is_empty()));
         let geometry = *self.log.geometry();
         for lpn in (0..LOGICAL_PAGES).map(Lpn::new) {
@@ -122,7 +122,7 @@ impl Model {
             assert_eq!(self.log.newest(lpn), newest, "{lpn}");
             let holding: Vec<_> =
                 self.written.iter().filter(|(_, block)| block.pages.contains(&lpn)).map(|(&slot, _)| slot).collect();
-            assert_eq!(self.log.holding(&self.media, |wanted| wanted == lpn), holding, "{lpn}");
+            assert_eq!(self.log.holding(&self.flash, |wanted| wanted == lpn), holding, "{lpn}");
         }
         for (&slot, block) in &self.written {
             let known = self.log.block(slot).expect("it is in the log");
@@ -133,7 +133,7 @@ impl Model {
             assert_eq!(known.in_place, owner.filter(|_| block.may_switch && in_place(block)), "{:?}", block.pages);
             let is_newest = |&(offset, lpn): &(u32, &Lpn)| self.newest.get(lpn) == Some(&(slot, offset));
             let newest: Vec<_> = (0..).zip(&block.pages).filter(is_newest).map(|(_, &lpn)| lpn).collect();
-            assert_eq!(self.log.newest_in(&self.media, slot), newest);
+            assert_eq!(self.log.newest_in(&self.flash, slot), newest);
             let owners: BTreeSet<_> = newest.iter().map(|&lpn| geometry.split_logical(lpn).0).collect();
             assert_eq!(self.log.associativity(slot), owners.len() as u32);
             let pages = |lbn: Lbn| newest.iter().filter(|&&lpn| geometry.split_logical(lpn).0 == lbn).count() as u32;

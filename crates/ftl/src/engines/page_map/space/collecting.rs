@@ -3,15 +3,15 @@
 use flash::{Pbn, Ppn};
 
 use super::{Open, PageSpace, Stream};
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 
 impl PageSpace {
     /// Takes the next block to collect on a die, if collecting gains anything there: the policy's choice, unless blocks that
     /// failed have cost a die its last free block; then the one with the least to move, for which there may still be room.
-    pub fn take_victim(&mut self, blocks: &Blocks, die: u32) -> Option<Pbn> {
+    pub fn take_victim(&mut self, blocks: &BlockManager, die: u32) -> Option<Pbn> {
         if blocks.has_lost_reserve() {
             return self.take_fewest_valid_on(die);
         }
@@ -53,7 +53,7 @@ impl PageSpace {
 
     /// Withdraws a block that is in use from use: it takes no more pages, and is nobody's victim. Tells whether it holds any page; if
     /// not, it is free again. None if it waits to be emptied because it fails.
-    pub fn withdraw<D: Device>(&mut self, media: &Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Option<bool> {
+    pub fn withdraw<D: Device>(&mut self, flash: &FlashPort<D>, blocks: &mut BlockManager, pbn: Pbn) -> Option<bool> {
         if self.victims.contains(pbn) {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
             return Some(true);
@@ -64,7 +64,7 @@ impl PageSpace {
         let pages = self.geometry.page_indices(pbn);
         let is_here = |open: &&mut Open| open.next < open.end && pages.contains(&(open.next as usize));
         *self.open.iter_mut().find(is_here)? = Open::default();
-        let is_used = media.device().next_page(pbn) > 0;
+        let is_used = flash.device().next_page(pbn) > 0;
         if !is_used {
             blocks.put(pbn);
         }
@@ -75,8 +75,8 @@ impl PageSpace {
     /// if not, it is put back with what is left, since nobody needs what was moved in two places.
     pub fn finish<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         pbn: Pbn,
         moved: impl IntoIterator<Item = Ppn>,
         result: Result<(), FtlError>,
@@ -86,7 +86,7 @@ impl PageSpace {
                 let is_empty = || moved.into_iter().count() == self.ledger.valid_pages(pbn) as usize;
                 debug_assert!(is_empty(), "{pbn} is erased with valid pages in it");
                 self.ledger.clear_block(pbn);
-                blocks.give_back(media, pbn)
+                blocks.give_back(flash, pbn)
             }
             Err(error) => {
                 self.put_back(pbn, moved, blocks.is_failed(pbn));

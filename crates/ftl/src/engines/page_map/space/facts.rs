@@ -7,10 +7,10 @@ use flash::{Pbn, Ppn, Tag};
 use super::{PageSpace, Stream};
 use crate::api::report::Footprint;
 use crate::api::wear::Purpose;
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
 use crate::port::error::BrokenInvariant;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 
 impl PageSpace {
@@ -112,24 +112,24 @@ impl PageSpace {
     /// Checks that free blocks are erased and hold nothing valid, that every valid page is programmed, and that summaries are true.
     pub fn check<D: Device>(
         &self,
-        media: &Media<D>,
-        blocks: &Blocks,
+        flash: &FlashPort<D>,
+        blocks: &BlockManager,
         name: &'static str,
     ) -> Result<(), BrokenInvariant> {
         for pbn in blocks.iter_free() {
             let unused = self.ledger.valid_pages(pbn) == 0 && !self.victims.contains(pbn) && !self.is_kept(pbn);
             BrokenInvariant::unless(unused, name, || format!("{pbn} is in the free pool but in use"))?;
         }
-        blocks.check(media, name)?;
+        blocks.check(flash, name)?;
         let mut pages = Vec::new();
         for pbn in (0..self.geometry.blocks()).map(Pbn::new) {
-            self.summaries.check(media, pbn, name)?;
+            self.summaries.check(flash, pbn, name)?;
             self.list_valid(pbn, &mut pages);
             BrokenInvariant::unless(pages.len() as u32 == self.ledger.valid_pages(pbn), name, || {
                 format!("{pbn} counts {} valid pages, but {} are marked", self.ledger.valid_pages(pbn), pages.len())
             })?;
             for &ppn in &pages {
-                BrokenInvariant::unless(media.device().peek(ppn).is_some(), name, || {
+                BrokenInvariant::unless(flash.device().peek(ppn).is_some(), name, || {
                     format!("{ppn} is valid but erased")
                 })?;
             }

@@ -7,9 +7,9 @@ use flash::{Pbn, Ppn};
 use super::{PageSpace, Stream};
 use crate::api::hint::Hint;
 use crate::api::report::Spares;
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::Device;
@@ -21,7 +21,7 @@ impl PageSpace {
     #[cold]
     pub fn take_victim_for_reserve(
         &mut self,
-        blocks: &Blocks,
+        blocks: &BlockManager,
         destinations: &[Stream],
         cost: u32,
     ) -> Option<(u32, Pbn)> {
@@ -47,7 +47,7 @@ impl PageSpace {
     /// opened the last free block, and what the closed blocks hold then fits nowhere. A threshold of 2 or more keeps one anyway until
     /// something has failed. Where there are several dies, another one's reserve serves as well.
     #[inline]
-    pub(super) fn margin(&self, blocks: &Blocks) -> usize {
+    pub(super) fn margin(&self, blocks: &BlockManager) -> usize {
         let Spares { total, used } = blocks.spares();
         usize::from(self.order.len() == 1 && used < total && (used > 0 || self.threshold == 1))
     }
@@ -56,8 +56,8 @@ impl PageSpace {
     /// anything; at worst in what is left of a failing block, which is better than not at all.
     pub fn program_moved<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         die: u32,
         (stream, said): (Stream, Hint),
         (label, content): (Label, &Content<D::Data>),
@@ -66,12 +66,12 @@ impl PageSpace {
         loop {
             let refuge = match self.refuge(blocks, die, stream) {
                 Some(refuge) => refuge,
-                None => match self.reclaim_empty(media, blocks, trims)? {
+                None => match self.reclaim_empty(flash, blocks, trims)? {
                     Some(refuge) => refuge,
-                    None => return self.program_in_failing(media, blocks, stream, label, content),
+                    None => return self.program_in_failing(flash, blocks, stream, label, content),
                 },
             };
-            if let Some(to) = self.program(media, blocks, refuge, (stream, said), label, content.clone())? {
+            if let Some(to) = self.program(flash, blocks, refuge, (stream, said), label, content.clone())? {
                 return Ok(to);
             }
         }
@@ -79,7 +79,7 @@ impl PageSpace {
 
     /// A die with a place for a page that has to be moved off this one: itself if possible, else one whose open block has room, else the one
     /// with the most free blocks, so that none gives its last while another has more.
-    fn refuge(&self, blocks: &Blocks, die: u32, stream: Stream) -> Option<u32> {
+    fn refuge(&self, blocks: &BlockManager, die: u32, stream: Stream) -> Option<u32> {
         let has_room = |die: &u32| self.has_room(*die, stream);
         if has_room(&die) || blocks.free_on(die) > 0 {
             return Some(die);
@@ -94,8 +94,8 @@ impl PageSpace {
     #[cold]
     pub fn reclaim_empty<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         trims: &Trims,
     ) -> Result<Option<u32>, FtlError> {
         while blocks.may_have_failed() {
@@ -103,9 +103,9 @@ impl PageSpace {
             let is_safe = |&pbn: &Pbn| trims.about_to_vanish(self.page_indices(pbn)).is_empty();
             let mut all = (0..self.geometry.blocks()).map(Pbn::new);
             let Some(pbn) = all.find(|pbn| is_empty(pbn) && is_safe(pbn)) else { break };
-            media.note(Note::Collection);
+            flash.note(Note::Collection);
             self.victims.remove(pbn, 0);
-            blocks.give_back(media, pbn)?;
+            blocks.give_back(flash, pbn)?;
             if blocks.free_on(self.die_of(pbn)) > 0 {
                 return Ok(Some(self.die_of(pbn)));
             }
@@ -116,8 +116,8 @@ impl PageSpace {
     #[cold]
     fn program_in_failing<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         stream: Stream,
         label: Label,
         content: &Content<D::Data>,
@@ -126,7 +126,7 @@ impl PageSpace {
             while open.next < open.end && self.stream_of[pbn.index()] as usize == stream {
                 let to = Ppn::new(open.next);
                 open.next += 1;
-                match media.put(to, label, content.clone()) {
+                match flash.put(to, label, content.clone()) {
                     Ok(()) => {
                         self.ledger.validate(to, *pbn);
                         return Ok(to);
@@ -143,7 +143,7 @@ impl PageSpace {
     #[cold]
     pub(super) fn not_programmed(
         &mut self,
-        blocks: &mut Blocks,
+        blocks: &mut BlockManager,
         ppn: Ppn,
         stream: Stream,
         error: FtlError,

@@ -26,13 +26,13 @@ use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
 use crate::api::report::Spares;
-use crate::api::wear::{Ask, Purpose};
+use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::ledger::Ledger;
-use crate::blocks::manager::Blocks;
+use crate::blocks::manager::BlockManager;
 use crate::blocks::pool::channels_first;
 use crate::blocks::victims::{Policy, Victims};
 use crate::port::error::{ConfigError, FtlError};
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
 use crate::recovery::scan::Scanned;
@@ -97,7 +97,7 @@ pub struct PageSpace {
 impl PageSpace {
     /// An erased space for up to `valid` valid pages, and the owner of its blocks. A die reclaims blocks until more than `threshold` (at
     /// least 1) are free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
-    pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<(Self, Blocks), ConfigError> {
+    pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<(Self, BlockManager), ConfigError> {
         let Needs { policy, threshold, summaries, .. } = needs;
         let levelled = layout.wear_policy().moves_blocks().then_some(Purpose::Levelled);
         let streams: Vec<_> = needs.streams.iter().copied().chain(levelled).collect();
@@ -118,20 +118,20 @@ impl PageSpace {
             kept: BTreeSet::new(),
             summaries,
         };
-        Ok((space, Blocks::new(layout, spares).staying_on_die()))
+        Ok((space, BlockManager::new(layout, spares).staying_on_die()))
     }
 
     /// What the device holds: read from the summaries of filled blocks if they have any.
-    pub fn scan<D: Device>(&self, media: &mut Media<D>, layout: &Layout) -> Result<Scanned, FtlError> {
-        Scanned::with(media, layout, &self.summaries)
+    pub fn scan<D: Device>(&self, flash: &mut FlashPort<D>, layout: &Layout) -> Result<Scanned, FtlError> {
+        Scanned::with(flash, layout, &self.summaries)
     }
 
     /// Makes a fresh space that of a device which was used before: these pages are valid, each with its block's stream; blocks
     /// without any are erased, whatever they look like. Blocks with some are closed: their erased pages may be unstable.
     pub fn take_over<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         layout: &Layout,
         valid: impl IntoIterator<Item = (Ppn, Stream)>,
     ) -> Result<(), FtlError> {
@@ -142,14 +142,14 @@ impl PageSpace {
             self.stream_of[pbn.index()] = stream as u8;
             used[pbn.index()] = true;
         }
-        blocks.nothing_free(media, layout);
-        media.together(&layout.good_blocks, |media, &pbn| {
+        blocks.nothing_free(flash, layout);
+        flash.in_parallel(&layout.good_blocks, |flash, &pbn| {
             if used[pbn.index()] {
-                blocks.adopt(pbn, Ask::for_(self.streams[self.stream_of(pbn)]));
+                blocks.adopt(pbn, AllocRequest::new(self.streams[self.stream_of(pbn)]));
                 self.victims.close(pbn, self.ledger.valid_pages(pbn));
                 return Ok(());
             }
-            blocks.give_back(media, pbn)
+            blocks.give_back(flash, pbn)
         })
     }
 
@@ -211,19 +211,19 @@ impl PageSpace {
 
     /// Whether a die should collect before it opens another block.
     #[inline]
-    pub fn is_short(&self, blocks: &Blocks, die: u32) -> bool {
+    pub fn is_short(&self, blocks: &BlockManager, die: u32) -> bool {
         blocks.free_on(die) <= self.threshold + self.margin(blocks)
     }
 
     /// Whether a die has less than so many free blocks more than those at which it should collect.
-    pub fn is_short_of(&self, blocks: &Blocks, die: u32, more: usize) -> bool {
+    pub fn is_short_of(&self, blocks: &BlockManager, die: u32, more: usize) -> bool {
         blocks.free_on(die) < self.threshold + self.margin(blocks) + more
     }
 
     /// Places one page of a stream, of which the host says this, on a die, opening any free block there, and marks it valid; tells whether
     /// that fills the block.
     #[inline]
-    fn place_on(&mut self, blocks: &mut Blocks, die: u32, (stream, said): (Stream, Hint)) -> Option<(Ppn, bool)> {
+    fn place_on(&mut self, blocks: &mut BlockManager, die: u32, (stream, said): (Stream, Hint)) -> Option<(Ppn, bool)> {
         if !self.has_room(die, stream) {
             self.open_free(blocks, die, stream, said)?;
         }
@@ -237,16 +237,21 @@ impl PageSpace {
 
     /// Opens a free block of a die for a stream, of whose first page the host says this.
     #[inline(never)]
-    fn open_free(&mut self, blocks: &mut Blocks, die: u32, stream: Stream, said: Hint) -> Option<()> {
-        let pbn = blocks.take_on(die, Ask::for_(self.streams[stream]).hinted(said))?;
+    fn open_free(&mut self, blocks: &mut BlockManager, die: u32, stream: Stream, said: Hint) -> Option<()> {
+        let pbn = blocks.take_on(die, AllocRequest::new(self.streams[stream]).hinted(said))?;
         self.open_block(pbn, stream);
         Some(())
     }
 
     /// Closes a block whose last page has been programmed.
     #[inline(never)]
-    fn close<D: Device>(&mut self, media: &mut Media<D>, blocks: &mut Blocks, pbn: Pbn) -> Result<(), FtlError> {
-        match self.summaries.write(media, pbn) {
+    fn close<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
+        pbn: Pbn,
+    ) -> Result<(), FtlError> {
+        match self.summaries.write(flash, pbn) {
             Ok(()) if self.keeps == Some(self.stream_of(pbn)) => self.keep(pbn),
             Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
             Err(error) if error.is_program_failure() => {
@@ -288,8 +293,8 @@ impl PageSpace {
     #[inline(always)]
     pub fn program<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         die: u32,
         to: (Stream, Hint),
         label: Label,
@@ -299,10 +304,10 @@ impl PageSpace {
         let Some((to, filled)) = self.place_on(blocks, die, to) else {
             return Err(FtlError::OutOfSpace { wanted: "a page" });
         };
-        match media.put(to, label, content) {
+        match flash.put(to, label, content) {
             Ok(()) => {
                 if filled {
-                    self.close(media, blocks, self.geometry.block_of(to))?;
+                    self.close(flash, blocks, self.geometry.block_of(to))?;
                 }
                 Ok(Some(to))
             }

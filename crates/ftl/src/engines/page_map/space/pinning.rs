@@ -6,10 +6,10 @@
 use flash::{Pbn, Ppn};
 
 use super::{PageSpace, Stream};
-use crate::api::wear::Ask;
-use crate::blocks::manager::Blocks;
+use crate::api::wear::AllocRequest;
+use crate::blocks::manager::BlockManager;
 use crate::port::error::FtlError;
-use crate::port::flash_port::Media;
+use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
 
@@ -50,7 +50,13 @@ impl PageSpace {
     }
 
     /// Takes a free block of a die in which each page will have its own offset. It is kept, and counts as one of a stream.
-    pub fn take_block(&mut self, blocks: &mut Blocks, die: u32, stream: Stream, ask: Ask) -> Option<Pbn> {
+    pub fn take_block(
+        &mut self,
+        blocks: &mut BlockManager,
+        die: u32,
+        stream: Stream,
+        ask: AllocRequest,
+    ) -> Option<Pbn> {
         let pbn = blocks.take_on(die, ask)?;
         self.stream_of[pbn.index()] = stream as u8;
         self.kept.insert(pbn);
@@ -61,19 +67,19 @@ impl PageSpace {
     /// went well; if the page failed, the block is marked bad, since what it holds is elsewhere, too.
     pub fn program_at<D: Device>(
         &mut self,
-        media: &mut Media<D>,
-        blocks: &mut Blocks,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
         at: Ppn,
         label: Label,
         content: Content<D::Data>,
     ) -> Result<bool, FtlError> {
-        match media.put(at, label, content) {
+        match flash.put(at, label, content) {
             Ok(()) => Ok(true),
             Err(error) if error.is_program_failure() => {
                 let pbn = self.geometry.block_of(at);
                 self.kept.remove(&pbn);
                 blocks.has_failed(pbn);
-                blocks.give_back(media, pbn)?;
+                blocks.give_back(flash, pbn)?;
                 Ok(false)
             }
             Err(error) => Err(error),

@@ -21,20 +21,20 @@ const COLLECTED: Stream = 1;
 const STREAMS: &[Purpose] = &[Purpose::Data, Purpose::Collected];
 
 struct Model {
-    media: Media<TestDevice>,
+    flash: FlashPort<TestDevice>,
     space: PageSpace,
-    blocks: Blocks,
+    blocks: BlockManager,
     at: BTreeMap<u32, Ppn>,
     collections: u32,
 }
 
 impl Model {
     fn new(blocks: u32, valid: u32, threshold: usize, policy: Policy) -> Self {
-        let (media, layout) = (device(blocks, PAGES), layout(blocks, PAGES, valid));
+        let (flash, layout) = (device(blocks, PAGES), layout(blocks, PAGES, valid));
         let summaries = Summaries::none(layout.geometry);
         let needs = Needs { streams: STREAMS, policy, threshold, valid: valid.into(), summaries };
         let (space, blocks) = PageSpace::format(&layout, "page", needs).expect("room");
-        Self { media, space, blocks, at: BTreeMap::new(), collections: 0 }
+        Self { flash, space, blocks, at: BTreeMap::new(), collections: 0 }
     }
 
     fn collect(&mut self, die: u32) {
@@ -42,13 +42,13 @@ impl Model {
         let mut pages = Vec::new();
         self.space.list_valid(victim, &mut pages);
         for &from in &pages {
-            let lpn = self.media.device().peek(from).expect("a valid page is programmed");
+            let lpn = self.flash.device().peek(from).expect("a valid page is programmed");
             let label = Label::new(lpn, Role::Collected);
-            let (media, blocks, page) = (&mut self.media, &mut self.blocks, (label, &Content::New(())));
-            let to = self.space.program_moved(media, blocks, die, (COLLECTED, Hint::NONE), page, &Trims::default());
+            let (flash, blocks, page) = (&mut self.flash, &mut self.blocks, (label, &Content::New(())));
+            let to = self.space.program_moved(flash, blocks, die, (COLLECTED, Hint::NONE), page, &Trims::default());
             assert_eq!(self.at.insert(lpn, to.expect("the last free block is kept for this")), Some(from));
         }
-        self.space.finish(&mut self.media, &mut self.blocks, victim, pages, Ok(())).expect("erased");
+        self.space.finish(&mut self.flash, &mut self.blocks, victim, pages, Ok(())).expect("erased");
         self.collections += 1;
     }
 
@@ -60,22 +60,22 @@ impl Model {
             }
         }
         let label = Label::new(lpn, Role::Data);
-        let (media, blocks) = (&mut self.media, &mut self.blocks);
-        let to = self.space.program(media, blocks, die, (HOST, Hint::NONE), label, Content::New(())).expect("room");
+        let (flash, blocks) = (&mut self.flash, &mut self.blocks);
+        let to = self.space.program(flash, blocks, die, (HOST, Hint::NONE), label, Content::New(())).expect("room");
         if let Some(old) = self.at.insert(lpn, to.expect("nothing fails")) {
             self.space.release(old);
         }
     }
 
     fn reclaim_empty(&mut self, trims: &Trims) -> Option<u32> {
-        self.space.reclaim_empty(&mut self.media, &mut self.blocks, trims).expect("nothing fails")
+        self.space.reclaim_empty(&mut self.flash, &mut self.blocks, trims).expect("nothing fails")
     }
 
     fn holds(&self) {
-        self.space.check(&self.media, &self.blocks, "space").expect("invariants");
+        self.space.check(&self.flash, &self.blocks, "space").expect("invariants");
         assert_eq!(self.space.valid_pages(), self.at.len() as u64);
         for (&lpn, &ppn) in &self.at {
-            assert!(self.space.is_valid(ppn) && self.media.device().peek(ppn) == Some(lpn), "{lpn} at {ppn}");
+            assert!(self.space.is_valid(ppn) && self.flash.device().peek(ppn) == Some(lpn), "{lpn} at {ppn}");
         }
     }
 }

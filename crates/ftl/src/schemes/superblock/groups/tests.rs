@@ -14,9 +14,9 @@ const LOGICAL_PAGES: u32 = 24;
 
 /// A device, its superblocks, and where each logical page lies.
 struct Model {
-    media: Media<TestDevice>,
+    flash: FlashPort<TestDevice>,
     superblocks: Superblocks,
-    blocks: Blocks,
+    blocks: BlockManager,
     at: BTreeMap<u32, Ppn>,
 }
 
@@ -25,13 +25,13 @@ impl Model {
         let layout = layout(physical, PAGES, LOGICAL_PAGES);
         let spares = Superblocks::require(&layout, "superblock", extra_limit).expect("room");
         let superblocks = Superblocks::new(&layout, size, most_extra, extra_limit);
-        let blocks = Blocks::new(&layout, spares);
-        Self { media: device(physical, PAGES), superblocks, blocks, at: BTreeMap::new() }
+        let blocks = BlockManager::new(&layout, spares);
+        Self { flash: device(physical, PAGES), superblocks, blocks, at: BTreeMap::new() }
     }
 
     fn put(&mut self, superblock: u32, stream: Stream, lpn: u32) -> Ppn {
         let page = (Label::new(lpn, Role::Data), &Content::New(()));
-        let put = self.superblocks.program(&mut self.media, &mut self.blocks, superblock, stream, page);
+        let put = self.superblocks.program(&mut self.flash, &mut self.blocks, superblock, stream, page);
         let to = put.expect("room").expect("nothing fails");
         if let Some(old) = self.at.insert(lpn, to) {
             self.superblocks.release(old);
@@ -46,20 +46,20 @@ impl Model {
         {
             let owner = self.superblocks.owner(victim);
             for from in self.superblocks.begin_emptying(victim) {
-                let moved = self.media.device().peek(from).expect("a valid page is programmed");
+                let moved = self.flash.device().peek(from).expect("a valid page is programmed");
                 self.put(owner, Stream::Cold, moved);
             }
-            self.superblocks.reclaim(&mut self.media, &mut self.blocks, victim).expect("erased");
+            self.superblocks.reclaim(&mut self.flash, &mut self.blocks, victim).expect("erased");
         }
         self.put(superblock, Stream::Hot, lpn);
         self.superblocks.written(superblock);
     }
 
     fn holds(&self) {
-        self.superblocks.check(&self.media, &self.blocks, "free", "bounds").expect("invariants");
+        self.superblocks.check(&self.flash, &self.blocks, "free", "bounds").expect("invariants");
         assert_eq!(self.superblocks.valid_pages(), self.at.len() as u64);
         for (&lpn, &ppn) in &self.at {
-            assert!(self.superblocks.is_valid(ppn) && self.media.device().peek(ppn) == Some(lpn), "{}", Lpn::new(lpn));
+            assert!(self.superblocks.is_valid(ppn) && self.flash.device().peek(ppn) == Some(lpn), "{}", Lpn::new(lpn));
             let pbn = self.superblocks.geometry.block_of(ppn);
             assert_eq!(self.superblocks.owner(pbn), self.superblocks.of_page(Lpn::new(lpn)).0, "{pbn}");
         }
@@ -95,7 +95,7 @@ fn what_leaves_a_block_does_not_land_in_it_again() {
     assert_eq!(model.superblocks.begin_emptying(victim), [open]);
     let to = model.put(0, Stream::Cold, 0);
     assert_ne!(model.superblocks.geometry.block_of(to), victim);
-    model.superblocks.reclaim(&mut model.media, &mut model.blocks, victim).expect("erased");
+    model.superblocks.reclaim(&mut model.flash, &mut model.blocks, victim).expect("erased");
     model.holds();
 }
 
@@ -106,12 +106,12 @@ fn a_superblock_that_was_found_in_too_many_blocks_loses_them_and_gets_no_more() 
     let mut model = Model::new(14, 1, 1, 1);
     let pages: Vec<_> = (0..PAGES).map(|lpn| (lpn, model.superblocks.geometry.page(Pbn::new(lpn), 0))).collect();
     for &(lpn, ppn) in &pages {
-        model.media.put(ppn, Label::new(lpn, Role::Data), Content::New(())).expect("erased");
+        model.flash.put(ppn, Label::new(lpn, Role::Data), Content::New(())).expect("erased");
         model.at.insert(lpn, ppn);
     }
     let layout = layout(14, PAGES, LOGICAL_PAGES);
     let valid = pages.iter().map(|&(_, ppn)| (ppn, 0));
-    model.superblocks.adopt(&mut model.media, &mut model.blocks, &layout, valid).expect("nothing fails");
+    model.superblocks.adopt(&mut model.flash, &mut model.blocks, &layout, valid).expect("nothing fails");
     let mut most = model.superblocks.all[0].blocks.len();
     assert_eq!(most, PAGES as usize);
     for step in 0..200 {

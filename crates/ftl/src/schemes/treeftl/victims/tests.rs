@@ -77,7 +77,7 @@ impl Model {
 struct Pair {
     victims: &'static str,
     order: Box<dyn Order>,
-    held: HeldPages,
+    held: DataCache,
     ram: RamPages<()>,
     model: Model,
     evicted: u32,
@@ -90,7 +90,7 @@ impl Pair {
         Self {
             victims,
             order: from_values(&values, ROOM, GROUPS, GROUP_PAGES),
-            held: HeldPages::none(GROUPS * GROUP_PAGES),
+            held: DataCache::none(GROUPS * GROUP_PAGES),
             ram: RamPages::default(),
             model: Model::default(),
             evicted: 0,

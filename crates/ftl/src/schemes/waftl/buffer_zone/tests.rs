@@ -12,8 +12,8 @@ use crate::testing::layout;
 /// Six logical blocks of four pages, the last one with three.
 const LOGICAL_PAGES: u32 = 23;
 
-fn zone(capacity: u64) -> Zone {
-    Zone::new(&layout(16, 4, LOGICAL_PAGES), capacity)
+fn zone(capacity: u64) -> BufferZone {
+    BufferZone::new(&layout(16, 4, LOGICAL_PAGES), capacity)
 }
 
 #[test]

@@ -1,0 +1,387 @@
+//! The canary: a small page-mapped scheme that can be told to break each promise in a certain way.
+//!
+//! It tests the tests. Healthy, it passes every case; with one of its bugs planted, the suite must catch it and name the
+//! promise that was broken. It shares no code with the schemes and their parts, so that a bug in those cannot hide here,
+//! and it is not in the registry: nobody can choose it for real work.
+//!
+//! One open block is filled in order. When a single free block is left, the closed block with the fewest valid pages is
+//! copied into it and erased. The planted bugs are the kinds that real schemes have had; most of them do nothing wrong until
+//! blocks are collected, which is where such bugs live.
+//!
+//! In front of any stack there may be a buffer of the same kind, `canary-buffer` (`canary/front.rs`).
+//!
+//! With `buffer=3`, or a bug of a write buffer, so many pages wait in RAM before they are written (`canary/buffer.rs`). With `level=2`, or a bug
+//! of a leveller, wear is levelled at every so many writes (`canary/levelling.rs`).
+//!
+//! A trimmed page keeps its data until a flush writes its translation page, which has two map entries; recovery begins with
+//! these and is in `canary/recovery.rs`.
+//!
+//! Its invariant: I1, free blocks are erased. It is silent about maps on purpose: what a scheme does not check itself the
+//! suite must find from outside.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
+use ftl::{
+    BrokenInvariant, Buffered, Cause, ConfigError, Device, Drive, FileEvent, FlashPort, Footprint, FtlError, Label,
+    Layout, Mapping, Nanos, RecoverError, RelocateOutcome, Request, Settings, Stack, WearQuery,
+};
+
+use crate::Stamp;
+
+mod buffer;
+mod bug;
+mod evacuation;
+mod front;
+mod idle;
+mod levelling;
+mod map_page;
+mod recovery;
+mod settings;
+mod translation;
+
+pub use bug::Bug;
+pub(crate) use front::taken_off;
+pub use front::{BUFFER, BufferBug};
+
+/// The scheme's name in replay lines.
+pub const NAME: &str = "canary";
+
+/// The canary's settings, if a stack is one; the canary goes alone.
+pub fn settings_in(stack: &Stack) -> Result<Option<&Settings>, ConfigError> {
+    if stack.mapping.name != NAME {
+        return Ok(None);
+    }
+    if !stack.is_bare() {
+        return Err(ConfigError(format!("{stack}: the canary takes no further parts; leave them out")));
+    }
+    Ok(Some(&stack.mapping.settings))
+}
+
+/// Builds a canary with the bug that `settings` name under `bug`, or without one, and with the buffer that they name.
+pub fn create<D: Device<Data = Stamp>>(settings: &Settings, layout: &Layout) -> Result<Drive<D>, ConfigError> {
+    Ok(Drive::new(Box::new(Canary::format(layout, settings)?), layout))
+}
+
+/// Brings a canary back from what the flash holds.
+pub fn recover<D: Device<Data = Stamp>>(
+    settings: &Settings,
+    layout: &Layout,
+    media: &mut FlashPort<D>,
+) -> Result<Drive<D>, RecoverError> {
+    let mut canary = Canary::format(layout, settings)?;
+    media.with_cause(Cause::Recovery, |media| canary.restore(layout, media))?;
+    Ok(Drive::new(Box::new(canary), layout))
+}
+
+/// What becomes of a logical page that is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    /// It holds data.
+    Live,
+    /// It was trimmed, and its data stays where it is until a flush.
+    Pending,
+}
+
+/// Blocks that hold no promised page: the open one, and the one that a collection copies into.
+const SPARE_BLOCKS: u64 = 2;
+
+struct Canary {
+    bug: Bug,
+    geometry: Geometry,
+    map: Vec<Option<Ppn>>,
+    life: Vec<Life>,
+    /// Where the translation pages lie.
+    directory: Vec<Option<Ppn>>,
+    free: VecDeque<Pbn>,
+    closed: Vec<Pbn>,
+    open: Option<(Pbn, u32)>,
+    valid: Vec<bool>,
+    whims: RandomState,
+    events: u64,
+    /// Pages that wait in RAM, at most so many.
+    waiting: Vec<(Lpn, Stamp)>,
+    room: usize,
+    erases: Vec<u32>,
+    /// Wear is levelled at every so many writes; 0 for never.
+    level_every: usize,
+    writes: usize,
+    is_levelling: bool,
+}
+
+impl Canary {
+    fn format(layout: &Layout, settings: &Settings) -> Result<Self, ConfigError> {
+        let (bug, room, level_every) = settings::chosen(settings)?;
+        let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
+        let capacity = usable * u64::from(layout.geometry.pages_per_block());
+        let translation_pages = layout.logical_pages.div_ceil(map_page::ENTRIES_PER_PAGE);
+        if u64::from(layout.logical_pages) + u64::from(translation_pages) > capacity {
+            return Err(ConfigError(format!(
+                "canary: {} logical and {translation_pages} translation pages, but only {capacity} fit beside \
+                 {SPARE_BLOCKS} spare blocks; use fewer",
+                layout.logical_pages
+            )));
+        }
+        Ok(Self {
+            bug,
+            geometry: layout.geometry,
+            map: vec![None; layout.logical_pages as usize],
+            life: vec![Life::Live; layout.logical_pages as usize],
+            directory: vec![None; translation_pages as usize],
+            free: layout.good_blocks.iter().copied().collect(),
+            closed: Vec::new(),
+            open: None,
+            valid: vec![false; layout.geometry.pages() as usize],
+            whims: RandomState::new(),
+            events: 0,
+            waiting: Vec::new(),
+            room,
+            erases: vec![0; layout.geometry.blocks() as usize],
+            level_every,
+            writes: 0,
+            is_levelling: false,
+        })
+    }
+
+    fn map(&mut self, lpn: Lpn, to: Option<Ppn>) {
+        let block_of = |ppn: Ppn| self.geometry.block_of(ppn);
+        let old = self.map[lpn.index()];
+        if self.bug == Bug::StaleRead && old.is_some() && old.map(block_of) == to.map(block_of) {
+            return;
+        }
+        self.map[lpn.index()] = to;
+        self.life[lpn.index()] = Life::Live;
+        if let Some(old) = old {
+            self.valid[old.index()] = false;
+        }
+        if let Some(new) = to {
+            self.valid[new.index()] = true;
+        }
+    }
+
+    /// The next page of the open block; `None` when it is full.
+    fn next_page(&mut self) -> Option<Ppn> {
+        let (block, offset) = self.open?;
+        if offset == self.geometry.pages_per_block() {
+            self.closed.push(block);
+            self.open = None;
+            return None;
+        }
+        self.open = Some((block, offset + 1));
+        let offset = match (self.bug, offset) {
+            (Bug::OutOfOrderProgram, 1) if self.geometry.pages_per_block() > 2 => 2,
+            (Bug::OutOfOrderProgram, 2) => 1,
+            _ => offset,
+        };
+        Some(self.geometry.page(block, offset))
+    }
+
+    fn open_block<D: Device>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
+        let block = self.free.pop_front().ok_or(FtlError::OutOfSpace { wanted: "the open block" })?;
+        if self.bug == Bug::DirtyFreeBlock && media.device().next_page(block) > 0 {
+            media.with_cause(Cause::Collection, |media| self.erase(media, block))?;
+        }
+        self.open = Some((block, 0));
+        Ok(())
+    }
+
+    fn place<D: Device>(&mut self, media: &mut FlashPort<D>) -> Result<Ppn, FtlError> {
+        loop {
+            if let Some(ppn) = self.next_page() {
+                return Ok(ppn);
+            }
+            if self.free.len() > 1 {
+                self.open_block(media)?;
+            } else {
+                self.collect(media)?;
+            }
+        }
+    }
+
+    fn collect<D: Device>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
+        let victim = self.take_victim().ok_or(FtlError::OutOfSpace { wanted: "a collection" })?;
+        self.open_block(media)?;
+        let cause = if self.bug == Bug::MiscountedCollection { Cause::Host } else { Cause::Collection };
+        media.with_cause(cause, |media| self.move_out(media, victim))?;
+        self.events += 1;
+        if self.bug != Bug::LeakedBlock || !self.events.is_multiple_of(4) {
+            self.free.push_back(victim);
+        }
+        Ok(())
+    }
+
+    /// The closed block with the fewest valid pages, if collecting it gains any.
+    fn take_victim(&mut self) -> Option<Pbn> {
+        let full = u64::from(self.geometry.pages_per_block());
+        let count = |pbn: Pbn| self.geometry.page_indices(pbn).filter(|&page| self.valid[page]).count() as u64;
+        let rank = |pbn: Pbn| match self.bug {
+            Bug::Unrepeatable => (count(pbn), self.whims.hash_one(pbn)),
+            Bug::Livelock => (full - count(pbn), 0),
+            _ => (count(pbn), 0),
+        };
+        let (place, victim) = (0..).zip(&self.closed).min_by_key(|&(_, &pbn)| rank(pbn))?;
+        let gains = count(*victim) < full;
+        (gains || self.bug == Bug::Livelock).then(|| self.closed.remove(place))
+    }
+
+    /// The valid pages of a block, in order.
+    fn valid_in(&self, pbn: Pbn) -> Vec<Ppn> {
+        self.geometry.page_indices(pbn).filter(|&page| self.valid[page]).map(Ppn::at).collect()
+    }
+
+    fn move_out<D: Device>(&mut self, media: &mut FlashPort<D>, victim: Pbn) -> Result<(), FtlError> {
+        if self.bug == Bug::EarlyErase {
+            self.erase(media, victim)?;
+        }
+        let mut pages = self.valid_in(victim);
+        if self.bug == Bug::LostWrite
+            && let Some(lost) = pages.pop()
+        {
+            self.forget(lost);
+        }
+        let last = pages.len().checked_sub(1).filter(|_| self.bug == Bug::EraseBeforeCopy);
+        for (i, from) in pages.into_iter().enumerate() {
+            let page = media.read(from)?;
+            if Some(i) == last {
+                self.erase(media, victim)?;
+            }
+            self.move_page(media, from, page)?;
+        }
+        match self.bug {
+            Bug::EarlyErase | Bug::DirtyFreeBlock => Ok(()),
+            Bug::EraseBeforeCopy if last.is_some() => Ok(()),
+            _ => self.erase(media, victim),
+        }
+    }
+
+    fn move_page<D: Device>(
+        &mut self,
+        media: &mut FlashPort<D>,
+        from: Ppn,
+        page: Page<D::Data>,
+    ) -> Result<(), FtlError> {
+        let Some(to) = self.next_page() else { return Err(FtlError::OutOfSpace { wanted: "a valid page" }) };
+        let logical = page.logical;
+        if self.directory.get(logical as usize) == Some(&Some(from)) {
+            media.program_copy(to, label(logical, Role::Translation), page)?;
+            self.relocate(logical, to);
+            return Ok(());
+        }
+        let lpn = Lpn::new(logical);
+        let life = self.life[lpn.index()];
+        media.program_copy(to, label(logical, Role::Collected), page)?;
+        self.valid[from.index()] = false;
+        self.map(lpn, Some(to));
+        self.life[lpn.index()] = life;
+        Ok(())
+    }
+
+    /// Pages are trimmed; their data stay where they are until a flush.
+    fn forget_until_flush(&mut self, request: &Request) {
+        for (_, lpn) in request.lpns() {
+            self.waiting.retain(|&(waiting, _)| waiting != lpn);
+            if self.map[lpn.index()].is_some() && self.life[lpn.index()] == Life::Live {
+                self.life[lpn.index()] = Life::Pending;
+            }
+        }
+    }
+
+    fn forget(&mut self, ppn: Ppn) {
+        self.valid[ppn.index()] = false;
+        let mut entries = self.map.iter_mut().chain(&mut self.directory);
+        if let Some(entry) = entries.find(|entry| **entry == Some(ppn)) {
+            *entry = None;
+        }
+    }
+}
+
+impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
+    fn read(&mut self, media: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        for (i, lpn) in request.lpns() {
+            if let Some(stamp) = self.waiting_version(lpn) {
+                out[i] = stamp;
+                continue;
+            }
+            out[i] = match self.map[lpn.index()] {
+                Some(ppn) if self.life[lpn.index()] == Life::Live => media.read(ppn)?.data,
+                _ => D::Data::default(),
+            };
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, media: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        if self.room > 0 {
+            self.buffer(media, request, data)?;
+            return self.level(media);
+        }
+        let mut first = None;
+        for (i, lpn) in request.lpns() {
+            let to = self.place(media)?;
+            self.events += 1;
+            let miscounted = self.bug == Bug::MiscountedHost && self.events.is_multiple_of(3);
+            let cause = if miscounted { Cause::Merge } else { Cause::Host };
+            let is_repeated = self.bug == Bug::HintedContent && request.hint.stream() != 0;
+            let stamp = if is_repeated { data[0] } else { data[i] };
+            media.with_cause(cause, |media| media.program(to, label(lpn.get(), Role::Data), stamp))?;
+            let reaches_beyond = self.bug == Bug::Panic && self.map[lpn.index()].is_some();
+            let lpn = if reaches_beyond && lpn.index() + 1 == self.map.len() { Lpn::at(self.map.len()) } else { lpn };
+            let doubled = first.filter(|_| self.bug == Bug::DoubleMap && i == 1);
+            self.map(lpn, doubled.or(Some(to)));
+            first = first.or(Some(to));
+        }
+        self.level(media)
+    }
+
+    fn trim(&mut self, _media: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+        let spared = u32::from(self.bug == Bug::ForgottenTrim && request.pages > 1);
+        self.forget_until_flush(&Request { pages: request.pages - spared, ..*request });
+        Ok(())
+    }
+
+    fn flush(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
+        self.write_down(media, usize::from(self.bug == Bug::UnflushedPage))?;
+        media.with_cause(Cause::Mapping, |media| self.write_trims_down(media))
+    }
+
+    fn on_file_event(&mut self, event: FileEvent, of: &Request) {
+        if self.bug == Bug::DeletedAsTrimmed && event == FileEvent::Deleted {
+            self.forget_until_flush(of);
+        }
+    }
+
+    fn idle(&mut self, media: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
+        self.use_idle_time(media, budget)
+    }
+
+    fn relocate_block(&mut self, media: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        media.with_cause(Cause::WearLeveling, |media| self.empty(media, pbn))
+    }
+
+    fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+        self.tell(query);
+    }
+
+    fn check(&self, media: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+        self.free.iter().try_for_each(|&pbn| {
+            BrokenInvariant::unless(media.device().next_page(pbn) == 0, "I1", || {
+                format!("{pbn} is free but not erased")
+            })
+        })
+    }
+
+    fn buffered(&self) -> Buffered {
+        self.declared()
+    }
+
+    fn footprint(&self) -> Footprint {
+        let grown = if self.bug == Bug::GrowingFootprint { self.closed.len() } else { 0 };
+        Footprint::default().with("page map", 4 * (self.map.len() + grown) as u64, 0)
+    }
+}
+
+fn label(logical: u32, role: Role) -> Label {
+    Label::new(logical, role)
+}

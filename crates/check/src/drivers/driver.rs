@@ -1,0 +1,274 @@
+//! The driver: asks a scheme for what the host wants, and reads back what its pages hold. There is one for every kind of run.
+//!
+//! What differs is the *books*: who hands out stamps, and says what a page must hold. They are the oracle's on flash that does not fail,
+//! `allowed.rs`'s where the power is cut, and the account in `faults` on failing flash. A request is done in two halves, so
+//! that power cuts can be staged in between: [`Driver::begin`] has the scheme serve it, [`Driver::acknowledge`] is the host hearing of it.
+
+use flash::{Lpn, Operations, Pbn};
+use ftl::api::wear::Use;
+use ftl::{Deferred, Device, Drive, FlashPort, FtlError, Hint, Nanos, Op, RecoverError, RelocateOutcome, Request};
+
+use crate::case::operation::{Extent, Operation};
+use crate::case::test_case::Case;
+use crate::inject::seeded_rng::{derive, mix};
+use crate::oracle::exact::Stamp;
+use crate::oracle::rules::Oracle;
+use crate::report::failure::Fault;
+use crate::report::outcome::Outcome;
+
+/// What a read's buffer holds before the scheme fills it: no stamp, so that a page left out is seen.
+const UNFILLED: Stamp = Stamp::MAX;
+
+/// Idle time offered at once: room for a few operations of any flash.
+const IDLE_BUDGET: Nanos = Nanos(10_000_000);
+
+/// A scheme on its device, and what the host knows of its pages.
+pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
+    scheme: Drive<D>,
+    /// None only while the device is out of its old door and not yet behind the new one.
+    media: Option<FlashPort<D>>,
+    pub(crate) books: B,
+    at_power_on: Operations,
+    /// Whether the scheme that stands now was recovered.
+    was_recovered: bool,
+    /// Requests begun; the next one begins at so many nanoseconds.
+    requests: u64,
+    pages_written: u64,
+    /// What was read last.
+    content: Vec<Stamp>,
+    hints: Hints,
+}
+
+/// What the host says of the data that it writes: nothing, or something drawn at random for each request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hints {
+    /// None for nothing.
+    seed: Option<u64>,
+}
+
+impl Hints {
+    /// The hints of a case.
+    pub(crate) fn of(case: &Case) -> Self {
+        Self { seed: case.hints.then(|| derive(case.seed, "hints")) }
+    }
+
+    /// The hint of a request that begins at a moment. Small numbers are the most frequent, and each may be missing.
+    fn at(self, moment: u64) -> Hint {
+        let Some(seed) = self.seed else { return Hint::NONE };
+        let bits = mix(seed ^ mix(moment));
+        let byte = |shift: u32| {
+            let bits = bits >> shift;
+            (bits >> 4) as u8 & [0, 1, 3, 7, 0xFF][(bits & 0xF) as usize % 5]
+        };
+        Hint::new(byte(0), byte(16), byte(32))
+    }
+}
+
+impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
+    /// Puts a device behind a door and a scheme that `start` makes on it, by formatting or recovering, with books to suit the scheme.
+    pub(crate) fn start(
+        device: D,
+        hints: Hints,
+        start: impl FnOnce(&mut FlashPort<D>) -> Result<Drive<D>, RecoverError>,
+        books: impl FnOnce(&Drive<D>) -> B,
+    ) -> Result<Self, Fault> {
+        let at_power_on = device.operations();
+        let mut media = FlashPort::new(device);
+        let scheme = start(&mut media)?;
+        let books = books(&scheme);
+        let was_recovered = at_power_on != Operations::default();
+        Ok(Self {
+            scheme,
+            media: Some(media),
+            books,
+            at_power_on,
+            was_recovered,
+            requests: 0,
+            pages_written: 0,
+            content: Vec::new(),
+            hints,
+        })
+    }
+
+    /// The power comes back: a new door, behind which nothing but [`recover`](Self::recover) is to be done.
+    pub(crate) fn power_on(&mut self, turn_on: impl FnOnce(&mut D)) {
+        if let Some(media) = self.media.take() {
+            let mut device = media.into_device();
+            turn_on(&mut device);
+            self.at_power_on = device.operations();
+            self.media = Some(FlashPort::new(device));
+        }
+    }
+
+    /// Has a scheme recovered from the flash.
+    pub(crate) fn recover(
+        &mut self,
+        recover: impl FnOnce(&mut FlashPort<D>) -> Result<Drive<D>, RecoverError>,
+    ) -> Result<(), RecoverError> {
+        self.scheme = recover(self.media_mut())?;
+        self.was_recovered = true;
+        Ok(())
+    }
+
+    /// The scheme, to ask what it says of itself.
+    pub(crate) fn scheme(&self) -> &Drive<D> {
+        &self.scheme
+    }
+
+    /// The device behind its door.
+    pub(crate) fn media(&self) -> &FlashPort<D> {
+        self.media.as_ref().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"))
+    }
+
+    fn media_mut(&mut self) -> &mut FlashPort<D> {
+        self.media.as_mut().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"))
+    }
+
+    /// The device, out of its door for good.
+    pub(crate) fn into_device(self) -> Option<D> {
+        self.media.map(FlashPort::into_device)
+    }
+
+    /// What has been done since the power came on.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let (event_hash, tally) = (self.media().event_hash(), *self.media().tally());
+        Outcome { event_hash, tally, pages_written: self.pages_written }
+    }
+
+    /// A moment passes in which no request begins.
+    pub(crate) fn pass(&mut self) {
+        self.requests += 1;
+    }
+
+    /// Has the scheme serve a request that the host does not hear of yet. What a read returns is compared with the books.
+    pub(crate) fn begin(&mut self, operation: Operation) -> Result<(), Fault> {
+        let stamps = self.books.begin(operation);
+        self.pages_written += stamps.len() as u64;
+        let at = Nanos(self.requests);
+        self.requests += 1;
+        self.media_mut().begin(at);
+        let Some(media) = self.media.as_mut() else { return Ok(()) };
+        let hint = self.hints.at(at.0);
+        let request = |extent: Extent| Request { arrival: at, hint, ..request(extent) };
+        match operation {
+            Operation::Write(extent) => self.scheme.write(media, &request(extent), &stamps),
+            Operation::Trim(extent) => self.scheme.trim(media, &request(extent)),
+            Operation::Flush => self.scheme.flush(media),
+            Operation::Idle => self.scheme.idle(media, IDLE_BUDGET),
+            Operation::Read(extent) => return self.compare(extent),
+            Operation::Evacuate(block) => return self.relocate_block(Pbn::new(block)),
+            Operation::Tell(event, extent) => {
+                self.scheme.on_file_event(event, &request(extent));
+                Ok(())
+            }
+        }
+        .map_err(Fault::Stopped)
+    }
+
+    /// Has the scheme empty a block, and compares what it says of that with what the flash shows.
+    fn relocate_block(&mut self, pbn: Pbn) -> Result<(), Fault> {
+        let Some(media) = self.media.as_mut() else { return Ok(()) };
+        let look = |media: &FlashPort<D>| (media.device().is_bad(pbn), media.device().erase_count(pbn));
+        let (was_bad, erases) = look(media);
+        let how = self.scheme.relocate_block(media, pbn).map_err(Fault::Stopped)?;
+        let (is_bad, erases_now) = look(media);
+        let is_empty = media.device().next_page(pbn) == 0 || erases_now > erases;
+        let spares = self.scheme.spares();
+        let is_so = match how {
+            RelocateOutcome::Done => !is_bad && is_empty,
+            RelocateOutcome::Retired => is_bad && !was_bad,
+            RelocateOutcome::Deferred(Deferred::IsBad) => was_bad,
+            RelocateOutcome::Deferred(Deferred::ReadOnly) => spares.admit().is_err(),
+            RelocateOutcome::Deferred(Deferred::NoRoom) => spares.used > 0 || self.was_recovered,
+        };
+        let state = || format!("bad {is_bad}, {} pages programmed", self.media().device().next_page(pbn));
+        if is_so { Ok(()) } else { Err(Fault::Evacuation(format!("{pbn} is said to be {how:?}, but: {}", state()))) }
+    }
+
+    /// The host hears of the request.
+    pub(crate) fn acknowledge(&mut self) -> Result<(), Fault> {
+        self.books.acknowledge();
+        self.audit()
+    }
+
+    /// Offers idle time from a moment on.
+    pub(crate) fn idle(&mut self, from: Nanos, budget: Nanos) -> Result<(), Fault> {
+        let Some(media) = self.media.as_mut() else { return Ok(()) };
+        media.begin(from);
+        self.scheme.idle(media, budget).map_err(Fault::Stopped)?;
+        self.audit()
+    }
+
+    /// Both halves.
+    pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
+        self.begin(operation)?;
+        self.acknowledge()
+    }
+
+    /// Reads pages, at the moment of the request before.
+    pub(crate) fn read(&mut self, extent: Extent) -> Result<&[Stamp], FtlError> {
+        self.content.clear();
+        self.content.resize(extent.pages as usize, UNFILLED);
+        let Some(media) = self.media.as_mut() else { return Ok(&[]) };
+        self.scheme.read(media, &request(extent), &mut self.content)?;
+        Ok(&self.content)
+    }
+
+    /// Reads pages, which must hold what the books say.
+    pub(crate) fn compare(&mut self, extent: Extent) -> Result<(), Fault> {
+        self.read(extent).map_err(Fault::Stopped)?;
+        let mut pages = extent.lpns().zip(&self.content);
+        pages.try_for_each(|(lpn, &got)| self.books.compare(lpn, got)).map_err(Fault::WrongContent)
+    }
+
+    /// Asks the scheme for its invariants and for what it knows of blocks, and audits the counts.
+    pub(crate) fn check(&mut self) -> Result<(), Fault> {
+        self.scheme.check(self.media()).map_err(Fault::Invariant)?;
+        self.compare_facts()?;
+        self.audit()
+    }
+
+    /// Compares what a wear policy is told of blocks with what the flash shows.
+    fn compare_facts(&mut self) -> Result<(), Fault> {
+        let Some(device) = self.media.as_ref().map(FlashPort::device) else { return Ok(()) };
+        let mut wrong = None;
+        self.scheme.with_wear_policy(&mut |_, facts| {
+            let is_so = |pbn: Pbn| match facts.use_of(pbn) {
+                Use::Bad => device.is_bad(pbn),
+                _ if device.is_bad(pbn) => true,
+                used => {
+                    facts.erases(pbn) == device.erase_count(pbn) && (used != Use::Free || device.next_page(pbn) == 0)
+                }
+            };
+            let found = (0..facts.blocks()).map(Pbn::new).find(|&pbn| !is_so(pbn));
+            wrong = found.map(|pbn| (pbn, facts.use_of(pbn), facts.erases(pbn)));
+        });
+        let Some((pbn, used, erases)) = wrong else { return Ok(()) };
+        let (counted, bad) = (device.erase_count(pbn), device.is_bad(pbn));
+        Err(Fault::Accounts(format!(
+            "{pbn} is said to be {used:?} with {erases} erases, but the flash counted {counted} (bad: {bad})"
+        )))
+    }
+
+    /// Compares what was charged since the power came on with what the flash counted.
+    pub(crate) fn audit(&self) -> Result<(), Fault> {
+        let (now, then) = (self.media().device().operations(), self.at_power_on);
+        let counted = [
+            (Op::Read, now.reads - then.reads),
+            (Op::Program, now.programs - then.programs),
+            (Op::Erase, now.erases - then.erases),
+        ];
+        for (op, counted) in counted {
+            let charged = self.media().tally().total(op);
+            if charged != counted {
+                let name = op.name();
+                return Err(Fault::Accounts(format!("{charged} {name}s are charged, but the flash counted {counted}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn request(extent: Extent) -> Request {
+    Request::new(Lpn::new(extent.first), extent.pages)
+}

@@ -1,0 +1,301 @@
+//! The explorer of power cuts: a workload runs once, and at each of its programs and erases the power is cut in four ways.
+//!
+//! ```text
+//!   workload  ──●───●───●──▶            ● program or erase: 4 tears each
+//!               └▶ recover ─ read back ─ check ─ go on ─ refill twice
+//!                    ●        ●  a second cut, during recovery or after
+//!                    └▶ recover ─ …
+//! ```
+//!
+//! Each operation leaves a copy of the chip as it found it (`recorder.rs`), so nothing is run twice and n operations cost n.
+//! After a cut the scheme is recovered from the flash alone; every page must hold what is allowed (`allowed.rs`); the
+//! invariants must hold; the host goes on, trims everything, flushes, and fills the device twice, which runs dry if a block
+//! has leaked. Second cuts are staged in the same way at the operations of recovery and of what follows it: all of them or a
+//! sample drawn from the seed, as [`Effort`] says.
+//!
+//! It knows nothing of schemes. Limits: copies cost memory in proportion to the chip and to the operations of one request.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use flash::{Faulty, Tear};
+use ftl::Layout;
+
+use crate::case::operation::{Extent, Operation};
+use crate::case::test_case::Case;
+use crate::case::workload::{Pattern, Workload};
+use crate::drivers::session::Session;
+use crate::inject::cut::{self, Cut};
+use crate::inject::cut_sampler::CutSampler;
+use crate::inject::schedule::FaultSchedule;
+use crate::inject::seeded_rng::derive;
+use crate::oracle::crash_oracle::CrashOracle;
+use crate::oracle::exact::Stamp;
+use crate::report::coverage::{Phase, StateCoverage};
+use crate::report::failure::{Failure, Fault, Place};
+use crate::report::outcome::Outcome;
+use crate::report::recorder::{Recorder, Step, Tape};
+
+/// How many cuts are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// One of so many cuts of the workload; 1 for all.
+    pub first: u32,
+    /// One of so many second cuts during recovery; 1 for all, 0 for none.
+    pub during_recovery: u32,
+    /// One of so many second cuts while the host goes on after recovery; 1 for all, 0 for none.
+    pub after_recovery: u32,
+}
+
+/// What an exploration amounts to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Explored {
+    /// Host requests of the workload.
+    pub requests: u64,
+    /// Programs and erases of the workload, at each of which the power was cut in four ways, or in a sample of these.
+    pub cut_points: u64,
+    /// Power cuts that came alone.
+    pub single_cuts: u64,
+    /// Power cuts that came on top of another: during its recovery, or after.
+    pub second_cuts: u64,
+    /// Power cuts of both kinds by how far the operation got, in the order of [`Tear::ALL`].
+    pub tears: [u64; 4],
+    /// Recoveries that were gone through to the end.
+    pub recoveries: u64,
+    /// Flash operations over all runs.
+    pub flash_operations: u64,
+    /// What the scheme went through.
+    pub states: StateCoverage,
+}
+
+/// Tries every cut of a case, whatever cuts it names itself; the first that breaks a promise is the failure.
+pub fn explore(case: &Case, effort: Effort) -> Result<Explored, Failure> {
+    explore_within(case, effort, u64::MAX)
+}
+
+/// The same, with cuts passed over where those before have taken more than their share of so many flash operations: a hundredth of it for a
+/// hundredth of the requests. What comes of a cut is lived through to the end, so that somewhat more may be done.
+pub fn explore_within(case: &Case, effort: Effort, operations: u64) -> Result<Explored, Failure> {
+    run(case, Choice::All(effort), operations).map(|(explored, _)| explored)
+}
+
+/// Stages the cuts that a case names, and no others; returns what the workload around them amounts to.
+pub(crate) fn replay(case: &Case, cuts: &[Cut]) -> Result<Outcome, Failure> {
+    run(case, Choice::These(cuts), u64::MAX).map(|(_, outcome)| outcome)
+}
+
+/// Host requests after a recovery, and after a second one.
+const REQUESTS_AFTER: [usize; 2] = [12, 4];
+
+#[derive(Clone, Copy)]
+enum Choice<'a> {
+    All(Effort),
+    These(&'a [Cut]),
+}
+
+/// Where the exploration stands, known even when a scheme panics.
+struct Trail {
+    place: Cell<Place>,
+    cuts: RefCell<Vec<Cut>>,
+}
+
+fn run(case: &Case, choice: Choice<'_>, operations: u64) -> Result<(Explored, Outcome), Failure> {
+    case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
+    let trail = Trail { place: Cell::new(Place::Format), cuts: RefCell::default() };
+    let whole = AssertUnwindSafe(|| Explorer::new(case, choice, &trail)?.explore(operations));
+    let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
+    result.map_err(|fault| {
+        let case = Case { mishaps: FaultSchedule::PowerCuts(trail.cuts.take()), ..case.clone() };
+        Failure::new(&case, trail.place.get(), fault)
+    })
+}
+
+struct Explorer<'a> {
+    case: &'a Case,
+    layout: Layout,
+    choice: Choice<'a>,
+    trail: &'a Trail,
+    explored: Explored,
+    /// Flash operations beyond which no cut is tried for the time being.
+    allowed: u64,
+    /// Whether the cuts to be replayed have been reached.
+    reached: bool,
+}
+
+impl<'a> Explorer<'a> {
+    fn new(case: &'a Case, choice: Choice<'a>, trail: &'a Trail) -> Result<Self, Fault> {
+        let chip = case.device.chip(ENDURANCE).map_err(Fault::ImpossibleCase)?;
+        let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
+        Ok(Self { case, layout, choice, trail, explored: Explored::default(), allowed: u64::MAX, reached: false })
+    }
+
+    fn explore(mut self, operations: u64) -> Result<(Explored, Outcome), Fault> {
+        let case = self.case;
+        let first = self.effort(0).first;
+        let tape = Tape::new(self.sieve(), first);
+        let chip = case.device.chip(ENDURANCE).map_err(Fault::ImpossibleCase)?;
+        let mut session = Session::format(case, &self.layout, chip, &tape)?;
+        for operation in case.prefill_operations() {
+            self.trail.place.set(Place::Prefill(operation));
+            session.apply(operation)?;
+        }
+        tape.rewind();
+        for (number, operation) in (0..).zip(case.operations()) {
+            let place = Place::Request(number, operation);
+            self.trail.place.set(place);
+            self.allowed = (operations / u64::from(case.requests.max(1))).saturating_mul(u64::from(number) + 1);
+            session.begin(operation)?;
+            for (at, step) in tape.take() {
+                self.cut_at(at, &step, session.allowed(), first)?;
+            }
+            self.trail.place.set(place);
+            session.acknowledge()?;
+            session.check()?;
+            self.explored.requests += 1;
+        }
+        let end = tape.counted();
+        self.explored.cut_points = u64::from(end);
+        self.cut_at_the_end(&session, end)?;
+        self.count(&session, Phase::Fresh);
+        match self.choice {
+            Choice::These(cuts) if !cuts.is_empty() && !self.reached => {
+                let cuts = cut::list(cuts);
+                Err(Fault::ImpossibleCase(format!(
+                    "cut={cuts}: the run ends after {end} programs and erases without meeting all cuts; name earlier ones"
+                )))
+            }
+            _ => Ok((self.explored, session.outcome())),
+        }
+    }
+
+    /// The power goes when all requests have been acknowledged.
+    fn cut_at_the_end(&mut self, session: &Session, end: u32) -> Result<(), Fault> {
+        let cut = Cut { operation: end, tear: Tear::Before };
+        if !self.sieve().takes(cut, 1) {
+            return Ok(());
+        }
+        self.after(cut, session.flash(), session.allowed())
+    }
+
+    /// Cuts the power at an operation in the ways that are to be tried.
+    fn cut_at(&mut self, operation: u32, step: &Step, allowed: &CrashOracle, one_in: u32) -> Result<(), Fault> {
+        if self.explored.flash_operations >= self.allowed {
+            return Ok(());
+        }
+        let cuts: Vec<_> = self.sieve().at(operation, one_in).collect();
+        cuts.into_iter().try_for_each(|cut| self.after(cut, step.cut(cut.tear), allowed))
+    }
+
+    /// A life after a cut.
+    fn after(&mut self, cut: Cut, flash: Faulty<Stamp>, allowed: &CrashOracle) -> Result<(), Fault> {
+        self.trail.cuts.borrow_mut().push(cut);
+        let depth = self.trail.cuts.borrow().len();
+        *(if depth == 1 { &mut self.explored.single_cuts } else { &mut self.explored.second_cuts }) += 1;
+        self.explored.tears[cut.tear as usize] += 1;
+        self.reached |= matches!(self.choice, Choice::These(cuts) if cuts.len() == depth);
+        self.life(depth, flash, allowed)?;
+        self.trail.cuts.borrow_mut().pop();
+        Ok(())
+    }
+
+    fn life(&mut self, depth: usize, flash: Faulty<Stamp>, allowed: &CrashOracle) -> Result<(), Fault> {
+        let effort = self.effort(depth);
+        self.explored.states.found(depth, &flash);
+        let tape = Tape::new(self.sieve(), effort.during_recovery);
+        self.at("recovery");
+        let recorder = Recorder::onto(flash, Some(tape.clone()));
+        let mut session = Session::recover(self.case, &self.layout, recorder, allowed.clone())?;
+        let recovery = tape.take();
+        tape.try_one_in(effort.after_recovery);
+        self.at("the invariants after recovery");
+        session.check()?;
+        self.at("reading back after recovery");
+        session.observe_everything()?;
+        session.check()?;
+        for (at, step) in &recovery {
+            self.cut_at(*at, step, allowed, effort.during_recovery)?;
+        }
+        for operation in self.requests_after(depth) {
+            self.at("a request after recovery");
+            session.begin(operation)?;
+            for (at, step) in tape.take() {
+                self.cut_at(at, &step, session.allowed(), effort.after_recovery)?;
+            }
+            self.at("a request after recovery");
+            session.acknowledge()?;
+            session.check()?;
+        }
+        self.at("reading back after going on");
+        session.settle()?;
+        tape.try_one_in(0);
+        self.refill(&mut session, depth)?;
+        self.explored.recoveries += 1;
+        self.count(&session, if depth == 1 { Phase::AfterCut } else { Phase::AfterSecondCut });
+        Ok(())
+    }
+
+    /// Forgets everything for good and fills the device, twice: it must take as much as a fresh one does.
+    fn refill(&mut self, session: &mut Session, depth: usize) -> Result<(), Fault> {
+        let (pages, size) = (self.case.logical_pages, self.case.device.shape.pages_per_block);
+        self.at("forgetting everything after recovery");
+        session.apply(Operation::Trim(Extent::whole(pages)))?;
+        session.apply(Operation::Flush)?;
+        session.settle()?;
+        self.at("refilling everything after recovery");
+        for first in (0..pages).step_by(size as usize) {
+            session.apply(Operation::Write(Extent::within(pages, first, size)))?;
+        }
+        if depth == 1 {
+            self.at("overwriting everything after recovery");
+            for lpn in (0..pages).rev() {
+                session.apply(Operation::Write(Extent::within(pages, lpn, 1)))?;
+            }
+        }
+        session.settle()
+    }
+
+    /// What the host does after a recovery; depends on the cuts alone, so that a replay line says it.
+    fn requests_after(&self, depth: usize) -> Vec<Operation> {
+        let seed = derive(self.case.seed, &cut::list(&self.trail.cuts.borrow()));
+        let mixed = Workload::Generated(Pattern::Mixed);
+        let count = REQUESTS_AFTER[(depth - 1).min(REQUESTS_AFTER.len() - 1)];
+        mixed.operations(self.case.space(), seed).take(count).collect()
+    }
+
+    /// The cuts on top of those of the trail that are to be tried.
+    fn sieve(&self) -> CutSampler {
+        let trail = self.trail.cuts.borrow();
+        match self.choice {
+            Choice::These(cuts) => CutSampler::named(cuts, &trail),
+            Choice::All(_) => CutSampler::drawn(self.case.seed, &trail),
+        }
+    }
+
+    /// How many cuts are to be tried, on top of so many.
+    fn effort(&self, depth: usize) -> Effort {
+        match self.choice {
+            Choice::All(effort) if depth <= 1 => effort,
+            Choice::All(_) => Effort { first: 0, during_recovery: 0, after_recovery: 0 },
+            Choice::These(_) => Effort { first: 1, during_recovery: 1, after_recovery: 1 },
+        }
+    }
+
+    fn at(&self, step: &'static str) {
+        let place = match self.trail.place.get() {
+            Place::Request(number, operation) | Place::AfterCut(number, operation, _) => {
+                Place::AfterCut(number, operation, step)
+            }
+            place => place,
+        };
+        self.trail.place.set(place);
+    }
+
+    fn count(&mut self, session: &Session, stretch: Phase) {
+        let outcome = session.outcome();
+        self.explored.flash_operations += outcome.flash_operations();
+        self.explored.states.record(stretch, &outcome.tally);
+    }
+}
+
+/// Erases that a block survives: beyond what any run needs, so that only a scheme that reclaims for ever gets there.
+const ENDURANCE: u32 = 20_000;

@@ -1,0 +1,262 @@
+//! Promise 4: a case on flash that fails as planned.
+//!
+//! After every request the host holds the scheme to this:
+//!
+//! - a page whose content was hit by an uncorrectable read may say so, and goes on saying so until it is written again or
+//!   trimmed; it never holds anything else, and every other page holds what it should;
+//! - failed programs and erases lose nothing;
+//! - a write fails with *read-only* when more blocks have failed than there were spares, and not before; from then on all
+//!   writes do, while everything written before can still be read;
+//! - the invariants hold, the spares used are the blocks that failed, and what causes are charged is what the flash counted.
+//!
+//! A plan may also cut the power. Then the scheme is recovered with the blocks that are not marked bad, and `allowed.rs` says
+//! what pages may hold. Pages that have decayed before a cut are no part of that: with the tag gone, nobody can tell whose
+//! page it was, so plans have one or the other.
+//!
+//! Limits: a trim may fail as a write does, for a scheme may have to make room for it.
+
+mod refusal;
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use flash::{Fault as FlashFault, Flash, Lpn, Operations, Pbn};
+use ftl::{Drive, FlashPort, FtlError, Layout, RecoverError, Timed};
+
+use crate::case::operation::{Extent, Operation};
+use crate::case::test_case::Case;
+use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
+use crate::drivers::driver::{Driver, Hints};
+use crate::drivers::fault_run::{FaultRun, FaultRunReport};
+use crate::drivers::session::{create, recover};
+use crate::inject::fault::{self, InjectedFault};
+use crate::inject::schedule::FaultSchedule;
+use crate::inject::seeded_rng::derive;
+use crate::inject::tracing_chip::{FaultTracingChip, Hit, Hits};
+use crate::oracle::exact::Stamp;
+use crate::oracle::fault_oracle::FaultOracle;
+use crate::oracle::rules::Oracle;
+use crate::report::coverage::Phase;
+use crate::report::failure::{Failure, Fault, Place};
+use crate::report::outcome::Outcome;
+
+/// Runs a case on flash that fails; `Err` has the strikes that took effect in its replay line.
+pub fn run_with_faults(case: &Case, ordeal: &FaultRun) -> Result<FaultRunReport, Failure> {
+    run(case, ordeal).map(|(endured, _)| endured)
+}
+
+/// Stages the strikes that a case names.
+pub(crate) fn replay(case: &Case, faults: &[InjectedFault]) -> Result<Outcome, Failure> {
+    let ordeal = FaultRun { plan: fault::plan(faults), ..FaultRun::default() };
+    run(case, &ordeal).map(|(_, outcome)| outcome)
+}
+
+/// Where a run stands, known even when a scheme panics.
+struct Trail {
+    place: Cell<Place>,
+    hits: Hits,
+}
+
+impl Trail {
+    /// The faults that took effect, in the request that failed, too.
+    fn strikes(&self) -> Vec<InjectedFault> {
+        self.hits.borrow().iter().map(|hit| hit.strike).collect()
+    }
+}
+
+fn run(case: &Case, ordeal: &FaultRun) -> Result<(FaultRunReport, Outcome), Failure> {
+    case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
+    let trail = Trail { place: Cell::new(Place::Format), hits: Hits::default() };
+    let whole = AssertUnwindSafe(|| Trial::new(case, ordeal, &trail)?.all());
+    let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
+    result.map_err(|fault| {
+        let case = Case { mishaps: FaultSchedule::Faults(trail.strikes()), ..case.clone() };
+        Failure::new(&case, trail.place.get(), fault)
+    })
+}
+
+/// Everything is read after this many requests, and after each request in which something failed.
+const READ_EVERYTHING_EVERY: u64 = 16;
+
+struct Trial<'a> {
+    case: &'a Case,
+    trail: &'a Trail,
+    driver: Driver<CheckedDevice, FaultOracle>,
+    endured: FaultRunReport,
+}
+
+impl<'a> Trial<'a> {
+    fn new(case: &'a Case, ordeal: &FaultRun, trail: &'a Trail) -> Result<Self, Fault> {
+        let chip = case.device.chip(ordeal.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
+        let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
+        let frail = FaultTracingChip::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
+        let books = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
+        let format = |_: &mut FlashPort<_>| Ok(create(&case.stack, &layout)?);
+        let device = Timed { chip: frail.into(), timing: FixedTimes::default() };
+        let mut driver = Driver::start(device, Hints::of(case), format, books)?;
+        // Requests begin at 1 here, and reads are given their moments too, though they are done page by page at the one before.
+        driver.pass();
+        Ok(Self { case, trail, driver, endured: FaultRunReport::default() })
+    }
+
+    fn frail(&self) -> &FaultTracingChip {
+        self.driver.media().device().chip.frail()
+    }
+
+    fn all(mut self) -> Result<(FaultRunReport, Outcome), Fault> {
+        let case = self.case;
+        for operation in case.prefill_operations() {
+            self.trail.place.set(Place::Prefill(operation));
+            self.request(operation)?;
+        }
+        for (number, operation) in (0..).zip(case.operations()) {
+            self.trail.place.set(Place::Request(number, operation));
+            self.request(operation)?;
+        }
+        self.trail.place.set(Place::Aftermath("reading everything"));
+        self.read_everything()?;
+        self.check()?;
+        self.count();
+        let outcome = self.driver.outcome();
+        self.endured.states.record(Phase::FailingFlash, &outcome.tally);
+        self.endured.strikes = self.trail.strikes();
+        self.endured.operations = self.driver.into_device().map(|device| device.chip.into_record()).unwrap_or_default();
+        Ok((self.endured, outcome))
+    }
+
+    fn count(&mut self) {
+        let frail = self.frail();
+        let Operations { reads, programs, erases } = frail.operations();
+        let bad = (0..frail.geometry().blocks()).filter(|&block| frail.is_bad(Pbn::new(block))).count();
+        self.endured.flash_operations = reads + programs + erases;
+        self.endured.grown_bad_blocks = bad.saturating_sub(self.case.device.bad_blocks.len()) as u64;
+        self.endured.pages_written = self.driver.outcome().pages_written;
+    }
+
+    /// One request, and everything that must hold after it.
+    fn request(&mut self, operation: Operation) -> Result<(), Fault> {
+        self.endured.requests += 1;
+        let hits = self.driver.books.hits();
+        match operation {
+            Operation::Read(extent) => {
+                self.driver.pass();
+                self.driver.books.begin(operation);
+                self.read(extent)?;
+            }
+            _ => self.change(operation)?,
+        }
+        let quiet = self.driver.books.hits() == hits;
+        if quiet && !self.endured.requests.is_multiple_of(READ_EVERYTHING_EVERY) {
+            operation.extent().map_or(Ok(()), |extent| self.read(extent))?;
+        } else {
+            self.read_everything()?;
+        }
+        self.check()
+    }
+
+    fn change(&mut self, operation: Operation) -> Result<(), Fault> {
+        match self.driver.begin(operation) {
+            Ok(()) if self.driver.books.read_only && matches!(operation, Operation::Write(_)) => {
+                Err(Fault::ReadOnly("a write was accepted after the device had become read-only".into()))
+            }
+            Ok(()) => {
+                self.driver.acknowledge()?;
+                let before = self.driver.books.recent_failures;
+                self.keep_books();
+                if self.driver.books.recent_failures == before {
+                    self.driver.books.recent_failures /= 2;
+                }
+                Ok(())
+            }
+            Err(Fault::Stopped(error)) if error.is_power_cut() => self.power_cut(),
+            Err(Fault::Stopped(error @ FtlError::ReadOnly { .. })) => self.refused(operation, &error),
+            Err(fault) => {
+                self.keep_books();
+                Err(fault)
+            }
+        }
+    }
+
+    /// Learns which faults have taken effect.
+    fn keep_books(&mut self) {
+        self.driver.books.learn(&self.trail.hits.borrow());
+        // A read that had to make room may have found this out, and was served all the same.
+        let (books, spares) = (&self.driver.books, self.driver.scheme().spares());
+        let is_early = spares.used > spares.total && books.failed() <= spares.total;
+        self.endured.early |= is_early && !books.failed_blocks.is_empty() && self.may_be_early();
+    }
+
+    /// The power goes, comes back, and the scheme is recovered with the blocks that are left.
+    fn power_cut(&mut self) -> Result<(), Fault> {
+        loop {
+            self.keep_books();
+            self.driver.power_on(|device| device.chip.frail_mut().restore_power());
+            let (case, frail) = (self.case, self.driver.media().device().chip.frail());
+            let layout = Layout::of(frail, case.logical_pages, derive(case.seed, "scheme"));
+            let fresh = create(&case.stack, &layout);
+            let marked = self.driver.books.failed_blocks.iter().filter(|&&pbn| frail.is_bad(pbn)).copied().collect();
+            self.driver.books.power_on(marked, fresh.is_err());
+            match self.driver.recover(|media| recover(&case.stack, &layout, media)) {
+                Ok(()) => break,
+                Err(RecoverError::Ftl(error)) if error.is_power_cut() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.endured.recoveries += 1;
+        self.keep_books();
+        for lpn in Extent::whole(self.case.logical_pages).lpns() {
+            if let Some(got) = self.fetch(lpn)? {
+                self.driver.books.allowed.observe(lpn, got).map_err(Fault::WrongContent)?;
+            }
+        }
+        self.driver.books.allowed.end_observation()
+    }
+
+    /// Reads a page; none if it is lost and may be.
+    fn fetch(&mut self, lpn: Lpn) -> Result<Option<Stamp>, Fault> {
+        let result = self.driver.read(Extent { first: lpn.get(), pages: 1 }).map(|content| content[0]);
+        self.keep_books();
+        match (result, self.driver.books.hit.get_mut(&lpn)) {
+            (Ok(got), Some(true)) => {
+                Err(Fault::Accounts(format!("{lpn} was lost, but now reads as {got:#x} without having been written")))
+            }
+            (Ok(got), _) => Ok(Some(got)),
+            (Err(error), _) if error.is_power_cut() => {
+                self.power_cut()?;
+                self.fetch(lpn)
+            }
+            (Err(error), Some(told)) if error.is_uncorrectable() => {
+                self.endured.lost += u64::from(!std::mem::replace(told, true));
+                Ok(None)
+            }
+            (Err(error), _) => Err(Fault::Stopped(error)),
+        }
+    }
+
+    fn read(&mut self, extent: Extent) -> Result<(), Fault> {
+        for lpn in extent.lpns() {
+            if let Some(got) = self.fetch(lpn)? {
+                self.driver.books.compare(lpn, got).map_err(Fault::WrongContent)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_everything(&mut self) -> Result<(), Fault> {
+        self.read(Extent::whole(self.case.logical_pages))
+    }
+
+    fn check(&mut self) -> Result<(), Fault> {
+        self.driver.check()?;
+        let is_corrected = |hit: &&Hit| hit.strike.fault == FlashFault::ReadCorrected;
+        let corrected = self.trail.hits.borrow().iter().filter(is_corrected).count();
+        if corrected as u64 != self.frail().corrected_reads() {
+            return Err(Fault::Accounts("reads that were corrected are not all counted".into()));
+        }
+        let (spares, failed) = (self.driver.scheme().spares(), self.driver.books.failed());
+        if spares.used != failed && !self.endured.early {
+            return Err(Fault::ReadOnly(format!("{} spares are used, but {failed} blocks have failed", spares.used)));
+        }
+        Ok(())
+    }
+}

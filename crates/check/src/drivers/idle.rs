@@ -1,0 +1,115 @@
+//! Promise 8: idle time that is offered anywhere changes no content, and what is done with it ends when it is over: no later than one flash
+//! operation after, if nothing fails.
+//!
+//! The suite's flash takes no time elsewhere. Here each operation takes a fixed one, and what is noted is when the last one ends, those
+//! included that nobody waits for. Idle time of many lengths is offered after each request, from less than an operation to more than collecting a block
+//! takes, and everything is read back.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ftl::{Layout, Nanos, Op, Timed};
+
+use crate::case::operation::Extent;
+use crate::case::test_case::Case;
+use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
+use crate::drivers::driver::{Driver, Hints};
+use crate::drivers::session::create;
+use crate::inject::schedule::FaultSchedule;
+use crate::inject::seeded_rng::{SeededRng, derive};
+use crate::oracle::exact::ExactOracle;
+use crate::report::failure::{Failure, Fault, Place};
+use crate::report::outcome::Outcome;
+
+/// What reads, programs and erases take, in nanoseconds.
+const TAKES: [u64; 3] = [25_000, 200_000, 1_500_000];
+
+/// The longest idle time offered: some blocks' worth of collecting on the devices of the suite.
+const LONGEST: u32 = 40_000_000;
+
+/// What offering idle time amounts to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Idled {
+    /// How often it was offered.
+    pub offered: u64,
+    /// How often something was done with it.
+    pub used: u64,
+    /// Flash operations done in it.
+    pub operations: u64,
+}
+
+/// Runs a case with idle time after each of its requests; `Err` says so in its replay line.
+pub fn offer_idle_time(case: &Case) -> Result<Idled, Failure> {
+    run(case).map(|(idled, _)| idled)
+}
+
+/// Runs a case whose line asks for idle time.
+pub(crate) fn replay(case: &Case) -> Result<Outcome, Failure> {
+    run(case).map(|(_, outcome)| outcome)
+}
+
+fn run(case: &Case) -> Result<(Idled, Outcome), Failure> {
+    case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
+    let place = Cell::new(Place::Format);
+    let run = AssertUnwindSafe(|| Trial::new(case, &place)?.all());
+    let result = catch_unwind(run).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
+    result.map_err(|fault| {
+        let case = Case { mishaps: FaultSchedule::IdleTime, ..case.clone() };
+        Failure::new(&case, place.get(), fault)
+    })
+}
+
+struct Trial<'a> {
+    case: &'a Case,
+    place: &'a Cell<Place>,
+    driver: Driver<CheckedDevice, ExactOracle>,
+    rng: SeededRng,
+    idled: Idled,
+}
+
+impl<'a> Trial<'a> {
+    fn new(case: &'a Case, place: &'a Cell<Place>) -> Result<Self, Fault> {
+        let chip = case.device.chip(u32::MAX).map_err(Fault::ImpossibleCase)?;
+        let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
+        let device = Timed { chip: chip.into(), timing: FixedTimes::new(TAKES) };
+        let oracle = ExactOracle::new(case.logical_pages);
+        let driver = Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, &layout)?), |_| oracle)?;
+        Ok(Self { case, place, driver, rng: SeededRng::named(case.seed, "idle time"), idled: Idled::default() })
+    }
+
+    fn all(mut self) -> Result<(Idled, Outcome), Fault> {
+        let case = self.case;
+        for operation in case.prefill_operations() {
+            self.place.set(Place::Prefill(operation));
+            self.driver.apply(operation)?;
+        }
+        for (number, operation) in (0..).zip(case.operations()) {
+            self.place.set(Place::Request(number, operation));
+            self.driver.apply(operation)?;
+            self.offer()?;
+            let lpn = self.rng.below(case.logical_pages);
+            self.driver.compare(Extent { first: lpn, pages: 1 })?;
+        }
+        self.place.set(Place::Aftermath("reading everything"));
+        self.driver.compare(Extent::whole(case.logical_pages))?;
+        self.driver.check()?;
+        Ok((self.idled, self.driver.outcome()))
+    }
+
+    /// Offers idle time when the device has nothing to do any more.
+    fn offer(&mut self) -> Result<(), Fault> {
+        let budget = Nanos(self.rng.below(LONGEST).into());
+        let last_end = || self.driver.media().device().timing.last_end();
+        let (before, from) = (self.driver.outcome().flash_operations(), last_end());
+        self.driver.idle(from, budget)?;
+        let done = self.driver.outcome().flash_operations() - before;
+        let (end, longest) = (self.driver.media().device().timing.last_end(), TAKES[Op::Erase as usize]);
+        self.idled.offered += 1;
+        self.idled.used += u64::from(done > 0);
+        self.idled.operations += done;
+        if end > from + budget + Nanos(longest) {
+            return Err(Fault::Overran { offered: budget, taken: end - from });
+        }
+        self.driver.check()
+    }
+}

@@ -1,0 +1,12 @@
+//! What runs a case: under an oracle, through power cuts, on failing flash, with idle time.
+
+pub(crate) mod checked_device;
+pub(crate) mod driver;
+pub(crate) mod explorer;
+pub(crate) mod fault_run;
+pub(crate) mod faults;
+pub(crate) mod host;
+pub(crate) mod idle;
+pub mod power_cuts;
+pub(crate) mod session;
+pub(crate) mod suite;

@@ -1,0 +1,121 @@
+//! One stretch of a scheme's life with the power on: from format or recovery to the next cut.
+//!
+//! A session does requests in two halves, so that the explorer can stage power cuts in between with the request still in
+//! flight: [`Session::begin`] has the scheme serve it, [`Session::acknowledge`] is the host hearing of it. The books are
+//! those of `allowed.rs`.
+
+use flash::{Chip, Faulty, Full};
+use ftl::{ConfigError, Drive, FlashPort, Layout, RecoverError, Stack, Timed, registry};
+
+use crate::canary;
+use crate::case::operation::{Extent, Operation};
+use crate::case::test_case::Case;
+use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
+use crate::drivers::driver::{Driver, Hints};
+use crate::drivers::host::CheckedFtl;
+use crate::oracle::crash_oracle::CrashOracle;
+use crate::oracle::exact::Stamp;
+use crate::report::failure::Fault;
+use crate::report::outcome::Outcome;
+use crate::report::recorder::{Recorder, Tape};
+
+/// Builds a stack for an erased device: `canary`, or one of the registry's, perhaps behind `canary-buffer`.
+pub fn create(stack: &Stack, layout: &Layout) -> Result<CheckedFtl, ConfigError> {
+    if let Some((rest, front)) = canary::taken_off(stack)? {
+        return Ok(front.before(create(&rest, layout)?, layout));
+    }
+    match canary::settings_in(stack)? {
+        Some(settings) => canary::create(settings, layout),
+        None => registry::create(stack, layout),
+    }
+}
+
+/// Brings a stack back on a device that it has used: `canary`, or one of the registry's, perhaps behind `canary-buffer`.
+pub fn recover(
+    stack: &Stack,
+    layout: &Layout,
+    media: &mut FlashPort<CheckedDevice>,
+) -> Result<CheckedFtl, RecoverError> {
+    if let Some((rest, front)) = canary::taken_off(stack)? {
+        return Ok(front.before(recover(&rest, layout, media)?, layout));
+    }
+    match canary::settings_in(stack)? {
+        Some(settings) => canary::recover(settings, layout, media),
+        None => registry::recover(stack, layout, media),
+    }
+}
+
+/// A scheme at work, and what the host knows of its pages.
+pub(crate) struct Session(Driver<CheckedDevice, CrashOracle>);
+
+impl Session {
+    /// A freshly formatted device that records to a tape.
+    pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
+        let device = Timed { chip: Recorder::new(chip, Some(tape.clone())).into(), timing: FixedTimes::default() };
+        let books = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
+        Ok(Self(Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, layout)?), books)?))
+    }
+
+    /// A device after a power cut, with what its pages may hold; recovered, not yet looked at.
+    pub(crate) fn recover(
+        case: &Case,
+        layout: &Layout,
+        recorder: Recorder,
+        allowed: CrashOracle,
+    ) -> Result<Self, Fault> {
+        let device = Timed { chip: recorder.into(), timing: FixedTimes::default() };
+        let start = |media: &mut FlashPort<_>| recover(&case.stack, layout, media);
+        Ok(Self(Driver::start(device, Hints::of(case), start, |_| allowed)?))
+    }
+
+    /// What pages may hold if the power is cut now.
+    pub(crate) fn allowed(&self) -> &CrashOracle {
+        &self.0.books
+    }
+
+    /// What has been done since the power came on.
+    pub(crate) fn outcome(&self) -> Outcome {
+        self.0.outcome()
+    }
+
+    /// The flash as a power cut between two operations leaves it.
+    pub(crate) fn flash(&self) -> Faulty<Stamp> {
+        self.0.media().device().chip.recorder().flash().clone()
+    }
+
+    /// Has the scheme serve a request that the host does not hear of yet.
+    pub(crate) fn begin(&mut self, operation: Operation) -> Result<(), Fault> {
+        self.0.begin(operation)
+    }
+
+    /// The host hears of the request.
+    pub(crate) fn acknowledge(&mut self) -> Result<(), Fault> {
+        self.0.acknowledge()
+    }
+
+    /// Both halves.
+    pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
+        self.0.apply(operation)
+    }
+
+    /// After recovery: reads every page, which must hold what is allowed; that is the truth from now on.
+    pub(crate) fn observe_everything(&mut self) -> Result<(), Fault> {
+        let all = Extent::whole(self.0.books.logical_pages());
+        let content = self.0.read(all).map_err(Fault::Stopped)?.to_vec();
+        for (lpn, got) in all.lpns().zip(content) {
+            self.0.books.observe(lpn, got).map_err(Fault::WrongContent)?;
+        }
+        self.0.books.end_observation()
+    }
+
+    /// Reads every page, which must hold the last write, and asks for the scheme's invariants.
+    pub(crate) fn settle(&mut self) -> Result<(), Fault> {
+        self.0.compare(Extent::whole(self.0.books.logical_pages()))?;
+        self.0.check()
+    }
+
+    /// Asks the scheme for its invariants, and audits the counts.
+    pub(crate) fn check(&mut self) -> Result<(), Fault> {
+        self.0.check()
+    }
+}

@@ -1,0 +1,185 @@
+//! The suite: one case, run twice, every promise watched at every request.
+//!
+//! A run fills the device if the case says so, does the workload, reads everything back, and then goes through an aftermath
+//! in which the whole logical space is forgotten and written again, and overwritten without being forgotten. A scheme that
+//! loses a block each time runs dry there, since cases give it as little spare as it accepts. The second run must
+//! do exactly what the first did, operation by operation.
+//!
+//! A scheme that reclaims for ever without gaining anything would hang; here it wears a block out instead, and the referee
+//! stops it: the endurance of a case is far above what its writes can need.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ftl::{ConfigError, Layout};
+
+use crate::case::operation::{Extent, Operation};
+use crate::case::test_case::Case;
+use crate::drivers::explorer;
+use crate::drivers::faults;
+use crate::drivers::host::{CheckedFtl, Host};
+use crate::drivers::idle;
+use crate::drivers::session::create;
+use crate::inject::schedule::FaultSchedule;
+use crate::report::failure::{Failure, Fault, Place};
+use crate::report::outcome::Outcome;
+
+/// Runs a case of a registered scheme, or of the canary, with the mishaps that it names.
+pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
+    match &case.mishaps {
+        FaultSchedule::None => run_with(case, |layout| create(&case.stack, layout)),
+        FaultSchedule::PowerCuts(cuts) => explorer::replay(case, cuts),
+        FaultSchedule::Faults(faults) => faults::replay(case, faults),
+        FaultSchedule::IdleTime => idle::replay(case),
+    }
+}
+
+/// Runs a case of any scheme that `build` makes; it is asked twice, for two runs that must be the same.
+pub fn run_with(case: &Case, build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>) -> Result<Outcome, Failure> {
+    case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
+    let mut hashes = Vec::new();
+    let outcome = guarded(case, &build, &mut |_, hash| {
+        hashes.push(hash);
+        Ok(())
+    })?;
+    let repeated = guarded(case, &build, &mut |step, hash| match hashes.get(step) {
+        Some(&first) if first == hash => Ok(()),
+        _ => Err(Fault::Unrepeatable("a second run with the same seed does other flash operations up to here".into())),
+    })?;
+    if outcome != repeated {
+        let message = "a second run with the same seed ends with other operations or counts".into();
+        return Err(Failure::new(case, Place::Aftermath("the end"), Fault::Unrepeatable(message)));
+    }
+    Ok(outcome)
+}
+
+/// Compares a run's event hash after each operation, numbered from 0, with what is known of it.
+type Watch<'a> = &'a mut dyn FnMut(usize, u64) -> Result<(), Fault>;
+
+/// One run, with a panic turned into a failure at the place where it happened.
+fn guarded(
+    case: &Case,
+    build: &impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>,
+    watch: Watch<'_>,
+) -> Result<Outcome, Failure> {
+    let place = Cell::new(Place::Format);
+    let run = AssertUnwindSafe(|| {
+        let host = format(case, build)?;
+        Run { host, case, place: &place, watch, step: 0 }.all()
+    });
+    let result = catch_unwind(run).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
+    result.map_err(|fault| Failure::new(case, place.get(), fault))
+}
+
+fn format(case: &Case, build: &impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>) -> Result<Host, Fault> {
+    let chip = case.device.chip(endurance(case)).map_err(Fault::ImpossibleCase)?;
+    Host::format(chip, case, build)
+}
+
+/// Erases that a block survives. A page written costs a scheme that makes progress about one erase, all blocks taken
+/// together, and reading back may make a demand-paged one write a little more; four on one and the same block for each page
+/// are beyond reach. A livelock is there in a moment.
+fn endurance(case: &Case) -> u32 {
+    let workload: u64 =
+        case.operations().filter_map(|operation| operation.extent()).map(|extent| u64::from(extent.pages)).sum();
+    let around = u64::from(case.logical_pages) * u64::from(1 + 2 * REFILLS);
+    u32::try_from(4 * (workload + around) + 64).unwrap_or(u32::MAX)
+}
+
+/// Rounds of forgetting, refilling and overwriting everything: one for each way of writing that [`Run::refill`] knows.
+const REFILLS: u32 = 3;
+
+struct Run<'a> {
+    host: Host,
+    case: &'a Case,
+    place: &'a Cell<Place>,
+    watch: Watch<'a>,
+    step: usize,
+}
+
+impl Run<'_> {
+    fn all(mut self) -> Result<Outcome, Fault> {
+        self.host.check()?;
+        self.prefill()?;
+        self.workload()?;
+        self.aftermath()?;
+        Ok(self.host.outcome())
+    }
+
+    fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
+        self.host.apply(operation)?;
+        (self.watch)(self.step, self.host.event_hash())?;
+        self.step += 1;
+        Ok(())
+    }
+
+    fn prefill(&mut self) -> Result<(), Fault> {
+        for operation in self.case.prefill_operations() {
+            self.place.set(Place::Prefill(operation));
+            self.apply(operation)?;
+        }
+        Ok(())
+    }
+
+    fn workload(&mut self) -> Result<(), Fault> {
+        let case = self.case;
+        for (number, operation) in (0..).zip(case.operations()) {
+            self.place.set(Place::Request(number, operation));
+            self.apply(operation)?;
+            if is_due(number, case.readback_every) {
+                self.host.read_back(operation)?;
+            }
+            if is_due(number, case.check_every) {
+                self.host.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn aftermath(&mut self) -> Result<(), Fault> {
+        self.settle("reading everything")?;
+        for round in 0..REFILLS {
+            self.place.set(Place::Aftermath("forgetting everything"));
+            self.forget(round)?;
+            self.settle("reading the empty device")?;
+            self.place.set(Place::Aftermath("refilling everything"));
+            self.refill(round)?;
+            self.settle("reading the refilled device")?;
+            self.place.set(Place::Aftermath("overwriting everything"));
+            self.refill(round + 1)?;
+            self.settle("reading the overwritten device")?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, step: &'static str) -> Result<(), Fault> {
+        self.place.set(Place::Aftermath(step));
+        self.host.read_everything()?;
+        self.host.check()
+    }
+
+    /// Forgets everything: in one request, or page by page from the end.
+    fn forget(&mut self, round: u32) -> Result<(), Fault> {
+        let pages = self.case.logical_pages;
+        if round.is_multiple_of(2) {
+            return self.apply(Operation::Trim(Extent::whole(pages)));
+        }
+        (0..pages).rev().try_for_each(|lpn| self.apply(Operation::Trim(Extent::within(pages, lpn, 1))))
+    }
+
+    /// Writes every page: block by block upwards, page by page downwards, or in one request.
+    fn refill(&mut self, round: u32) -> Result<(), Fault> {
+        let pages = self.case.logical_pages;
+        let size = self.case.device.shape.pages_per_block;
+        let write = |first, size| Operation::Write(Extent::within(pages, first, size));
+        match round % 3 {
+            0 => (0..pages).step_by(size as usize).try_for_each(|lpn| self.apply(write(lpn, size))),
+            1 => (0..pages).rev().try_for_each(|lpn| self.apply(write(lpn, 1))),
+            _ => self.apply(Operation::Write(Extent::whole(pages))),
+        }
+    }
+}
+
+fn is_due(number: u32, every: u32) -> bool {
+    every > 0 && (number + 1).is_multiple_of(every)
+}

@@ -1,0 +1,83 @@
+//! A strike: one fault of the flash, at one of its operations, in the text form of replay lines.
+//!
+//! Operations are counted as the fault injector counts them, from 0 on since the device was formatted: reads, scans,
+//! programs and erases alike. `faults=12:program-fails,30:erase-fails` in a replay line is a whole plan.
+
+use std::fmt;
+use std::str::FromStr;
+
+use flash::{Fault, FaultPlan, Tear};
+
+/// One fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InjectedFault {
+    /// The operation, counted from 0.
+    pub operation: u64,
+    /// What happens to it.
+    pub fault: Fault,
+}
+
+const NAMES: [(Fault, &str); 8] = [
+    (Fault::ProgramFails, "program-fails"),
+    (Fault::EraseFails, "erase-fails"),
+    (Fault::ReadFails, "read-fails"),
+    (Fault::ReadCorrected, "read-corrected"),
+    (Fault::Cut(Tear::Before), "cut-before"),
+    (Fault::Cut(Tear::Unseen), "cut-unseen"),
+    (Fault::Cut(Tear::Torn), "cut-torn"),
+    (Fault::Cut(Tear::After), "cut-after"),
+];
+
+impl fmt::Display for InjectedFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(fault, _)| *fault == self.fault).map_or("", |(_, name)| name);
+        write!(f, "{}:{name}", self.operation)
+    }
+}
+
+impl FromStr for InjectedFault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once(':').and_then(|(operation, fault)| {
+            let (fault, _) = NAMES.iter().find(|(_, name)| *name == fault)?;
+            Some(Self { operation: operation.parse().ok()?, fault: *fault })
+        });
+        parsed.ok_or_else(|| {
+            let names: Vec<_> = NAMES.iter().map(|(_, name)| *name).collect();
+            format!(
+                "fault {text}: write the operation's number and one of {}, for example faults=12:program-fails",
+                names.join(", ")
+            )
+        })
+    }
+}
+
+/// Strikes in the text form of replay lines.
+pub(crate) fn list(strikes: &[InjectedFault]) -> String {
+    strikes.iter().map(InjectedFault::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Reads what [`list`] wrote.
+pub(crate) fn parse_list(text: &str) -> Result<Vec<InjectedFault>, String> {
+    text.split(',').map(str::parse).collect()
+}
+
+/// The plan of these strikes.
+pub(crate) fn plan(strikes: &[InjectedFault]) -> FaultPlan {
+    FaultPlan { at: strikes.iter().map(|strike| (strike.operation, strike.fault)).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_strike_reads_back_from_its_text() {
+        let all: Vec<_> = (0..).zip(NAMES).map(|(operation, (fault, _))| InjectedFault { operation, fault }).collect();
+        assert_eq!(parse_list(&list(&all)), Ok(all));
+        for wrong in ["", "12", "12:", "12:torn", ":erase-fails", "12:read-fails,", "-1:read-fails"] {
+            assert!(parse_list(wrong).expect_err(wrong).contains("for example"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What a case can find, sorted by the promise that was broken, and the line that finds it again.
+
+use std::any::Any;
+use std::fmt;
+
+use flash::FlashError;
+use ftl::{BrokenInvariant, ConfigError, FtlError, Nanos, RecoverError};
+
+use crate::case::operation::Operation;
+use crate::case::test_case::Case;
+use crate::oracle::exact::Mismatch;
+
+/// What every scheme promises; the numbers are those of `docs/conformance.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Promise {
+    /// 1: every read returns the last write, in all of the logical space that the scheme accepted.
+    ReadsReturnLastWrite,
+    /// 2: the referee never complains.
+    RefereeNeverComplains,
+    /// 3: what recovery restores after a power cut is what was acknowledged, nothing invented, and the device goes on.
+    SurvivesPowerCuts,
+    /// 4: failing flash loses nothing but pages that decay until the spares run out; then writes fail and reads go on.
+    SurvivesFailingFlash,
+    /// 5: the same seed gives the same run, operation by operation.
+    SameSeedSameRun,
+    /// 6: what causes are charged adds up to what the flash counted, and the footprint is what was promised.
+    CountsAddUp,
+    /// 7: any block is emptied at any moment when that is asked for, unless the scheme says why not yet.
+    EmptiesBlocks,
+    /// 8: idle time that is offered changes no content, and what is done with it ends when it is over.
+    KeepsToIdleTime,
+    /// The numbered invariants of the scheme's own header.
+    OwnInvariants,
+    /// Whatever is asked, the scheme answers: it neither panics nor refuses a case that it accepted.
+    NeverPanics,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// A page held something else than the last write.
+    WrongContent(Mismatch),
+    /// After a cut, more acknowledged pages were found in an older version than can have waited in RAM.
+    WentBack {
+        /// Those pages.
+        pages: u32,
+        /// The room of the scheme's buffer.
+        room: u32,
+    },
+    /// What was done in idle time ended more than one flash operation after it.
+    Overran {
+        /// The time offered.
+        offered: Nanos,
+        /// The time taken.
+        taken: Nanos,
+    },
+    /// The scheme gave up, or the referee stopped it.
+    Stopped(FtlError),
+    /// The scheme's own check failed.
+    Invariant(BrokenInvariant),
+    /// What the scheme says of being read-only, or of its spares, is not so; says what.
+    ReadOnly(String),
+    /// What the scheme says of a block that was to be emptied is not so; says what.
+    Evacuation(String),
+    /// Counts do not add up; says which.
+    Accounts(String),
+    /// The second run went another way; says how.
+    Unrepeatable(String),
+    /// The scheme panicked; the message.
+    Panicked(String),
+    /// The scheme cannot be built so.
+    Refused(ConfigError),
+    /// The case makes no sense for any scheme.
+    ImpossibleCase(String),
+}
+
+/// Where in a run something went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// While the scheme was built.
+    Format,
+    /// While the device was filled beforehand, at this operation.
+    Prefill(Operation),
+    /// At a request, counted from 0.
+    Request(u32, Operation),
+    /// After the workload, in this step.
+    Aftermath(&'static str),
+    /// After a power cut during (or, if it did not program or erase, before) this request, in this step.
+    AfterCut(u32, Operation, &'static str),
+}
+
+/// A case that did not pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The case, cut off after the request that failed.
+    pub case: Box<Case>,
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub fault: Fault,
+}
+
+impl Fault {
+    /// What a caught panic said.
+    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        Self::Panicked(text.unwrap_or("without a message").to_owned())
+    }
+}
+
+impl From<RecoverError> for Fault {
+    fn from(error: RecoverError) -> Self {
+        match error {
+            RecoverError::Config(error) => Self::Refused(error),
+            RecoverError::Ftl(error) => Self::Stopped(error),
+        }
+    }
+}
+
+impl Failure {
+    /// A failure of a case, with the requests after the place cut off.
+    pub(crate) fn new(case: &Case, place: Place, fault: Fault) -> Self {
+        let requests = match place {
+            Place::Format | Place::Prefill(_) => 0,
+            Place::Request(number, _) | Place::AfterCut(number, _, _) => number + 1,
+            Place::Aftermath(_) => case.requests,
+        };
+        Self { case: Box::new(case.cut_off(requests)), place, fault }
+    }
+
+    /// What was broken, where and how, in words.
+    pub fn message(&self) -> String {
+        let Self { case, place, fault } = self;
+        match self.promise() {
+            Some(promise) => format!("{} breaks {promise} {place}: {fault}", case.stack.names()),
+            None => format!("{} could not be tried, {place}: {fault}", case.stack.names()),
+        }
+    }
+
+    /// The broken promise; none when the case itself could not be run.
+    pub fn promise(&self) -> Option<Promise> {
+        let is_after_cut = matches!(self.place, Place::AfterCut(..));
+        let has_faults = !self.case.mishaps.faults().is_empty();
+        match &self.fault {
+            Fault::WrongContent(_)
+            | Fault::WentBack { .. }
+            | Fault::ReadOnly(_)
+            | Fault::Stopped(
+                FtlError::OutOfSpace { .. }
+                | FtlError::ReadOnly { .. }
+                | FtlError::Flash { error: FlashError::FlashPort(_), .. },
+            ) if has_faults => Some(Promise::SurvivesFailingFlash),
+            Fault::WrongContent(_)
+            | Fault::Stopped(
+                FtlError::OutOfSpace { .. }
+                | FtlError::ReadOnly { .. }
+                | FtlError::Flash { error: FlashError::FlashPort(_), .. },
+            ) if is_after_cut => Some(Promise::SurvivesPowerCuts),
+            Fault::WentBack { .. } => Some(Promise::SurvivesPowerCuts),
+            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {
+                Some(Promise::ReadsReturnLastWrite)
+            }
+            Fault::ReadOnly(_) => Some(Promise::SurvivesFailingFlash),
+            Fault::Stopped(FtlError::Flash { .. }) => Some(Promise::RefereeNeverComplains),
+            Fault::Invariant(_) => Some(Promise::OwnInvariants),
+            Fault::Evacuation(_) => Some(Promise::EmptiesBlocks),
+            Fault::Overran { .. } => Some(Promise::KeepsToIdleTime),
+            Fault::Accounts(_) => Some(Promise::CountsAddUp),
+            Fault::Unrepeatable(_) => Some(Promise::SameSeedSameRun),
+            Fault::Panicked(_) => Some(Promise::NeverPanics),
+            Fault::Refused(_) | Fault::ImpossibleCase(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReadsReturnLastWrite => "promise 1 (every read returns the last write)",
+            Self::RefereeNeverComplains => "promise 2 (the referee never complains)",
+            Self::SurvivesPowerCuts => "promise 3 (power cuts lose nothing acknowledged and invent nothing)",
+            Self::SurvivesFailingFlash => "promise 4 (failing flash loses nothing until the spares run out)",
+            Self::SameSeedSameRun => "promise 5 (same seed, same run)",
+            Self::CountsAddUp => "promise 6 (counts add up)",
+            Self::EmptiesBlocks => "promise 7 (any block is emptied when that is asked for)",
+            Self::KeepsToIdleTime => "promise 8 (idle time ends when it is over)",
+            Self::OwnInvariants => "its own invariants",
+            Self::NeverPanics => "the promise never to panic",
+        })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WrongContent(mismatch) => mismatch.fmt(f),
+            Self::WentBack { pages, room } => {
+                write!(
+                    f,
+                    "{pages} acknowledged pages hold older versions, but no more than {room} can have waited in RAM"
+                )
+            }
+            Self::Overran { offered, taken } => {
+                write!(f, "{} ns of idle time were offered, but what was done with it took {} ns", offered.0, taken.0)
+            }
+            Self::Stopped(error) => error.fmt(f),
+            Self::Invariant(broken) => broken.fmt(f),
+            Self::Panicked(message) => write!(f, "panicked: {message}"),
+            Self::Refused(error) => error.fmt(f),
+            Self::ReadOnly(message)
+            | Self::Accounts(message)
+            | Self::Evacuation(message)
+            | Self::Unrepeatable(message)
+            | Self::ImpossibleCase(message) => f.write_str(message),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format => f.write_str("while it was built"),
+            Self::Prefill(operation) => write!(f, "at {operation} of the prefill"),
+            Self::Request(number, operation) => write!(f, "at request {number} ({operation})"),
+            Self::Aftermath(step) => write!(f, "after the workload, at {step}"),
+            Self::AfterCut(number, operation, step) => {
+                write!(f, "after a power cut at request {number} ({operation}), at {step}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}", self.message(), self.case)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,6 @@
+//! What a case found: a failure with its replay line, an outcome, the states it met.
+
+pub(crate) mod coverage;
+pub(crate) mod failure;
+pub(crate) mod outcome;
+pub(crate) mod recorder;

@@ -1,0 +1,148 @@
+//! A device that remembers how each program and erase found it.
+//!
+//! Before an operation changes anything, the recorder takes a copy of the whole chip. A power cut at that operation can then
+//! be staged from the copy, in each of its four tears, without running anything again: exploring n operations costs n copies. An operation at which no
+//! cut is to be tried is only counted.
+//! It is made for chips of a few hundred pages.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use flash::{Chip, FaultPlan, Faulty, Flash, FlashError, Full, Page, Pbn, Ppn, Scan, Tag, Tear};
+
+use crate::Stamp;
+use crate::inject::cut_sampler::CutSampler;
+
+/// A program or an erase.
+#[derive(Clone, Debug)]
+enum Mutation {
+    Program(Ppn, Tag, Stamp),
+    Erase(Pbn),
+}
+
+/// One operation and the chip that it found.
+pub(crate) struct Step {
+    before: Faulty<Stamp>,
+    mutation: Mutation,
+}
+
+impl Step {
+    /// The chip after a power cut at this operation, with the power on again. The operation goes through the fault injector,
+    /// so the referee's rules hold for it as for any other.
+    pub(crate) fn cut(&self, tear: Tear) -> Faulty<Stamp> {
+        let mut flash = self.before.clone();
+        flash.restore_power(FaultPlan::cut(0, tear));
+        // The answer is the cut itself.
+        let _ = match &self.mutation {
+            Mutation::Program(ppn, tag, stamp) => flash.program(*ppn, tag, *stamp),
+            Mutation::Erase(pbn) => flash.erase(*pbn),
+        };
+        flash.restore_power(FaultPlan::default());
+        flash
+    }
+}
+
+/// The operations recorded so far; the recorder writes, the explorer takes.
+#[derive(Clone)]
+pub(crate) struct Tape(Rc<Reel>);
+
+struct Reel {
+    sieve: CutSampler,
+    one_in: Cell<u32>,
+    next: Cell<u32>,
+    steps: RefCell<Vec<(u32, Step)>>,
+}
+
+impl Tape {
+    /// An empty tape that keeps the operations at which a sieve takes a cut, if one of so many is tried.
+    pub(crate) fn new(sieve: CutSampler, one_in: u32) -> Self {
+        Self(Rc::new(Reel { sieve, one_in: one_in.into(), next: 0.into(), steps: RefCell::default() }))
+    }
+
+    /// From now on one of so many is tried.
+    pub(crate) fn try_one_in(&self, one_in: u32) {
+        self.0.one_in.set(one_in);
+    }
+
+    /// Forgets all and counts from 0.
+    pub(crate) fn rewind(&self) {
+        self.take();
+        self.0.next.set(0);
+    }
+
+    /// Programs and erases counted so far, kept or not.
+    pub(crate) fn counted(&self) -> u32 {
+        self.0.next.get()
+    }
+
+    /// What was kept since the last taking: the cuts to make at each operation.
+    pub(crate) fn take(&self) -> Vec<(u32, Step)> {
+        self.0.steps.take()
+    }
+
+    fn record(&self, step: impl FnOnce() -> Step) {
+        let Reel { sieve, one_in, next, steps } = &*self.0;
+        let operation = next.replace(next.get() + 1);
+        if sieve.at(operation, one_in.get()).next().is_some() {
+            steps.borrow_mut().push((operation, step()));
+        }
+    }
+}
+
+/// A chip whose programs and erases are recorded.
+pub(crate) struct Recorder {
+    flash: Faulty<Stamp>,
+    tape: Option<Tape>,
+}
+
+impl Recorder {
+    /// A recorder around a fresh chip.
+    pub(crate) fn new(chip: Chip<Full<Stamp>>, tape: Option<Tape>) -> Self {
+        Self::onto(Faulty::new(chip, FaultPlan::default()), tape)
+    }
+
+    /// A recorder that writes to a tape, if there is one.
+    pub(crate) fn onto(flash: Faulty<Stamp>, tape: Option<Tape>) -> Self {
+        Self { flash, tape }
+    }
+
+    /// The flash as it is now.
+    pub(crate) fn flash(&self) -> &Faulty<Stamp> {
+        &self.flash
+    }
+
+    /// The flash, to plan faults.
+    pub(crate) fn flash_mut(&mut self) -> &mut Faulty<Stamp> {
+        &mut self.flash
+    }
+
+    fn record(&self, mutation: impl FnOnce() -> Mutation) {
+        if let Some(tape) = &self.tape {
+            tape.record(|| Step { before: self.flash.clone(), mutation: mutation() });
+        }
+    }
+}
+
+impl Flash for Recorder {
+    type Data = Stamp;
+
+    flash::pass_on_flash!(flash);
+
+    fn read(&mut self, ppn: Ppn) -> Result<Page<Stamp>, FlashError> {
+        self.flash.read(ppn)
+    }
+
+    fn program(&mut self, ppn: Ppn, tag: &Tag, data: Stamp) -> Result<(), FlashError> {
+        self.record(|| Mutation::Program(ppn, *tag, data));
+        self.flash.program(ppn, tag, data)
+    }
+
+    fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
+        self.record(|| Mutation::Erase(pbn));
+        self.flash.erase(pbn)
+    }
+
+    fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
+        self.flash.scan(ppn)
+    }
+}

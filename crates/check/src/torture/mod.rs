@@ -1,0 +1,287 @@
+//! Torture: trials of every kind, drawn from one seed without end, shared out evenly.
+//!
+//! ```text
+//!             ┌─ conformance ──── a case with every promise watched, twice
+//!   scheme ───┼─ power cuts ───── every cut point in four tears, and cuts on top of cuts
+//!             ├─ failing flash ── programs, erases and reads that fail; blocks that wear out
+//!             └─ combined ─────── power cuts while blocks fail
+//! ```
+//!
+//! A *trial* is a case of one scheme and one kind. It is drawn from the seed, its number and the trials of the same scheme and
+//! kind before it: the draw favours combinations of settings, devices, workloads and faults that have not been tried together
+//! (`coverage.rs`). Which trials are run depends on how much time there is; what a trial does does not. In *swarm* mode each
+//! trial leaves out a part of the host's operations, sizes and places (`swarm.rs`).
+//!
+//! The next trial is of the scheme that has had the least time, and of its kind that has had the least. A scheme that broke a
+//! promise is set aside: what it would do next shows the same fault again, and the others get its time.
+//!
+//! It knows no clock and no threads: whoever runs it says how long each trial took, and may run several at once.
+
+use ftl::{Stack, registry};
+use serde::Serialize;
+
+use crate::case::device_spec::DeviceSpec;
+use crate::case::geometries;
+use crate::case::variants::Subject;
+use crate::drivers::session::create;
+use crate::drivers::suite::run_case;
+use crate::report::failure::Failure;
+
+pub mod campaign;
+mod choices;
+mod coverage;
+mod draw;
+pub(crate) mod shrink;
+pub(crate) mod stats;
+mod trial_space;
+
+use coverage::Coverage;
+pub use coverage::Covered;
+use draw::Drawn;
+pub use stats::{Faults, Tears, TrialStats};
+pub use trial_space::Kind;
+use trial_space::TrialSpace;
+
+/// Pages of the largest device: what a trial costs grows with their square.
+const MOST_PAGES: u32 = 2_000;
+
+/// What is to be tortured, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Stacks with the settings that they keep throughout; none for every registered mapping, each with any other parts.
+    pub stacks: Vec<Stack>,
+    /// Devices; none for devices drawn at random.
+    pub devices: Vec<DeviceSpec>,
+    /// Seed of everything drawn.
+    pub seed: u64,
+    /// Whether each trial leaves out a random part of operations and faults.
+    pub swarm: bool,
+}
+
+/// Trials of a scheme, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Trials {
+    /// Of promises 1, 2, 5 and 6.
+    pub conformance: u64,
+    /// Of promise 3.
+    pub power_cuts: u64,
+    /// Of promise 4.
+    pub failing_flash: u64,
+    /// Of promises 3 and 4 together.
+    pub combined: u64,
+}
+
+impl Trials {
+    /// Trials of a kind.
+    pub fn of(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Conformance => self.conformance,
+            Kind::PowerCuts => self.power_cuts,
+            Kind::FailingFlash => self.failing_flash,
+            Kind::Combined => self.combined,
+        }
+    }
+
+    fn of_mut(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
+            Kind::Conformance => &mut self.conformance,
+            Kind::PowerCuts => &mut self.power_cuts,
+            Kind::FailingFlash => &mut self.failing_flash,
+            Kind::Combined => &mut self.combined,
+        }
+    }
+}
+
+/// Something to be tried, which says by itself what it does.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    subject: usize,
+    kind: Kind,
+    /// None if the scheme refuses every device: then the trial amounts to nothing.
+    drawn: Option<Drawn>,
+}
+
+/// A broken promise.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What the trial was about.
+    pub kind: Kind,
+    /// The promise, the place and what went wrong, in words.
+    pub message: String,
+    /// The line that replays it.
+    pub replay: String,
+    /// Whether that line, run again, did fail in the same way.
+    pub reproduced: bool,
+}
+
+/// What is known of one scheme.
+#[derive(Clone, Debug, Serialize)]
+pub struct SchemeReport {
+    /// The names of its parts.
+    pub scheme: String,
+    /// The stack with the settings that it kept.
+    pub stack: Stack,
+    /// Seconds that its trials took, all threads together.
+    pub busy_s: f64,
+    /// Trials by kind.
+    pub trials: Trials,
+    /// What they amount to.
+    #[serde(flatten)]
+    pub tried: TrialStats,
+    /// Which combinations of choices its trials have been, all kinds together.
+    pub covered: Covered,
+    /// States that it went through (`states.rs`).
+    pub states: u64,
+    /// States that are conceivable with the events that it has had.
+    pub states_of: u64,
+    /// Promises that it broke; at most one a thread, since it is set aside then.
+    pub findings: Vec<Finding>,
+    /// Nanoseconds by kind, from which turns are given.
+    #[serde(skip)]
+    spent_ns: [u64; 4],
+}
+
+/// What has been tried of a scheme, by kind.
+#[derive(Debug)]
+struct Coverages([Coverage; 4]);
+
+impl Coverages {
+    fn of(space: &TrialSpace, subject: &Subject) -> Self {
+        Self(Kind::ALL.map(|kind| Coverage::of(choices::questions(space, subject, kind))))
+    }
+
+    fn covered(&self) -> Covered {
+        let mut all = Covered::default();
+        self.0.iter().for_each(|coverage| all += coverage.covered());
+        all
+    }
+}
+
+/// Shares out trials and collects what becomes of them.
+#[derive(Debug)]
+pub struct Torture {
+    space: TrialSpace,
+    coverages: Vec<Coverages>,
+    reports: Vec<SchemeReport>,
+}
+
+impl Torture {
+    /// Checks what was asked; `Err` says what to change.
+    pub fn new(options: Options) -> Result<Self, String> {
+        let draws_parts = options.stacks.is_empty();
+        let asked = if draws_parts {
+            registry::ENTRIES.iter().map(|entry| Stack::of(entry.name)).collect()
+        } else {
+            options.stacks
+        };
+        options.devices.iter().try_for_each(check_device)?;
+        let subjects: Vec<_> = asked
+            .into_iter()
+            .map(|stack| Subject::keeping(stack).map_err(|error| error.to_string()))
+            .collect::<Result<_, _>>()?;
+        for subject in &subjects {
+            check_place(subject, &options.devices)?;
+        }
+        let (devices, seed, swarm) = (options.devices, options.seed, options.swarm);
+        let space = TrialSpace { subjects, devices, seed, swarm, draws_parts };
+        let coverages = space.subjects.iter().map(|subject| Coverages::of(&space, subject)).collect();
+        let reports = space.subjects.iter().map(SchemeReport::of).collect();
+        Ok(Self { space, coverages, reports })
+    }
+
+    /// The next trial; none when every scheme has been set aside.
+    pub fn next_trial(&mut self) -> Option<Trial> {
+        let waiting = self.reports.iter().enumerate().filter(|(_, report)| report.findings.is_empty());
+        let (subject, _) = waiting.min_by_key(|(_, report)| report.spent_ns.iter().sum::<u64>())?;
+        let report = &mut self.reports[subject];
+        // Of kinds that have had equal time, as at the beginning, the one with the fewest trials.
+        let kind =
+            Kind::ALL.into_iter().min_by_key(|&kind| (report.spent_ns[kind as usize], report.trials.of(kind)))?;
+        let trials = report.trials.of_mut(kind);
+        let number = *trials;
+        *trials += 1;
+        // A turn counts from when it is given, so that several threads do not all take the same.
+        report.spent_ns[kind as usize] += 1;
+        let coverages = &mut self.coverages[subject];
+        let drawn = Drawn::next(&self.space, subject, kind, number, &mut coverages.0[kind as usize]);
+        report.covered = coverages.covered();
+        Some(Trial { subject, kind, drawn })
+    }
+
+    /// Records what became of a trial, and how long it took.
+    pub fn record(&mut self, trial: &Trial, result: Result<TrialStats, Finding>, spent_ns: u64) {
+        let report = &mut self.reports[trial.subject];
+        report.spent_ns[trial.kind as usize] += spent_ns;
+        report.busy_s += spent_ns as f64 / 1e9;
+        match result {
+            Ok(tried) => {
+                report.tried += tried;
+                let states = report.tried.states;
+                (report.states, report.states_of) = (states.reached(), states.conceivable());
+            }
+            Err(finding) => report.findings.push(finding),
+        }
+    }
+
+    /// What is known so far, scheme by scheme.
+    pub fn reports(&self) -> &[SchemeReport] {
+        &self.reports
+    }
+}
+
+impl SchemeReport {
+    fn of(subject: &Subject) -> Self {
+        Self {
+            scheme: subject.stack.names(),
+            stack: subject.stack.clone(),
+            busy_s: 0.0,
+            trials: Trials::default(),
+            tried: TrialStats::default(),
+            covered: Covered::default(),
+            states: 0,
+            states_of: 0,
+            findings: Vec::new(),
+            spent_ns: [0; 4],
+        }
+    }
+}
+
+impl Trial {
+    /// Runs it.
+    pub fn run(&self) -> Result<TrialStats, Finding> {
+        let Some(drawn) = self.drawn.clone() else { return Ok(TrialStats::default()) };
+        drawn.run().map_err(|failure| Finding::of(self.kind, &failure))
+    }
+}
+
+impl Finding {
+    fn of(kind: Kind, failure: &Failure) -> Self {
+        let again = run_case(&failure.case);
+        let reproduced = again.is_err_and(|again| again.promise() == failure.promise());
+        Self { kind, message: failure.message(), replay: failure.case.to_string(), reproduced }
+    }
+}
+
+fn check_device(device: &DeviceSpec) -> Result<(), String> {
+    let pages = device.geometry()?.pages();
+    if pages > MOST_PAGES {
+        return Err(format!(
+            "geometry {device}: {pages} pages, but at most {MOST_PAGES} can be tortured, since what a trial costs grows with \
+             their square; faults that need a large device are rare, so give it fewer blocks"
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a scheme that has no place on any of the devices, with what it says of the last one.
+fn check_place(subject: &Subject, devices: &[DeviceSpec]) -> Result<(), String> {
+    let largest = |device: &DeviceSpec| geometries::largest_capacity(device, |layout| create(&subject.stack, layout));
+    let default = [DeviceSpec::new(1, 1, 1, 20, 4), DeviceSpec::new(2, 1, 1, 20, 4)];
+    let devices = if devices.is_empty() { &default } else { devices };
+    if devices.iter().any(|device| largest(device).is_some()) {
+        return Ok(());
+    }
+    let refused =
+        devices.iter().find_map(|device| geometries::accepts(device, 1, |layout| create(&subject.stack, layout)).err());
+    Err(refused.map_or_else(|| format!("{} accepts no device", subject.stack), |error| error.to_string()))
+}

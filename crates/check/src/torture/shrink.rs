@@ -1,0 +1,127 @@
+//! Makes a failing case small enough to think about.
+//!
+//! The workload is written out as a script, and whatever can be taken out of it without mending the failure is taken out:
+//! first halves, then quarters, down to single operations; then requests are cut to one page. Faults go one by one. A smaller case may well
+//! fail in another place or for another reason at first sight, so only the broken promise must stay the same.
+//!
+//! It knows nothing of schemes: each attempt is a whole case. The number of attempts grows with n log n in the best and
+//! n² in the worst case, for n operations.
+
+use crate::case::operation::{Extent, Operation};
+use crate::case::test_case::{Case, Prefill};
+use crate::case::workload::Workload;
+use crate::drivers::explorer::{Effort, explore};
+use crate::drivers::suite::run_case;
+use crate::inject::schedule::FaultSchedule;
+use crate::report::failure::Failure;
+
+/// The smallest case that it finds for a failure of any kind.
+pub fn smallest(failure: Failure) -> Failure {
+    // A shorter script has other operations to cut the power at, so all are tried.
+    let effort =
+        Effort { first: 1, during_recovery: u32::from(failure.case.mishaps.cuts().len() > 1), after_recovery: 20 };
+    if failure.case.mishaps.cuts().is_empty() {
+        shrink(failure, |case| run_case(case).map(|_| ()))
+    } else {
+        shrink(failure, |case| explore(case, effort).map(|_| ()))
+    }
+}
+
+/// The smallest case that it finds which breaks the same promise, as its failure. `run` tries a case; the first failure is
+/// what it said of the case as it stands.
+pub fn shrink(first: Failure, run: impl Fn(&Case) -> Result<(), Failure>) -> Failure {
+    let mut best = first;
+    let still_fails = |candidate: &Case, best: &mut Failure| match run(candidate) {
+        Err(failure) if failure.promise() == best.promise() => {
+            *best = failure;
+            true
+        }
+        _ => false,
+    };
+    if !still_fails(&script_of(&best.case), &mut best) {
+        return best;
+    }
+    drop_faults(&mut best, &still_fails);
+    let mut size = operations(&best.case).len().div_ceil(2);
+    while size > 0 {
+        let mut start = 0;
+        while start < operations(&best.case).len() {
+            let candidate = without(&best.case, start, size);
+            if !still_fails(&candidate, &mut best) {
+                start += size;
+            }
+        }
+        size /= 2;
+    }
+    for index in 0..operations(&best.case).len() {
+        if let Some(candidate) = with_one_page(&best.case, index) {
+            still_fails(&candidate, &mut best);
+        }
+    }
+    drop_faults(&mut best, &still_fails);
+    best
+}
+
+/// Takes faults out one by one, from the last, since those before keep their operations then.
+fn drop_faults(best: &mut Failure, still_fails: &impl Fn(&Case, &mut Failure) -> bool) {
+    for index in (0..best.case.mishaps.faults().len()).rev() {
+        let mut faults = best.case.mishaps.faults().to_vec();
+        if index < faults.len() {
+            faults.remove(index);
+            still_fails(&Case { mishaps: FaultSchedule::Faults(faults), ..(*best.case).clone() }, best);
+        }
+    }
+}
+
+/// The case with its prefill and its workload written out.
+fn script_of(case: &Case) -> Case {
+    let script = case.prefill_operations().into_iter().chain(case.operations()).collect();
+    scripted(&Case { prefill: Prefill::Empty, ..case.clone() }, script)
+}
+
+fn scripted(case: &Case, script: Vec<Operation>) -> Case {
+    Case { requests: script.len() as u32, workload: Workload::Script(script), ..case.clone() }
+}
+
+fn operations(case: &Case) -> Vec<Operation> {
+    case.operations().collect()
+}
+
+fn without(case: &Case, start: usize, size: usize) -> Case {
+    let mut script = operations(case);
+    script.drain(start..(start + size).min(script.len()));
+    scripted(case, script)
+}
+
+fn with_one_page(case: &Case, index: usize) -> Option<Case> {
+    let mut script = operations(case);
+    let one = |extent: Extent| Extent { pages: 1, ..extent };
+    let smaller = match *script.get(index)? {
+        Operation::Write(extent) => Operation::Write(one(extent)),
+        Operation::Read(extent) => Operation::Read(one(extent)),
+        Operation::Trim(extent) => Operation::Trim(one(extent)),
+        Operation::Tell(event, extent) => Operation::Tell(event, one(extent)),
+        other => other,
+    };
+    let changed = std::mem::replace(&mut script[index], smaller) != smaller;
+    changed.then(|| scripted(case, script))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::failure::Promise;
+
+    #[test]
+    fn a_forgotten_trim_needs_one_write_and_one_trim() {
+        let line = "check::replay scheme=canary set.bug=forgotten-trim geometry=1x1x1x12x4x512 pages=20 seed=7 prefill=full \
+                    workload=mixed requests=200";
+        let case: Case = line.parse().expect("valid");
+        let first = run_case(&case).expect_err("a planted bug");
+        assert_eq!(first.promise(), Some(Promise::ReadsReturnLastWrite), "{first}");
+        let small = shrink(first.clone(), |case| run_case(case).map(|_| ()));
+        assert_eq!(small.promise(), first.promise());
+        assert!(operations(&small.case).len() <= 2, "{small}");
+        assert_eq!(run_case(&small.to_string().parse().expect("a replay line")), Err(small));
+    }
+}

@@ -1,0 +1,168 @@
+//! What trials amount to: the figures of a report.
+
+use std::ops::AddAssign;
+
+use flash::{Fault, Tear};
+use serde::Serialize;
+
+use crate::case::test_case::Case;
+use crate::drivers::explorer::Explored;
+use crate::drivers::fault_run::FaultRunReport;
+use crate::inject::fault::InjectedFault;
+use crate::report::coverage::{Phase, StateCoverage};
+use crate::report::outcome::Outcome;
+
+/// Sums over trials that passed; operations of first runs only, where a trial runs twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TrialStats {
+    /// Host requests of the workloads, without what fills and empties the device around them.
+    pub requests: u64,
+    /// Host pages written, where they are counted.
+    pub pages_written: u64,
+    /// Flash operations.
+    pub flash_operations: u64,
+    /// Programs and erases of workloads at each of which the power was cut in all four tears, or in a sample of these.
+    pub cut_points: u64,
+    /// Power cuts by how far the operation got.
+    pub cuts: Tears,
+    /// Of these cuts, those on top of another: during its recovery, or after.
+    pub second_cuts: u64,
+    /// Recoveries.
+    pub recoveries: u64,
+    /// Faults of the flash that took effect.
+    pub faults: Faults,
+    /// Blocks that were marked bad because they had failed.
+    pub grown_bad_blocks: u64,
+    /// Runs that ended read-only because the spares had run out.
+    pub read_only: u64,
+    /// Logical pages that decayed and were reported as errors.
+    pub lost_pages: u64,
+    /// What the schemes went through.
+    #[serde(skip)]
+    pub states: StateCoverage,
+}
+
+/// Power cuts by how far the operation got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tears {
+    /// Not begun.
+    pub before: u64,
+    /// Hardly begun.
+    pub unseen: u64,
+    /// Half done.
+    pub torn: u64,
+    /// Done, but nobody was told.
+    pub after: u64,
+}
+
+/// Faults by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Faults {
+    /// Programs that failed.
+    pub failed_programs: u64,
+    /// Erases that failed, of blocks that had worn out, too.
+    pub failed_erases: u64,
+    /// Reads that could not be corrected.
+    pub failed_reads: u64,
+    /// Reads that could.
+    pub corrected_reads: u64,
+}
+
+impl TrialStats {
+    pub(super) fn of_case(case: &Case, outcome: &Outcome) -> Self {
+        let mut states = StateCoverage::default();
+        states.record(Phase::Fresh, &outcome.tally);
+        Self {
+            states,
+            requests: u64::from(case.requests),
+            pages_written: outcome.pages_written,
+            flash_operations: outcome.flash_operations(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn of_cuts(explored: &Explored) -> Self {
+        let [before, unseen, torn, after] = explored.tears;
+        Self {
+            requests: explored.requests,
+            flash_operations: explored.flash_operations,
+            cut_points: explored.cut_points,
+            cuts: Tears { before, unseen, torn, after },
+            second_cuts: explored.second_cuts,
+            recoveries: explored.recoveries,
+            states: explored.states,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn of_faults(endured: &FaultRunReport) -> Self {
+        let mut tried = Self {
+            requests: endured.requests,
+            pages_written: endured.pages_written,
+            flash_operations: endured.flash_operations,
+            recoveries: endured.recoveries,
+            grown_bad_blocks: endured.grown_bad_blocks,
+            read_only: u64::from(endured.read_only),
+            lost_pages: endured.lost,
+            states: endured.states,
+            ..Self::default()
+        };
+        endured.strikes.iter().for_each(|strike| *tried.count_of(*strike) += 1);
+        tried
+    }
+
+    fn count_of(&mut self, strike: InjectedFault) -> &mut u64 {
+        match strike.fault {
+            Fault::Cut(Tear::Before) => &mut self.cuts.before,
+            Fault::Cut(Tear::Unseen) => &mut self.cuts.unseen,
+            Fault::Cut(Tear::Torn) => &mut self.cuts.torn,
+            Fault::Cut(Tear::After) => &mut self.cuts.after,
+            Fault::ProgramFails => &mut self.faults.failed_programs,
+            Fault::EraseFails => &mut self.faults.failed_erases,
+            Fault::ReadFails => &mut self.faults.failed_reads,
+            Fault::ReadCorrected => &mut self.faults.corrected_reads,
+        }
+    }
+}
+
+impl Tears {
+    /// All together.
+    pub fn total(&self) -> u64 {
+        self.before + self.unseen + self.torn + self.after
+    }
+}
+
+impl AddAssign for Tears {
+    fn add_assign(&mut self, other: Self) {
+        self.before += other.before;
+        self.unseen += other.unseen;
+        self.torn += other.torn;
+        self.after += other.after;
+    }
+}
+
+impl AddAssign for Faults {
+    fn add_assign(&mut self, other: Self) {
+        self.failed_programs += other.failed_programs;
+        self.failed_erases += other.failed_erases;
+        self.failed_reads += other.failed_reads;
+        self.corrected_reads += other.corrected_reads;
+    }
+}
+
+impl AddAssign for TrialStats {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.pages_written += other.pages_written;
+        self.flash_operations += other.flash_operations;
+        self.cut_points += other.cut_points;
+        self.cuts += other.cuts;
+        self.second_cuts += other.second_cuts;
+        self.recoveries += other.recoveries;
+        self.faults += other.faults;
+        self.grown_bad_blocks += other.grown_bad_blocks;
+        self.read_only += other.read_only;
+        self.lost_pages += other.lost_pages;
+        self.states |= other.states;
+    }
+}

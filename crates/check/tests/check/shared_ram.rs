@@ -1,0 +1,69 @@
+//! Schemes that keep data and map in one RAM, with so little of it that something leaves at almost every request: alone, under wear policies that move
+//! blocks, and with every setting that decides what leaves.
+
+use check::case::variants::Subject;
+use check::inject::failing_flash::{self, Rates};
+use check::torture::campaign::Campaign;
+use check::{Effort, FaultRun, Pattern, explore, power_cuts, run_case, run_with_faults};
+use ftl::Stack;
+
+const SEED: u64 = 20_264;
+
+const STACKS: [&str; 14] = [
+    "treeftl:ram=1KiB",
+    "treeftl:ram=4KiB:bypass_above=1",
+    "treeftl:ram=2KiB:victims=latte:load_before_write=false",
+    "treeftl:ram=2KiB:victims=page:write_misses=background",
+    "treeftl:ram=2KiB:victims=opt",
+    "treeftl:ram=2KiB+static:threshold=2",
+    "aps:ram=1KiB:interval=3:step=0.2",
+    "aps:ram=2KiB:interval=2:step=0.5:load_before_write=false",
+    "aps:ram=4KiB:interval=5:step=0.1:bypass_above=1:write_misses=background",
+    "aps:ram=2KiB:interval=1+static:threshold=2",
+    "jtl:ram=1KiB",
+    "jtl:ram=4KiB:bypass_above=1",
+    "jtl:ram=8KiB:bypass_above=0.9:load_before_write=false:write_misses=background",
+    "jtl:ram=2KiB+static:threshold=2",
+];
+
+fn stacks() -> impl Iterator<Item = Stack> {
+    STACKS.into_iter().map(|stack| stack.parse().expect("a spelling"))
+}
+
+#[test]
+fn little_ram_breaks_no_promise() {
+    for stack in stacks() {
+        let subject = Subject::keeping(stack.clone()).expect("parts that go together");
+        let cases: Vec<_> = Campaign::of(subject, SEED).defaults().cases.into_iter().step_by(7).collect();
+        assert!(cases.len() > 10, "{stack}: {} cases", cases.len());
+        for case in &cases {
+            run_case(case).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+#[test]
+fn a_power_cut_takes_what_was_not_flushed_and_nothing_else() {
+    let seldom = Effort { first: 3, during_recovery: 200, after_recovery: 400 };
+    for stack in stacks() {
+        for (case, _) in power_cuts::cases(&stack, SEED).into_iter().step_by(5) {
+            explore(&case, seldom).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+#[test]
+fn little_ram_survives_failing_flash() {
+    let rates = [
+        Rates { program: 100, erase: 40, cut: 300, ..Rates::default() },
+        Rates { program: 60, erase: 30, read: 300, ..Rates::default() },
+    ];
+    for stack in stacks() {
+        for rates in rates {
+            for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed, Pattern::Uniform], 200, SEED)) {
+                let ordeal = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
+                run_with_faults(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Devices that are worn out: they use their spares before they refuse writes, and lose no data then.
+
+use crate::kit::{TestDevice as Device, untimed};
+use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, PastEndurance, Pbn, Shape};
+use ftl::{Drive, FlashPort, FtlError, Layout, Request, Stack, registry};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const BLOCKS: u32 = 128;
+const PAGES_PER_BLOCK: u32 = 16;
+const PAGES: u32 = BLOCKS * PAGES_PER_BLOCK * 4 / 5;
+
+/// What became of a device.
+struct Life {
+    /// Blocks that could fail.
+    spares: u32,
+    /// Blocks that were bad in the end.
+    bad: u32,
+}
+
+/// Nine tenths of the writes go to a tenth of the pages until the device, whose blocks survive 60 erases, refuses one.
+fn live(stack: &str, dies: u32, seed: u64) -> Life {
+    let shape = Shape {
+        channels: dies,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: BLOCKS / dies,
+        pages_per_block: PAGES_PER_BLOCK,
+        page_size_bytes: 512,
+    };
+    let options = ChipOptions { endurance: Some(60), past_endurance: PastEndurance::Fails, ..ChipOptions::default() };
+    let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &options);
+    let layout = Layout::of(&chip, PAGES, seed);
+    let stack: Stack = stack.parse().expect("a spelling");
+    let mut ftl: Drive<Device> = registry::create(&stack, &layout).expect("a valid stack");
+    let mut flash = FlashPort::new(untimed(chip));
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut below = |limit: u32| (((dice.next_u64() >> 32) * u64::from(limit)) >> 32) as u32;
+    let mut held = vec![0; PAGES as usize];
+    let mut writes = 0_u32;
+    loop {
+        let lpn = match writes {
+            filled if filled < PAGES => filled,
+            _ if below(10) > 0 => below(PAGES / 10) * 10,
+            _ => below(PAGES),
+        };
+        match ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[writes + 1]) {
+            Ok(()) => held[lpn as usize] = writes + 1,
+            Err(FtlError::ReadOnly { .. }) => break,
+            Err(error) => panic!("{stack:?}, seed {seed}: {error}"),
+        }
+        writes += 1;
+    }
+    for (lpn, &written) in (0..).zip(&held) {
+        let mut found = [0];
+        ftl.read(&mut flash, &Request::new(Lpn::new(lpn), 1), &mut found).expect("a read");
+        assert_eq!(found[0], written, "{stack:?}, seed {seed}: page {lpn}");
+    }
+    let bad = (0..BLOCKS).filter(|&block| flash.device().chip.is_bad(Pbn::new(block))).count() as u32;
+    Life { spares: ftl.spares().total, bad }
+}
+
+/// One erase that fails ends no life. Several in a row may, before the spares are used: each takes a free block of those that collections need.
+#[test]
+fn no_device_is_read_only_before_half_of_its_spares_are_used() {
+    for stack in ["page", "page+dynamic", "page+static", "page:gc_threshold=2", "dftl", "fast"] {
+        for dies in [1, 2] {
+            for seed in 1..=8 {
+                let Life { spares, bad } = live(stack, dies, seed);
+                println!("{stack}, {dies} dies, seed {seed}: {bad} blocks bad, {spares} spares");
+                assert!(2 * bad > spares, "{stack}, {dies} dies, seed {seed}: {bad} blocks bad, {spares} spares");
+            }
+        }
+    }
+}

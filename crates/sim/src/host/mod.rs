@@ -1,0 +1,8 @@
+//! The host of a run: it asks, waits, fills the device before, and goes to idle.
+
+pub(crate) mod control;
+pub(crate) mod experiment;
+pub(crate) mod mount;
+pub(crate) mod precondition;
+pub(crate) mod run;
+pub(crate) mod server;

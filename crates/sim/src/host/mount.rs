@@ -1,0 +1,48 @@
+//! What mounting costs: the power is cut when nothing is going on, and recovery is priced like any other work.
+//!
+//! Recovery reads all dies at once, so the time is what the busiest die or channel takes; see `docs/recovery.md` for what is
+//! read. Before the cut a flush makes trims last, so the device must hold afterwards what the host knows it to hold.
+//!
+//! Limits: reading a tag is priced like reading its page, though a controller need not move the page over the channel. What the
+//! controller does itself, such as sorting tags in RAM, takes no time.
+
+use flash::{Flash, Store};
+use ftl::{FlashPort, Op, RecoverError, registry};
+
+use crate::SimError;
+use crate::error::{Fault, Stage};
+use crate::host::experiment::Plan;
+use crate::host::server::{Host, ReadChecker};
+use crate::result::MountFacts;
+use crate::run_error::Halt;
+use crate::timing::device::{Device, Simulated};
+
+/// Cuts the power of a device and mounts it with idle resources; returns the host that uses it from there on.
+pub(crate) fn mount<S: Store + 'static, W: ReadChecker<S::Data>>(
+    host: Host<Simulated<S>, W>,
+    device: &Device,
+    plan: &Plan,
+) -> Result<(Host<Simulated<S>, W>, MountFacts), Halt> {
+    let at_mount = |fault| Halt::Fault(Stage::Mount, fault);
+    let (flash, witness) = host.power_off().map_err(at_mount)?;
+    let mut media = FlashPort::new(flash);
+    media.restart();
+    let mut layout = device.layout();
+    layout.good_blocks.retain(|&pbn| !media.device().is_bad(pbn));
+    let ftl = registry::recover(&plan.stack, &layout, &mut media).map_err(|error| match error {
+        RecoverError::Ftl(error) => at_mount(Fault::Ftl(error)),
+        RecoverError::Config(error) => Halt::Input(SimError::study(format!("ftl \"{}\": {error}", plan.label))),
+    })?;
+    let facts = facts(&media);
+    Ok((Host::new(media, ftl, witness), facts))
+}
+
+fn facts<D: ftl::Device>(media: &FlashPort<D>) -> MountFacts {
+    let total = |op| media.tally().total(op);
+    MountFacts {
+        reads: total(Op::Read),
+        programs: total(Op::Program),
+        erases: total(Op::Erase),
+        time_ns: media.now().0,
+    }
+}

@@ -1,0 +1,194 @@
+//! Bringing a device into a state worth measuring, before the clock of the measurement starts.
+//!
+//! *Fill* writes every logical page once, in order, a block's worth a request. *Steady* goes on with uniform random
+//! overwrites of single pages over the whole logical space until write amplification settles: the flash programs of two
+//! successive windows, each of half the physical pages, ask for host pages that differ by less than 1 %. It does not look
+//! for that before the physical pages have been programmed twice over, since the first windows only use up the spare, and
+//! gives up after twenty times, since some devices never settle; the results say which it was. Twenty times as many host pages are enough, too: a write buffer that
+//! holds the whole device programs nothing. *Workload* serves the workload's own reads
+//! and writes once, each as a write of all pages that it touches, in their order and one after the other: what is measured
+//! then finds its data where the workload itself puts it. The public `FlashSim` warms its flash like that (`warmFlash` in
+//! its `disksim_main.c` sends each request of the trace as a write, then resets the counts).
+//!
+//! *Auto* is decided before the first run, from the survey: a fill where the workload reads pages that it has not written itself, since
+//! reading such a page of an erased device costs nothing; else nothing. A trace says what was asked of a device in use.
+//!
+//! Limits: *fill* and *steady* touch the whole logical space whatever the workload touches. Overwriting at random is the usual
+//! worst case, not the state that the workload itself would lead to; for that, take *workload*, or run the workload longer.
+
+use flash::Lpn;
+use ftl::{Cause, Device, Op};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use trace::Op as HostOp;
+use trace::generate::seed;
+
+use crate::error::Stage;
+use crate::host::control::Reporter;
+use crate::host::experiment::Experiment;
+use crate::host::server::{Host, ReadChecker};
+use crate::result::PreconditionFacts;
+use crate::run_error::Halt;
+use crate::study::Precondition;
+use crate::workload::lookahead::{ANNOUNCED, Ahead};
+use crate::workload::paging::Extent;
+use crate::workload::stream::Requests;
+
+/// Share of the physical pages that a window programs.
+const WINDOW: f64 = 0.5;
+/// Physical pages programmed, in multiples of the device, before windows are compared.
+const SETTLE_AFTER: f64 = 2.0;
+/// Physical pages programmed, or host pages written, in multiples of the device, after which it has to do.
+const GIVE_UP_AFTER: f64 = 20.0;
+/// How close two successive windows have to be.
+const SETTLED: f64 = 0.01;
+/// Overwrites between two looks at the counts.
+const STRIDE: usize = 1024;
+
+/// Prepares the device; returns what was done.
+pub(crate) fn prepare<D: Device, W: ReadChecker<D::Data>>(
+    host: &mut Host<D, W>,
+    experiment: &Experiment,
+    reporter: &Reporter,
+) -> Result<Option<PreconditionFacts>, Halt> {
+    let Experiment { precondition, device, seed, workload, .. } = experiment;
+    let mut preparation = Preparation { host, logical_pages: device.logical_pages, written: 0, reporter };
+    match precondition {
+        Precondition::Auto | Precondition::None => Ok(None),
+        Precondition::Fill => {
+            let page_write_amplification = preparation.fill()?;
+            Ok(Some(PreconditionFacts {
+                mode: "fill",
+                pages_written: preparation.written,
+                page_write_amplification,
+                settled: None,
+            }))
+        }
+        Precondition::Steady => {
+            preparation.fill()?;
+            let (page_write_amplification, settled) = preparation.overwrite(*seed)?;
+            Ok(Some(PreconditionFacts {
+                mode: "steady",
+                pages_written: preparation.written,
+                page_write_amplification,
+                settled: Some(settled),
+            }))
+        }
+        Precondition::Workload => {
+            let page_write_amplification = preparation.rehearse(workload.open(experiment.pager())?)?;
+            Ok(Some(PreconditionFacts {
+                mode: "workload",
+                pages_written: preparation.written,
+                page_write_amplification,
+                settled: None,
+            }))
+        }
+    }
+}
+
+/// Pages of progress that a preparation may take, for its progress line.
+pub(crate) fn effort(experiment: &Experiment) -> u64 {
+    let (logical_pages, asked) = (u64::from(experiment.device.logical_pages), &experiment.survey.facts);
+    match experiment.precondition {
+        Precondition::Auto | Precondition::None => 0,
+        Precondition::Fill => logical_pages,
+        Precondition::Steady => logical_pages + (GIVE_UP_AFTER * f64::from(experiment.device.geometry.pages())) as u64,
+        Precondition::Workload => asked.pages_read + asked.pages_written,
+    }
+}
+
+struct Preparation<'a, D: Device, W> {
+    host: &'a mut Host<D, W>,
+    logical_pages: u32,
+    /// Host pages written so far.
+    written: u64,
+    reporter: &'a Reporter<'a>,
+}
+
+impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
+    /// Writes every page once, in order; returns the write amplification of that.
+    fn fill(&mut self) -> Result<f64, Halt> {
+        let at_once = self.host.media().device().geometry().pages_per_block();
+        let mut first = 0;
+        while first < self.logical_pages {
+            let pages = at_once.min(self.logical_pages - first);
+            self.write(Extent { lpn: Lpn::new(first), pages })?;
+            first += pages;
+            self.reporter.report(self.written)?;
+        }
+        Ok(self.programs() as f64 / self.written as f64)
+    }
+
+    /// Overwrites at random until write amplification settles; returns that of the last window and whether it settled.
+    fn overwrite(&mut self, master_seed: u64) -> Result<(f64, bool), Halt> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed::derive(master_seed, "precondition"));
+        let physical = f64::from(self.host.media().device().geometry().pages());
+        let (begun, filled) = (self.programs(), self.written);
+        let mut window = Window { programs: begun, written: filled };
+        let mut before: Option<f64> = None;
+        let mut stride = [Extent { lpn: Lpn::new(0), pages: 1 }; STRIDE];
+        loop {
+            for extent in &mut stride {
+                let lpn = ((u128::from(random.next_u64()) * u128::from(self.logical_pages)) >> 64) as u32;
+                *extent = Extent { lpn: Lpn::new(lpn), pages: 1 };
+            }
+            for at in 0..STRIDE {
+                self.prefetch(&stride, at);
+                self.write(stride[at])?;
+            }
+            let now = Window { programs: self.programs(), written: self.written };
+            self.reporter.report(filled + (now.programs - begun).max(now.written - filled))?;
+            let gives_up = (now.written - filled) as f64 >= GIVE_UP_AFTER * physical;
+            if ((now.programs - window.programs) as f64) < WINDOW * physical && !gives_up {
+                continue;
+            }
+            let here = (now.programs - window.programs) as f64 / (now.written - window.written) as f64;
+            let (programmed, last) = ((now.programs - begun) as f64 / physical, before.replace(here));
+            let settled = programmed >= SETTLE_AFTER && last.is_some_and(|last| (here / last - 1.0).abs() < SETTLED);
+            if settled || gives_up || programmed >= GIVE_UP_AFTER {
+                return Ok((here, settled));
+            }
+            window = now;
+        }
+    }
+
+    /// Writes what the workload reads and writes, in its order; returns the write amplification of that, 0 where that is nothing.
+    fn rehearse(&mut self, requests: Requests) -> Result<f64, Halt> {
+        let mut requests = Ahead::of(requests);
+        while let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))? {
+            if matches!(request.op, HostOp::Read | HostOp::Write) {
+                request.extents.iter().try_for_each(|&extent| self.write(extent))?;
+                self.reporter.report(self.written)?;
+            }
+        }
+        Ok(self.programs() as f64 / self.written.max(1) as f64)
+    }
+
+    /// Announces overwrites as [`Ahead`](crate::workload::lookahead::Ahead) announces requests.
+    fn prefetch(&self, stride: &[Extent], at: usize) {
+        for (ahead, stage) in ANNOUNCED {
+            if let Some(&extent) = stride.get(at + ahead) {
+                self.host.foresee_extent(extent, stage);
+            }
+        }
+    }
+
+    fn write(&mut self, extent: Extent) -> Result<(), Halt> {
+        self.host
+            .write_because(Cause::Precondition, extent)
+            .map_err(|fault| Halt::Fault(Stage::Precondition(self.written), fault))?;
+        self.written += u64::from(extent.pages);
+        Ok(())
+    }
+
+    fn programs(&self) -> u64 {
+        self.host.media().tally().total(Op::Program)
+    }
+}
+
+/// Counts at the beginning of a window.
+#[derive(Clone, Copy)]
+struct Window {
+    programs: u64,
+    written: u64,
+}

@@ -1,0 +1,398 @@
+//! The host side of a run: requests become calls of the translation layer, and a pace says when each begins.
+//!
+//! The driver is written once for both kinds of run. A *lean* run keeps no data and is watched by [`NoCheck`]; a *verified* run
+//! writes a stamp into every page and is watched by the [`check::ExactOracle`], which compares each read with the last write.
+//! What the watcher of a lean run does is nothing, and costs nothing.
+//!
+//! A request's pages in several extents start together. The rest of a partly written page is read before the write, under
+//! its own cause; a page that was never written has no rest, and the translation layer answers without a flash operation.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use check::{ExactOracle, Stamp};
+use flash::Lpn;
+use ftl::{Cause, Device, Drive, FlashPort, FutureRequest, Hint, Nanos, PrefetchStage, Request};
+use trace::Op;
+
+use crate::error::Fault;
+use crate::workload::byte_range::read_rest;
+use crate::workload::paging::{Extent, PageRequest};
+
+/// Who knows what pages should hold.
+pub(crate) trait ReadChecker<D> {
+    /// What to write into a page.
+    fn stamp(&mut self, lpn: Lpn) -> D;
+    /// Compares what was read with what was last written.
+    fn compare(&self, lpn: Lpn, got: &D) -> Result<(), Fault>;
+    /// A page is forgotten.
+    fn trim(&mut self, lpn: Lpn);
+    /// A write or trim of a page was refused half-way.
+    fn mark_uncertain(&mut self, lpn: Lpn);
+}
+
+/// Watches nothing: pages hold nothing in a lean run.
+pub(crate) struct NoCheck;
+
+impl ReadChecker<()> for NoCheck {
+    #[inline]
+    fn stamp(&mut self, _lpn: Lpn) {}
+    #[inline]
+    fn compare(&self, _lpn: Lpn, (): &()) -> Result<(), Fault> {
+        Ok(())
+    }
+    #[inline]
+    fn trim(&mut self, _lpn: Lpn) {}
+    fn mark_uncertain(&mut self, _lpn: Lpn) {}
+}
+
+impl ReadChecker<Stamp> for ExactOracle {
+    fn stamp(&mut self, lpn: Lpn) -> Stamp {
+        self.stamp_for_write(lpn)
+    }
+
+    fn compare(&self, lpn: Lpn, got: &Stamp) -> Result<(), Fault> {
+        ExactOracle::compare(self, lpn, *got).map_err(|mismatch| Fault::Mismatch { lpn, found: mismatch.to_string() })
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        ExactOracle::trim(self, lpn);
+    }
+
+    fn mark_uncertain(&mut self, lpn: Lpn) {
+        ExactOracle::mark_uncertain(self, lpn);
+    }
+}
+
+/// A translation layer on its device, served as a host would.
+pub(crate) struct Host<D: Device, W> {
+    media: FlashPort<D>,
+    server: Server<D, W>,
+}
+
+impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
+    pub(crate) fn new(media: FlashPort<D>, ftl: Drive<D>, witness: W) -> Self {
+        Self { media, server: Server { ftl, witness, pages: Vec::new() } }
+    }
+
+    /// The power is cut after a flush: what is left is the device, and what its pages should hold.
+    pub(crate) fn power_off(mut self) -> Result<(D, W), Fault> {
+        self.server.ftl.flush(&mut self.media)?;
+        Ok((self.media.into_device(), self.server.witness))
+    }
+
+    /// The device behind its door, to look at.
+    pub(crate) fn media(&self) -> &FlashPort<D> {
+        &self.media
+    }
+
+    /// The device behind its door, for what lies below flash operations.
+    pub(crate) fn device_mut(&mut self) -> &mut D {
+        self.media.device_mut()
+    }
+
+    /// The translation layer, to look at.
+    pub(crate) fn ftl(&self) -> &Drive<D> {
+        &self.server.ftl
+    }
+
+    /// Starts the clock anew with idle resources.
+    pub(crate) fn restart(&mut self) {
+        self.media.restart();
+    }
+
+    /// Tells the translation layer all calls to come.
+    pub(crate) fn set_future(&mut self, asked: &[FutureRequest]) {
+        self.server.ftl.set_future(asked);
+    }
+
+    /// Announces a request to come.
+    #[inline]
+    pub(crate) fn prefetch(&self, request: &PageRequest, stage: PrefetchStage) {
+        for &extent in &request.extents {
+            self.foresee_extent(extent, stage);
+        }
+    }
+
+    /// Announces neighbouring pages that will be asked for.
+    #[inline]
+    pub(crate) fn foresee_extent(&self, extent: Extent, stage: PrefetchStage) {
+        self.server.ftl.prefetch(&self.media, &request_of(extent, Nanos::ZERO, Hint::NONE), stage);
+    }
+
+    /// Serves a request that begins at a moment; returns when its last page is done.
+    pub(crate) fn serve(&mut self, request: &PageRequest, at: Nanos) -> Result<Nanos, Fault> {
+        let Self { media, server } = self;
+        media.begin(at);
+        let of = |&extent: &Extent| request_of(extent, at, request.hint);
+        match request.op {
+            Op::Read => {
+                media.in_parallel(request.extents.iter().map(of), |media, extent| server.read(media, &extent))?;
+            }
+            Op::Write => {
+                if request.partial_first || request.partial_last {
+                    read_rest(media, request.partial_pages(), |media, lpn| {
+                        server.read(media, &of(&Extent { lpn, pages: 1 }))
+                    })?;
+                }
+                media.in_parallel(request.extents.iter().map(of), |media, extent| server.write(media, &extent))?;
+            }
+            Op::Trim => {
+                media.in_parallel(request.extents.iter().map(of), |media, extent| server.trim(media, &extent))?;
+            }
+            Op::Flush => server.ftl.flush(media)?,
+        }
+        Ok(media.now())
+    }
+
+    /// A request was refused half-way: its pages may hold what they held before.
+    pub(crate) fn mark_uncertain(&mut self, request: &PageRequest) {
+        for &extent in &request.extents {
+            let pages = request_of(extent, Nanos::ZERO, Hint::NONE);
+            pages.lpns().for_each(|(_, lpn)| self.server.witness.mark_uncertain(lpn));
+        }
+    }
+
+    /// Offers the time from `from` to `until` for background work.
+    pub(crate) fn idle(&mut self, from: Nanos, until: Nanos) -> Result<(), Fault> {
+        self.media.begin(from);
+        Ok(self.server.ftl.idle(&mut self.media, until - from)?)
+    }
+
+    /// Writes neighbouring pages under a cause, when what was asked before is done.
+    pub(crate) fn write_because(&mut self, cause: Cause, extent: Extent) -> Result<(), Fault> {
+        let Self { media, server } = self;
+        let request = request_of(extent, media.now(), Hint::NONE);
+        media.begin(request.arrival);
+        media.with_cause(cause, |media| server.write(media, &request))
+    }
+
+    /// Reads neighbouring pages and compares them, when what was asked before is done.
+    pub(crate) fn read_back(&mut self, extent: Extent) -> Result<(), Fault> {
+        let request = request_of(extent, self.media.now(), Hint::NONE);
+        self.server.read(&mut self.media, &request)
+    }
+}
+
+/// What of a host does not depend on the clock.
+struct Server<D: Device, W> {
+    ftl: Drive<D>,
+    witness: W,
+    /// Data of the request in hand; reused, so that nothing is allocated per request.
+    pages: Vec<D::Data>,
+}
+
+impl<D: Device, W: ReadChecker<D::Data>> Server<D, W> {
+    fn read(&mut self, media: &mut FlashPort<D>, request: &Request) -> Result<(), Fault> {
+        self.pages.clear();
+        self.pages.resize(request.pages as usize, D::Data::default());
+        self.ftl.read(media, request, &mut self.pages)?;
+        request.lpns().try_for_each(|(index, lpn)| self.witness.compare(lpn, &self.pages[index]))
+    }
+
+    fn write(&mut self, media: &mut FlashPort<D>, request: &Request) -> Result<(), Fault> {
+        self.pages.clear();
+        self.pages.extend(request.lpns().map(|(_, lpn)| self.witness.stamp(lpn)));
+        Ok(self.ftl.write(media, request, &self.pages)?)
+    }
+
+    fn trim(&mut self, media: &mut FlashPort<D>, request: &Request) -> Result<(), Fault> {
+        request.lpns().for_each(|(_, lpn)| self.witness.trim(lpn));
+        Ok(self.ftl.trim(media, request)?)
+    }
+}
+
+fn request_of(extent: Extent, arrival: Nanos, hint: Hint) -> Request {
+    Request { lpn: extent.lpn, pages: extent.pages, arrival, hint }
+}
+
+/// When requests begin.
+pub(crate) enum Pace {
+    /// When they arrive.
+    Open {
+        /// When everything begun so far is done.
+        done: Nanos,
+    },
+    /// When the earliest of the outstanding ones completes.
+    Closed {
+        /// Requests that the host keeps outstanding.
+        depth: usize,
+        /// When they complete.
+        outstanding: BinaryHeap<Reverse<u64>>,
+    },
+}
+
+impl Pace {
+    /// A host that follows arrivals.
+    pub(crate) fn open() -> Self {
+        Self::Open { done: Nanos::ZERO }
+    }
+
+    /// A host that keeps `depth` requests outstanding.
+    pub(crate) fn closed(depth: usize) -> Self {
+        Self::Closed { depth, outstanding: BinaryHeap::with_capacity(depth) }
+    }
+
+    /// When the next request begins, which arrives at `arrival`.
+    #[inline]
+    pub(crate) fn begin(&mut self, arrival: Nanos) -> Nanos {
+        match self {
+            Self::Open { .. } => arrival,
+            Self::Closed { depth, outstanding } if outstanding.len() < *depth => Nanos::ZERO,
+            Self::Closed { outstanding, .. } => Nanos(outstanding.pop().map_or(0, |Reverse(done)| done)),
+        }
+    }
+
+    /// A request completes at `done`.
+    #[inline]
+    pub(crate) fn complete(&mut self, done: Nanos) {
+        match self {
+            Self::Open { done: latest } => *latest = (*latest).max(done),
+            Self::Closed { outstanding, .. } => outstanding.push(Reverse(done.0)),
+        }
+    }
+
+    /// From when on the device has nothing to do before `next` begins; none when it has. A closed loop leaves no gaps.
+    #[inline]
+    pub(crate) fn idle_before(&self, next: Nanos) -> Option<Nanos> {
+        match self {
+            Self::Open { done } if *done < next => Some(*done),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::{Chip, ChipOptions, Full, Geometry, Pbn, Ppn, Role, Shape};
+    use ftl::{
+        BrokenInvariant, Deferred, Footprint, FtlError, Label, Layout, Mapping, RelocateOutcome, Timed, Untimed,
+        WearQuery,
+    };
+
+    type Small = Timed<Chip<Full<Stamp>>, Untimed>;
+
+    /// Writes page after page of the flash and reads wherever it is told.
+    struct Fixed {
+        reads_from: Ppn,
+        written: u32,
+    }
+
+    impl Mapping<Small> for Fixed {
+        fn read(&mut self, media: &mut FlashPort<Small>, _: &Request, out: &mut [Stamp]) -> Result<(), FtlError> {
+            out[0] = media.read(self.reads_from)?.data;
+            Ok(())
+        }
+
+        fn write(&mut self, media: &mut FlashPort<Small>, request: &Request, data: &[Stamp]) -> Result<(), FtlError> {
+            for (index, lpn) in request.lpns() {
+                let label = Label::new(lpn.get(), Role::Data);
+                media.program(Ppn::new(self.written), label, data[index])?;
+                self.written += 1;
+            }
+            Ok(())
+        }
+
+        fn trim(&mut self, _: &mut FlashPort<Small>, _: &Request) -> Result<(), FtlError> {
+            Ok(())
+        }
+
+        fn flush(&mut self, _: &mut FlashPort<Small>) -> Result<(), FtlError> {
+            Ok(())
+        }
+
+        fn relocate_block(&mut self, _: &mut FlashPort<Small>, _: Pbn) -> Result<RelocateOutcome, FtlError> {
+            Ok(RelocateOutcome::Deferred(Deferred::NoRoom))
+        }
+
+        fn with_wear_policy(&mut self, _: WearQuery<'_>) {}
+
+        fn check(&self, _: &FlashPort<Small>) -> Result<(), BrokenInvariant> {
+            Ok(())
+        }
+
+        fn footprint(&self) -> Footprint {
+            Footprint::default()
+        }
+    }
+
+    fn host(reads_from: u32) -> Host<Small, ExactOracle> {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 1,
+            pages_per_block: 8,
+            page_size_bytes: 4096,
+        };
+        let chip = Chip::new(Geometry::new(shape).expect("valid"), &ChipOptions::default());
+        let ftl = Fixed { reads_from: Ppn::new(reads_from), written: 0 };
+        let drive = Drive::new(Box::new(ftl), &Layout::of(&chip, 8, 1));
+        Host::new(FlashPort::new(Timed { chip, timing: Untimed }), drive, ExactOracle::new(8))
+    }
+
+    fn request(op: Op, lpn: u32) -> PageRequest {
+        PageRequest { op, extents: vec![Extent { lpn: Lpn::new(lpn), pages: 1 }], ..PageRequest::new() }
+    }
+
+    #[test]
+    fn a_wrong_page_is_caught_at_the_read_that_returns_it() {
+        for (reads_from, found) in [(1, "stale"), (2, "another page"), (3, "")] {
+            let mut host = host(reads_from);
+            for lpn in [5, 0, 4, 0] {
+                host.serve(&request(Op::Write, lpn), Nanos::ZERO).expect("legal");
+            }
+            match host.serve(&request(Op::Read, 0), Nanos::ZERO) {
+                Ok(_) => assert_eq!(reads_from, 3, "only the last write is right"),
+                Err(fault) => {
+                    let message = fault.to_string();
+                    assert!(!found.is_empty() && message.contains("LPN 0") && message.contains(found), "{message}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_trimmed_page_that_comes_back_is_caught() {
+        let mut host = host(0);
+        host.serve(&request(Op::Write, 3), Nanos::ZERO).expect("legal");
+        host.serve(&request(Op::Read, 3), Nanos::ZERO).expect("the last write");
+        host.serve(&request(Op::Trim, 3), Nanos::ZERO).expect("legal");
+        let fault = host.serve(&request(Op::Read, 3), Nanos::ZERO).expect_err("trimmed");
+        assert!(matches!(fault, Fault::Mismatch { lpn, .. } if lpn == Lpn::new(3)), "{fault}");
+        let fault = host.serve(&request(Op::Write, 0), Nanos::ZERO).map(|_| ());
+        assert!(fault.is_ok(), "{fault:?}");
+    }
+
+    #[test]
+    fn an_illegal_operation_is_a_fault_with_its_coordinates() {
+        let fault = host(7).serve(&request(Op::Read, 0), Nanos::ZERO).expect_err("erased");
+        assert!(fault.to_string().contains("PPN 7") && !fault.is_end_of_life(), "{fault}");
+    }
+
+    #[test]
+    fn a_closed_loop_begins_a_request_when_the_earliest_outstanding_one_completes() {
+        let mut pace = Pace::closed(2);
+        let mut begins = Vec::new();
+        for service in [50, 10, 10, 10, 10, 5] {
+            let begin = pace.begin(Nanos(999));
+            begins.push(begin.0);
+            pace.complete(begin + Nanos(service));
+        }
+        // 0 |=================== 50 ==================|
+        // 0 |= 10 =|= 10 =|= 10 =|= 10 =|5|
+        assert_eq!(begins, [0, 0, 10, 20, 30, 40]);
+        assert_eq!(pace.idle_before(Nanos(1 << 40)), None);
+    }
+
+    #[test]
+    fn an_open_loop_is_idle_between_the_last_completion_and_the_next_arrival() {
+        let mut pace = Pace::open();
+        assert_eq!(pace.idle_before(Nanos(0)), None);
+        pace.complete(Nanos(100));
+        pace.complete(Nanos(70));
+        assert_eq!((pace.idle_before(Nanos(100)), pace.idle_before(Nanos(101))), (None, Some(Nanos(100))));
+        assert_eq!(pace.begin(Nanos(101)), Nanos(101));
+    }
+}

@@ -1,0 +1,371 @@
+//! What a run measures while it goes: response times, host pages, and the time series.
+//!
+//! Response times go into HDR histograms of three significant digits, so memory does not grow with the run; means and maxima
+//! are exact. The class *all* is reads and writes together; trims and flushes are counted but not timed, since mixing
+//! metadata operations in would shift every percentile.
+
+use ftl::{Nanos, Note, Op, Tally};
+use hdrhistogram::Histogram;
+use trace::Op as HostOp;
+
+use crate::observe::wait_breakdown::PartSums;
+use crate::observe::wear::Spread;
+use crate::result::{Responses, Series};
+use crate::workload::paging::PageRequest;
+
+/// The longest response that a histogram tells apart, 146 years; longer ones count as this.
+const LONGEST_NS: u64 = 1 << 62;
+
+/// Significant decimal digits of percentiles.
+const DIGITS: u8 = 3;
+
+/// Response times of one class.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    histogram: Histogram<u64>,
+    sum_ns: u128,
+    max_ns: u64,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Latency {
+    /// No responses yet.
+    pub fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("constant bounds are valid");
+        Self { histogram, sum_ns: 0, max_ns: 0 }
+    }
+
+    /// Counts a response.
+    #[inline]
+    pub fn record(&mut self, response_ns: u64) {
+        self.histogram.saturating_record(response_ns);
+        self.sum_ns += u128::from(response_ns);
+        self.max_ns = self.max_ns.max(response_ns);
+    }
+
+    /// Both classes as one.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.histogram.add(&other.histogram).expect("equal bounds");
+        both.sum_ns += other.sum_ns;
+        both.max_ns = both.max_ns.max(other.max_ns);
+        both
+    }
+
+    /// Mean, percentiles and maximum; none but the count of an empty class.
+    pub fn responses(&self) -> Responses {
+        let count = self.histogram.len();
+        let known = count > 0;
+        let quantile = |q| known.then(|| self.histogram.value_at_quantile(q).min(self.max_ns));
+        Responses {
+            mean: known.then(|| self.sum_ns as f64 / count as f64),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p99_9: quantile(0.999),
+            p99_99: quantile(0.9999),
+            max: known.then_some(self.max_ns),
+            count,
+        }
+    }
+
+    /// The distribution as (response in nanoseconds, share of requests at or below it), at most 300 points: even steps up to
+    /// 97.5 %, then steps that shrink with what is left, so that the tail keeps its shape on a logarithmic axis.
+    pub(crate) fn cdf(&self) -> Vec<(u64, f64)> {
+        let (count, mut seen, mut next) = (self.histogram.len() as f64, 0, 0.0);
+        let mut points = Vec::new();
+        for bucket in self.histogram.iter_recorded() {
+            seen += bucket.count_since_last_iteration();
+            let share = seen as f64 / count;
+            if share >= next || seen == self.histogram.len() {
+                points.push((bucket.value_iterated_to().min(self.max_ns), share));
+                next = share + 0.005_f64.min((1.0 - share) * 0.2);
+            }
+        }
+        points
+    }
+}
+
+/// Host pages and bytes asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    /// Requests by kind, indexed by [`trace::Op`].
+    pub(crate) requests: [u64; 4],
+    pub(crate) pages_read: u64,
+    pub(crate) pages_written: u64,
+    /// Pages that writes cover in part, whose rest is read.
+    pub(crate) pages_completed: u64,
+    pub(crate) pages_trimmed: u64,
+    /// Bytes of reads and writes.
+    pub(crate) bytes: u64,
+    /// Bytes of writes.
+    pub(crate) bytes_written: u64,
+}
+
+impl Asked {
+    #[inline]
+    pub(crate) fn add(&mut self, request: &PageRequest) {
+        self.requests[request.op as usize] += 1;
+        let pages = request.pages();
+        match request.op {
+            HostOp::Read => self.pages_read += pages,
+            HostOp::Write => {
+                self.pages_written += pages;
+                self.bytes_written += u64::from(request.bytes);
+                self.pages_completed += u64::from(request.partial_first) + u64::from(request.partial_last);
+            }
+            HostOp::Trim => self.pages_trimmed += pages,
+            HostOp::Flush => return,
+        }
+        if request.op != HostOp::Trim {
+            self.bytes += u64::from(request.bytes);
+        }
+    }
+}
+
+/// Everything that a run measures at its requests.
+pub(crate) struct Metrics {
+    pub(crate) reads: Latency,
+    pub(crate) writes: Latency,
+    pub(crate) asked: Asked,
+    /// When the last request was done.
+    pub(crate) end: Nanos,
+    /// When the first measured request began.
+    pub(crate) begin: Option<Nanos>,
+    /// What requests waited for.
+    pub(crate) parts: PartSums,
+}
+
+impl Metrics {
+    /// Nothing yet. `begin`: since when is measured; none: since the first request that is.
+    pub(crate) fn new(begin: Option<Nanos>) -> Self {
+        let (reads, writes) = (Latency::new(), Latency::new());
+        Self { reads, writes, asked: Asked::default(), end: Nanos::ZERO, begin, parts: PartSums::default() }
+    }
+
+    /// A request that began at `begin` is done at `done`.
+    #[inline]
+    pub(crate) fn record(&mut self, request: &PageRequest, begin: Nanos, done: Nanos) {
+        self.asked.add(request);
+        self.end = self.end.max(done);
+        self.begin.get_or_insert(begin);
+        match request.op {
+            HostOp::Read => self.reads.record((done - begin).0),
+            HostOp::Write => self.writes.record((done - begin).0),
+            HostOp::Trim | HostOp::Flush => {}
+        }
+    }
+
+    /// How long was measured until now.
+    pub(crate) fn elapsed(&self) -> Nanos {
+        self.end.since(self.begin.unwrap_or_default())
+    }
+
+    fn sum_ns(&self) -> u128 {
+        self.reads.sum_ns + self.writes.sum_ns
+    }
+
+    fn timed(&self) -> u64 {
+        self.reads.histogram.len() + self.writes.histogram.len()
+    }
+}
+
+/// Bytes programmed ÷ bytes that the host wrote, as SMART counts; none where the host wrote nothing.
+pub fn write_amplification(programs: u64, page_bytes: u32, bytes_written: u64) -> Option<f64> {
+    (bytes_written > 0).then(|| programs as f64 * f64::from(page_bytes) / bytes_written as f64)
+}
+
+/// Pages programmed ÷ pages that host writes touch, as theory and papers count; none where the host wrote nothing.
+pub fn page_write_amplification(programs: u64, pages_written: u64) -> Option<f64> {
+    (pages_written > 0).then(|| programs as f64 / pages_written as f64)
+}
+
+/// Hits ÷ look-ups of the mapping cache; none where a scheme has none.
+pub fn mapping_hit_ratio(tally: &Tally) -> Option<f64> {
+    let (hits, misses) = (tally.note(Note::MappingHit), tally.note(Note::MappingMiss));
+    (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
+}
+
+/// Pages written that found a version of them waiting ÷ all that came into a write buffer; none where a stack has none.
+pub fn buffer_hit_ratio(tally: &Tally) -> Option<f64> {
+    let (hits, misses) = (tally.note(Note::BufferHit), tally.note(Note::BufferMiss));
+    (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
+}
+
+/// How the device stands at a point of the time series.
+pub(crate) struct Standing<'a> {
+    pub(crate) tally: &'a Tally,
+    pub(crate) spread: Spread,
+    pub(crate) gauges: Vec<ftl::Gauge>,
+}
+
+/// The time series: a point each time so many requests are done. Each point describes the interval that it ends.
+pub(crate) struct Sampler {
+    /// Requests of the whole run.
+    requests: u64,
+    points: u64,
+    taken: u64,
+    due: u64,
+    /// The counts when measurement began.
+    first: Tally,
+    /// The counts at the last point.
+    last: Tally,
+    last_sum_ns: u128,
+    last_timed: u64,
+    last_written_bytes: u64,
+    page_bytes: u32,
+    series: Series,
+}
+
+impl Sampler {
+    /// A sampler of `points` points over `requests` requests (fewer, if there are fewer requests).
+    pub(crate) fn new(requests: u64, points: u32, page_bytes: u32, tally: &Tally) -> Self {
+        let points = u64::from(points).min(requests).max(1);
+        let mut sampler = Self {
+            requests,
+            points,
+            taken: 0,
+            due: 0,
+            first: *tally,
+            last: *tally,
+            last_sum_ns: 0,
+            last_timed: 0,
+            last_written_bytes: 0,
+            page_bytes,
+            series: Series::default(),
+        };
+        sampler.schedule();
+        sampler
+    }
+
+    /// The number of requests after which the next point is taken.
+    #[inline]
+    pub(crate) fn due(&self) -> u64 {
+        self.due
+    }
+
+    fn schedule(&mut self) {
+        let share = u128::from(self.requests) * u128::from(self.taken + 1) / u128::from(self.points);
+        self.due = if self.taken < self.points { share as u64 } else { u64::MAX };
+    }
+
+    /// Takes the point that is due.
+    pub(crate) fn take(&mut self, metrics: &Metrics, standing: Standing) {
+        let Standing { tally, spread, gauges } = standing;
+        let interval = tally.since(&self.last);
+        let timed = metrics.timed() - self.last_timed;
+        let written = metrics.asked.bytes_written - self.last_written_bytes;
+        let series = &mut self.series;
+        series.request.push(self.due);
+        series.time_ns.push(metrics.elapsed().0);
+        series.mean_response_ns.push((timed > 0).then(|| (metrics.sum_ns() - self.last_sum_ns) as f64 / timed as f64));
+        series.write_amplification.push(write_amplification(interval.total(Op::Program), self.page_bytes, written));
+        series.erases.push(tally.since(&self.first).total(Op::Erase));
+        series.erases_std.push(spread.std);
+        series.erases_max.push(spread.max);
+        series.host_written_bytes.push(metrics.asked.bytes_written);
+        series.mapping_hit_ratio.push(mapping_hit_ratio(&interval));
+        series.buffer_hit_ratio.push(buffer_hit_ratio(&interval));
+        for gauge in gauges {
+            series.gauges.entry(gauge.name).or_default().push(gauge.value);
+        }
+        (self.last, self.last_sum_ns, self.last_timed) = (*tally, metrics.sum_ns(), metrics.timed());
+        self.last_written_bytes = metrics.asked.bytes_written;
+        self.taken += 1;
+        self.schedule();
+    }
+
+    /// Takes a last point after a run that ended early, unless there is one.
+    pub(crate) fn take_last(&mut self, request: u64, metrics: &Metrics, standing: Standing) {
+        if request > 0 && self.series.request.last() != Some(&request) {
+            self.due = request;
+            self.take(metrics, standing);
+        }
+    }
+
+    /// The series.
+    pub(crate) fn finish(self) -> Series {
+        self.series
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thousand responses of 1, 2 … 1000 µs.
+    fn thousand() -> Latency {
+        let mut latency = Latency::new();
+        (1..=1000).for_each(|us| latency.record(us * 1000));
+        latency
+    }
+
+    #[test]
+    fn percentiles_have_three_digits_and_mean_and_maximum_are_exact() {
+        let responses = thousand().responses();
+        assert_eq!((responses.mean, responses.max, responses.count), (Some(500_500.0), Some(1_000_000), 1000));
+        for (found, exact_us) in [
+            (responses.p50, 500.0),
+            (responses.p90, 900.0),
+            (responses.p99, 990.0),
+            (responses.p99_9, 999.0),
+            (responses.p99_99, 1000.0),
+        ] {
+            let found_us = found.expect("known") as f64 / 1000.0;
+            assert!((found_us / exact_us - 1.0).abs() < 0.001, "{found_us} µs for {exact_us}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_null_and_nothing_overflows() {
+        let mut latency = Latency::new();
+        let none = latency.responses();
+        assert_eq!((none.mean, none.p50, none.max, none.count), (None, None, None, 0));
+        assert_eq!(latency.cdf(), []);
+        for ns in [0, u64::MAX, u64::MAX] {
+            latency.record(ns);
+        }
+        let extreme = latency.responses();
+        assert_eq!((extreme.max, extreme.count), (Some(u64::MAX), 3));
+        assert!(extreme.mean.expect("known") > 1.2e19);
+    }
+
+    #[test]
+    fn two_classes_together_are_as_if_measured_together() {
+        let mut odd = Latency::new();
+        let mut even = Latency::new();
+        (1..=1000).for_each(|us| if us % 2 == 0 { &mut even } else { &mut odd }.record(us * 1000));
+        assert_eq!(odd.with(&even).responses(), thousand().responses());
+        assert_eq!(odd.with(&even).cdf(), thousand().cdf());
+    }
+
+    #[test]
+    fn a_distribution_keeps_its_tail_in_few_points() {
+        let mut latency = Latency::new();
+        (0..1_000_000_u64).for_each(|i| latency.record(1000 + i / 1000));
+        latency.record(1_000_000_000);
+        let cdf = latency.cdf();
+        assert!((150..=300).contains(&cdf.len()), "{}", cdf.len());
+        assert_eq!(cdf.last(), Some(&(1_000_000_000, 1.0)));
+        let before_last = cdf[cdf.len() - 2];
+        assert!(before_last.0 <= 2000 && before_last.1 > 0.9999, "{before_last:?}");
+    }
+
+    #[test]
+    fn points_of_the_series_divide_the_requests_evenly() {
+        let metrics = Metrics::new(None);
+        for (requests, points, expected) in [(10, 4, vec![2, 5, 7, 10]), (3, 200, vec![1, 2, 3]), (5, 1, vec![5])] {
+            let mut sampler = Sampler::new(requests, points, 4096, &Tally::default());
+            while sampler.due() != u64::MAX {
+                let standing = Standing { tally: &Tally::default(), spread: Spread::default(), gauges: Vec::new() };
+                sampler.take(&metrics, standing);
+            }
+            assert_eq!(sampler.finish().request, expected);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What a workload will ask of a translation layer, call by call as the host makes them when it serves it (`Host::serve`), for one that looks ahead.
+
+use ftl::{Asked, FutureRequest};
+use trace::Op;
+
+use crate::SimError;
+use crate::workload::paging::PageRequest;
+use crate::workload::stream::Requests;
+
+/// All calls that serving these requests makes.
+pub(crate) fn all_calls(mut requests: Requests) -> Result<Vec<FutureRequest>, SimError> {
+    let (mut calls, mut request) = (Vec::new(), PageRequest::new());
+    while requests.next(&mut request)? {
+        add_calls(&request, &mut calls);
+    }
+    Ok(calls)
+}
+
+fn add_calls(request: &PageRequest, calls: &mut Vec<FutureRequest>) {
+    let asked = match request.op {
+        Op::Read => Asked::Read,
+        Op::Write => Asked::Write,
+        Op::Trim => Asked::Trim,
+        Op::Flush => return,
+    };
+    if asked == Asked::Write {
+        calls.extend(request.partial_pages().map(|lpn| FutureRequest { asked: Asked::Read, lpn, pages: 1 }));
+    }
+    calls.extend(request.extents.iter().map(|extent| FutureRequest { asked, lpn: extent.lpn, pages: extent.pages }));
+}

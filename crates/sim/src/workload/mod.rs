@@ -1,0 +1,10 @@
+//! A workload as page requests.
+
+pub mod byte_range;
+pub(crate) mod future;
+pub(crate) mod load;
+pub(crate) mod lookahead;
+pub(crate) mod mapped_pages;
+pub(crate) mod paging;
+pub(crate) mod stream;
+pub(crate) mod survey;

@@ -1,0 +1,390 @@
+//! The workload of a study: where requests come from, and one survey of them before anything is simulated.
+//!
+//! Every run opens the workload anew and reads it as a stream, so memory does not grow with a trace and runs share nothing.
+//! The survey reads it once beforehand. It finds what would otherwise stop a run after hours (a malformed line, an address
+//! beyond the device), counts what was left out or changed, and knows how many requests there are, which `capacity = "auto"`, the dense
+//! numbering and the time series all ask for.
+
+use std::path::PathBuf;
+
+use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern, seed};
+use trace::units::Bytes;
+use trace::{Conditions, DeviceChoice, Facts, FlatRecords, OpenOptions, Record, StackedDevices};
+
+use crate::SimError;
+use crate::host::control::Reporter;
+use crate::observe::memory::Limit;
+use crate::result::{ReadAs, WorkloadFacts};
+use crate::run_error::Unready;
+use crate::study::{Addresses, WorkloadText};
+use crate::workload::paging::{PageRequest, Pager};
+use crate::workload::survey::{Survey, Surveyor};
+
+/// The latest arrival, in nanoseconds: 73 years, leaving room below 64 bits for the run itself.
+const LATEST_NS: u64 = 1 << 61;
+/// Requests between two reports.
+const REPORT_EVERY: u64 = 4096;
+
+/// A workload whose keys are checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Workload {
+    source: Source,
+    limit: Option<u64>,
+    /// What the study says a preset spans.
+    span: Option<Bytes>,
+    pub(crate) addresses: Addresses,
+    pub(crate) speedup: f64,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Trace { path: PathBuf, options: Box<OpenOptions>, device: DeviceChoice, trace: StackedDevices },
+    Generated { preset: Option<String>, spec: Box<GeneratorSpec>, shift_bytes: u64, seed: u64 },
+}
+
+impl Workload {
+    /// Checks the keys of a `[workload]` table. Reads a trace once, to lay out its devices, and reports that.
+    pub(crate) fn of(text: &WorkloadText, master_seed: u64, reporter: &Reporter) -> Result<Self, Unready> {
+        let speedup = text.speedup.unwrap_or(1.0);
+        if !(speedup > 0.0 && speedup.is_finite()) {
+            return Err(Unready::Input(SimError::study(format!(
+                "workload.speedup = {speedup}: must be above 0; 2 makes requests arrive twice as fast, 0.5 half as fast"
+            ))));
+        }
+        if text.requests == Some(0) {
+            let zero = "workload.requests = 0: must be at least 1; leave it out to take all";
+            return Err(Unready::Input(SimError::study(zero)));
+        }
+        Ok(Self {
+            source: Source::of(text, seed::derive(master_seed, "workload"), reporter)?,
+            limit: text.requests,
+            span: text.span,
+            addresses: text.addresses.unwrap_or_default(),
+            speedup,
+        })
+    }
+
+    /// Whether every request arrives at once, so that an open loop would measure a queue as long as the workload.
+    pub(crate) fn arrives_at_once(&self) -> bool {
+        matches!(&self.source, Source::Generated { spec, .. } if spec.arrivals == Arrivals::AtOnce
+            && !matches!(spec.pattern, Pattern::Phases(_)))
+    }
+
+    /// Whether arrivals differ from the workload's own.
+    pub(crate) fn changes_times(&self) -> bool {
+        self.speedup.to_bits() != 1.0_f64.to_bits()
+    }
+
+    /// The table with every key that applies filled in.
+    pub(crate) fn text(&self) -> WorkloadText {
+        let common = WorkloadText {
+            requests: self.limit,
+            span: self.span,
+            addresses: Some(self.addresses),
+            speedup: Some(self.speedup),
+            ..WorkloadText::default()
+        };
+        match &self.source {
+            Source::Trace { path, options, device, trace } => WorkloadText {
+                trace: Some(path.to_string_lossy().into_owned()),
+                format: Some(trace.facts().format),
+                columns: options.columns.clone(),
+                conditions: (!options.conditions.is_empty()).then(|| options.conditions.clone()),
+                time_unit: Some(trace.facts().time_unit),
+                skip_bad: Some(options.skip_bad),
+                trace_device: (*device != DeviceChoice::Only).then(|| device.clone()),
+                time_backwards: Some(options.time_backwards),
+                blkparse_action: Some(options.blkparse_action),
+                align_offset: Some(Bytes(options.shift_bytes)),
+                ..common
+            },
+            Source::Generated { preset, spec, shift_bytes, .. } => WorkloadText {
+                preset: preset.clone(),
+                generator: preset.is_none().then(|| (**spec).clone()),
+                align_offset: Some(Bytes(*shift_bytes)),
+                ..common
+            },
+        }
+    }
+
+    /// Opens the workload for a run.
+    pub(crate) fn open(&self, pager: Pager) -> Result<Requests, SimError> {
+        Ok(Requests { stream: self.stream()?, pager })
+    }
+
+    /// Reads the workload once, in pages of so many bytes; `written`: looks for reads of what was never written.
+    pub(crate) fn survey(
+        &self,
+        page_size_bytes: u32,
+        written: bool,
+        limit: Limit,
+        reporter: &Reporter,
+    ) -> Result<Survey, Unready> {
+        let mut stream = self.stream()?;
+        let dense = self.addresses == Addresses::Dense;
+        let mut surveyor = Surveyor::new(u64::from(page_size_bytes), dense, written, limit);
+        while let Some(record) = stream.next()? {
+            surveyor.add(&record)?;
+            if surveyor.requests().is_multiple_of(REPORT_EVERY) {
+                reporter.report(surveyor.requests())?;
+            }
+        }
+        reporter.total(surveyor.requests());
+        reporter.report(surveyor.requests())?;
+        let mut survey = match &self.source {
+            Source::Trace { trace, options, .. } => {
+                let facts = trace.facts();
+                let survey = surveyor.finish(&facts.name, facts.format.name(), reading(facts, &options.conditions));
+                Survey { facts: WorkloadFacts { read_as: Some(read_as(facts)), ..survey.facts }, ..survey }
+            }
+            Source::Generated { preset, .. } => {
+                surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new())
+            }
+        };
+        if let Some(fewer) = self.fewer(survey.facts.requests) {
+            survey.facts.facts.push(fewer);
+        }
+        if self.changes_times() {
+            survey.facts.facts.push(format!("arrivals are {} times as fast as in the workload", self.speedup));
+        }
+        Ok(survey)
+    }
+
+    /// That the workload ends before the number of requests that was asked for, if it does.
+    fn fewer(&self, requests: u64) -> Option<String> {
+        let asked = self.limit.filter(|&asked| asked > requests)?;
+        Some(format!(
+            "{asked} requests were asked for, but the workload ends after {requests}; all of them are served, once"
+        ))
+    }
+
+    fn stream(&self) -> Result<Stream, SimError> {
+        let (records, shift_bytes) = match &self.source {
+            Source::Trace { trace, .. } => (Records::Trace(Box::new(trace.records()?)), 0),
+            Source::Generated { spec, shift_bytes, seed, .. } => {
+                (Records::Generated(Box::new(generate::generate(spec, *seed)?)), *shift_bytes)
+            }
+        };
+        Ok(Stream {
+            records,
+            left: self.limit.unwrap_or(u64::MAX),
+            speedup: self.speedup,
+            shift_bytes,
+            is_adjusted: shift_bytes != 0 || self.changes_times(),
+        })
+    }
+}
+
+impl Source {
+    fn of(text: &WorkloadText, seed: u64, reporter: &Reporter) -> Result<Self, Unready> {
+        if text.span.is_some() && text.preset.is_none() {
+            return Err(Unready::Input(SimError::study(
+                "workload.span: says how many bytes a preset spans, but this workload has none; a generator has a span of its own, a trace that of \
+                 its addresses. Leave it out, or give workload.preset",
+            )));
+        }
+        let shift_bytes = text.align_offset.map_or(0, |bytes| bytes.0);
+        match (&text.trace, &text.preset, &text.generator) {
+            (Some(path), None, None) => {
+                let (path, options) = (PathBuf::from(path), Box::new(options_of(text, shift_bytes)));
+                let device = text.trace_device.clone().unwrap_or_default();
+                let watch = |read| reporter.report(read).map_err(Unready::from);
+                let trace = StackedDevices::open_while(&path, &options, &device, watch)?;
+                Ok(Self::Trace { path, options, device, trace })
+            }
+            (None, Some(preset), None) => {
+                refuse_trace_keys(text)?;
+                let spec = generate::preset(preset).map_err(SimError::from)?;
+                let spec = GeneratorSpec { span: text.span.unwrap_or(spec.span), ..spec };
+                let spec = limited(spec, text.requests);
+                Ok(Self::Generated { preset: Some(preset.clone()), spec, shift_bytes, seed })
+            }
+            (None, None, Some(spec)) => {
+                refuse_trace_keys(text)?;
+                Ok(Self::Generated { preset: None, spec: limited(spec.clone(), text.requests), shift_bytes, seed })
+            }
+            _ => Err(Unready::Input(SimError::study(
+                "workload: exactly one of trace (a file), preset (a name such as fin1) and generator (a table) says what the host asks; \
+                 give one of them",
+            ))),
+        }
+    }
+}
+
+fn limited(spec: GeneratorSpec, requests: Option<u64>) -> Box<GeneratorSpec> {
+    Box::new(GeneratorSpec { requests: requests.unwrap_or(spec.requests), ..spec })
+}
+
+fn options_of(text: &WorkloadText, shift_bytes: u64) -> OpenOptions {
+    let default = OpenOptions::default();
+    OpenOptions {
+        format: text.format,
+        columns: text.columns.clone(),
+        conditions: text.conditions.clone().unwrap_or_default(),
+        skip_bad: text.skip_bad.unwrap_or(default.skip_bad),
+        time_unit: text.time_unit,
+        blkparse_action: text.blkparse_action.unwrap_or(default.blkparse_action),
+        time_backwards: text.time_backwards.unwrap_or(default.time_backwards),
+        shift_bytes,
+    }
+}
+
+fn refuse_trace_keys(text: &WorkloadText) -> Result<(), SimError> {
+    let given = [
+        ("format", text.format.is_some()),
+        ("columns", text.columns.is_some()),
+        ("where", text.conditions.is_some()),
+        ("time_unit", text.time_unit.is_some()),
+        ("skip_bad", text.skip_bad.is_some()),
+        ("trace_device", text.trace_device.is_some()),
+        ("time_backwards", text.time_backwards.is_some()),
+        ("blkparse_action", text.blkparse_action.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((key, _)) => Err(SimError::study(format!(
+            "workload.{key}: says how a trace file is read, but this workload is generated; leave it out, or give workload.trace"
+        ))),
+    }
+}
+
+/// How a trace was read, for results.
+fn read_as(facts: &Facts) -> ReadAs {
+    ReadAs {
+        format: facts.format.name(),
+        columns: facts.columns.clone(),
+        is_guessed: facts.is_guessed,
+        time_unit: facts.time_unit.name(),
+        duration_ns: facts.duration_ns,
+        end_byte: facts.end_byte,
+        devices: facts.devices.clone(),
+    }
+}
+
+/// What was done to a trace when it was read, in sentences.
+fn reading(facts: &Facts, wanted: &Conditions) -> Vec<String> {
+    let guessed = if facts.is_guessed { ", guessed from its content" } else { "" };
+    let mut sentences = vec![format!(
+        "read as {} ({}){guessed}, times in {}",
+        facts.format.name(),
+        facts.columns,
+        facts.time_unit.name()
+    )];
+    let mut count = |count: u64, one: &str, several: &str| {
+        if count > 0 {
+            sentences.push(format!("{count} {}", if count == 1 { one } else { several }));
+        }
+    };
+    count(facts.skipped, "bad record was left out", "bad records were left out");
+    count(
+        facts.unmet,
+        &format!("row was left out, which does not meet where {wanted}"),
+        &format!("rows were left out, which do not meet where {wanted}"),
+    );
+    count(
+        facts.clamped,
+        "request went back in time and was held at the latest time seen",
+        "requests went back in time and were held at the latest time seen",
+    );
+    count(
+        facts.sorted,
+        "request stood behind a later one and was put in order",
+        "requests stood behind later ones and were put in order",
+    );
+    count(
+        facts.unchosen,
+        "request to another device of the trace was left out",
+        "requests to other devices of the trace were left out",
+    );
+    for (kind, left_out) in &facts.left_out {
+        count(
+            *left_out,
+            &format!("record that is no request was left out: {kind}"),
+            &format!("records that are no requests were left out: {kind}"),
+        );
+    }
+    let used = facts.devices.iter().filter(|device| device.base_byte.is_some()).count();
+    if used > 1 {
+        sentences.push(format!("its {used} devices are laid out one after another"));
+    }
+    if facts.shift_bytes > 0 {
+        sentences.push(format!("{} bytes are added to every address", facts.shift_bytes));
+    }
+    sentences
+}
+
+/// Requests of a workload, in pages.
+pub(crate) struct Requests {
+    stream: Stream,
+    pager: Pager,
+}
+
+impl Requests {
+    /// Fills in the next request; false when there is none.
+    #[inline]
+    pub(crate) fn next(&mut self, into: &mut PageRequest) -> Result<bool, SimError> {
+        let Some(record) = &self.stream.next()? else { return Ok(false) };
+        into.arrival_ns = record.time_ns;
+        self.pager.split(record, into)?;
+        Ok(true)
+    }
+}
+
+/// Records of a workload, with arrivals as the study wants them.
+struct Stream {
+    records: Records,
+    left: u64,
+    speedup: f64,
+    shift_bytes: u64,
+    /// Whether the speed-up or the shift changes anything.
+    is_adjusted: bool,
+}
+
+enum Records {
+    Trace(Box<FlatRecords>),
+    Generated(Box<Generator>),
+}
+
+impl Stream {
+    #[inline]
+    fn next(&mut self) -> Result<Option<Record>, SimError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let next = match &mut self.records {
+            Records::Trace(trace) => trace.next().transpose()?,
+            Records::Generated(generator) => generator.next(),
+        };
+        match next {
+            Some(record) if self.is_adjusted || record.time_ns >= LATEST_NS => self.adjust(record).map(Some),
+            // Taken apart: a record built of small fields and then moved as a whole makes the processor wait for them to arrive.
+            Some(Record { time_ns, op, offset, length, device, hint }) => {
+                Ok(Some(Record { time_ns, op, offset, length, device, hint }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn adjust(&self, record: Record) -> Result<Record, SimError> {
+        let arrival = record.time_ns as f64 / self.speedup;
+        if arrival >= LATEST_NS as f64 {
+            return Err(SimError::study(format!(
+                "workload: a request arrives {} ns after the first, which at workload.speedup = {} is more than 73 years and beyond the \
+                 clock. If the trace is not that long, its times are in another unit (workload.time_unit); if it is, use a larger speedup",
+                record.time_ns, self.speedup
+            )));
+        }
+        let offset = record
+            .offset
+            .checked_add(self.shift_bytes)
+            .filter(|offset| offset.checked_add(u64::from(record.length)).is_some());
+        let offset = offset.ok_or_else(|| {
+            SimError::study(format!(
+                "workload.align_offset = {}: moves a request beyond 2^64 bytes; use a smaller one",
+                self.shift_bytes
+            ))
+        })?;
+        Ok(Record { time_ns: arrival as u64, offset, ..record })
+    }
+}

@@ -1,0 +1,210 @@
+//! One look over a workload before anything is simulated: how much it asks, how far it reaches, what was changed in it.
+//!
+//! Counts are in pages of the device. Nothing is remembered per request; only the dense numbering and the set of written pages
+//! grow, with the pages touched, and only where they are asked for.
+
+use std::sync::Arc;
+
+use roaring::RoaringTreemap;
+use trace::{Op, Record};
+
+use crate::SimError;
+use crate::observe::memory::Limit;
+use crate::result::{PreconditionChosen, WorkloadFacts};
+use crate::study::Precondition;
+use crate::workload::paging::{FirstTouch, span_of};
+
+/// What a survey found.
+#[derive(Clone, Debug)]
+pub(crate) struct Survey {
+    pub(crate) facts: WorkloadFacts,
+    /// Pages that the device needs: one past the highest touched, or with the dense numbering as many as are touched.
+    pub(crate) span_pages: u64,
+    /// The request that reaches highest: its number, counted from 1, and the record.
+    pub(crate) highest: Option<(u64, Record)>,
+    /// Pages of the longest request.
+    pub(crate) longest_pages: u64,
+    /// The dense numbering, where asked for.
+    pub(crate) touched: Option<Arc<FirstTouch>>,
+    /// Reads of pages that the workload has not written before, where asked for.
+    pub(crate) unwritten: Option<Unwritten>,
+}
+
+/// How much of what a workload reads it has not written itself. The rest of a page that is written in part is read, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unwritten {
+    /// Page reads.
+    pub(crate) reads: u64,
+    /// Those of pages that no earlier request wrote.
+    pub(crate) of_unwritten: u64,
+}
+
+/// Which pages are written so far. Addresses are the workload's own: what a wrap folds together counts apart.
+#[derive(Default)]
+struct Written {
+    pages: RoaringTreemap,
+    found: Unwritten,
+}
+
+impl Written {
+    fn read(&mut self, pages: impl Iterator<Item = u64>) {
+        for page in pages {
+            self.found.reads += 1;
+            self.found.of_unwritten += u64::from(!self.pages.contains(page));
+        }
+    }
+
+    fn add(&mut self, record: &Record, page_bytes: u64) {
+        let span = span_of(record, page_bytes);
+        match record.op {
+            Op::Read => self.read(span.first..span.end),
+            Op::Write => {
+                let first_in_part = !record.offset.is_multiple_of(page_bytes);
+                let is_one_page = first_in_part && span.pages() == 1;
+                let last_in_part = !is_one_page && !record.end().is_multiple_of(page_bytes);
+                let first = first_in_part.then_some(span.first);
+                let last = last_in_part.then(|| span.end - 1);
+                self.read(first.into_iter().chain(last));
+                self.pages.insert_range(span.first..span.end);
+            }
+            Op::Trim | Op::Flush => {}
+        }
+    }
+}
+
+/// Counts records one by one.
+pub(crate) struct Surveyor {
+    page_bytes: u64,
+    limit: Limit,
+    touched: Option<FirstTouch>,
+    written: Option<Written>,
+    facts: WorkloadFacts,
+    highest: Option<(u64, Record)>,
+    longest_pages: u64,
+    writes: u64,
+    partial_writes: u64,
+    trims: u64,
+    shrunk_trims: u64,
+}
+
+impl Surveyor {
+    /// A survey in pages of so many bytes: with the dense numbering or without, and with the set of written pages or without.
+    pub(crate) fn new(page_bytes: u64, dense: bool, written: bool, limit: Limit) -> Self {
+        Self {
+            page_bytes,
+            limit,
+            touched: dense.then(FirstTouch::default),
+            written: written.then(Written::default),
+            facts: WorkloadFacts::default(),
+            highest: None,
+            longest_pages: 0,
+            writes: 0,
+            partial_writes: 0,
+            trims: 0,
+            shrunk_trims: 0,
+        }
+    }
+
+    /// Records so far.
+    pub(crate) fn requests(&self) -> u64 {
+        self.facts.requests
+    }
+
+    pub(crate) fn add(&mut self, record: &Record) -> Result<(), SimError> {
+        let span = span_of(record, self.page_bytes);
+        self.facts.requests += 1;
+        self.facts.duration_ns = record.time_ns;
+        if let Some(written) = &mut self.written {
+            written.add(record, self.page_bytes);
+        }
+        let torn = !(record.offset.is_multiple_of(self.page_bytes) && record.end().is_multiple_of(self.page_bytes));
+        if matches!(record.op, Op::Read | Op::Write) {
+            self.facts.bytes += u64::from(record.length);
+        }
+        match record.op {
+            Op::Read => self.facts.pages_read += span.pages(),
+            Op::Write => {
+                self.facts.pages_written += span.pages();
+                self.facts.bytes_written += u64::from(record.length);
+                self.writes += 1;
+                self.partial_writes += u64::from(torn);
+            }
+            Op::Trim => {
+                self.facts.pages_trimmed += span.pages();
+                self.trims += 1;
+                self.shrunk_trims += u64::from(torn);
+            }
+            Op::Flush => return Ok(()),
+        }
+        self.longest_pages = self.longest_pages.max(span.pages());
+        if record.end() > self.facts.span_bytes {
+            self.facts.span_bytes = record.end();
+            self.highest = Some((self.facts.requests, *record));
+        }
+        self.touched.as_mut().map_or(Ok(()), |touched| touched.touch(span, self.limit))
+    }
+
+    /// The survey of a workload of this name and format, of which is known what the reader says.
+    pub(crate) fn finish(mut self, name: &str, format: &str, reader: Vec<String>) -> Survey {
+        let span_pages = match &self.touched {
+            Some(touched) => touched.len(),
+            None => self.facts.span_bytes.div_ceil(self.page_bytes),
+        };
+        self.facts.name = name.into();
+        self.facts.format = format.into();
+        self.facts.facts = reader;
+        self.facts.facts.extend(self.sentences());
+        Survey {
+            facts: self.facts,
+            span_pages,
+            highest: self.highest,
+            longest_pages: self.longest_pages,
+            touched: self.touched.map(Arc::new),
+            unwritten: self.written.map(|written| written.found),
+        }
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if let Some(touched) = &self.touched {
+            sentences.push(format!(
+                "addresses are dense: the {} pages touched are numbered in order of first touch, so neighbours may be torn apart",
+                touched.len()
+            ));
+        }
+        if self.partial_writes > 0 {
+            sentences.push(format!(
+                "{} of {} writes cover pages of {} bytes in part: the rest of such a page is read first",
+                self.partial_writes, self.writes, self.page_bytes
+            ));
+        }
+        if self.shrunk_trims > 0 {
+            sentences.push(format!(
+                "{} of {} trims cover pages in part: only pages covered whole are forgotten",
+                self.shrunk_trims, self.trims
+            ));
+        }
+        sentences
+    }
+}
+/// What is done to the device before measuring, and why. `unwritten` is what the survey found, where it was asked to look.
+pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Precondition, PreconditionChosen) {
+    let Unwritten { reads, of_unwritten } = unwritten.unwrap_or_default();
+    let (mode, reason) = match asked {
+        Precondition::Auto if of_unwritten > 0 => {
+            let percent = 100.0 * of_unwritten as f64 / reads as f64;
+            let reason = format!(
+                "{of_unwritten} of {reads} page reads ({percent:.1} %) are of pages that the workload has not written before, and would cost \
+                 nothing on an erased device"
+            );
+            (Precondition::Fill, Some(reason))
+        }
+        Precondition::Auto if reads > 0 => (
+            Precondition::None,
+            Some(format!("each of the {reads} page reads is of a page that the workload has written before")),
+        ),
+        Precondition::Auto => (Precondition::None, Some("the workload reads no page".to_owned())),
+        mode => (mode, None),
+    };
+    (mode, PreconditionChosen { asked: asked.name(), mode: mode.name(), reason })
+}
