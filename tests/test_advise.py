@@ -21,15 +21,15 @@ from typer.testing import CliRunner
 import conftest
 import ftlkit as fk
 from ftlkit import _native, study
-from ftlkit.advice import halving, likeness, space, words
+from ftlkit.advice import halving, phrasing, prefix_similarity, space
 from ftlkit.advice.answer import answer
-from ftlkit.advice.asked import Asked
 from ftlkit.advice.clock import Clock, process_began_s
-from ftlkit.advice.fits import fitting, floors, heads
-from ftlkit.advice.found import prefixes
+from ftlkit.advice.compatibility import fitting, floors, heads
 from ftlkit.advice.measure import Measured
+from ftlkit.advice.query import Asked
 from ftlkit.advice.run import advise
 from ftlkit.advice.search import _optuna
+from ftlkit.advice.search_result import prefixes
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
 from ftlkit.engine import TimeIsUp, watched
@@ -365,14 +365,14 @@ def chosen(
     *,
     may_prepare: bool = True,
     affords: bool = True,
-) -> likeness.Ladder:
+) -> prefix_similarity.Ladder:
     """The prefixes that are chosen of some, by what the reference and other stacks had on them."""
     lengths, known = sorted({length for length, _ in table}), {"page": table} | (others or {})
 
     def measure(stacks: Sequence[str], *key: Any) -> dict[str, Measured]:  # noqa: ANN401 - a length and a preparation
         return {stack: known[stack][key] for stack in stacks if key in known[stack]}
 
-    return likeness.ladder(
+    return prefix_similarity.ladder(
         lengths, measure, METRICS, probes=list(others or {}), may_prepare=may_prepare, affords=lambda _: affords
     )
 
@@ -390,10 +390,10 @@ def test_prefixes_are_those_on_which_the_reference_does_as_on_the_whole() -> Non
     assert chosen({**early, **far}).lengths == [90]
     # Where it does as on the whole from the beginning, nothing else is looked at.
     alike = {(10, ""): reference(2e6, 4.0, 9), (30, ""): reference(2e6, 4.0, 90), (90, ""): whole}
-    assert chosen(alike) == likeness.Ladder([10, 30, 90], "", whole)
+    assert chosen(alike) == prefix_similarity.Ladder([10, 30, 90], "", whole)
     # A metric that is missing is a difference, too; and what was not run in time tells nothing.
     assert chosen({**alike, (10, ""): reference(2e6, None, 9)}).lengths == [30, 90]
-    assert chosen({**alike, (90, ""): Measured("page", [])}) == likeness.Ladder([10, 30, 90])
+    assert chosen({**alike, (90, ""): Measured("page", [])}) == prefix_similarity.Ladder([10, 30, 90])
 
 
 def test_other_families_must_do_on_a_prefix_as_on_the_whole() -> None:
@@ -416,7 +416,7 @@ def test_each_prefix_takes_twice_the_work_of_the_one_before() -> None:
     """Preparing a large device takes most of the time: then a longer prefix costs hardly more."""
     same = [reference(1e6, 1.0, pages, 6_000) for pages in (12, 100, 500, 4_000)]
     table = {(length, ""): each for length, each in zip((1, 3, 9, 27), same, strict=True)}
-    assert [likeness.work(each) for each in same] == [3_012, 3_100, 3_500, 7_000]
+    assert [prefix_similarity.work(each) for each in same] == [3_012, 3_100, 3_500, 7_000]
     assert chosen(table).lengths == [9, 27]
 
 
@@ -648,7 +648,7 @@ def test_how_like_the_whole_a_prefix_is_is_told(tmp_path: Path) -> None:
     said = [each for each in found.doubts if f"first tried on {first.requests:,} requests" in each]
     for measured in (first.tried["page"], found.found.whole):
         assert measured is not None
-        assert words.value("response_mean_ns", words.of("response_mean_ns", measured)) in said[0]
+        assert phrasing.value("response_mean_ns", phrasing.of("response_mean_ns", measured)) in said[0]
     found.found.whole = None
     again = answer(found.asked, found.found)
     assert again is not None

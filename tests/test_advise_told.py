@@ -13,13 +13,13 @@ from rich.console import Console
 
 import ftlkit as fk
 from conftest import write_msr
-from ftlkit.advice import tried, words
+from ftlkit.advice import phrasing, trial_table
 from ftlkit.advice.answer import answer
-from ftlkit.advice.asked import Asked
-from ftlkit.advice.found import Found, Rung
 from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.page import page
+from ftlkit.advice.query import Asked
 from ftlkit.advice.run import advise
+from ftlkit.advice.search_result import Found, Rung
 from ftlkit.advice.space import Head, Space
 from ftlkit.cli.advise import show
 from ftlkit.store import Store
@@ -113,7 +113,7 @@ def test_figures_of_a_device_that_died_early_are_told_as_the_search_s(
     assert "page" in found.found.finalists
     assert not found.is_held_out
     assert "the device had worn out before it under the only stack" in found.doubts[0]
-    reasons = [fate.reason for fate in tried.fates(found.asked, found.found)]
+    reasons = [fate.reason for fate in trial_table.fates(found.asked, found.found)]
     assert reasons == ["nothing was measured on the held-out part"]
     again = measured_again(found, call, tmp_path / "again")
     assert again["page"]["life_bytes"] == found.advised.measured.mean("life_bytes")
@@ -165,7 +165,7 @@ def test_it_is_told_how_many_were_not_measured_on_the_held_out_part(whole: Answe
         (each for each in found.found.of(found.found.last) if each.stack in missed),
         key=lambda each: each.mean("response_mean_ns") or 0,
     )
-    assert words.text("response_mean_ns", best) in said
+    assert phrasing.text("response_mean_ns", best) in said
     found.found.interrupted = True
     assert any("It was stopped before" in each for each in again(found).cautions)
 
@@ -309,7 +309,7 @@ def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
     assert told is not None
     assert told.sentences[0].startswith("Not enough time; best so far: ")
     assert "(3 of 6 mappings were tried; at this pace all take about --budget 40s)" in told.sentences[0]
-    fates = {each.name: each.reason for each in tried.fates(told.asked, found)}
+    fates = {each.name: each.reason for each in trial_table.fates(told.asked, found)}
     assert fates["aps"] == "not tried: there was no time"
     assert again(whole).sentences[0].startswith("Take "), "the number of trials was asked for"
 
@@ -389,7 +389,7 @@ def test_seeds_that_make_no_difference_are_not_run(tmp_path: Path) -> None:
     page, other = measured["page"], measured[drawing]
     pairs = page.beside(other, "erases")
     assert pairs == [(page.rows[0]["erases"], row["erases"]) for row in other.rows]
-    assert words.against("write_amplification", other, page, "page")
+    assert phrasing.against("write_amplification", other, page, "page")
 
 
 def test_what_was_measured_before_ctrl_c_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import reproduce
-from ftlkit.states import DONE
+from ftlkit.point_state import DONE
 from ftlkit.store import Store
 from ftlkit.sweep.local import Local
 from reproduction import CLAIM, STUDY

@@ -15,7 +15,7 @@ import conftest
 import ftlkit as fk
 from ftlkit import _native
 from ftlkit import store as stores
-from ftlkit.states import LOST
+from ftlkit.point_state import LOST
 from ftlkit.store import Store
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs

@@ -20,8 +20,8 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit.advice.asked import BUDGET, FRONTS, SEEDS, Asked, seconds, size
 from ftlkit.advice.clock import ANSWERING_S, Clock
+from ftlkit.advice.query import BUDGET, FRONTS, SEEDS, Asked, seconds, size
 from ftlkit.engine import Interrupted
 from ftlkit.outputs import check_writable, write
 from ftlkit.progress import Silent, Watcher

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from ftlkit import identity, study, units
 from ftlkit._native import UserError
+from ftlkit.lookup import hint
 from ftlkit.metrics import HIGHER, Metric
 from ftlkit.noise import Estimate, estimate
 from ftlkit.store import Store, named, varied
 from ftlkit.sweep.summary import shown
 from ftlkit.sweep.values import measure, order, plain
-from ftlkit.words import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

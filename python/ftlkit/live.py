@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import _native, study
+from ftlkit.native_handle import Running
 from ftlkit.outputs import check_writable
-from ftlkit.running import Running
 from ftlkit.seeds import check_seed
 
 if TYPE_CHECKING:

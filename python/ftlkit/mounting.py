@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import _native
+from ftlkit.native_handle import Running
 from ftlkit.outputs import check_writable
-from ftlkit.running import Running
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

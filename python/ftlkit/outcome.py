@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ftlkit.frames import FRAMES
-from ftlkit.words import known
+from ftlkit.lookup import known
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from typing_extensions import ParamSpec
 
-from ftlkit.words import refuse_unknown
+from ftlkit.lookup import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

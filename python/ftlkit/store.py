@@ -22,8 +22,8 @@ import polars as pl
 from ftlkit._native import UserError
 from ftlkit.metrics import COLUMNS
 from ftlkit.outputs import mode
+from ftlkit.point_state import DONE, STATES
 from ftlkit.results import Results
-from ftlkit.states import DONE, STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

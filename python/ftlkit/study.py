@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ftlkit._native import UserError, parse_stack, parse_study_toml, schemes, trace_formats, workload_presets
+from ftlkit.lookup import hint, known
 from ftlkit.seeds import check_seed
-from ftlkit.words import hint, known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

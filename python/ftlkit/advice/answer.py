@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit import api, units
-from ftlkit.advice import words
-from ftlkit.advice.asked import FINALISTS, FRONTS, GOALS, REFERENCE, Asked
+from ftlkit.advice import phrasing
 from ftlkit.advice.choice import frugal, is_by_what_is_told, ranked, refuting
+from ftlkit.advice.confidence import better_there, cautions, doubts, shortage
 from ftlkit.advice.halving import NOTHING, front, halve
 from ftlkit.advice.measure import WARM_UP
+from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Asked
 from ftlkit.advice.space import is_ram
-from ftlkit.advice.sure import better_there, cautions, doubts, shortage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ftlkit.advice.found import Found
     from ftlkit.advice.measure import Measured
+    from ftlkit.advice.search_result import Found
     from ftlkit.study import Options
 
 
@@ -160,11 +160,11 @@ def _advice(
 ) -> list[str]:
     metric, take = asked.metric, _take(asked, best, others, short)
     ram = units.size(best.mean("ram_bytes"))
-    first = f"{take}: {words.named(metric)} {words.text(metric, best)} with {ram} of RAM"
+    first = f"{take}: {phrasing.named(metric)} {phrasing.text(metric, best)} with {ram} of RAM"
     if reference is not None and best.stack != REFERENCE:
-        compared = words.against(metric, best, reference, REFERENCE)
+        compared = phrasing.against(metric, best, reference, REFERENCE)
         needs = units.size(reference.mean("ram_bytes"))
-        its = f"has {words.text(metric, reference)} and " if reference.least(metric) is not None else ""
+        its = f"has {phrasing.text(metric, reference)} and " if reference.least(metric) is not None else ""
         first += f", {compared}, which needs {needs}" if compared else f"; {REFERENCE} {its}needs {needs}"
     return [f"{first}."]
 
@@ -173,9 +173,9 @@ def _refuted(metric: str, chosen: Measured, best: Measured) -> list[str]:
     """That the held-out part speaks against what the search chose."""
     if chosen is best:
         return []
-    against = words.against(metric, chosen, best, best.stack)
+    against = phrasing.against(metric, chosen, best, best.stack)
     ram = units.size(chosen.mean("ram_bytes"))
-    its = f"{words.named(metric)} is {words.text(metric, chosen)} with {ram} of RAM{against and f', {against}'}"
+    its = f"{phrasing.named(metric)} is {phrasing.text(metric, chosen)} with {ram} of RAM{against and f', {against}'}"
     return [f"The search had chosen {chosen.stack}, which the held-out part refutes: there its {its}."]
 
 
@@ -192,10 +192,10 @@ def _besides(
     less = frugal(points, best.point([metric]), metric)
     if less is not None and less.stack not in {each.stack for each in better[:1]}:
         near = others[less.stack]
-        compared = words.against(metric, near, best, best.stack)
+        compared = phrasing.against(metric, near, best, best.stack)
         said.append(
-            f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {words.named(metric)} "
-            f"{words.text(metric, near)}{compared and f', {compared}'}."
+            f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {phrasing.named(metric)} "
+            f"{phrasing.text(metric, near)}{compared and f', {compared}'}."
         )
     for name in (asked.response, "write_amplification"):
         if name != metric:
@@ -209,11 +209,12 @@ def _better(metric: str, best: Measured, better: Sequence[Measured]) -> list[str
         return []
     other, many = better[0], len(better) - 1
     more = f", and so {'was' if many == 1 else 'were'} {many} more" if many else ""
+    ram = units.size(other.mean("ram_bytes"))
     return [
         (
             f"It was chosen on the part that was searched; on the held-out part {other.stack} was better: "
-            f"{words.named(metric)} {words.text(metric, other)} with {units.size(other.mean('ram_bytes'))} of RAM, "
-            f"{words.against(metric, other, best, best.stack)}{more}."
+            f"{phrasing.named(metric)} {phrasing.text(metric, other)} with {ram} of RAM, "
+            f"{phrasing.against(metric, other, best, best.stack)}{more}."
         )
     ]
 
@@ -235,20 +236,20 @@ def _settings(stack: str) -> list[str]:
 
 def _also(metric: str, best: Measured, reference: Measured | None) -> list[str]:
     """Another metric of the advised stack."""
-    mine = words.of(metric, best)
+    mine = phrasing.of(metric, best)
     if mine is None:
         return (
             ["The workload writes nothing, so there is no write amplification."] if metric.startswith("write") else []
         )
-    text = f"Its {words.named(metric)} is {words.value(metric, mine)}"
+    text = f"Its {phrasing.named(metric)} is {phrasing.value(metric, mine)}"
     if reference is not None and best.stack != REFERENCE:
-        text += f" ({REFERENCE}: {words.value(metric, words.of(metric, reference))})"
+        text += f" ({REFERENCE}: {phrasing.value(metric, phrasing.of(metric, reference))})"
     return [f"{text}."]
 
 
 def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
     """What is known of the life, and whether it was measured."""
-    mine = words.of("life_bytes", best)
+    mine = phrasing.of("life_bytes", best)
     if mine is None and metric == "life_bytes":
         return ["Its life is at least what its run wrote: the device lasted, and no life could be forecast."]
     if mine is None:
@@ -256,10 +257,12 @@ def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
     is_measured = all(row["is_life_measured"] for row in best.rows)
     how = "measured: the device wore out" if is_measured else "a forecast from the erases of the run, not measured"
     text = (
-        "Its life" if metric == "life_bytes" else f"Its life is {words.value('life_bytes', mine)} written by the host"
+        "Its life"
+        if metric == "life_bytes"
+        else f"Its life is {phrasing.value('life_bytes', mine)} written by the host"
     )
     if reference is not None and best.stack != REFERENCE and metric != "life_bytes":
-        text += f" ({REFERENCE}: {words.value('life_bytes', words.of('life_bytes', reference))})"
+        text += f" ({REFERENCE}: {phrasing.value('life_bytes', phrasing.of('life_bytes', reference))})"
     return [f"{text} is {how}." if metric == "life_bytes" else f"{text}, {how}."]
 
 

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from ftlkit import units
-from ftlkit.advice import words
+from ftlkit.advice import phrasing
 from ftlkit.drawing import LOG_FROM, SIZE, log_axis, sized
 from ftlkit.metrics import COLUMNS
 from ftlkit.report.figures import page_spec, still
@@ -32,7 +32,7 @@ def panels(answer: Answer) -> list[Panel]:
     found = []
     for metric in answer.metrics:
         rows = [
-            _row(each.stack, each.measured.mean("ram_bytes"), words.of(metric, each.measured))
+            _row(each.stack, each.measured.mean("ram_bytes"), phrasing.of(metric, each.measured))
             | {
                 "kind": ADVISED if each.is_advised else FRONT if metric in each.fronts else BEATEN,
                 "on": metric in each.fronts,
@@ -40,7 +40,7 @@ def panels(answer: Answer) -> list[Panel]:
             for each in answer.told
             if each.measured.mean(metric) is not None
         ]
-        name = words.named(metric)
+        name = phrasing.named(metric)
         beyond = sum(each.measured.mean(metric) is None for each in answer.told)
         lasted = f" Without a value, and not drawn: {beyond}." if beyond else ""
         part = "the held-out part" if answer.is_held_out else "the part that was searched"
@@ -56,7 +56,7 @@ def panels(answer: Answer) -> list[Panel]:
     rung = answer.found.rungs[0]
     metric = answer.asked.response
     rows = [
-        _row(each.stack, each.mean("ram_bytes"), words.of(metric, each)) | {"kind": BEATEN, "on": False}
+        _row(each.stack, each.mean("ram_bytes"), phrasing.of(metric, each)) | {"kind": BEATEN, "on": False}
         for each in rung.tried.values()
         if each.mean(metric) is not None
     ]
@@ -98,7 +98,7 @@ def _chart(metric: str, rows: list[Json], lines: dict[str, Any], limit: int | No
     column = COLUMNS[metric]
     sizes = [row["ram"] for row in rows] + ([limit] if limit is not None else [])
     x = alt.X("ram:Q", title="RAM", **log_axis(pl.Series(sizes), SIZE, base=2, margin=1.3))
-    y = alt.Y("value:Q", title=words.named(metric), **_axis(metric, rows))
+    y = alt.Y("value:Q", title=phrasing.named(metric), **_axis(metric, rows))
     scale = alt.Scale(domain=list(lines), range=[style.colour for style in lines.values()])
     shapes = alt.Scale(domain=list(lines), range=[style.shape for style in lines.values()])
     colour = alt.Color("kind:N", legend=None, scale=scale)

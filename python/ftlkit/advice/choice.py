@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ftlkit.advice.asked import RAM_SLACK
 from ftlkit.advice.halving import NOTHING, front
+from ftlkit.advice.query import RAM_SLACK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ftlkit.advice.asked import Asked
-    from ftlkit.advice.found import Found
     from ftlkit.advice.halving import Point
     from ftlkit.advice.measure import Measured
+    from ftlkit.advice.query import Asked
+    from ftlkit.advice.search_result import Found
 
 NEAR = 0.05
 """A stack with less RAM is named beside the best one if it is at most so much worse."""

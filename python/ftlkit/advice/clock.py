@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.advice.asked import duration
+from ftlkit.advice.query import duration
 from ftlkit.engine import TimeIsUp
 from ftlkit.units import typed
 

@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
-from ftlkit.advice import tried, words
-from ftlkit.advice.asked import FRONTS
+from ftlkit.advice import phrasing, trial_table
+from ftlkit.advice.query import FRONTS
 from ftlkit.units import typed
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, Told
-    from ftlkit.advice.found import Found
+    from ftlkit.advice.search_result import Found
     from ftlkit.document import Json
 
 
@@ -47,13 +47,13 @@ def document(answer: Answer) -> Json:
         "prefixes": _prefixes(found),
         "mappings": [
             {"name": each.name, "stacks": each.stacks, "requests": each.requests, "reason": typed(each.reason)}
-            for each in tried.fates(asked, found)
+            for each in trial_table.fates(asked, found)
         ],
     }
 
 
 def _told(told: Told) -> Json:
-    figures = {metric: words.of(metric, told.measured) for metric in ("ram_bytes", *FRONTS)}
+    figures = {metric: phrasing.of(metric, told.measured) for metric in ("ram_bytes", *FRONTS)}
     life = told.measured.least("life_bytes")
     return {
         "stack": told.stack,

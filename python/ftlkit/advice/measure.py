@@ -11,19 +11,19 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import study
-from ftlkit.advice.asked import FRONTS
 from ftlkit.advice.halving import Point
+from ftlkit.advice.query import FRONTS
 from ftlkit.engine import Interrupted
 from ftlkit.metrics import COLUMNS, HIGHER
+from ftlkit.point_state import DONE
 from ftlkit.progress import Silent, Watcher
-from ftlkit.states import DONE
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ftlkit.advice.asked import Asked
+    from ftlkit.advice.query import Asked
     from ftlkit.document import Json
     from ftlkit.store import Store
     from ftlkit.sweep.local import Local

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
-from ftlkit.advice import sure, tried, words
+from ftlkit.advice import confidence, phrasing, trial_table
 from ftlkit.advice.answer import goal, question
 from ftlkit.advice.charts import panels
 from ftlkit.metrics import COLUMNS
@@ -26,14 +26,14 @@ def page(answer: Answer) -> str:
         version=__version__,
         answer=answer,
         goal=goal(asked),
-        headings=[words.named(metric) for metric in metrics],
+        headings=[phrasing.named(metric) for metric in metrics],
         meanings=[COLUMNS[metric].meaning for metric in metrics],
         rows=[{"told": each, "cells": [_cell(each, metric) for metric in metrics]} for each in answer.told],
         figures=panels(answer),
-        prefixes=tried.rungs(found),
-        prefix_headings=tried.HEADINGS,
-        fates=tried.fates(asked, found),
-        failures=sure.failures(found),
+        prefixes=trial_table.rungs(found),
+        prefix_headings=trial_table.HEADINGS,
+        fates=trial_table.fates(asked, found),
+        failures=confidence.failures(found),
         question=question(asked),
         study=study_toml(asked.document()),
         css=style(),
@@ -43,9 +43,9 @@ def page(answer: Answer) -> str:
 
 
 def _cell(told: Told, metric: str) -> Json:
-    found = words.of(metric, told.measured)
+    found = phrasing.of(metric, told.measured)
     return {
-        "text": words.text(metric, told.measured),
+        "text": phrasing.text(metric, told.measured),
         "sort": "" if found is None else repr(found.mean),
         "is_front": metric in told.fronts,
     }

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from ftlkit import _native, api, study
 from ftlkit._native import UserError
 from ftlkit.advice.clock import Clock
-from ftlkit.advice.fits import fitting, floors, heads, one_request
-from ftlkit.advice.found import Found, prefixes
+from ftlkit.advice.compatibility import fitting, floors, heads, one_request
 from ftlkit.advice.measure import Runner
 from ftlkit.advice.search import Search
+from ftlkit.advice.search_result import Found, prefixes
 from ftlkit.advice.space import Space
 from ftlkit.engine import TimeIsUp, watched
 from ftlkit.progress import Silent
@@ -23,7 +23,7 @@ from ftlkit.sweep.traces import Traces
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ftlkit.advice.asked import Asked
+    from ftlkit.advice.query import Asked
     from ftlkit.document import Json
     from ftlkit.progress import Watcher
     from ftlkit.store import Store

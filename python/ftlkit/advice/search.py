@@ -15,11 +15,11 @@ import optuna
 
 from ftlkit._native import UserError
 from ftlkit.advice import halving
-from ftlkit.advice.asked import FINALISTS, REFERENCE, TRIALS
 from ftlkit.advice.choice import ranked
-from ftlkit.advice.found import Found, Rung, is_of, prefixes
-from ftlkit.advice.likeness import Ladder, ladder
 from ftlkit.advice.measure import wall_s
+from ftlkit.advice.prefix_similarity import Ladder, ladder
+from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
+from ftlkit.advice.search_result import Found, Rung, is_of, prefixes
 from ftlkit.advice.space import filling, halves, others
 from ftlkit.engine import Interrupted
 from ftlkit.seeds import of_32_bits
@@ -27,10 +27,10 @@ from ftlkit.seeds import of_32_bits
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ftlkit.advice.asked import Asked
     from ftlkit.advice.clock import Clock
     from ftlkit.advice.halving import Halved, Point
     from ftlkit.advice.measure import Measured, Runner
+    from ftlkit.advice.query import Asked
     from ftlkit.advice.space import Proposals, Space
     from ftlkit.sweep.local import Local
 

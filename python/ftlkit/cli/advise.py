@@ -10,11 +10,11 @@ from rich.table import Table
 
 from ftlkit import study, units
 from ftlkit._native import UserError
-from ftlkit.advice.asked import BUDGET, GOALS, REFERENCE, SEEDS, Asked, seconds, size
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
+from ftlkit.advice.query import BUDGET, GOALS, REFERENCE, SEEDS, Asked, seconds, size
 from ftlkit.advising import Advice, searched
 from ftlkit.cli import options
-from ftlkit.cli.sheet import Row, Sheet
+from ftlkit.cli.adaptive_table import Row, Sheet
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
 from ftlkit.metrics import COLUMNS
 from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
@@ -172,7 +172,7 @@ def _shown(found: Answer) -> list[Told]:
 
 
 def _rows(found: Answer, metrics: Sequence[str]) -> list[Row]:
-    from ftlkit.advice.words import text  # noqa: PLC0415 - as above
+    from ftlkit.advice.phrasing import text  # noqa: PLC0415 - as above
 
     rows = []
     for each in _shown(found):
@@ -185,17 +185,17 @@ def _rows(found: Answer, metrics: Sequence[str]) -> list[Row]:
 
 
 def _show_tried(found: Answer, console: Console) -> None:
-    from ftlkit.advice import tried  # noqa: PLC0415 - as above
-    from ftlkit.advice.sure import failures  # noqa: PLC0415 - as above
+    from ftlkit.advice import trial_table  # noqa: PLC0415 - as above
+    from ftlkit.advice.confidence import failures  # noqa: PLC0415 - as above
 
-    head, *headings = tried.HEADINGS
-    rows = [Row("", f"first {row[0]}", row[1:]) for row in tried.rungs(found.found)]
+    head, *headings = trial_table.HEADINGS
+    rows = [Row("", f"first {row[0]}", row[1:]) for row in trial_table.rungs(found.found)]
     console.print(Sheet(("", head), headings, rows).fitted(console))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     table.add_column(overflow="fold")
-    for fate in tried.fates(found.asked, found.found):
+    for fate in trial_table.fates(found.asked, found.found):
         table.add_row(fate.name, f"{fate.stacks}", units.typed(fate.reason))
     console.print()
     console.print(table)

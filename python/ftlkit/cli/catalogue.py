@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ftlkit import api, units
 from ftlkit.cli.shell import OUT
-from ftlkit.words import known
+from ftlkit.lookup import known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from ftlkit import live, study, units
 from ftlkit._native import UserError
 from ftlkit.cli import options
 from ftlkit.cli.shell import OUT, USER_ERROR, Command, Group, say
-from ftlkit.words import several
+from ftlkit.lookup import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from ftlkit import mounting, units
 from ftlkit._native import UserError
 from ftlkit.cli.live import POLL_S, Image, Stopping
 from ftlkit.cli.shell import say
-from ftlkit.words import several
+from ftlkit.lookup import several
 
 if TYPE_CHECKING:
     from ftlkit.document import Json

@@ -11,14 +11,14 @@ import typer
 
 from ftlkit._native import UserError
 from ftlkit.cli import options
-from ftlkit.cli.sheet import Row, Sheet
+from ftlkit.cli.adaptive_table import Row, Sheet
 from ftlkit.cli.shell import OUT, Command, Group, say
 from ftlkit.cli.show import show as show_results
 from ftlkit.comparison import BETTER, WORSE, compare, in_order, select
+from ftlkit.lookup import several
 from ftlkit.metrics import COLUMNS
 from ftlkit.outputs import check_writable, write
 from ftlkit.store import DEFAULT, PLACE, Store, results, varied
-from ftlkit.words import several
 
 if TYPE_CHECKING:
     from ftlkit.comparison import Pair, Selection

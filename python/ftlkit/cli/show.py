@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ftlkit import units
-from ftlkit.cli.sheet import Row, Sheet
+from ftlkit.cli.adaptive_table import Row, Sheet
 from ftlkit.report import life
 from ftlkit.report.facts import changes, device_line, preparation, reading
 from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, columns, responses, wear

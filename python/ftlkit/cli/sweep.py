@@ -9,9 +9,10 @@ import typer
 
 from ftlkit import study
 from ftlkit.cli import options
-from ftlkit.cli.sheet import Row, Sheet
+from ftlkit.cli.adaptive_table import Row, Sheet
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
 from ftlkit.engine import Interrupted
+from ftlkit.lookup import several
 from ftlkit.outputs import check_writable, write
 from ftlkit.progress import watcher
 from ftlkit.store import DEFAULT, files, named
@@ -19,7 +20,6 @@ from ftlkit.sweep.executors import LOCAL
 from ftlkit.sweep.statements import statements
 from ftlkit.sweep.summary import groups, shown, text
 from ftlkit.sweeping import planned, swept
-from ftlkit.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from rich.text import Text
 from ftlkit import api, study, units
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, Command, Group, say
+from ftlkit.lookup import several
 from ftlkit.progress import watcher
-from ftlkit.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from ftlkit import api, models
 from ftlkit import store as stores
 from ftlkit._native import UserError
+from ftlkit.point_state import DONE
 from ftlkit.progress import Silent, Watcher
 from ftlkit.reproduce.files import Recordings, later_half
 from ftlkit.reproduce.points import Point, statistics
 from ftlkit.seeds import check_seed
-from ftlkit.states import DONE
 from ftlkit.sweep import plan as plans
 from ftlkit.sweep import run as runs
 from ftlkit.sweep.expand import of_study, placed, taken

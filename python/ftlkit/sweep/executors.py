@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.sweep.local import Local
-from ftlkit.sweep.on_ray import OnRay
+from ftlkit.sweep.ray_executor import OnRay
 
 if TYPE_CHECKING:
     from ftlkit.sweep.work import Executor

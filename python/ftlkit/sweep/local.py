@@ -19,7 +19,7 @@ from queue import Empty, Queue, SimpleQueue
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.states import LOST
+from ftlkit.point_state import LOST
 from ftlkit.sweep.work import TRIES, Answer, left_s
 
 if TYPE_CHECKING:

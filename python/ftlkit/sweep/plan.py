@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit.lookup import refuse_unknown
 from ftlkit.seeds import check_seed
 from ftlkit.sweep import values
 from ftlkit.sweep.expand import combinations, placed
-from ftlkit.words import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ftlkit import store as stores
 from ftlkit.engine import Interrupted, TimeIsUp, watched
+from ftlkit.point_state import DONE, LOST, REFUSED
 from ftlkit.progress import Silent, State, Watcher
-from ftlkit.states import DONE, LOST, REFUSED
 from ftlkit.sweep import key
 from ftlkit.sweep.plan import UNNAMED
 from ftlkit.sweep.prepare import Prepared, prepare, refuse_hopeless

@@ -11,11 +11,11 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ftlkit.lookup import several
 from ftlkit.metrics import COLUMNS
 from ftlkit.outcome import Outcome
 from ftlkit.report.cautions import found as cautions_of
 from ftlkit.sweep.summary import groups, text
-from ftlkit.words import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ftlkit import _native
 from ftlkit._native import Control, FtlBug, UserError
-from ftlkit.states import BUG, DONE, REFUSED
+from ftlkit.point_state import BUG, DONE, REFUSED
 from ftlkit.sweep.traces import over
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.advice.asked import REFERENCE
 from ftlkit.advice.halving import SHARE
+from ftlkit.advice.query import REFERENCE
 
 if TYPE_CHECKING:
     from ftlkit.advice.halving import Halved

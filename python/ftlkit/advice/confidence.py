@@ -6,18 +6,18 @@ import json
 from typing import TYPE_CHECKING
 
 from ftlkit import api
-from ftlkit.advice import words
-from ftlkit.advice.asked import REFERENCE
+from ftlkit.advice import phrasing
 from ftlkit.advice.choice import NEAR, is_by_what_is_told, ranked
+from ftlkit.advice.query import REFERENCE
 from ftlkit.comparison import BETTER, UNKNOWN, change
 from ftlkit.metrics import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ftlkit.advice.asked import Asked
-    from ftlkit.advice.found import Found
     from ftlkit.advice.measure import Measured
+    from ftlkit.advice.query import Asked
+    from ftlkit.advice.search_result import Found
     from ftlkit.document import Json
 
 _APART = 0.2
@@ -143,10 +143,10 @@ def _likeness(asked: Asked, found: Found) -> list[str]:
         unseen = "there was no time to see whether these are like the whole part that is searched."
         return [f"Stacks were first tried on {rung.requests:,} requests; {unseen}"]
     compared = " and ".join(
-        f"{words.named(metric)} {words.value(metric, words.of(metric, measured))} (on the whole part that is searched "
-        f"{words.value(metric, words.of(metric, found.whole))})"
+        f"{phrasing.named(metric)} {phrasing.value(metric, phrasing.of(metric, measured))} "
+        f"(on the whole part that is searched {phrasing.value(metric, phrasing.of(metric, found.whole))})"
         for metric in (asked.response, "write_amplification")
-        if words.of(metric, found.whole) is not None
+        if phrasing.of(metric, found.whole) is not None
     )
     unlike = ""
     if found.unlike:
@@ -176,15 +176,15 @@ def _both_parts(asked: Asked, found: Found, best: Measured, figures: Mapping[str
     if best.stack == REFERENCE or not {best.stack, REFERENCE} <= searched.keys() or REFERENCE not in figures:
         return []
     metric = asked.metric
-    then = words.against(metric, searched[best.stack], searched[REFERENCE], REFERENCE)
-    now = words.against(metric, best, figures[REFERENCE], REFERENCE)
+    then = phrasing.against(metric, searched[best.stack], searched[REFERENCE], REFERENCE)
+    now = phrasing.against(metric, best, figures[REFERENCE], REFERENCE)
     part = (
         "the part that was searched" if found.last.requests == found.searched else f"the first {found.last.requests:,}"
     )
     if not then or not now:
         return []
     gains = [
-        words.logarithm(metric, *pair)
+        phrasing.logarithm(metric, *pair)
         for pair in ((searched[best.stack], searched[REFERENCE]), (best, figures[REFERENCE]))
     ]
     apart = ""
@@ -198,7 +198,7 @@ def _better_there(asked: Asked, found: Found, best: Measured, figures: Mapping[s
     metric, better = asked.metric, better_there(asked, found, best, figures)
     if not better:
         return []
-    named = ", ".join(f"{each.stack} ({words.against(metric, each, best, best.stack)})" for each in better)
+    named = ", ".join(f"{each.stack} ({phrasing.against(metric, each, best, best.stack)})" for each in better)
     return [f"On the held-out part these were better, though not where the choice was made: {named}."]
 
 
@@ -266,7 +266,7 @@ def _of_the_missed(asked: Asked, found: Found) -> str:
     if not best:
         return "Nothing is known of them there."
     known = f"first {found.last.requests:,} requests, which --json has"
-    text = words.text(asked.metric, found.last.tried[best[0].stack])
+    text = phrasing.text(asked.metric, found.last.tried[best[0].stack])
     return f"What is known of them is of the {known}: the best of them there is {best[0].stack}, with {text}."
 
 

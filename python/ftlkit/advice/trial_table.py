@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from ftlkit import units
 from ftlkit.advice import halving
-from ftlkit.advice.asked import REFERENCE
-from ftlkit.advice.found import is_of
+from ftlkit.advice.query import REFERENCE
+from ftlkit.advice.search_result import is_of
 
 if TYPE_CHECKING:
-    from ftlkit.advice.asked import Asked
-    from ftlkit.advice.found import Found, Rung
     from ftlkit.advice.measure import Measured
+    from ftlkit.advice.query import Asked
+    from ftlkit.advice.search_result import Found, Rung
 
 HEADINGS = ("requests", "tried", "too much RAM", "failed", "beaten", "crowded out", "no time", "went on")
 

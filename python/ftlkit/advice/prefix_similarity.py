@@ -10,8 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ftlkit.advice.asked import REFERENCE
 from ftlkit.advice.halving import ratio
+from ftlkit.advice.query import REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

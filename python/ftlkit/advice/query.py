@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from ftlkit import api, study, units
 from ftlkit._native import UserError
+from ftlkit.lookup import known
 from ftlkit.seeds import check_seed
 from ftlkit.study import Options
 from ftlkit.sweep import values
-from ftlkit.words import known
 
 if TYPE_CHECKING:
     from ftlkit.document import Json

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
-from ftlkit.states import LOST
+from ftlkit.point_state import LOST
 from ftlkit.sweep.key import engine
 from ftlkit.sweep.work import TRIES, Answer, left_s, perform
 
