@@ -71,7 +71,7 @@ use crate::api::parameter::joined;
 use crate::engines::demand::machine::{self, TRANSLATION};
 use crate::engines::demand::mapping_cache::{self, MappingCache};
 use crate::engines::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
-use crate::engines::page_map::background::GC_IDLE;
+use crate::engines::page_map::mapped::GC_IDLE;
 use crate::engines::page_map::mapped::HOST;
 use crate::engines::page_map::placement::{self, Placement};
 use crate::port::error::ConfigError;

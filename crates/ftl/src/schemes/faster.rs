@@ -58,9 +58,9 @@ use flash::Lpn;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
+use crate::engines::log_buffer::areas::SecondChanceBits;
 use crate::engines::log_buffer::areas::{Area, LogAreas, SEQUENTIAL, Sharing};
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
-use crate::engines::log_buffer::second_chance::SecondChanceBits;
 use crate::engines::log_buffer::space::{LogSpace, Slot};
 use crate::port::error::ConfigError;
 

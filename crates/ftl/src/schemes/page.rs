@@ -67,7 +67,7 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
 use crate::api::wear::Purpose;
 use crate::blocks::victims;
-use crate::engines::page_map::background::GC_IDLE;
+use crate::engines::page_map::mapped::GC_IDLE;
 use crate::engines::page_map::mapped::HOST;
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::space::{GC_THRESHOLD, Stream};

@@ -3,8 +3,8 @@
 //!
 //! Which entries are in RAM is the cache's business (`policy.rs`). A translation page is written when something that is
 //! newer than flash has to leave RAM, or when a collection moved pages whose entries are not in RAM; whoever writes it takes
-//! all newer entries of that page along. Those pages and their copies are in `demand_translation.rs`, collection is in
-//! `demand_collection.rs`.
+//! all newer entries of that page along. Those pages and their copies are in `translation.rs`, garbage
+//! collection is in `collection.rs`.
 //!
 //! Invariants, under the numbers that the schemes' headers repeat:
 //! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
@@ -13,6 +13,9 @@
 //! - I4: each copy of a translation page lies where the directory says; unwritten ones map nothing, unless the device is
 //!   read-only and so they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.
+//!
+//! Two groups of methods serve single schemes: those that change the table for data that the host did not write (WAFTL), and those
+//! for schemes that keep data pages in the same RAM and decide themselves what leaves.
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
@@ -21,8 +24,7 @@ use crate::api::entry::Entry;
 use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
-use crate::api::parameter::joined;
-use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::parameter::{Kind, Parameter, Values, joined};
 use crate::api::relocate::RelocateOutcome;
 use crate::api::report::{Footprint, Spares};
 use crate::api::request::Request;
@@ -32,8 +34,8 @@ use crate::blocks::victims::{self, Policy};
 use crate::engines::demand::copy_choice::CopyChoice;
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
-use crate::engines::demand::table::{MAPPING_BYTES, TranslationTable};
-use crate::engines::page_map::background::collect_in_idle;
+use crate::engines::demand::translation::{MAPPING_BYTES, TranslationTable};
+use crate::engines::page_map::mapped::collect_in_idle;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::placement::Placement;
 use crate::engines::page_map::space::{self, Needs, PageSpace, Stream};
@@ -383,6 +385,127 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         }
         self.cache.set(slot, to);
+    }
+}
+
+impl<S: DemandScheme> DemandPaged<S> {
+    /// Takes a logical page out of the table; returns where it lay.
+    pub fn unmap<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        let slot = self.lookup(flash, lpn, false)?;
+        let old = self.cache.ppn(slot, &self.table);
+        if old.is_some() {
+            self.remap(flash, lpn, slot, None);
+        }
+        Ok(old)
+    }
+
+    /// Has the table map a logical page, which it did not, to a place that is valid already.
+    pub fn adopt<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
+        let slot = self.lookup(flash, lpn, false)?;
+        self.cache.set(slot, Some(at));
+        Ok(())
+    }
+
+    /// Writes a copy of a logical page that lies elsewhere in the space to a stream. `at` tells where, after what it takes to find room may have
+    /// moved it; if it says nothing, nothing is done.
+    pub fn copy_page<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        stream: Stream,
+        lpn: Lpn,
+        at: impl Fn(&S::ForeignPages) -> Option<Ppn>,
+    ) -> Result<(), FtlError> {
+        let slot = self.lookup(flash, lpn, self.background)?;
+        let Some(from) = at(&self.foreign_pages) else { return Ok(()) };
+        let (role, content) = flash.read_for_copy(from, Role::Data)?;
+        let to = loop {
+            let die = self.next_die(flash, stream)?;
+            let (label, content) = (Label::new(lpn.get(), role), content.clone());
+            if let Some(to) = self.space.program(flash, &mut self.blocks, die, (stream, Hint::NONE), label, content)? {
+                break to;
+            }
+        };
+        self.remap(flash, lpn, slot, Some(to));
+        Ok(())
+    }
+}
+
+impl<S: DemandScheme> DemandPaged<S> {
+    /// What of the map is in RAM.
+    pub fn cache(&self) -> &S::Cache {
+        &self.cache
+    }
+
+    /// What of the map is in RAM, to be changed.
+    pub fn cache_mut(&mut self) -> &mut S::Cache {
+        &mut self.cache
+    }
+
+    /// Whether nobody waits for making room in RAM.
+    pub fn is_in_background(&self) -> bool {
+        self.background
+    }
+
+    /// Uses the entry of a logical page, which is in RAM, without asking what it says: the memory that a simulation needs for that is touched by nothing
+    /// else, so that the processor would wait for it.
+    pub fn use_entry<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        self.lookup(flash, lpn, false).map(|_| ())
+    }
+
+    /// Writes a logical page that leaves RAM. That is no use of its entry, which therefore stays where it is in its cache; if it is not there, it is
+    /// fetched.
+    pub fn write_down<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        (lpn, said): (Lpn, Hint),
+        data: &D::Data,
+    ) -> Result<(), FtlError> {
+        let slot = match self.cache.find(lpn) {
+            Some(slot) => slot,
+            None => self.lookup(flash, lpn, self.background)?,
+        };
+        let label = Label::new(lpn.get(), Role::Data);
+        let to = self.append_on(flash, (HOST, said), (label, 0), data, |scheme, flash| scheme.next_die(flash, HOST))?;
+        self.remap(flash, lpn, slot, Some(to));
+        Ok(())
+    }
+
+    /// Writes a cached translation page with all its newer entries, if it has any, so that it can leave RAM.
+    pub fn write_back<D: Device>(&mut self, flash: &mut FlashPort<D>, page: u32) -> Result<(), FtlError> {
+        let mut eviction = Note::CleanEviction;
+        flash.with_cause(Cause::Mapping, |flash| {
+            while self.cache.newer_of(page).next().is_some() {
+                eviction = Note::DirtyEviction;
+                self.prefetch_writing(page);
+                self.write_translation(flash, page, &[], Self::next_translation_die)?;
+            }
+            Ok(())
+        })?;
+        flash.note(eviction);
+        Ok(())
+    }
+
+    /// The same for the translation page of a cached entry, if that entry is newer.
+    pub fn write_back_entry<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        if self.cache.is_newer(lpn) {
+            return self.write_back(flash, self.table.page_of(lpn));
+        }
+        flash.note(Note::CleanEviction);
+        Ok(())
+    }
+
+    /// Where a logical page lies, when nothing can be brought into RAM any more: an entry that is not there is fetched each time.
+    pub fn find_without_keeping<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        lpn: Lpn,
+    ) -> Result<Option<Ppn>, FtlError> {
+        if let Some(slot) = self.cache.find(lpn) {
+            flash.note(Note::MappingHit);
+            return Ok(self.cache.ppn(slot, &self.table));
+        }
+        flash.note(Note::MappingMiss);
+        self.find_on_flash(flash, lpn)
     }
 }
 

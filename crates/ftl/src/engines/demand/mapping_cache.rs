@@ -5,11 +5,11 @@ use flash::{Lpn, Ppn, long_array, long_array_of};
 use crate::api::layout::Layout;
 use crate::api::parameter::joined;
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::engines::demand::newer_entries::NewerEntries;
-use crate::engines::demand::paging::Paging;
 use crate::engines::demand::policy::{MapCache, Ram};
 use crate::engines::demand::recency::{self, Recency};
-use crate::engines::demand::table::TranslationTable;
+use crate::engines::demand::translation::NewerEntries;
+use crate::engines::demand::translation::Paging;
+use crate::engines::demand::translation::TranslationTable;
 use crate::memory::prefetch::prefetch;
 
 /// An entry of the CMT as a controller stores it: LPN and PPN.

@@ -13,7 +13,7 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::wear::Purpose;
 use crate::engines::demand::copy_choice::CopyChoice;
 use crate::engines::demand::foreign_pages::ForeignPages;
-use crate::engines::demand::table::TranslationTable;
+use crate::engines::demand::translation::TranslationTable;
 use crate::engines::page_map::placement::Placement;
 use crate::port::error::ConfigError;
 use crate::recovery::summary::Summaries;
@@ -75,7 +75,7 @@ pub trait DemandScheme {
     }
 
     /// Free blocks of a die that idle time is used to reach beyond those at which it collects, for a scheme that declares
-    /// [`GC_IDLE`](crate::engines::page_map::background::GC_IDLE).
+    /// [`GC_IDLE`](crate::engines::page_map::mapped::GC_IDLE).
     fn gc_idle(_values: &Values) -> usize {
         0
     }

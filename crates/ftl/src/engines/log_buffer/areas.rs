@@ -3,6 +3,8 @@
 //! The sequential area (`sequential.rs`) is one block for many schemes: it takes writes at offset 0 of a logical block, and those that continue
 //! it exactly; the next stream merges it. All else goes to shared blocks. Which of them takes a page, which of them leaves, which pages of a
 //! leaving one are merged, and how the log blocks are divided, is [`Sharing`].
+//!
+//! A second chance is one bit for each logical page: whether the page was moved to the end of the log and not written since.
 
 use std::collections::VecDeque;
 
@@ -246,5 +248,61 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
 
     fn gauges(&self, _log: &LogSpace) -> Vec<Gauge> {
         self.sharing.gauges(&self.sequential, self.queue.len())
+    }
+}
+
+/// The pages that have had a chance.
+#[derive(Clone, Debug)]
+pub struct SecondChanceBits {
+    had: Vec<u64>,
+}
+
+impl SecondChanceBits {
+    /// No page of a device has had one.
+    pub fn new(logical_pages: u32) -> Self {
+        Self { had: vec![0; (logical_pages as usize).div_ceil(64)] }
+    }
+
+    /// Whether a page has had its chance.
+    #[inline]
+    pub fn had(&self, lpn: Lpn) -> bool {
+        let (word, bit) = Self::of(lpn);
+        self.had[word] & bit != 0
+    }
+
+    /// A page was moved.
+    pub fn moved(&mut self, lpn: Lpn) {
+        let (word, bit) = Self::of(lpn);
+        self.had[word] |= bit;
+    }
+
+    /// A page was written, or left the log: it has its chance anew. Tells whether it had been moved.
+    #[inline]
+    pub fn renewed(&mut self, lpn: Lpn) -> bool {
+        let (word, bit) = Self::of(lpn);
+        let had = self.had[word] & bit != 0;
+        self.had[word] &= !bit;
+        had
+    }
+
+    fn of(lpn: Lpn) -> (usize, u64) {
+        (lpn.index() / 64, 1 << (lpn.index() % 64))
+    }
+}
+
+#[cfg(test)]
+mod second_chance_tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_one_chance_until_it_is_written() {
+        let mut chances = SecondChanceBits::new(70);
+        for lpn in [0, 63, 64, 69].map(Lpn::new) {
+            assert!(!chances.had(lpn) && !chances.renewed(lpn));
+            chances.moved(lpn);
+            assert!(chances.had(lpn));
+        }
+        assert!(chances.renewed(Lpn::new(64)) && !chances.had(Lpn::new(64)));
+        assert!(chances.had(Lpn::new(63)) && !chances.renewed(Lpn::new(65)));
     }
 }

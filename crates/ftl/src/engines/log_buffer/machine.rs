@@ -11,6 +11,16 @@
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
 //! - I3: a log page that is the newest copy carries its LPN.
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
+//!
+//! **Eviction.** A log block that leaves becomes a data block, or its newest pages are moved or merged, and it is erased.
+//!
+//! **Trims** survive a power cut as docs/recovery.md says.
+//!
+//! **Relocation.** A data block is emptied by a full merge of its logical block. A log block leaves the log before its turn: each logical block with a newest
+//! page in it is merged. A page in it that says what was trimmed speaks for older copies in older log blocks, which would come back
+//! without it; so those leave before it, oldest first.
+
+use std::collections::BTreeMap;
 
 use flash::{Lbn, Lpn, Pbn, Role};
 
@@ -26,9 +36,9 @@ use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::data_blocks::{DataBlocks, data_label};
 use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::merge;
-use crate::engines::log_buffer::merge_counts::MergeCounts;
-use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, Place};
-use crate::engines::log_buffer::space::{LogSpace, Slot};
+use crate::engines::log_buffer::merge::MergeCounts;
+use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, Merged, Place};
+use crate::engines::log_buffer::space::{LogBlock, LogSpace, Slot};
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
@@ -279,6 +289,255 @@ impl<S: LogScheme> LogBuffer<S> {
         self.policy.opened(&self.log, slot);
         Ok(())
     }
+}
+
+impl<S: LogScheme> LogBuffer<S> {
+    pub(super) fn evict<D: Device>(&mut self, flash: &mut FlashPort<D>, victim: Slot) -> Result<(), FtlError> {
+        flash.note(Note::LogVictim);
+        let Some(&LogBlock { pbn, filled, in_place, .. }) = self.log.block(victim) else { return Ok(()) };
+        if let Some(lbn) = in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
+            merge::in_place(flash, &mut self.blocks, &mut self.data, &mut self.log, (pbn, filled), lbn)?;
+            self.tell_of_merge(lbn);
+            self.policy.merged(&self.log, victim, Merged::InPlace);
+        } else {
+            let pages = if self.policy.goes_page_by_page() {
+                self.move_or_merge(flash, victim)?
+            } else {
+                self.move_some(flash, victim)?;
+                self.merge_owners(flash, victim)?
+            };
+            self.policy.merged(&self.log, victim, Merged::Fully(pages));
+            self.counts.left();
+            self.retire(flash, pbn)?;
+        }
+        self.forget_slot(victim);
+        Ok(())
+    }
+
+    fn forget_slot(&mut self, slot: Slot) {
+        self.policy.left(&self.log, slot);
+        self.log.remove(slot);
+    }
+
+    /// Whether no page of a log block in place is older than what the data block holds.
+    fn may_become_data(&self, pbn: Pbn, lbn: Lbn, filled: u32) -> bool {
+        let geometry = self.data.geometry();
+        (0..filled).all(|offset| {
+            let lpn = geometry.logical_page(lbn, offset);
+            !self.data.is_current(lpn) || self.log.newest(lpn) == Some(geometry.page(pbn, offset))
+        })
+    }
+
+    /// Moves those newest pages of a victim that the policy does not want merged.
+    fn move_some<D: Device>(&mut self, flash: &mut FlashPort<D>, victim: Slot) -> Result<(), FtlError> {
+        for lpn in self.log.newest_in(flash, victim) {
+            if self.policy.moves(&self.log, victim, lpn) {
+                self.move_page(flash, lpn)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves or merges each newest page of a victim, one after the other; tells how many were not moved.
+    fn move_or_merge<D: Device>(&mut self, flash: &mut FlashPort<D>, victim: Slot) -> Result<u32, FtlError> {
+        let Some(pbn) = self.log.block(victim).map(|block| block.pbn) else { return Ok(0) };
+        let mut merged = 0;
+        for lpn in self.log.newest_in(flash, victim) {
+            // An earlier merge of the same logical block may have taken this page along.
+            if !self.is_newest_in(lpn, pbn) {
+                merged += 1;
+            } else if self.policy.moves(&self.log, victim, lpn) {
+                self.move_page(flash, lpn)?;
+            } else {
+                merged += 1;
+                let (lbn, _) = self.data.geometry().split_logical(lpn);
+                self.merge_block(flash, lbn, Some(victim))?;
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Whether the newest copy of a page lies in this block of the log.
+    fn is_newest_in(&self, lpn: Lpn, pbn: Pbn) -> bool {
+        self.log.newest(lpn).is_some_and(|ppn| self.data.geometry().block_of(ppn) == pbn)
+    }
+
+    /// Copies the newest page of the log to where the next pages of its group go.
+    fn move_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        let Some(from) = self.log.newest(lpn) else { return Ok(()) };
+        let (lbn, offset) = self.data.geometry().split_logical(lpn);
+        let (role, content) = flash.read_for_copy(from, Role::RandomLog)?;
+        let page = LogPage { lpn, lbn, offset, moved: true, hint: self.blocks.hint_of(content.stored_hint()) };
+        let slot = loop {
+            match self.policy.place(&mut self.log, page) {
+                Place::In(slot) => break slot,
+                Place::New(group) => self.open(group, page.hint)?,
+            }
+        };
+        self.append(flash, slot, page, (role, &content))?;
+        flash.note(Note::MovedLogPage);
+        Ok(())
+    }
+
+    /// Merges what is newest in a log block, and erases it. One that has left already is passed over.
+    pub(super) fn merge_away<D: Device>(&mut self, flash: &mut FlashPort<D>, slot: Slot) -> Result<(), FtlError> {
+        let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(()) };
+        self.merge_owners(flash, slot)?;
+        self.retire(flash, pbn)?;
+        self.forget_slot(slot);
+        Ok(())
+    }
+
+    /// Merges each logical block with a newest page in a log block, and tells how many such pages there were.
+    fn merge_owners<D: Device>(&mut self, flash: &mut FlashPort<D>, slot: Slot) -> Result<u32, FtlError> {
+        let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(0) };
+        let newest = self.log.newest_in(flash, slot);
+        for &lpn in &newest {
+            // An earlier merge of the same logical block may have taken this page along.
+            if self.is_newest_in(lpn, pbn) {
+                let (lbn, _) = self.data.geometry().split_logical(lpn);
+                self.merge_block(flash, lbn, Some(slot))?;
+            }
+        }
+        Ok(newest.len() as u32)
+    }
+
+    /// A full merge of a logical block, after which log blocks that serve it alone hold nothing newest.
+    pub(super) fn merge_block<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        lbn: Lbn,
+        except: Option<Slot>,
+    ) -> Result<(), FtlError> {
+        merge::full(flash, &mut self.blocks, &mut self.data, &mut self.log, lbn)?;
+        self.tell_of_merge(lbn);
+        self.counts.merged(lbn, except.is_some());
+        self.drop_dedicated(flash, lbn, except)
+    }
+
+    fn tell_of_merge(&mut self, lbn: Lbn) {
+        for (_, lpn) in self.data.pages_of(lbn) {
+            if self.log.newest(lpn).is_none() {
+                self.policy.settled(lpn);
+            }
+        }
+    }
+
+    /// Erases the log blocks that serve a logical block alone, whose pages have all moved elsewhere: as data blocks they would
+    /// bring old copies back.
+    fn drop_dedicated<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        lbn: Lbn,
+        except: Option<Slot>,
+    ) -> Result<(), FtlError> {
+        while let Some(slot) = self.policy.dedicated(lbn, except) {
+            let pbn = self.log.block(slot).map(|block| block.pbn);
+            self.forget_slot(slot);
+            pbn.map_or(Ok(()), |pbn| self.retire(flash, pbn))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn retire_if_empty<D: Device>(&mut self, flash: &mut FlashPort<D>, lbn: Lbn) -> Result<(), FtlError> {
+        if self.data.pages_of(lbn).any(|(_, lpn)| merge::newest(&self.data, &self.log, lpn).is_some()) {
+            return Ok(());
+        }
+        self.drop_dedicated(flash, lbn, None)?;
+        match self.data.remap(lbn, None) {
+            Some(pbn) => self.retire(flash, pbn),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<S: LogScheme> LogBuffer<S> {
+    /// Makes pending trims survive a power cut: full merges leave the trimmed pages behind, and either a page of the log says which
+    /// copies in older log blocks are void, or those log blocks are merged, too.
+    pub(super) fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        let runs = self.trims.pending_runs();
+        let in_log = self.policy.place_of_trims(&self.log).is_some();
+        for &(first, extent) in &runs {
+            for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
+                if self.data.block(run.lbn).is_some() {
+                    self.merge_block(flash, run.lbn, None)?;
+                }
+                self.log.never_switch(run.lbn);
+            }
+            if in_log {
+                self.append_trim(flash, first, extent)?;
+                self.trims.settled(first, extent);
+            }
+        }
+        if in_log {
+            return Ok(());
+        }
+        let trimmed = |lpn: Lpn| {
+            let at = runs.partition_point(|&(first, _)| first <= lpn.get());
+            at.checked_sub(1).is_some_and(|i| lpn.get() - runs[i].0 < runs[i].1)
+        };
+        for slot in self.log.holding(flash, trimmed) {
+            self.merge_away(flash, slot)?;
+        }
+        for (first, extent) in runs {
+            self.trims.settled(first, extent);
+        }
+        Ok(())
+    }
+
+    fn append_trim<D: Device>(&mut self, flash: &mut FlashPort<D>, first: u32, extent: u32) -> Result<(), FtlError> {
+        while let Some(place) = self.policy.place_of_trims(&self.log) {
+            match place {
+                Place::New(group) => self.make_room(flash, group, Hint::NONE)?,
+                Place::In(slot) => {
+                    let (label, content) = (Trims::label(first, extent), Content::New(D::Data::default()));
+                    let spaces = (&mut self.data, &mut self.blocks);
+                    self.log.program(flash, spaces, slot, label, &content, None)?;
+                    self.log.holds_trim(slot, first, extent);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<S: LogScheme> LogBuffer<S> {
+    /// Empties a block, whatever it holds.
+    pub(super) fn empty<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        if let Some(known) = self.blocks.needs_no_emptying(pbn) {
+            return Ok(known);
+        }
+        flash.note(Note::Evacuation);
+        flash.with_cause(Cause::WearLeveling, |flash| match (self.data.owner_of(pbn), self.log.slot_of(pbn)) {
+            (Some(lbn), _) => self.merge_block(flash, lbn, None),
+            (None, Some(slot)) => self.make_leave(flash, slot),
+            (None, None) => unreachable!("I4: {pbn} is in use, so it is a data block or a log block"),
+        })?;
+        Ok(self.blocks.fate_of(pbn))
+    }
+
+    /// Has a log block leave, and before it those that must.
+    fn make_leave<D: Device>(&mut self, flash: &mut FlashPort<D>, slot: Slot) -> Result<(), FtlError> {
+        leaving_with(&self.log, flash, slot).into_iter().try_for_each(|slot| self.merge_away(flash, slot))
+    }
+}
+
+/// The log blocks that leave when one does, oldest first.
+fn leaving_with<D: Device>(log: &LogSpace, flash: &FlashPort<D>, slot: Slot) -> Vec<Slot> {
+    let age = |slot: Slot| log.block(slot).map_or(0, |block| block.opened);
+    let mut leaving = BTreeMap::from([(age(slot), slot)]);
+    let mut before = u64::MAX;
+    while let Some((&opened, &slot)) = leaving.range(..before).next_back() {
+        before = opened;
+        let trims = log.trims_in(slot);
+        if !trims.is_empty() {
+            let is_trimmed = |lpn: Lpn| trims.iter().any(|&(first, extent)| lpn.get().wrapping_sub(first) < extent);
+            let older = log.holding(flash, is_trimmed).into_iter().map(|slot| (age(slot), slot));
+            leaving.extend(older.filter(|&(age, _)| age < opened));
+        }
+    }
+    leaving.into_values().collect()
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::api::report::{Footprint, Spares};
 use crate::api::request::Request;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::victims::Policy;
-use crate::engines::page_map::background::collect_in_idle;
+use crate::engines::page_map::mapped::collect_in_idle;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::space::{Needs, PageSpace, Stream};

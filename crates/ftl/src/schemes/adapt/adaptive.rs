@@ -8,9 +8,9 @@ use super::history::History;
 use super::partition::Partition;
 use crate::api::report::Gauge;
 use crate::api::request::Request;
+use crate::engines::log_buffer::areas::SecondChanceBits;
 use crate::engines::log_buffer::areas::{Area, Sharing};
 use crate::engines::log_buffer::policy::{LogPage, Merged};
-use crate::engines::log_buffer::second_chance::SecondChanceBits;
 use crate::engines::log_buffer::sequential::SequentialArea;
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
 

@@ -73,7 +73,7 @@ use crate::api::request::Request;
 use crate::engines::demand::entry_cache::{EntryCache, Place};
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
-use crate::engines::demand::table::TranslationTable;
+use crate::engines::demand::translation::TranslationTable;
 use crate::engines::shared_ram::data_cache::DataCache;
 use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::memory::linked_lists::LinkedLists;

@@ -62,7 +62,7 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::demand::machine;
 use crate::engines::demand::mapping_cache;
 use crate::engines::demand::policy::{DemandScheme, Ram};
-use crate::engines::demand::table::TranslationTable;
+use crate::engines::demand::translation::TranslationTable;
 use crate::port::error::ConfigError;
 use crate::schemes::cdftl::two_level_cache::TwoLevelCache;
 

@@ -75,7 +75,7 @@ use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
-use crate::engines::demand::table::TranslationTable;
+use crate::engines::demand::translation::TranslationTable;
 use crate::engines::shared_ram::data_cache::DataCache;
 use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::memory::prefetch::PrefetchStage;

@@ -8,10 +8,10 @@
 
 use flash::{Lpn, Ppn, long_array};
 
-use crate::engines::demand::newer_entries::NewerEntries;
-use crate::engines::demand::paging::Paging;
 use crate::engines::demand::policy::MapCache;
-use crate::engines::demand::table::TranslationTable;
+use crate::engines::demand::translation::NewerEntries;
+use crate::engines::demand::translation::Paging;
+use crate::engines::demand::translation::TranslationTable;
 use crate::memory::prefetch::prefetch;
 
 /// Cached translation pages (CTP).

@@ -1,16 +1,71 @@
-//! What enters the zone, and how it leaves (WAFTL algorithm 1).
+//! What enters the zone and how it leaves (WAFTL algorithm 1): into a block of its own, or page by page.
+//!
+//! A block is put together from the newest pages of its logical block, wherever they are, and counts only when it is whole; until
+//! then all that it holds is elsewhere too. So one that fails, or that a power cut interrupts, is given up, and nothing has to be
+//! undone.
 
-use flash::{Lbn, Lpn, Page};
+use flash::{Flash, Lbn, Lpn, Page, Pbn, Ppn, Role};
 
 use super::Waftl;
 use crate::api::hint::Hint;
 use crate::api::request::Request;
+use crate::api::wear::{AllocRequest, Purpose};
+use crate::engines::demand::machine::{COLLECTED, DemandPaged};
+use crate::engines::demand::policy::DemandScheme;
+use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::label::Content;
+use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
-use crate::schemes::waftl::hybrid_map::Home;
+use crate::schemes::waftl::hybrid_map::{Home, HybridMap, ZONE, ZONE_ROLE};
+
+impl Waftl {
+    /// Whether a block can be erased without anything else to be done.
+    pub(super) fn is_clear(&self, pbn: Pbn) -> bool {
+        let space = &self.pages.space;
+        space.is_spent(pbn) && self.pages.trims.about_to_vanish(space.page_indices(pbn)).is_empty()
+    }
+
+    /// Collects a block that may be, and waits for it.
+    pub(super) fn erase<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+        let (space, blocks, _) = self.pages.parts();
+        let die = space.die_of(pbn);
+        space.withdraw(flash, blocks, pbn);
+        self.pages.collect(flash, die, pbn, Cause::Collection)
+    }
+
+    /// Collects while too little is free: blocks with nothing in them first, then PMBs, the one with the fewest valid pages of the die with the
+    /// fewest free blocks.
+    pub(super) fn collect_online<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        let [spent, others] = self.online;
+        while self.pages.blocks.free() < spent
+            && let Some(pbn) = self.spent.take()
+        {
+            if self.pages.space.is_spent(pbn) {
+                flash.in_background(|flash| self.erase(flash, pbn))?;
+            }
+        }
+        if self.pages.blocks.free() >= others || !self.pages.is_whole() {
+            return Ok(());
+        }
+        let mut dies: Vec<u32> = (0..self.pages.space.dies()).collect();
+        dies.sort_by_key(|&die| self.pages.blocks.free_on(die));
+        for die in dies {
+            while self.pages.blocks.free() < others
+                && self.pages.is_whole()
+                && let Some(victim) = self.pages.take_victim(die)
+            {
+                if self.pages.space.valid_in(victim) == self.pages.space.content_pages() {
+                    self.pages.space.leave(victim);
+                    break;
+                }
+                self.pages.collect_apart(flash, die, victim, Cause::Collection)?;
+            }
+        }
+        Ok(())
+    }
+}
 
 impl Waftl {
     /// The host accesses pages.
@@ -115,5 +170,188 @@ impl Waftl {
             self.pages.trims.trimmed_at(lpn, last);
         }
         Ok(())
+    }
+}
+
+/// What a page becomes where it is copied to.
+type Lifted<D> = (Role, Content<<D as Flash>::Data>);
+
+/// A page, and whether it was in the zone.
+type Found<D> = (Page<<D as Flash>::Data>, bool);
+
+impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
+    /// Appends a page to the zone, of which the host says this. A dirty one is newer than what lies outside.
+    pub fn append_to_zone<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        (lpn, said): (Lpn, Hint),
+        content: &Content<D::Data>,
+        dirty: bool,
+    ) -> Result<(), FtlError> {
+        let label = Label::new(lpn.get(), ZONE_ROLE);
+        let at = loop {
+            let die = self.next_die(flash, ZONE)?;
+            let content = content.clone();
+            if let Some(at) = self.space.program(flash, &mut self.blocks, die, (ZONE, said), label, content)? {
+                break at;
+            }
+        };
+        if let Some(old) = self.foreign_pages.zone.append(lpn, at, dirty) {
+            self.space.release(old);
+        }
+        Ok(())
+    }
+
+    /// The newest copy of a page is not in the zone any more.
+    pub fn leave_zone(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let at = self.foreign_pages.zone.remove(lpn)?;
+        self.space.release(at);
+        Some(at)
+    }
+
+    /// Everything has left the zone: its blocks may be collected from now on. Returns them.
+    pub fn let_go_of_zone(&mut self) -> Vec<Pbn> {
+        let blocks = self.space.kept_of(ZONE);
+        for &pbn in &blocks {
+            self.space.let_go(pbn);
+        }
+        blocks
+    }
+
+    /// Where the newest copy of a page lies outside the zone.
+    pub fn find_outside<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        match self.foreign_pages.home(self.foreign_pages.geometry().split_logical(lpn).0) {
+            Home::Absent => Ok(None),
+            Home::Block(_) => Ok(self.foreign_pages.in_block(&self.space, lpn)),
+            Home::PageMapped => self.find(flash, lpn),
+        }
+    }
+
+    /// Maps a page of a page-mapped logical block to a copy of what the zone holds of it.
+    pub fn place_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        self.copy_page(flash, HOST, lpn, |map| map.zone.at(lpn))?;
+        self.leave_zone(lpn);
+        Ok(())
+    }
+
+    /// Puts the newest pages of a logical block, in the zone and in its block, together in a fresh block, on this die if one is named. They leave the
+    /// zone. Returns the block that they left, which may be collected then.
+    pub fn place_block<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        lbn: Lbn,
+        mut on: Option<u32>,
+    ) -> Result<Option<Pbn>, FtlError> {
+        loop {
+            let die = self.die_for_block(flash, on.take())?;
+            let ask = AllocRequest::of(Purpose::Merge, lbn);
+            let Some(pbn) = self.space.take_block(&mut self.blocks, die, HOST, ask) else {
+                return Err(self.blocks.out_of_space("a block-mapped block"));
+            };
+            match self.fill_block(flash, lbn, pbn) {
+                Ok(Some(pages)) => return Ok(self.put_block(lbn, pbn, pages)),
+                Ok(None) => {}
+                Err(error) => {
+                    self.space.let_go(pbn);
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Copies the newest pages of a logical block to their offsets; none if the block failed.
+    fn fill_block<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        lbn: Lbn,
+        pbn: Pbn,
+    ) -> Result<Option<Vec<Ppn>>, FtlError> {
+        let mut pages = Vec::new();
+        for (offset, lpn) in self.foreign_pages.pages_of(lbn) {
+            let Some((role, content)) = self.lift_newest(flash, lpn)? else { continue };
+            let (to, label) = (self.foreign_pages.geometry().page(pbn, offset), Label::of(lpn.get(), role, lbn));
+            if !self.space.program_at(flash, &mut self.blocks, to, label, content)? {
+                return Ok(None);
+            }
+            pages.push(to);
+        }
+        Ok(Some(pages))
+    }
+
+    /// Reads the newest copy of a page in order to copy it to a block: the zone's, or, if that is clean and cannot be read, the block's.
+    fn lift_newest<D: Device>(&self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Lifted<D>>, FtlError> {
+        let (inside, outside) = (self.foreign_pages.zone.at(lpn), self.foreign_pages.in_block(&self.space, lpn));
+        if let Some(clean) = inside.filter(|_| outside.is_some() && !self.foreign_pages.zone.is_dirty(lpn))
+            && let Some(page) = flash.read_to_move(clean)?
+        {
+            return Ok(Some((Role::Data, Content::Copy(page))));
+        }
+        let from = inside.filter(|_| self.foreign_pages.zone.is_dirty(lpn)).or(outside).or(inside);
+        from.map(|from| flash.read_for_copy(from, Role::Data)).transpose()
+    }
+
+    /// Reads the newest copy of a page for the host; tells whether it was in the zone. A clean one there that cannot be read is forgotten, since the
+    /// same lies outside.
+    pub fn read_newest<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Found<D>>, FtlError> {
+        if let Some(at) = self.foreign_pages.zone.at(lpn) {
+            match flash.read(at) {
+                Err(error) if error.is_uncorrectable() && !self.foreign_pages.zone.is_dirty(lpn) => {
+                    self.leave_zone(lpn)
+                }
+                page => return page.map(|page| Some((page, true))),
+            };
+        }
+        let outside = self.find_outside(flash, lpn)?;
+        outside.map(|at| Ok((flash.read(at)?, false))).transpose()
+    }
+
+    /// A logical block lies in a whole block from now on, and nowhere else.
+    fn put_block(&mut self, lbn: Lbn, pbn: Pbn, pages: Vec<Ppn>) -> Option<Pbn> {
+        let left = self.void_block(lbn);
+        self.space.hold(pages);
+        for (_, lpn) in self.foreign_pages.pages_of(lbn) {
+            self.leave_zone(lpn);
+        }
+        self.foreign_pages.set_home(lbn, Home::Block(pbn));
+        left
+    }
+
+    /// Nothing of what the block of a logical block holds is needed any more; returns the block, if it has one.
+    pub fn void_block(&mut self, lbn: Lbn) -> Option<Pbn> {
+        let Home::Block(pbn) = self.foreign_pages.home(lbn) else { return None };
+        self.foreign_pages.set_home(lbn, Home::Absent);
+        self.space.void(pbn);
+        Some(pbn)
+    }
+
+    /// Maps a block-mapped logical block page by page, where it lies.
+    pub fn map_by_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lbn: Lbn) -> Result<(), FtlError> {
+        let Home::Block(pbn) = self.foreign_pages.home(lbn) else { return Ok(()) };
+        for (_, lpn) in self.foreign_pages.pages_of(lbn) {
+            if let Some(at) = self.foreign_pages.in_block(&self.space, lpn) {
+                self.adopt(flash, lpn, at)?;
+            }
+        }
+        self.foreign_pages.set_home(lbn, Home::PageMapped);
+        self.space.let_go(pbn);
+        Ok(())
+    }
+
+    /// A die with a block to spare, perhaps after collecting there: this one if it has, else the next in turn.
+    fn die_for_block<D: Device>(&mut self, flash: &mut FlashPort<D>, on: Option<u32>) -> Result<u32, FtlError> {
+        self.repair_before_write(flash)?;
+        for turn in 0..=self.space.dies() {
+            let die = match on {
+                Some(die) if turn == 0 => die,
+                _ => self.space.take_turn(COLLECTED),
+            };
+            if self.is_short(die) {
+                self.refill(flash, die)?;
+            }
+            if !self.is_short(die) {
+                return Ok(die);
+            }
+        }
+        Err(self.blocks.out_of_space("a block-mapped block"))
     }
 }

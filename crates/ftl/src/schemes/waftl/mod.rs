@@ -64,19 +64,14 @@
 
 mod buffer_zone;
 mod hybrid_map;
+mod idle_erase;
 mod migration;
-mod offline;
 mod parameters;
-mod placing;
-mod reclaiming;
-mod spent;
 mod threshold;
-mod youngest;
 
 use flash::{Pbn, ProgramOrder};
 
-use self::offline::IdleErasePolicy;
-use self::spent::EraseQueue;
+use self::idle_erase::{EraseQueue, IdleErasePolicy};
 use self::threshold::Threshold;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
@@ -170,12 +165,12 @@ impl Scheme for Waftl {
                 "waftl leaves gaps in blocks that are mapped as a whole, which program_order = strict forbids; use ascending or any, or a page-mapped scheme".into(),
             ));
         }
-        let layout = &youngest::ordered(layout, values);
+        let layout = &idle_erase::ordered(layout, values);
         Ok(Self::around(DemandPaged::format(layout, values)?, layout, values))
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
-        let layout = &youngest::ordered(layout, values);
+        let layout = &idle_erase::ordered(layout, values);
         Ok(Self::around(DemandPaged::recover(layout, values, flash)?, layout, values))
     }
 }

@@ -107,7 +107,7 @@ fn one_resource_costs_latency_plus_transfer_and_overlaps_nothing() {
 /// Twice the shortest operation, a read.
 const SHORTEST_GAP_NS: u64 = 250;
 
-/// The rules of the header of `pricing.rs` with complete lists: all busy stretches of every die and channel.
+/// The rules of the header of `timing/model.rs` with complete lists: all busy stretches of every die and channel.
 struct Lists {
     /// Shorter ones are not used.
     shortest_gap_ns: u64,

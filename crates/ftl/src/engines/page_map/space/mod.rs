@@ -11,12 +11,14 @@
 //! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number. A collection whose victim cannot
 //! be erased returns none, so a device of a single die keeps one free block more while it has spares (`failing.rs`).
 //!
-//! Here pages are placed; `collecting.rs` gets blocks back, `keeping.rs` keeps some from that, `failing.rs` copes with those that fail, `facts.rs` tells.
+//! `failing.rs` copes with blocks that fail, `facts.rs` tells about all of them.
+//!
+//! **Pinned blocks** are in use and not collected: those of a stream that is given up as a whole, and those in which each page has
+//! its own offset. Their owner says when they may be collected. Until then all of such a block counts as needed, however many of its pages are valid, and its
+//! owner has to be counted so in [`Needs::valid`].
 
-mod collecting;
 mod facts;
 mod failing;
-mod pinning;
 
 use std::collections::BTreeSet;
 
@@ -313,6 +315,194 @@ impl PageSpace {
             }
             Err(error) => self.not_programmed(blocks, to, stream, error).map(|()| None),
         }
+    }
+}
+
+impl PageSpace {
+    /// Takes the next block to collect on a die, if collecting gains anything there: the policy's choice, unless blocks that
+    /// failed have cost a die its last free block; then the one with the least to move, for which there may still be room.
+    pub fn take_victim(&mut self, blocks: &BlockManager, die: u32) -> Option<Pbn> {
+        if blocks.has_lost_reserve() {
+            return self.take_fewest_valid_on(die);
+        }
+        self.victims.take(die, &self.ledger)
+    }
+
+    /// A victim that was taken is not collected after all.
+    pub fn leave(&mut self, victim: Pbn) {
+        self.victims.close(victim, self.ledger.valid_pages(victim));
+    }
+
+    /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains anything. Looks at every
+    /// block: for emergencies.
+    pub fn take_fewest_valid(&mut self, stream: Stream) -> Option<Pbn> {
+        self.take_fewest(|space, pbn| space.stream_of(pbn) == stream)
+    }
+
+    /// Takes the closed block of a die with the fewest valid pages, as [`take_fewest_valid`](Self::take_fewest_valid) does.
+    pub fn take_fewest_valid_on(&mut self, die: u32) -> Option<Pbn> {
+        self.take_fewest(|space, pbn| space.die_of(pbn) == die)
+    }
+
+    /// Takes the closed block with the fewest valid pages of all, as [`take_fewest_valid`](Self::take_fewest_valid) does.
+    pub fn take_fewest_valid_of_all(&mut self) -> Option<Pbn> {
+        self.take_fewest(|_, _| true)
+    }
+
+    fn take_fewest(&mut self, among: impl Fn(&Self, Pbn) -> bool) -> Option<Pbn> {
+        let block = (0..self.geometry.blocks())
+            .map(Pbn::new)
+            .filter(|&pbn| self.victims.contains(pbn) && among(self, pbn))
+            .min_by_key(|&pbn| self.ledger.valid_pages(pbn))?;
+        if self.ledger.valid_pages(block) == self.summaries.content_pages() {
+            return None;
+        }
+        self.victims.remove(block, self.ledger.valid_pages(block));
+        Some(block)
+    }
+
+    /// Withdraws a block that is in use from use: it takes no more pages, and is nobody's victim. Tells whether it holds any page; if
+    /// not, it is free again. None if it waits to be emptied because it fails.
+    pub fn withdraw<D: Device>(&mut self, flash: &FlashPort<D>, blocks: &mut BlockManager, pbn: Pbn) -> Option<bool> {
+        if self.victims.contains(pbn) {
+            self.victims.remove(pbn, self.ledger.valid_pages(pbn));
+            return Some(true);
+        }
+        if self.kept.remove(&pbn) {
+            return Some(true);
+        }
+        let pages = self.geometry.page_indices(pbn);
+        let is_here = |open: &&mut Open| open.next < open.end && pages.contains(&(open.next as usize));
+        *self.open.iter_mut().find(is_here)? = Open::default();
+        let is_used = flash.device().next_page(pbn) > 0;
+        if !is_used {
+            blocks.put(pbn);
+        }
+        Some(is_used)
+    }
+
+    /// The end of a collection, when these pages have been placed elsewhere: if it went well to the end, the block goes back to the owner;
+    /// if not, it is put back with what is left, since nobody needs what was moved in two places.
+    pub fn finish<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
+        pbn: Pbn,
+        moved: impl IntoIterator<Item = Ppn>,
+        result: Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
+        match result {
+            Ok(()) => {
+                let is_empty = || moved.into_iter().count() == self.ledger.valid_pages(pbn) as usize;
+                debug_assert!(is_empty(), "{pbn} is erased with valid pages in it");
+                self.ledger.clear_block(pbn);
+                blocks.give_back(flash, pbn)
+            }
+            Err(error) => {
+                self.put_back(pbn, moved, blocks.is_failed(pbn));
+                Err(error)
+            }
+        }
+    }
+
+    /// A block could not be emptied further than this: what was moved is not needed here any more.
+    #[cold]
+    fn put_back(&mut self, pbn: Pbn, moved: impl IntoIterator<Item = Ppn>, fails: bool) {
+        for ppn in moved {
+            self.ledger.invalidate(ppn);
+        }
+        if fails {
+            self.failing.push((pbn, Open::default()));
+        } else {
+            self.victims.close(pbn, self.ledger.valid_pages(pbn));
+        }
+    }
+}
+
+impl PageSpace {
+    /// From now on the filled blocks of a stream are kept.
+    pub fn keep_stream(&mut self, stream: Stream) {
+        self.keeps = Some(stream);
+    }
+
+    /// A block in use is not collected until it is let go.
+    pub fn keep(&mut self, pbn: Pbn) {
+        if self.victims.contains(pbn) {
+            self.victims.remove(pbn, self.ledger.valid_pages(pbn));
+        }
+        self.kept.insert(pbn);
+    }
+
+    /// A kept block may be collected like any other from now on.
+    pub fn let_go(&mut self, pbn: Pbn) {
+        if self.kept.remove(&pbn) {
+            self.victims.close(pbn, self.ledger.valid_pages(pbn));
+        }
+    }
+
+    /// Whether a block is kept.
+    pub fn is_kept(&self, pbn: Pbn) -> bool {
+        self.kept.contains(&pbn)
+    }
+
+    /// The kept blocks of a stream.
+    pub fn kept_of(&self, stream: Stream) -> Vec<Pbn> {
+        self.kept.iter().copied().filter(|&pbn| self.stream_of(pbn) == stream).collect()
+    }
+
+    /// Whether a block may be collected and has nothing valid in it.
+    pub fn is_spent(&self, pbn: Pbn) -> bool {
+        self.victims.contains(pbn) && self.ledger.valid_pages(pbn) == 0
+    }
+
+    /// Takes a free block of a die in which each page will have its own offset. It is kept, and counts as one of a stream.
+    pub fn take_block(
+        &mut self,
+        blocks: &mut BlockManager,
+        die: u32,
+        stream: Stream,
+        ask: AllocRequest,
+    ) -> Option<Pbn> {
+        let pbn = blocks.take_on(die, ask)?;
+        self.stream_of[pbn.index()] = stream as u8;
+        self.kept.insert(pbn);
+        Some(pbn)
+    }
+
+    /// Programs a page at its offset of a block that was taken so. Nothing is valid there before it is [said](Self::hold). Tells whether that
+    /// went well; if the page failed, the block is marked bad, since what it holds is elsewhere, too.
+    pub fn program_at<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
+        at: Ppn,
+        label: Label,
+        content: Content<D::Data>,
+    ) -> Result<bool, FtlError> {
+        match flash.put(at, label, content) {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_program_failure() => {
+                let pbn = self.geometry.block_of(at);
+                self.kept.remove(&pbn);
+                blocks.has_failed(pbn);
+                blocks.give_back(flash, pbn)?;
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// These pages of a kept block are the newest copies from now on.
+    pub fn hold(&mut self, pages: impl IntoIterator<Item = Ppn>) {
+        for ppn in pages {
+            self.ledger.validate(ppn, self.geometry.block_of(ppn));
+        }
+    }
+
+    /// Nothing in a kept block is needed any more: it may be collected.
+    pub fn void(&mut self, pbn: Pbn) {
+        self.ledger.clear_block(pbn);
+        self.let_go(pbn);
     }
 }
 

@@ -5,12 +5,18 @@
 //! page is programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its page.
 //!
 //! A page may be kept in several copies (RFTL 3.2); the directory then has a place for each.
+//!
+//! **Newer entries.** Which entries in RAM are newer than flash is a bitmap over logical pages, so that all entries of one translation page are neighbours there and can be written back
+//! together, without following links from one to the next.
+//!
+//! **Paging.** Every access to the map asks which translation page an entry is in, several times, so the division is strength-reduced once.
 
 use flash::{Lpn, Ppn, long_array};
+use strength_reduce::StrengthReducedU32;
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::engines::demand::paging::Paging;
+use crate::memory::bits::ones;
 use crate::memory::prefetch::prefetch;
 use crate::port::error::BrokenInvariant;
 use crate::port::flash_port::FlashPort;
@@ -164,5 +170,139 @@ impl TranslationTable {
             })?;
         }
         Ok(())
+    }
+}
+
+/// A bit for each logical page whose entry in RAM is newer than flash.
+#[derive(Clone, Debug)]
+pub struct NewerEntries {
+    words: Vec<u64>,
+    words_per_page: usize,
+}
+
+impl NewerEntries {
+    /// None is newer. There are so many entries, a multiple of 64, in a translation page.
+    pub fn none(logical_pages: u32, entries_per_page: u32) -> Self {
+        let words_per_page = entries_per_page as usize / 64;
+        Self {
+            words: long_array(0, logical_pages.div_ceil(entries_per_page) as usize * words_per_page),
+            words_per_page,
+        }
+    }
+
+    /// Whether an entry is newer.
+    #[inline]
+    pub fn contains(&self, lpn: Lpn) -> bool {
+        self.words[lpn.index() / 64] >> (lpn.index() % 64) & 1 == 1
+    }
+
+    /// An entry has been changed in RAM.
+    #[inline]
+    pub fn insert(&mut self, lpn: Lpn) {
+        self.words[lpn.index() / 64] |= 1 << (lpn.index() % 64);
+    }
+
+    /// An entry has been written to flash.
+    #[inline]
+    pub fn remove(&mut self, lpn: Lpn) {
+        self.words[lpn.index() / 64] &= !(1 << (lpn.index() % 64));
+    }
+
+    /// The newer entries of a translation page, in order.
+    #[inline]
+    pub fn of_page(&self, translation_page: u32) -> impl Iterator<Item = Lpn> + '_ {
+        let first = translation_page as usize * self.words_per_page;
+        ones(&self.words[first..first + self.words_per_page]).map(move |bit| Lpn::at(first * 64 + bit))
+    }
+
+    /// All entries of a translation page have been written to flash.
+    #[inline]
+    pub fn remove_page(&mut self, translation_page: u32) {
+        let first = translation_page as usize * self.words_per_page;
+        self.words[first..first + self.words_per_page].fill(0);
+    }
+
+    /// Asks for the memory that tells of a translation page.
+    #[inline]
+    pub fn prefetch_page(&self, translation_page: u32) {
+        let first = translation_page as usize * self.words_per_page;
+        (first..first + self.words_per_page).step_by(8).for_each(|word| prefetch(&self.words, word));
+    }
+
+    /// Asks for the memory that tells of a logical page.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.words, lpn.index() / 64);
+    }
+}
+
+/// Entries of a translation page, by which logical pages are divided.
+#[derive(Clone, Copy, Debug)]
+pub struct Paging(StrengthReducedU32);
+
+impl Paging {
+    /// With so many entries, at least one, in a translation page.
+    pub fn new(entries_per_page: u32) -> Self {
+        Self(StrengthReducedU32::new(entries_per_page))
+    }
+
+    /// Entries of a translation page.
+    #[inline]
+    pub fn entries_per_page(self) -> u32 {
+        self.0.get()
+    }
+
+    /// The translation page of an entry.
+    #[inline]
+    pub fn page_of(self, lpn: Lpn) -> u32 {
+        lpn.get() / self.0
+    }
+
+    /// The translation page of an entry, and the entry's offset there.
+    #[inline]
+    pub fn split(self, lpn: Lpn) -> (u32, u32) {
+        StrengthReducedU32::div_rem(lpn.get(), self.0)
+    }
+
+    /// The entry at an offset of a translation page.
+    #[inline]
+    pub fn entry_at(self, page: u32, offset: u32) -> Lpn {
+        Lpn::new(page * self.0.get() + offset)
+    }
+}
+
+#[cfg(test)]
+mod newer_entries_tests {
+    use super::*;
+
+    #[test]
+    fn newer_entries_are_known_by_page_until_they_are_written() {
+        let mut newer = NewerEntries::none(300, 128);
+        for lpn in [127, 128, 130, 255, 256, 299].map(Lpn::new) {
+            newer.insert(lpn);
+        }
+        let of_page = |newer: &NewerEntries, page| newer.of_page(page).map(Lpn::get).collect::<Vec<_>>();
+        assert_eq!([0, 1, 2].map(|page| of_page(&newer, page)), [vec![127], vec![128, 130, 255], vec![256, 299]]);
+        newer.remove(Lpn::new(130));
+        assert!(newer.contains(Lpn::new(128)) && !newer.contains(Lpn::new(130)));
+        newer.remove_page(1);
+        assert_eq!([0, 1, 2].map(|page| of_page(&newer, page)), [vec![127], vec![], vec![256, 299]]);
+    }
+}
+
+#[cfg(test)]
+mod paging_tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_found_where_it_was_split() {
+        for per_page in [1, 64, 96, 1024] {
+            let paging = Paging::new(per_page);
+            for lpn in [0, 63, 64, 95, 96, 1023, 1024, u32::MAX - 1].map(Lpn::new) {
+                let (page, offset) = paging.split(lpn);
+                assert_eq!((page, offset), (lpn.get() / per_page, lpn.get() % per_page), "{lpn} by {per_page}");
+                assert_eq!((paging.page_of(lpn), paging.entry_at(page, offset)), (page, lpn));
+            }
+        }
     }
 }
