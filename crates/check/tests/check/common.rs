@@ -49,6 +49,11 @@ pub(crate) fn divided_anew() -> Vec<Stack> {
     if is_other { Vec::new() } else { all.to_vec() }
 }
 
+/// Whether the long form of the suite was asked for, with `FTLKIT_LONG`.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("FTLKIT_LONG").is_some()
+}
+
 /// Of how many cases one is tried: of stacks of several parts fewer, since their mappings are tried alone as well.
 pub(crate) fn one_in(stack: &Stack) -> usize {
     if stack.is_bare() { 1 } else { 3 }

@@ -1,18 +1,16 @@
 //! Every registered scheme, every device, every workload and every setting: the promises of `docs/conformance.md`.
 //!
 //! A new scheme is covered as soon as the registry lists it. `FTLKIT_SCHEME=name` tries one alone, `FTLKIT_SEED=number`
-//! tries other cases than the usual ones.
+//! tries other cases than the usual ones. With
+//! `FTLKIT_LONG` mappings get three campaigns of neighbouring seeds: other random requests at each point of the same grid.
 
 use std::cell::Cell;
 
-use crate::common::subjects;
+use crate::common::{is_long, subjects};
 use check::case::variants::Subject;
 use check::torture::campaign::{Campaign, Sweep};
 use check::{Case, DeviceSpec, create, geometries, run_case};
 use ftl::Layout;
-
-/// Campaigns of neighbouring seeds: different random requests at each point of the same grid.
-const ROUNDS: u64 = 3;
 
 /// The seed of the first campaign; the usual one has no meaning.
 fn seed() -> u64 {
@@ -24,7 +22,7 @@ fn all_pass(subjects: impl IntoIterator<Item = Subject>, sweep: impl Fn(&Campaig
     let mut failures = 0;
     for subject in subjects {
         let mut whole = Sweep::default();
-        let rounds = ROUNDS / crate::common::one_in(&subject.stack) as u64;
+        let rounds = if is_long() && subject.stack.is_bare() { 3 } else { 1 };
         whole.extend((0..rounds).map(|round| sweep(&Campaign::of(subject.clone(), seed().wrapping_add(round)))));
         let summary = whole.run();
         println!("{}: {summary}", subject.stack);

@@ -232,7 +232,10 @@ fn blocks_fail_with_every_setting() {
     let with_cuts = Rates { cut: 80, program: 200, erase: 60, ..Rates::default() };
     let mut failures = 0;
     for stack in crate::common::subjects().iter().flat_map(|subject| subject.one_at_a_time().into_iter().skip(1)) {
-        let runs: Vec<_> = at_rates(&stack, 120, &[failures_only, with_cuts]).into_iter().step_by(9).collect();
+        let runs: Vec<_> = at_rates(&stack, 120, &[failures_only, with_cuts])
+            .into_iter()
+            .step_by(if crate::common::is_long() { 9 } else { 19 })
+            .collect();
         if !runs.is_empty() {
             failures += endure_all(&format!("{stack}, blocks fail"), &runs).1;
         }

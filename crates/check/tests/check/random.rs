@@ -15,8 +15,12 @@ use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::prop_oneof;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 
-/// Lists tried for each scheme.
-const LISTS: u32 = 3_000;
+/// Lists tried for each scheme; with `FTLKIT_LONG` twice as many.
+const LISTS: u32 = 1_500;
+
+fn lists() -> u32 {
+    if crate::common::is_long() { 2 * LISTS } else { LISTS }
+}
 
 /// An operation on a device of unknown size: parts of 65 536, to be scaled.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +88,7 @@ fn no_list_of_operations_breaks_a_promise() {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     for subject in subjects() {
         let mut runner = TestRunner::new(Config {
-            cases: asked.unwrap_or(LISTS / crate::common::one_in(&subject.stack) as u32),
+            cases: asked.unwrap_or(lists() / crate::common::one_in(&subject.stack) as u32),
             failure_persistence: None,
             rng_seed: RngSeed::Fixed(20_261),
             ..Config::default()
