@@ -45,12 +45,14 @@ impl<D: Device> Drive<D> {
         Self { write_buffer: Some(WriteBuffer::new(policy, room, layout, uses_hints)), ..self }
     }
 
+    #[inline]
     fn backend(&mut self) -> (Option<&mut WriteBuffer>, Backend<'_, D>) {
         let backend = Backend { mapping: &mut *self.mapping, wear: self.wear.as_ref() };
         (self.write_buffer.as_mut(), backend)
     }
 
     /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
+    #[inline]
     pub fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         match self.backend() {
             (None, backend) => backend.mapping.read(flash, request, out),
@@ -59,11 +61,13 @@ impl<D: Device> Drive<D> {
     }
 
     /// Writes pages. Acknowledged writes are durable but for those that [`buffered`](Self::buffered) tells of.
+    #[inline]
     pub fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        match self.backend() {
-            (None, mut backend) => backend.write(flash, request, data),
-            (Some(buffer), mut backend) => buffer.write(&mut backend, flash, request, data),
+        if let (Some(buffer), mut backend) = self.backend() {
+            return buffer.write(&mut backend, flash, request, data);
         }
+        self.mapping.write(flash, request, data)?;
+        self.wear.as_ref().map_or(Ok(()), |wear| wear.on_write(&mut *self.mapping, flash, request))
     }
 
     /// Forgets pages.
@@ -85,6 +89,7 @@ impl<D: Device> Drive<D> {
 
     /// Announces a request to come, so that the mapping can ask for the memory that it will touch. Changes nothing. A shell that
     /// knows its requests before they begin calls it three times for each, each time when it is nearer.
+    #[inline]
     pub fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         self.mapping.prefetch(flash, request, stage);
     }
@@ -144,6 +149,7 @@ impl<D: Device> Drive<D> {
     }
 
     /// Blocks that may fail before it becomes read-only.
+    #[inline]
     pub fn spares(&self) -> Spares {
         self.mapping.spares()
     }

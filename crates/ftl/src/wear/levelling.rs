@@ -42,7 +42,7 @@ impl WearLevelling {
 
     /// The host has written: the policy may have a block emptied.
     #[inline]
-    fn on_write<D: Device>(
+    pub fn on_write<D: Device>(
         &self,
         mapping: &mut dyn Mapping<D>,
         flash: &mut FlashPort<D>,
