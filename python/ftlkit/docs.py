@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ftlkit import api, units
@@ -91,14 +92,15 @@ def titles() -> str:
 _COLUMNS_HEAD = """\
 # Every column
 
-The columns of the frames that results are read as, and of the files that `--csv`, `--parquet` and `--series` write.
-In Python, `results.runs` is a Polars frame with one row a run, and `results.series`, `results.operations` and so on are
-the others; `results.save(path, frame="series")` writes one of them. Times are virtual nanoseconds unless the name says
-otherwise, sizes are bytes, shares go from 0 to 1. What does not exist is null: the mean response time of no read, the
-hit ratio of a scheme without a mapping cache.
+The columns of the frames that results are read as, and of the files that `--csv`, `--parquet` and
+`--series` write. In Python, `results.runs` is a Polars frame with one row a run, and
+`results.series`, `results.operations` and so on are the others;
+`results.save(path, frame="series")` writes one of them. Times are virtual nanoseconds unless the
+name says otherwise, sizes are bytes, shares go from 0 to 1. What does not exist is null: the mean
+response time of no read, the hit ratio of a scheme without a mapping cache.
 
-*From* names the key of a run in the JSON results (`--json`), part by part; a column with several is computed from
-these. *Better* says which way is better where one is.
+*From* names the key of a run in the JSON results (`--json`), part by part; a column with several is
+computed from these. *Better* says which way is better where one is.
 """
 
 
@@ -112,7 +114,7 @@ def columns() -> str:
                 "",
                 f"## `{name}`",
                 "",
-                f"One row {frame.row}.",
+                fill(f"One row {frame.row}.", 100, break_on_hyphens=False),
                 "",
                 "| column | type | meaning |",
                 "|---|---|---|",
