@@ -1,6 +1,8 @@
-//! File workloads: 10 million transactions of postmark (50 000 files, 960 MiB) made into requests and simulated, one thread.
+//! File workloads: 10 million transactions of postmark (50 000 files, 960 MiB) made into requests
+//! and simulated, one thread.
 //!
-//! Each stack makes its own trace, so a row is what a user waits for who begins with nothing; the promise is below 300 s.
+//! Each stack makes its own trace, so a row is what a user waits for who begins with nothing; the
+//! promise is below 300 s.
 //!
 //! `cargo bench --bench files -- [--quick] [TRANSACTIONS] [STACK...]`
 

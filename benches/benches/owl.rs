@@ -1,7 +1,8 @@
 //! OWL's own time: what a write, a merge and a round of its scan cost beside the flash operations.
 //!
-//! The policy is driven alone, on a device of 2 GiB with 2 KiB pages, 64 a block: 16 384 logical blocks of which half of the writes go to
-//! 1 %. A write moves a record in both lists of the block access table; a merge looks its rank up; a round looks at δ of the valid block pool.
+//! The policy is driven alone, on a device of 2 GiB with 2 KiB pages, 64 a block: 16 384 logical
+//! blocks of which half of the writes go to 1 %. A write moves a record in both lists of the block
+//! access table; a merge looks its rank up; a round looks at δ of the valid block pool.
 //!
 //! `cargo bench --bench owl -- [--quick]`
 
@@ -20,7 +21,8 @@ const PAGES_PER_BLOCK: u32 = 64;
 const LOGICAL_BLOCKS: u32 = 16_384;
 const BLOCKS: u32 = 16_882;
 
-/// All logical blocks lie in the blocks of their numbers, one in 32 has pages in the log, and all are worn alike.
+/// All logical blocks lie in the blocks of their numbers, one in 32 has pages in the log, and all
+/// are worn alike.
 struct Facts;
 
 impl BlockFacts for Facts {

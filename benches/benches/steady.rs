@@ -1,10 +1,12 @@
 //! Steady state: what a flash operation costs in each scheme, beside the bare loop, in one run.
 //!
-//! The bare loop and a scheme take turns, so a machine whose speed drifts slows both; the ratio of each pair is what counts. A
-//! scheme runs as a study does: host, referee, prices, causes, percentiles and time series are all on. Flash operations are
-//! reads, programs and erases of the measured part; its wall-clock time is taken around that part alone.
+//! The bare loop and a scheme take turns, so a machine whose speed drifts slows both; the ratio of
+//! each pair is what counts. A scheme runs as a study does: host, referee, prices, causes,
+//! percentiles and time series are all on. Flash operations are reads, programs and erases of the
+//! measured part; its wall-clock time is taken around that part alone.
 //!
-//! `cargo bench --bench steady -- [--quick] [PAIRS] [CASE...]`, where a case is named by any part of its name.
+//! `cargo bench --bench steady -- [--quick] [PAIRS] [CASE...]`, where a case is named by any part
+//! of its name.
 
 use std::time::Instant;
 
@@ -37,7 +39,8 @@ fn report(case: &Case, quick: bool, pairs: usize) -> Result<(), String> {
     let mut rows = Vec::new();
     let mut first = None;
     for _ in 0..pairs {
-        // Made anew for each pair: its speed differs by up to a half between processes, and little within one.
+        // Made anew for each pair: its speed differs by up to a half between processes, and little
+        // within one.
         let bare_speed = bare_speed(&mut case.bare(quick), case.bare_writes(quick));
         let measured = measure(case, quick)?;
         rows.push((measured.operations_per_second / bare_speed, measured.operations_per_second, bare_speed));

@@ -1,7 +1,8 @@
 //! The floor to compare with: the least that any page-mapped simulation has to do.
 //!
-//! Two arrays, L2P and P2L, one open block, greedy victims from lists by valid count, uniform random one-page writes. No
-//! referee, no time, no causes, no requests, no latency histogram. What ftlkit adds is paid on top of this.
+//! Two arrays, L2P and P2L, one open block, greedy victims from lists by valid count, uniform
+//! random one-page writes. No referee, no time, no causes, no requests, no latency histogram. What
+//! ftlkit adds is paid on top of this.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -97,7 +98,8 @@ impl Bare {
         }
     }
 
-    /// Closes the full open block; with no free block left, a victim's valid pages go to the front of the next one.
+    /// Closes the full open block; with no free block left, a victim's valid pages go to the front
+    /// of the next one.
     fn close_and_open(&mut self) {
         self.link(self.open, self.valid[self.open as usize]);
         if let Some(block) = self.free.pop() {

@@ -1,7 +1,9 @@
-//! File workloads: what it takes to make a benchmark's file operations into requests, and to simulate these.
+//! File workloads: what it takes to make a benchmark's file operations into requests, and to
+//! simulate these.
 //!
-//! Both are done as users do them: the requests go to a trace (Parquet) as they are made, and a study reads it. So at no time are
-//! all of them in memory, and a workload of any length can be run.
+//! Both are done as users do them: the requests go to a trace (Parquet) as they are made, and a
+//! study reads it. So at no time are all of them in memory, and a workload of any length can be
+//! run.
 
 use std::time::Instant;
 
@@ -14,7 +16,8 @@ use trace::generate::seed;
 pub const PROMISED_S: f64 = 300.0;
 /// Transactions of postmark.
 pub const TRANSACTIONS: u64 = 10_000_000;
-/// Stacks that serve them: a map of pages alone, and with the levelling that heeds what is said of files.
+/// Stacks that serve them: a map of pages alone, and with the levelling that heeds what is said of
+/// files.
 pub const STACKS: [&str; 2] = ["page", "page+saw"];
 
 const SEED: u64 = 1;
@@ -35,13 +38,15 @@ pub struct Measured {
     pub event_hash: String,
 }
 
-/// postmark with the benchmark's own numbers, 50 000 files, on a volume of 960 MiB; quick: a few of each.
+/// postmark with the benchmark's own numbers, 50 000 files, on a volume of 960 MiB; quick: a few of
+/// each.
 fn spec(transactions: u64, quick: bool) -> FileSpec {
     let whole = FileSpec { operations: transactions, volume_bytes: 960 << 20, ..FileSpec::of(Personality::Postmark) };
     if quick { FileSpec { files: 500, volume_bytes: 30 << 20, ..whole } } else { whole }
 }
 
-/// Makes so many transactions and simulates them with a stack, on the device of Wang 2013, chapter 7.
+/// Makes so many transactions and simulates them with a stack, on the device of Wang 2013,
+/// chapter 7.
 pub fn measure(stack: &str, transactions: u64, quick: bool) -> Result<Measured, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let folder = TempDir::new().map_err(|error| text(&error))?;

@@ -143,7 +143,8 @@ pub struct Measured {
     pub operations_per_second: f64,
     /// The run's event hash.
     pub event_hash: String,
-    /// RAM that the whole run took at its peak, over physical pages; none if an earlier run of this process took more.
+    /// RAM that the whole run took at its peak, over physical pages; none if an earlier run of this
+    /// process took more.
     pub bytes_per_page: Option<f64>,
 }
 

@@ -1,13 +1,15 @@
-//! What every fuzz target does with its bytes: reads them to the end, under cautious and under lenient options, and checks
-//! that whatever comes out is what a record promises. A reader may refuse anything; it may not panic, hang, or grow. The same for
-//! what a client of the live device says.
+//! What every fuzz target does with its bytes: reads them to the end, under cautious and under
+//! lenient options, and checks that whatever comes out is what a record promises. A reader may
+//! refuse anything; it may not panic, hang, or grow. The same for what a client of the live device
+//! says.
 
 use std::sync::LazyLock;
 
 use live::nbd::{self, Command, Export, Header, MAX_PAYLOAD_BYTES, Outcome, Security};
 use trace::{DeviceChoice, StackedDevices, Format, Op, OpenOptions, TimeBackwards, open_bytes};
 
-/// Requests after which an input is left: a few bytes can decompress to millions of lines, which finds nothing new.
+/// Requests after which an input is left: a few bytes can decompress to millions of lines, which
+/// finds nothing new.
 const ENOUGH: usize = 20_000;
 
 /// The format that `FTLKIT_FUZZ_FORMAT` names.
@@ -33,8 +35,9 @@ pub fn read(format: Option<Format>, bytes: &[u8]) {
     drain(bytes, &OpenOptions { time_backwards: TimeBackwards::Sort { window: 3 }, ..clamp });
 }
 
-/// Lets a panic be caught where the reader means to catch it. libFuzzer's own hook ends the process at any panic; without
-/// it, one that nobody catches still does, when it reaches the fuzzer's C code.
+/// Lets a panic be caught where the reader means to catch it. libFuzzer's own hook ends the process
+/// at any panic; without it, one that nobody catches still does, when it reaches the fuzzer's C
+/// code.
 pub fn let_panics_be_caught() {
     std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
 }
@@ -63,7 +66,8 @@ fn drain(bytes: &[u8], options: &OpenOptions) {
     }
 }
 
-/// An error is text that a terminal can show: no control characters but the ends of its lines, and not endless.
+/// An error is text that a terminal can show: no control characters but the ends of its lines, and
+/// not endless.
 fn legible(error: &str) {
     assert!(error.chars().all(|character| character == '\n' || !character.is_control()), "{error:?}");
     assert!(error.len() < 20_000, "an error of {} bytes", error.len());
@@ -91,7 +95,8 @@ pub fn lay_out(bytes: &[u8]) {
     assert_eq!(count, flat.facts().requests);
 }
 
-/// Lets a client say `bytes`. Its first one chooses the server: with certificates or without, read-only or not.
+/// Lets a client say `bytes`. Its first one chooses the server: with certificates or without,
+/// read-only or not.
 pub fn talk(bytes: &[u8]) {
     let Some((choice, mut said)) = bytes.split_first() else { return };
     let export =

@@ -9,7 +9,8 @@ use crate::{FileType, ParameterError, Parameters};
 /// A file, as it is when an event is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct File<'a> {
-    /// A number that it keeps under all its names, such as its inode's. It may be given to another file once this one is deleted.
+    /// A number that it keeps under all its names, such as its inode's. It may be given to another
+    /// file once this one is deleted.
     pub id: u64,
     /// Its name; folders in front of it do not matter.
     pub name: &'a str,
@@ -86,7 +87,8 @@ impl Analyzer {
         &self.parameters
     }
 
-    /// Takes an event. An interval ends with its last write request, and then its figures are returned.
+    /// Takes an event. An interval ends with its last write request, and then its figures are
+    /// returned.
     pub fn tell(&mut self, event: Event, file: &File<'_>) -> Option<&Interval> {
         match event {
             Event::Create => {
@@ -158,7 +160,8 @@ impl Analyzer {
         }
     }
 
-    /// A file has another name, or may be written or not: it leaves its type if that is another one now.
+    /// A file has another name, or may be written or not: it leaves its type if that is another one
+    /// now.
     fn is_now(&mut self, file: &File<'_>) {
         let Active { file_type, is_created } = *self.access(file);
         if self.types.find(file.name, file.read_only) != Some(file_type) {

@@ -69,7 +69,8 @@ pub(crate) fn end(n: u64, parameters: &Parameters, types: &[FileType], rated: &m
     let mut reports = Vec::with_capacity(types.len());
     for (at, (file_type, rated)) in types.iter().zip(rated).enumerate() {
         let tally = rated.tally;
-        // Before the first interval there was no file, so all of them are new then and none stands out.
+        // Before the first interval there was no file, so all of them are new then and none stands
+        // out.
         let outlier = n > 0 && at != TypeId::READ_ONLY.index() && tally.s().abs() > parameters.beta;
         rated.degree = match is_sorted(at, rated) {
             true if n == 0 => 0,

@@ -8,13 +8,16 @@ const MOST_DEGREES: u8 = 254;
 /// The parameters of the model. The defaults are those of Wang 2013 7.2 and 7.5.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// α, 0 to 1: the weight of the last interval in f (equation 7.8). At 0 the last interval has no effect, and f stays 0; at 1 nothing else has.
+    /// α, 0 to 1: the weight of the last interval in f (equation 7.8). At 0 the last interval has
+    /// no effect, and f stays 0; at 1 nothing else has.
     pub alpha: f64,
-    /// β, 0 or more: a type of which the number of active files grows or shrinks by more than this share in an interval is an outlier (equation 7.5).
+    /// β, 0 or more: a type of which the number of active files grows or shrinks by more than this
+    /// share in an interval is an outlier (equation 7.5).
     pub beta: f64,
     /// T, 1 to 254: the degree of outliers. Other types have degrees below it.
     pub degrees: u8,
-    /// I, 1 or more: write requests of an interval. Shorter intervals follow changes sooner and have fewer rewrites to judge by.
+    /// I, 1 or more: write requests of an interval. Shorter intervals follow changes sooner and
+    /// have fewer rewrites to judge by.
     pub interval: u64,
 }
 

@@ -14,7 +14,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// S of the next interval (equation 7.2). It is never negative: each file is accessed before it is deleted.
+    /// S of the next interval (equation 7.2). It is never negative: each file is accessed before it
+    /// is deleted.
     pub(crate) fn active_next(self) -> u64 {
         self.active + self.accessed - self.deleted
     }
@@ -24,7 +25,8 @@ impl Tally {
         if self.active == 0 { 0.0 } else { self.rewrites as f64 / self.active as f64 }
     }
 
-    /// s: by what share the active files increased (equation 7.4); infinite where there was none before.
+    /// s: by what share the active files increased (equation 7.4); infinite where there was none
+    /// before.
     pub(crate) fn s(self) -> f64 {
         let increment = self.accessed as f64 - self.deleted as f64;
         if increment == 0.0 { 0.0 } else { increment / self.active as f64 }

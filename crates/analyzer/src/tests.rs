@@ -240,7 +240,8 @@ proptest! {
                 prop_assert!(between.contains(&found.f_next) || (found.phi - found.f).abs() < 1e-9);
                 let outlier = interval.n > 0 && found.s.abs() > parameters.beta;
                 prop_assert_eq!(found.outlier, outlier && found.file_type != FileType::ReadOnly);
-                // T is for outliers alone, and 0 for read-only files, for types that rest and for all in the first interval.
+                // T is for outliers alone, and 0 for read-only files, for types that rest and for
+                // all in the first interval.
                 prop_assert!(found.degree <= parameters.degrees);
                 prop_assert!(found.degree < parameters.degrees || found.outlier);
                 if interval.n == 0 || found.active_next == 0 || found.file_type == FileType::ReadOnly {

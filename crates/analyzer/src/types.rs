@@ -17,7 +17,8 @@ pub enum FileType {
     None,
     /// What stands behind the last dot of its name, in lower case.
     Extension(String),
-    /// One of the extensions that were seen when all numbers had been given away; these are one type.
+    /// One of the extensions that were seen when all numbers had been given away; these are one
+    /// type.
     Others,
 }
 
@@ -74,7 +75,8 @@ impl TypeId {
     }
 }
 
-/// All types that were seen, in the order in which they were seen first, behind the two that there always are.
+/// All types that were seen, in the order in which they were seen first, behind the two that there
+/// always are.
 #[derive(Clone, Debug)]
 pub(crate) struct Types {
     numbers: BTreeMap<String, TypeId>,

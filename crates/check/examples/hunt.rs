@@ -1,9 +1,10 @@
 //! How long torture takes to find a fault of one scheme, seed by seed:
-//! `cargo run -p check --example hunt -- superblock:n=1 10 500` for ten seeds and at most 500 million flash operations each. Settings
-//! that are given are kept.
+//! `cargo run -p check --example hunt -- superblock:n=1 10 500` for ten seeds and at most 500
+//! million flash operations each. Settings that are given are kept.
 //!
-//! Kinds of trials share flash operations instead of seconds, so that the figures are the same on every machine and under
-//! every load. A hunt ends at the first finding, or is given up after so many operations.
+//! Kinds of trials share flash operations instead of seconds, so that the figures are the same on
+//! every machine and under every load. A hunt ends at the first finding, or is given up after so
+//! many operations.
 
 use std::process::ExitCode;
 

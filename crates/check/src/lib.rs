@@ -1,11 +1,14 @@
-//! The conformance suite: what every translation layer promises, and the machinery that tries to catch it lying.
+//! The conformance suite: what every translation layer promises, and the machinery that tries to
+//! catch it lying.
 //!
-//! A [`Case`] says everything that decides a run and is one line of text. [`run_case`] runs it, twice, with every promise
-//! watched; a [`Failure`] names the promise, the place and the line that finds it again. [`torture::campaign`] multiplies schemes by
-//! settings, devices and workloads, [`torture`] draws trials without end; [`canary`] is a scheme that breaks promises when told to, which tests the suite itself.
+//! A [`Case`] says everything that decides a run and is one line of text. [`run_case`] runs it,
+//! twice, with every promise watched; a [`Failure`] names the promise, the place and the line that
+//! finds it again. [`torture::campaign`] multiplies schemes by settings, devices and workloads,
+//! [`torture`] draws trials without end; [`canary`] is a scheme that breaks promises when told to,
+//! which tests the suite itself.
 //!
-//! Invariant: no clock, thread, file or unseeded randomness (but for the canary that is told to use some); a case's outcome
-//! depends on its replay line alone.
+//! Invariant: no clock, thread, file or unseeded randomness (but for the canary that is told to use
+//! some); a case's outcome depends on its replay line alone.
 pub mod canary;
 pub mod case;
 pub mod drivers;

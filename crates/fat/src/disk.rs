@@ -8,7 +8,8 @@ pub const PAGE_BYTES: usize = 4096;
 /// The bytes of a page.
 pub type Page = [u8; PAGE_BYTES];
 
-/// What a volume lies on: pages of 4 KiB, numbered from 0. What is changed in one is there when it is asked for again.
+/// What a volume lies on: pages of 4 KiB, numbered from 0. What is changed in one is there when it
+/// is asked for again.
 pub trait Disk {
     /// Bytes of the whole disk.
     fn bytes(&self) -> u64;

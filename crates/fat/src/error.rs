@@ -4,7 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
-/// Why a volume did not do as it was asked. Nothing of what was asked has been done, if it is not [`Disk`](Self::Disk) or [`Damaged`](Self::Damaged).
+/// Why a volume did not do as it was asked. Nothing of what was asked has been done, if it is not
+/// [`Disk`](Self::Disk) or [`Damaged`](Self::Damaged).
 #[derive(Debug, Error)]
 pub enum FatError {
     /// The disk holds nothing, or something else.

@@ -49,7 +49,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) long: Option<(&'a [u16], u32)>,
 }
 
-/// Looks at slots from the first one to the first behind which there is none, or until told to stop.
+/// Looks at slots from the first one to the first behind which there is none, or until told to
+/// stop.
 pub(crate) fn scan(
     disk: &mut impl Disk,
     pieces: &Pieces,
@@ -100,7 +101,8 @@ impl Seen<'_> {
         Entry::decode(self.slot, look.kind, name, place)
     }
 
-    /// Whether this is the first or second entry of a folder, which are itself and the folder above.
+    /// Whether this is the first or second entry of a folder, which are itself and the folder
+    /// above.
     pub(crate) fn is_dots(&self) -> bool {
         self.slot[0] == b'.' && self.long.is_none()
     }
@@ -125,7 +127,8 @@ pub(crate) struct Survey {
     pub(crate) room: u32,
 }
 
-/// Looks for a name, which may be that of the entry at the offset `own`, and for so many slots in a row.
+/// Looks for a name, which may be that of the entry at the offset `own`, and for so many slots in a
+/// row.
 pub(crate) fn survey(
     disk: &mut impl Disk,
     look: &Look<'_>,
@@ -134,7 +137,8 @@ pub(crate) fn survey(
     own: Option<u64>,
 ) -> io::Result<Survey> {
     let mut survey = Survey { room: look.pieces.slots(), ..Survey::default() };
-    // The first slot of the row of free ones that ends here, and whether such a row is long enough already.
+    // The first slot of the row of free ones that ends here, and whether such a row is long enough
+    // already.
     let (mut run, mut is_enough) = (None, false);
     scan(disk, look.pieces, |is, seen| {
         let is_free = matches!(is, Is::End | Is::Gone);

@@ -10,7 +10,8 @@ pub const LEAST_VOLUME_BYTES: u64 = 17 << 20;
 
 /// Slots of a root folder that cannot grow.
 const ROOT_SLOTS: u64 = 512;
-/// Sectors in front of the tables: as few as FAT32 has room in for its two copies of the boot sector.
+/// Sectors in front of the tables: as few as FAT32 has room in for its two copies of the boot
+/// sector.
 const RESERVED_32: u64 = 8;
 /// Where the second copy lies.
 const BACKUP: u64 = 6;
@@ -28,7 +29,8 @@ pub struct FormatOptions {
     pub serial: u32,
 }
 
-/// Makes an empty volume: sectors of a page, and clusters of a page if they fit the kinds that FAT has, else of two or more.
+/// Makes an empty volume: sectors of a page, and clusters of a page if they fit the kinds that FAT
+/// has, else of two or more.
 pub fn format(disk: &mut impl Disk, options: FormatOptions) -> Result<Shape, FatError> {
     let page = PAGE_BYTES as u64;
     let sectors = options.bytes.min(disk.bytes()) / page;
@@ -84,7 +86,8 @@ impl Plan {
             let (reserved, root, entry) =
                 if is_32 { (RESERVED_32, 0, 4) } else { (1, (ROOT_SLOTS * SLOT_BYTES).div_ceil(PAGE_BYTES as u64), 2) };
             let (left, tables) = (sectors.checked_sub(reserved + root)?, u64::from(tables));
-            // A sector more of each table takes its own sectors from the data, and has entries for so many of them.
+            // A sector more of each table takes its own sectors from the data, and has entries for
+            // so many of them.
             let entries = per_cluster * PAGE_BYTES as u64 / entry;
             let table = (left + 2 * per_cluster).div_ceil(entries + tables);
             let data = left.checked_sub(tables * table)?;

@@ -136,7 +136,8 @@ fn unmarked(name: &str) -> Option<(&str, u32)> {
     Some((rest, slot))
 }
 
-/// The short name for a name, as long as no other entry has it, and whether it says all of it but for upper and lower case.
+/// The short name for a name, as long as no other entry has it, and whether it says all of it but
+/// for upper and lower case.
 fn shortened(name: &str, code_page: CodePage) -> (Vec<u8>, Vec<u8>, bool) {
     let inner = name.trim_start_matches(['.', ' ']);
     let (base, extension) = inner.rsplit_once('.').unwrap_or((inner, ""));
@@ -185,7 +186,8 @@ pub(crate) fn short(name: &str, code_page: CodePage, is_taken: impl Fn(&Short) -
         filled(&[stem, tail.as_bytes()].concat())
     };
     let few = (1..=4).map(|number| numbered(&base, number)).find(|short| !is_taken(short));
-    // Beyond, something of the whole name makes collisions rare; a folder has fewer entries than there are of these.
+    // Beyond, something of the whole name makes collisions rare; a folder has fewer entries than
+    // there are of these.
     few.unwrap_or_else(|| {
         let sum = name.encode_utf16().fold(0_u16, |sum, unit| sum.rotate_right(1).wrapping_add(unit));
         let stem =

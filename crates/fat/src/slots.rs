@@ -1,4 +1,5 @@
-//! Slots of folders, 32 bytes each: entries of files and folders, and the parts of their long names in front of them.
+//! Slots of folders, 32 bytes each: entries of files and folders, and the parts of their long names
+//! in front of them.
 
 use std::ops::Range;
 
@@ -224,7 +225,8 @@ impl LongName {
         }
     }
 
-    /// The units of the name in front of a slot with the slot that it begins in, if it is whole and belongs to it; forgets it.
+    /// The units of the name in front of a slot with the slot that it begins in, if it is whole and
+    /// belongs to it; forgets it.
     pub(crate) fn end(&mut self, slot: &Slot) -> Option<(&[u16], u32)> {
         let is_whole = self.left == 0 && !self.units.is_empty() && checksum(slot) == self.sum;
         self.left = 0;

@@ -38,7 +38,8 @@ impl Stamp {
     }
 }
 
-/// Days since 1970 of a date, and back (Howard Hinnant, *chrono-compatible low-level date algorithms*): years begin in March.
+/// Days since 1970 of a date, and back (Howard Hinnant, *chrono-compatible low-level date
+/// algorithms*): years begin in March.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let of_era = year.rem_euclid(400);

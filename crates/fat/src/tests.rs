@@ -72,7 +72,8 @@ fn fill(volume: &mut Volume<Memory>, entry: &mut Entry, bytes: &[u8]) -> Result<
     volume.update(entry)
 }
 
-/// All files of a folder with their contents, and all folders, as the other implementation finds them.
+/// All files of a folder with their contents, and all folders, as the other implementation finds
+/// them.
 fn seen_by_fatfs(disk: &Memory) -> BTreeMap<String, Option<Vec<u8>>> {
     let files = FileSystem::new(Cursor::new(disk.pages.as_flattened().to_vec()), FsOptions::new()).expect("a volume");
     let mut all = BTreeMap::new();
@@ -140,7 +141,8 @@ impl Dice {
 const NAMES: [&str; 8] =
     [".git", "Makefile", "a long name of a file.text", "A LONG NAME OF A FOLDER", "x", "y.c", "Ünïcode.txt", "~1"];
 
-/// Random files and folders are made, written, renamed and removed; a map of paths says what there must be.
+/// Random files and folders are made, written, renamed and removed; a map of paths says what there
+/// must be.
 #[test]
 fn what_is_written_the_other_implementation_reads() {
     for (megabytes, tables, seed) in [(17, 1, 1), (20, 2, 2), (300, 1, 3)] {
@@ -296,7 +298,8 @@ fn sizes_of_all_kinds_are_formatted_and_others_refused() {
     assert!(refused.expect_err("too small").to_string().contains("17825792"));
 }
 
-/// Bytes of the boot sector, the tables and folders are changed at random: there may be errors, but nothing else.
+/// Bytes of the boot sector, the tables and folders are changed at random: there may be errors, but
+/// nothing else.
 #[test]
 fn damaged_volumes_are_errors() {
     let mut dice = Dice(5);

@@ -161,7 +161,8 @@ impl<D: Disk> Volume<D> {
         self.table.cut(&mut self.disk, &self.shape, &mut chain, 0)
     }
 
-    /// Gives an entry another name, perhaps in another folder; the name must be free there, but for the entry's own.
+    /// Gives an entry another name, perhaps in another folder; the name must be free there, but for
+    /// the entry's own.
     pub fn rename(&mut self, entry: &Entry, folder: Folder, name: &str) -> Result<Entry, FatError> {
         let slot = entry.encode(self.shape.kind);
         let new = self.add(folder, name, Some(entry), |short| {
@@ -202,7 +203,8 @@ impl<D: Disk> Volume<D> {
         Table::chain(&mut self.disk, &self.shape, entry.cluster)
     }
 
-    /// Gives a file clusters for so many bytes, or takes those away that it no longer needs; the entry is to be updated.
+    /// Gives a file clusters for so many bytes, or takes those away that it no longer needs; the
+    /// entry is to be updated.
     pub fn resize(&mut self, entry: &mut Entry, chain: &mut Chain, bytes: u64) -> Result<(), FatError> {
         if bytes > MOST_FILE_BYTES {
             return Err(FatError::LongFile);
@@ -218,7 +220,8 @@ impl<D: Disk> Volume<D> {
         Ok(())
     }
 
-    /// Where bytes of a file lie on the disk: ranges (offset, length) in order, for as far as it has clusters.
+    /// Where bytes of a file lie on the disk: ranges (offset, length) in order, for as far as it
+    /// has clusters.
     pub fn ranges(&self, chain: &Chain, offset: u64, length: u64) -> Vec<(u64, u64)> {
         let size = u64::from(self.shape.cluster_bytes);
         let end = (offset + length).min(chain.len() as u64 * size);
@@ -236,7 +239,8 @@ impl<D: Disk> Volume<D> {
         ranges
     }
 
-    /// Where a cluster of a file lies on the disk, in bytes; the file's first one is number 0, and it must have that many.
+    /// Where a cluster of a file lies on the disk, in bytes; the file's first one is number 0, and
+    /// it must have that many.
     pub fn cluster(&self, chain: &Chain, number: usize) -> u64 {
         self.shape.cluster(chain.clusters[number])
     }

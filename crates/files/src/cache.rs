@@ -66,7 +66,8 @@ impl Cache {
         }
     }
 
-    /// Pages, in order, hold nothing any more: what waits of them never leaves, and they are trimmed if that is wanted.
+    /// Pages, in order, hold nothing any more: what waits of them never leaves, and they are
+    /// trimmed if that is wanted.
     pub(crate) fn freed(&mut self, pages: &[u64], trims: bool) {
         for page in pages {
             self.dirty.remove(page);
@@ -189,7 +190,8 @@ mod tests {
         assert_eq!(left(&mut cache), [(Op::Read, 4, 2, HOT), (Op::Read, 7, 1, HOT)]);
     }
 
-    /// The same with a list: pages wait in any order, and what leaves at once is joined page by page.
+    /// The same with a list: pages wait in any order, and what leaves at once is joined page by
+    /// page.
     #[derive(Default)]
     struct Plain {
         waiting: Vec<(u64, Option<u32>, Hint)>,

@@ -1,4 +1,5 @@
-//! What the file system lies on: pages in memory. They hold the file system's own tables and folders; of the data of files nothing is kept but which pages they are.
+//! What the file system lies on: pages in memory. They hold the file system's own tables and
+//! folders; of the data of files nothing is kept but which pages they are.
 
 use std::io;
 
@@ -23,7 +24,8 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// An empty disk of as many whole pages as fit into so many bytes, of whose tables and folders `hint` is said.
+    /// An empty disk of as many whole pages as fit into so many bytes, of whose tables and folders
+    /// `hint` is said.
     pub(crate) fn new(bytes: u64, cache: Cache, hint: Hint) -> Self {
         let pages = (bytes / PAGE_BYTES as u64) as usize;
         Self { tables: vec![None; pages], freed: Vec::new(), cache, hint }

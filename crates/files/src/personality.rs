@@ -15,7 +15,8 @@ const READS_PER_LOG: u32 = 10;
 /// Webserver's log among its files, of which none is ever deleted: the one that was created first.
 const LOG: usize = 0;
 
-/// The log begins anew beyond this; filebench lets it grow for ever, beyond what FAT has room for in a file.
+/// The log begins anew beyond this; filebench lets it grow for ever, beyond what FAT has room for
+/// in a file.
 const MOST_LOG_BYTES: u32 = 1 << 20;
 
 /// Files, the volume that they lie on, and the dice.
@@ -159,8 +160,9 @@ impl Programs {
         self.dice.below(2) == 0
     }
 
-    /// The size of a new file: even between postmark's bounds, or gamma distributed with shape 1.5 as filebench's are. An exponential variate and half
-    /// the square of a normal one add up to that; its mean is 1.5.
+    /// The size of a new file: even between postmark's bounds, or gamma distributed with shape 1.5
+    /// as filebench's are. An exponential variate and half the square of a normal one add up to
+    /// that; its mean is 1.5.
     fn first_bytes(&mut self) -> u32 {
         let (least, most) = POSTMARK_BYTES;
         if self.spec.personality == Personality::Postmark {

@@ -5,7 +5,8 @@ use trace::generate::seed::Stream;
 use crate::spec::FileSpec;
 use crate::types::{FileKind, kinds};
 
-/// How often a file is drawn until one is taken whatever its type: types that are seldom used must not make drawing endless.
+/// How often a file is drawn until one is taken whatever its type: types that are seldom used must
+/// not make drawing endless.
 const MOST_DRAWS: u32 = 64;
 
 /// A file.

@@ -6,11 +6,13 @@ use thiserror::Error;
 
 use crate::page::PAGE_BYTES;
 
-/// Below this a volume would need a kind of allocation table of which an entry is no whole number of bytes.
+/// Below this a volume would need a kind of allocation table of which an entry is no whole number
+/// of bytes.
 const LEAST_VOLUME_BYTES: u64 = 17 << 20;
 /// The largest volume: files and pages have numbers of 32 bits.
 const MOST_VOLUME_BYTES: u64 = 1 << 40;
-/// Volumes between these would have too many clusters for one kind of table and too few for the other.
+/// Volumes between these would have too many clusters for one kind of table and too few for the
+/// other.
 const NO_VOLUME_BYTES: std::ops::Range<u64> = 255 << 20..260 << 20;
 /// The most streams, beside that of the file system's own tables.
 const MOST_STREAMS: u8 = 15;
@@ -19,9 +21,11 @@ const MOST_STREAMS: u8 = 15;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Personality {
-    /// Mail and news: small files that are created, deleted, read and appended to at random (Katcher 1997).
+    /// Mail and news: small files that are created, deleted, read and appended to at random
+    /// (Katcher 1997).
     Postmark,
-    /// filebench's fileserver: files are created and written whole, appended to, read whole and deleted.
+    /// filebench's fileserver: files are created and written whole, appended to, read whole and
+    /// deleted.
     Fileserver,
     /// filebench's varmail: as postmark, and each message is made safe at once.
     Varmail,
@@ -35,8 +39,8 @@ pub enum Personality {
 pub enum Names {
     /// Extensions a to z, drawn alike for each file (Wang 2013 7.5): all types are used alike.
     Letters,
-    /// Extensions of an ordinary machine, which differ in how often there are files of the type, and how often these are appended to, rewritten
-    /// in place and deleted (`types.rs`).
+    /// Extensions of an ordinary machine, which differ in how often there are files of the type,
+    /// and how often these are appended to, rewritten in place and deleted (`types.rs`).
     Mix,
 }
 
@@ -47,9 +51,11 @@ pub struct FileSpec {
     pub personality: Personality,
     /// How often: transactions of postmark, rounds of the others. 1 or more.
     pub operations: u64,
-    /// Files that there may be: postmark and webserver begin with all of them, the others with 80 %. 2 or more.
+    /// Files that there may be: postmark and webserver begin with all of them, the others with 80
+    /// %. 2 or more.
     pub files: u32,
-    /// Bytes of a file when it is created, the mean of filebench's sizes (gamma distributed, shape 1.5); postmark's go from 500 to 10 000 whatever this says.
+    /// Bytes of a file when it is created, the mean of filebench's sizes (gamma distributed, shape
+    /// 1.5); postmark's go from 500 to 10 000 whatever this says.
     pub mean_bytes: u32,
     /// Bytes that an append adds at most, for filebench's personalities.
     pub append_bytes: u32,
@@ -65,9 +71,11 @@ pub struct FileSpec {
     pub dirty_bytes: u64,
     /// Whether clusters that are freed are trimmed.
     pub trims: bool,
-    /// Streams for the data of files, by their degrees, 0 to 15; the file system's own tables have stream 0.
+    /// Streams for the data of files, by their degrees, 0 to 15; the file system's own tables have
+    /// stream 0.
     pub streams: u8,
-    /// The temperature degree that the file system gives its own tables and folders, 0 to the analyzer's `degrees`; without one nothing is said of them.
+    /// The temperature degree that the file system gives its own tables and folders, 0 to the
+    /// analyzer's `degrees`; without one nothing is said of them.
     pub table_degree: Option<u8>,
     /// Operations a second, which says when requests arrive.
     pub operations_per_second: f64,
@@ -114,7 +122,8 @@ impl FileSpec {
             analyzer: Parameters::default(),
         };
         match personality {
-            // Wang 2013 7.5.1 has 50 000 files at once. The benchmark itself writes 512 B at a time.
+            // Wang 2013 7.5.1 has 50 000 files at once. The benchmark itself writes 512 B at a
+            // time.
             Personality::Postmark => Self { files: 50_000, request_bytes: 4 << 10, mean_bytes: 5_250, ..small },
             Personality::Fileserver => Self { files: 10_000, mean_bytes: 128 << 10, volume_bytes: 2 << 30, ..small },
             Personality::Varmail | Personality::Webserver => small,

@@ -33,7 +33,8 @@ fn run(spec: &FileSpec) -> (FileWorkload, Vec<Record>) {
     (workload, records.expect("room for all files"))
 }
 
-/// Pages that hold data of files when all is done, as the drive knows it: written with a hint last, and not trimmed since.
+/// Pages that hold data of files when all is done, as the drive knows it: written with a hint last,
+/// and not trimmed since.
 fn pages_with_data(records: &[Record]) -> usize {
     let mut pages = BTreeMap::new();
     for record in records {
@@ -71,7 +72,8 @@ fn four_fifths_of_the_files_are_there_at_the_start() {
     }
 }
 
-/// All files of a folder and of those in it, with their bytes, as another implementation of FAT finds them.
+/// All files of a folder and of those in it, with their bytes, as another implementation of FAT
+/// finds them.
 fn found(folder: &fatfs::Dir<'_, Cursor<Vec<u8>>>, path: &str, into: &mut BTreeMap<String, u32>) {
     for entry in folder.iter().map(|entry| entry.expect("readable")) {
         let path = format!("{path}{}", entry.file_name());
@@ -180,7 +182,8 @@ fn tables_have_the_degree_that_they_are_given_and_nothing_else_changes() {
     assert!(tables > 600, "{tables}");
 }
 
-/// Claim S3 of Wang 2013 7.5.2 and 7.5.3 in small: where all types are used alike, what is predicted is close to what comes.
+/// Claim S3 of Wang 2013 7.5.2 and 7.5.3 in small: where all types are used alike, what is
+/// predicted is close to what comes.
 #[test]
 fn after_the_start_f_predicts_phi() {
     let mut spec = FileSpec { operations: 20_000, files: 1_000, ..small(Personality::Postmark) };

@@ -5,7 +5,8 @@ use trace::units::Bytes;
 
 use crate::spec::{FileSpec, Names, Personality, SpecError};
 
-/// Keys of a table; what is left out has the personality's default. Sizes are bytes, or text such as `1GiB`.
+/// Keys of a table; what is left out has the personality's default. Sizes are bytes, or text such
+/// as `1GiB`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileText {

@@ -21,8 +21,9 @@ const fn kind(extension: &'static str, share: u32, written: f64, deleted: f64, r
     FileKind { extension, share, written, deleted, rewritten }
 }
 
-/// An ordinary machine: logs and databases are few and written all the time, temporary files come and go, pictures and archives rest. The numbers are
-/// ours; what matters is that types differ by orders of magnitude, as types on real machines do.
+/// An ordinary machine: logs and databases are few and written all the time, temporary files come
+/// and go, pictures and archives rest. The numbers are ours; what matters is that types differ by
+/// orders of magnitude, as types on real machines do.
 const MIX: [FileKind; 10] = [
     kind("log", 2, 1.0, 0.05, false),
     kind("db", 2, 1.0, 0.02, true),

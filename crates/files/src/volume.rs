@@ -1,4 +1,5 @@
-//! A FAT volume on which files are created, written, read and deleted, with the analyzer that watches.
+//! A FAT volume on which files are created, written, read and deleted, with the analyzer that
+//! watches.
 
 use std::collections::HashMap;
 
@@ -30,7 +31,8 @@ pub struct VolumeError {
     source: FatError,
 }
 
-/// The volume. Files and folders are looked up once: as an operating system does, it remembers where they are.
+/// The volume. Files and folders are looked up once: as an operating system does, it remembers
+/// where they are.
 pub(crate) struct Volume {
     fat: fat::Volume<Disk>,
     /// Folders by path.
@@ -217,7 +219,8 @@ impl Volume {
         self.intervals.extend(self.analyzer.tell(event, &file(entry)).cloned());
     }
 
-    /// What goes to the drive with data of a file: the degree plus one, since 0 says nothing, the type, and a stream for each range of degrees.
+    /// What goes to the drive with data of a file: the degree plus one, since 0 says nothing, the
+    /// type, and a stream for each range of degrees.
     fn hint(&self, entry: &FileEntry) -> Hint {
         let Some(Label { file_type, degree }) = self.analyzer.label(&file(entry)) else { return Hint::NONE };
         let degrees = u32::from(self.analyzer.parameters().degrees) + 1;

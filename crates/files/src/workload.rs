@@ -18,7 +18,8 @@ pub enum StartError {
     Volume(#[from] VolumeError),
 }
 
-/// The requests of a file workload in the order of their arrival, from the formatting of the volume to the last page written back.
+/// The requests of a file workload in the order of their arrival, from the formatting of the volume
+/// to the last page written back.
 pub struct FileWorkload {
     programs: Programs,
     /// Files that have yet to be created at the start.

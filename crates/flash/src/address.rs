@@ -1,8 +1,9 @@
 //! Addresses as types, so that a logical page is never taken for a physical one.
 //!
-//! Each wraps the number plus one in a non-zero integer: `Option<Ppn>` then costs the four bytes of the number itself, and
-//! the mapping tables of a 1 TiB device stay at four bytes an entry without a sentinel in any interface. The largest
-//! number is therefore `u32::MAX - 1`; [`Geometry`](crate::Geometry) refuses devices that would need more.
+//! Each wraps the number plus one in a non-zero integer: `Option<Ppn>` then costs the four bytes of
+//! the number itself, and the mapping tables of a 1 TiB device stay at four bytes an entry without
+//! a sentinel in any interface. The largest number is therefore `u32::MAX - 1`;
+//! [`Geometry`](crate::Geometry) refuses devices that would need more.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -73,7 +74,8 @@ address!(
     "LBN"
 );
 address!(
-    /// Physical block number. Blocks of one die are neighbours; see [`Geometry`](crate::Geometry) for the order.
+    /// Physical block number. Blocks of one die are neighbours; see [`Geometry`](crate::Geometry)
+    /// for the order.
     Pbn,
     "PBN"
 );

@@ -1,12 +1,14 @@
 //! Long arrays that are touched at random.
 //!
-//! The map and the page store of a large device are tens of megabytes, and nearly every operation touches a random entry of
-//! each. With memory pages of 4 KiB nearly every such touch also misses the processor's table of address translations, and
-//! a walk through the page tables costs more than the data; with pages of 2 MiB the translations of the whole array fit.
-//! Linux backs memory by large pages where it is asked to and has some; elsewhere, and for short arrays, this is an
+//! The map and the page store of a large device are tens of megabytes, and nearly every operation
+//! touches a random entry of each. With memory pages of 4 KiB nearly every such touch also misses
+//! the processor's table of address translations, and a walk through the page tables costs more
+//! than the data; with pages of 2 MiB the translations of the whole array fit. Linux backs memory
+//! by large pages where it is asked to and has some; elsewhere, and for short arrays, this is an
 //! ordinary vector. What the array holds is the same either way.
 
-/// Size and alignment of a large page: 2 MiB on x86-64, and a multiple of every smaller page anywhere.
+/// Size and alignment of a large page: 2 MiB on x86-64, and a multiple of every smaller page
+/// anywhere.
 #[cfg(target_os = "linux")]
 const LARGE_PAGE: usize = 2 << 20;
 
@@ -25,8 +27,8 @@ pub fn long_array_of<T>(capacity: usize) -> Vec<T> {
     array
 }
 
-/// Asks for large pages behind the whole ones that lie within an array's memory, before it is first touched. That the system
-/// refuses is no error.
+/// Asks for large pages behind the whole ones that lie within an array's memory, before it is first
+/// touched. That the system refuses is no error.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn ask_for_large_pages<T>(array: &Vec<T>) {
@@ -36,9 +38,10 @@ fn ask_for_large_pages<T>(array: &Vec<T>) {
         return;
     }
     let whole = (bytes - offset) / LARGE_PAGE * LARGE_PAGE;
-    // SAFETY: `offset..offset + whole` lies within the allocation that `array` owns and that is borrowed here, and begins and
-    // ends at multiples of the page size. MADV_HUGEPAGE changes how memory is backed, never what it holds or who may use it.
-    // `cargo bench --bench steady` pays for it: see docs/performance.md.
+    // SAFETY: `offset..offset + whole` lies within the allocation that `array` owns and that is
+    // borrowed here, and begins and ends at multiples of the page size. MADV_HUGEPAGE changes how
+    // memory is backed, never what it holds or who may use it. `cargo bench --bench steady` pays
+    // for it: see docs/performance.md.
     unsafe {
         let first = array.as_ptr().cast::<u8>().add(offset).cast_mut();
         libc::madvise(first.cast(), whole, libc::MADV_HUGEPAGE);
@@ -51,8 +54,9 @@ fn ask_for_large_pages<T>(array: &Vec<T>) {
 pub fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {
-        // SAFETY: `item` is a live reference, so its address is valid; a prefetch reads nothing that the program can see, and
-        // every x86-64 processor has the instruction (SSE). `cargo bench --bench steady` pays for it: see docs/performance.md.
+        // SAFETY: `item` is a live reference, so its address is valid; a prefetch reads nothing
+        // that the program can see, and every x86-64 processor has the instruction (SSE).
+        // `cargo bench --bench steady` pays for it: see docs/performance.md.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());

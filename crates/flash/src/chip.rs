@@ -1,8 +1,9 @@
 //! The chip: a strict referee in front of a store.
 //!
-//! It knows the rules of NAND and each block's state (next programmable page, erase count, bad or not) and nothing of time
-//! or of translation layers. An illegal operation is refused in every build with the page, the block and the rule, so an FTL
-//! bug is found at the operation that commits it. A refused operation changes nothing.
+//! It knows the rules of NAND and each block's state (next programmable page, erase count, bad or
+//! not) and nothing of time or of translation layers. An illegal operation is refused in every
+//! build with the page, the block and the rule, so an FTL bug is found at the operation that
+//! commits it. A refused operation changes nothing.
 
 use std::sync::Arc;
 
@@ -67,7 +68,8 @@ pub struct Chip<S> {
     done: Operations,
 }
 
-/// `next_page` of a bad block: past every page, so that the order check that a program makes anyway refuses it too.
+/// `next_page` of a bad block: past every page, so that the order check that a program makes anyway
+/// refuses it too.
 const BAD: u32 = u32::MAX;
 
 impl<S: Blank> Chip<S> {
@@ -79,8 +81,9 @@ impl<S: Blank> Chip<S> {
 }
 
 impl<S: Store> Chip<S> {
-    /// A chip over a store that was used before, with what is known of each of the geometry's blocks, in address order. Blocks
-    /// that the options call bad are bad, whatever is known of them.
+    /// A chip over a store that was used before, with what is known of each of the geometry's
+    /// blocks, in address order. Blocks that the options call bad are bad, whatever is known of
+    /// them.
     pub fn resume(
         geometry: Geometry,
         options: &ChipOptions,
@@ -313,7 +316,8 @@ impl<S: Store> Flash for Chip<S> {
 
 /// What faults do to a chip. The referee's own rules are not asked: physics is not.
 impl<S: FaultableStore> Chip<S> {
-    /// A program did not complete: the page is left so and cannot be programmed before the next erase.
+    /// A program did not complete: the page is left so and cannot be programmed before the next
+    /// erase.
     pub(crate) fn spoil_page(&mut self, ppn: Ppn, how: Spoilt) {
         let (pbn, offset) = self.geometry.split(ppn);
         let block = &mut self.blocks[pbn.index()];
@@ -328,7 +332,8 @@ impl<S: FaultableStore> Chip<S> {
         }
     }
 
-    /// An erase fails: it counts, as it was done, and leaves nothing that could be read or programmed.
+    /// An erase fails: it counts, as it was done, and leaves nothing that could be read or
+    /// programmed.
     pub(crate) fn fail_erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
         let next_page = self.blocks.get(pbn.index()).map_or(BAD, |block| block.next_page);
         if next_page == BAD {
@@ -339,8 +344,8 @@ impl<S: FaultableStore> Chip<S> {
         Ok(())
     }
 
-    /// An erase did not complete: the block cannot be programmed before it is erased again, and its pages read as errors
-    /// unless the erase had hardly begun.
+    /// An erase did not complete: the block cannot be programmed before it is erased again, and its
+    /// pages read as errors unless the erase had hardly begun.
     pub(crate) fn spoil_block(&mut self, pbn: Pbn, readable: bool) {
         let block = &mut self.blocks[pbn.index()];
         block.next_page = block.next_page.max(self.geometry.pages_per_block());

@@ -56,27 +56,33 @@ pub trait Flash {
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: Self::Data) -> Result<(), FlashError>;
     /// Erases a block.
     fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError>;
-    /// Reads a page's out-of-band area alone, whatever state the page is in: what recovery works from. Costs a read.
+    /// Reads a page's out-of-band area alone, whatever state the page is in: what recovery works
+    /// from. Costs a read.
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError>;
-    /// Marks a block bad for good: it is not programmed or erased again, but what it holds can still be read.
+    /// Marks a block bad for good: it is not programmed or erased again, but what it holds can
+    /// still be read.
     fn mark_bad(&mut self, pbn: Pbn);
 
-    /// The logical number in a programmed page's tag, without a flash operation: for checks and for reverse maps whose
-    /// content equals the tags. As such a map lies in RAM, it still knows a page that has decayed since.
+    /// The logical number in a programmed page's tag, without a flash operation: for checks and for
+    /// reverse maps whose content equals the tags. As such a map lies in RAM, it still knows a page
+    /// that has decayed since.
     fn peek(&self, ppn: Ppn) -> Option<u32>;
 
-    /// Asks for the memory of the simulating computer that reading a page will touch. Changes nothing.
+    /// Asks for the memory of the simulating computer that reading a page will touch. Changes
+    /// nothing.
     fn prefetch(&self, _ppn: Ppn) {}
 
-    /// The tag of a readable programmed page, without a flash operation: for checks, and for what a scheme remembers in RAM of
-    /// the pages of a block that it is filling.
+    /// The tag of a readable programmed page, without a flash operation: for checks, and for what a
+    /// scheme remembers in RAM of the pages of a block that it is filling.
     fn tag(&self, ppn: Ppn) -> Option<Tag>;
 
-    /// Readies bytes of the scheme's own, at most a page of them, for the data area of the page that it programs next. They become
-    /// readable with that program or not at all. A device that keeps no content drops them.
+    /// Readies bytes of the scheme's own, at most a page of them, for the data area of the page
+    /// that it programs next. They become readable with that program or not at all. A device that
+    /// keeps no content drops them.
     fn load(&mut self, ppn: Ppn, bytes: &[u8]);
 
-    /// The bytes of the scheme's own in the data area of a page that has just been read or scanned; none if it holds none.
+    /// The bytes of the scheme's own in the data area of a page that has just been read or scanned;
+    /// none if it holds none.
     fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>>;
     /// The lowest page offset of a block that its program order still allows.
     fn next_page(&self, pbn: Pbn) -> u32;

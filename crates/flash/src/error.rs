@@ -1,7 +1,8 @@
 //! What can go wrong at the chip, in two kinds that are kept apart.
 //!
-//! A [`Violation`] is a bug in the translation layer: it did what no flash allows. A media event is the flash's own doing
-//! and expected. Neither is a user error; those are found before a chip exists.
+//! A [`Violation`] is a bug in the translation layer: it did what no flash allows. A media event is
+//! the flash's own doing and expected. Neither is a user error; those are found before a chip
+//! exists.
 
 use std::fmt;
 
@@ -71,7 +72,8 @@ pub enum MediaEvent {
     ProgramFailed(Ppn),
     /// A block could not be erased: it should be retired.
     EraseFailed(Pbn),
-    /// A page cannot be read: it was torn by a power cut, or has more wrong bits than can be corrected.
+    /// A page cannot be read: it was torn by a power cut, or has more wrong bits than can be
+    /// corrected.
     Uncorrectable(Ppn),
 }
 
@@ -89,7 +91,8 @@ impl fmt::Display for MediaEvent {
 /// Why the chip did not do as told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlashError {
-    /// The translation layer broke a rule; the run stops with its coordinates. Boxed to keep results small.
+    /// The translation layer broke a rule; the run stops with its coordinates. Boxed to keep
+    /// results small.
     Violation(Box<Violation>),
     /// The flash failed, as flash does.
     FlashPort(MediaEvent),

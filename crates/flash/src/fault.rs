@@ -1,14 +1,16 @@
 //! The fault injector: a chip whose power fails and whose pages do, at operations told beforehand.
 //!
-//! Operations are numbered from 0 in the order in which they are asked for (reads, scans, programs and erases alike), so a plan
-//! is a list of numbers and replays exactly. A fault that does not fit the operation it meets (a program failure at a read)
-//! does nothing. After a power cut every operation fails until [`Faulty::restore_power`].
+//! Operations are numbered from 0 in the order in which they are asked for (reads, scans, programs
+//! and erases alike), so a plan is a list of numbers and replays exactly. A fault that does not fit
+//! the operation it meets (a program failure at a read) does nothing. After a power cut every
+//! operation fails until [`Faulty::restore_power`].
 //!
-//! A block at the end of its endurance fails at its next erase. The referee alone would call that a broken rule, which is what
-//! a chip that never fails is for: there, only a scheme that erases without end gets so far.
+//! A block at the end of its endurance fails at its next erase. The referee alone would call that a
+//! broken rule, which is what a chip that never fails is for: there, only a scheme that erases
+//! without end gets so far.
 //!
-//! An operation that fails is an operation: it is counted and takes its time. One that a power cut prevents or breaks off is
-//! counted if it reached the chip.
+//! An operation that fails is an operation: it is counted and takes its time. One that a power cut
+//! prevents or breaks off is counted if it reached the chip.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +21,8 @@ use crate::{Chip, FaultableStore, Flash, FlashError, Full, MediaEvent, Page, Pbn
 pub enum Tear {
     /// Not begun.
     Before,
-    /// Hardly begun: a page still reads as erased but is unstable; a block still reads as before but must be erased again.
+    /// Hardly begun: a page still reads as erased but is unstable; a block still reads as before
+    /// but must be erased again.
     Unseen,
     /// Half done: the page, or every page of the block, reads as an error.
     Torn,
@@ -85,7 +88,8 @@ impl<S: FaultableStore> FaultyChip<S> {
         (self.plan, self.operation, self.powered) = (plan, 0, true);
     }
 
-    /// Adds a fault to the plan, at the operation that comes after so many others; one planned for it already gives way.
+    /// Adds a fault to the plan, at the operation that comes after so many others; one planned for
+    /// it already gives way.
     pub fn inject(&mut self, after: u64, fault: Fault) {
         self.plan.at.insert(self.operation.saturating_add(after), fault);
     }
@@ -160,7 +164,8 @@ impl<S: FaultableStore> Flash for FaultyChip<S> {
         if tear == Some(Tear::Before) {
             return self.cut();
         }
-        // The referee sees the operation first: a torn program is a legal one that was not finished.
+        // The referee sees the operation first: a torn program is a legal one that was not
+        // finished.
         self.chip.program(ppn, tag, data)?;
         match (tear, fault) {
             (Some(Tear::Unseen), _) => self.chip.spoil_page(ppn, Spoilt::Unstable),

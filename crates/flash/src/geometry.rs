@@ -1,8 +1,9 @@
 //! The shape of a flash device and the arithmetic of its addresses.
 //!
-//! Order of physical blocks: all blocks of plane 0 of die 0 of channel 0, then plane 1 …, then the next die of the same
-//! channel, then the next channel. A page number is `block × pages_per_block + page`. No count needs to be a power of two;
-//! the divisions that this costs are strength-reduced once, here, so that an address splits in a few cycles.
+//! Order of physical blocks: all blocks of plane 0 of die 0 of channel 0, then plane 1 …, then the
+//! next die of the same channel, then the next channel. A page number is
+//! `block × pages_per_block + page`. No count needs to be a power of two; the divisions that this
+//! costs are strength-reduced once, here, so that an address splits in a few cycles.
 
 use std::fmt;
 use std::ops::Range;
@@ -239,7 +240,8 @@ impl fmt::Debug for Geometry {
 }
 
 impl fmt::Display for Geometry {
-    /// For example `8x4x1x1024x256x4096`: channels, dies a channel, planes a die, blocks a plane, pages a block, bytes a page.
+    /// For example `8x4x1x1024x256x4096`: channels, dies a channel, planes a die, blocks a plane,
+    /// pages a block, bytes a page.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = &self.shape;
         write!(

@@ -1,4 +1,5 @@
-//! The flash device, free of time: geometry, addresses, the NAND rules, wear, out-of-band tags and page stores.
+//! The flash device, free of time: geometry, addresses, the NAND rules, wear, out-of-band tags and
+//! page stores.
 //!
 //! Invariant: nothing here knows a clock, a translation layer or a host.
 

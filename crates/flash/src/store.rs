@@ -10,7 +10,8 @@ use crate::{Role, Tag, long_array, prefetch};
 
 /// Memory of a chip's pages, indexed by page number.
 pub trait Store {
-    /// What a page's data area holds: `()` when simulating, stamps when checking, bytes when mounted.
+    /// What a page's data area holds: `()` when simulating, stamps when checking, bytes when
+    /// mounted.
     type Data: Clone + Default;
 
     /// The logical number in a page's tag, or none where the page is erased.
@@ -50,7 +51,8 @@ pub trait Store {
     /// Clears the pages of a block.
     fn erase(&mut self, pages: Range<usize>);
 
-    /// Takes bytes for the data area of a page that is about to be programmed. A store that keeps no content drops them.
+    /// Takes bytes for the data area of a page that is about to be programmed. A store that keeps
+    /// no content drops them.
     fn load(&mut self, _page: usize, _bytes: &[u8]) {}
 
     /// The bytes that a readable programmed page holds; none if none were loaded for it.
@@ -58,7 +60,8 @@ pub trait Store {
         None
     }
 
-    /// The pages of a block are lost: they read as errors, where the store can tell them from erased ones.
+    /// The pages of a block are lost: they read as errors, where the store can tell them from
+    /// erased ones.
     fn spoil(&mut self, pages: Range<usize>) {
         self.erase(pages);
     }
@@ -66,7 +69,8 @@ pub trait Store {
     /// The block of these pages is bad from now on: for a store that outlives its chip.
     fn retire(&mut self, _pages: Range<usize>) {}
 
-    /// Whether the store can keep nothing more, as a file on a full disk. Its chip then behaves as one without power.
+    /// Whether the store can keep nothing more, as a file on a full disk. Its chip then behaves as
+    /// one without power.
     #[inline]
     fn has_failed(&self) -> bool {
         false
@@ -84,9 +88,11 @@ pub trait Blank: Store {
 pub enum Spoilt {
     /// Neither erased nor programmed: reads as an error until erased.
     Torn,
-    /// Touched by a program that did not get far: reads as erased, but must not be programmed before the next erase.
+    /// Touched by a program that did not get far: reads as erased, but must not be programmed
+    /// before the next erase.
     Unstable,
-    /// Programmed, but its content has decayed beyond correction: reads and scans as an error until erased.
+    /// Programmed, but its content has decayed beyond correction: reads and scans as an error until
+    /// erased.
     Decayed,
 }
 
@@ -96,8 +102,8 @@ pub trait FaultableStore: Store {
     fn spoil_page(&mut self, page: usize, how: Spoilt);
 }
 
-/// Four bytes a page: the logical number plus one, 0 for an erased page; one more for hints from the first that is not 0 on. For
-/// simulation.
+/// Four bytes a page: the logical number plus one, 0 for an erased page; one more for hints from
+/// the first that is not 0 on. For simulation.
 pub struct Lean {
     words: Vec<u32>,
     /// Empty as long as no page has a hint.
@@ -176,9 +182,11 @@ pub enum Cell<D> {
     Programmed(Tag, D),
     /// Neither the one nor the other: reads as an error until erased.
     Torn,
-    /// Holds this logical number and data that have decayed: reads and scans as an error until erased.
+    /// Holds this logical number and data that have decayed: reads and scans as an error until
+    /// erased.
     Decayed(u32),
-    /// Touched by a program that did not get far: reads as erased, but must not be programmed before the next erase.
+    /// Touched by a program that did not get far: reads as erased, but must not be programmed
+    /// before the next erase.
     Unstable,
 }
 
@@ -186,7 +194,8 @@ pub enum Cell<D> {
 #[derive(Clone)]
 pub struct Full<D> {
     pages: Vec<Cell<D>>,
-    /// Bytes of the translation layer's own, by page; of a page that is not programmed they are without meaning.
+    /// Bytes of the translation layer's own, by page; of a page that is not programmed they are
+    /// without meaning.
     bytes: BTreeMap<usize, Arc<[u8]>>,
 }
 

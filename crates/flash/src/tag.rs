@@ -1,12 +1,14 @@
 //! What a page's out-of-band (OOB) area says about the page.
 //!
-//! The tag is what recovery will find after a power cut, so it is written with every program, whatever the store keeps of
-//! it. A lean store keeps the logical number alone; a full one keeps all.
+//! The tag is what recovery will find after a power cut, so it is written with every program,
+//! whatever the store keeps of it. A lean store keeps the logical number alone; a full one keeps
+//! all.
 //!
-//! Two numbers order tags. `seq` counts programs: it tells which of two *blocks* was being filled later. `version` is the
-//! `seq` under which the content was first written and travels with every copy: of two pages of the same logical number the
-//! higher version is newer, and equal versions are the same content. A copy interrupted by a power cut can thus be told
-//! from a page that is needed, and its block be reused.
+//! Two numbers order tags. `seq` counts programs: it tells which of two *blocks* was being filled
+//! later. `version` is the `seq` under which the content was first written and travels with every
+//! copy: of two pages of the same logical number the higher version is newer, and equal versions
+//! are the same content. A copy interrupted by a power cut can thus be told from a page that is
+//! needed, and its block be reused.
 
 use crate::Lbn;
 
@@ -24,10 +26,11 @@ pub enum Role {
     RandomLog = 3,
     /// A page of the mapping table itself; its logical number is a translation page number.
     Translation = 4,
-    /// No data: says that `extent` logical pages from `logical` on were trimmed before this version.
+    /// No data: says that `extent` logical pages from `logical` on were trimmed before this
+    /// version.
     Trimmed = 5,
-    /// No data: takes the place of a page that could not be read when it had to be moved, so that reading its LPN goes on
-    /// being an error instead of becoming something older.
+    /// No data: takes the place of a page that could not be read when it had to be moved, so that
+    /// reading its LPN goes on being an error instead of becoming something older.
     Lost = 6,
     /// No data: the tags of the pages that were programmed in the block before this one.
     Summary = 7,
@@ -72,8 +75,8 @@ pub struct Tag {
     pub seq: u64,
     /// The `seq` of the program that first wrote this content.
     pub version: u64,
-    /// What the translation layer keeps of the host's hint with the content, 0 for nothing. It travels with every copy, as the
-    /// version does.
+    /// What the translation layer keeps of the host's hint with the content, 0 for nothing. It
+    /// travels with every copy, as the version does.
     pub hint: u8,
 }
 
@@ -81,8 +84,8 @@ impl Tag {
     /// Bytes of [`head`](Self::head).
     pub const HEAD_BYTES: usize = 21;
 
-    /// The first bytes of the tag as flash holds it (`docs/format.md`), little endian: logical number, extent, `seq` and `version`
-    /// of six bytes each, role. Owner and hint take no bytes.
+    /// The first bytes of the tag as flash holds it (`docs/format.md`), little endian: logical
+    /// number, extent, `seq` and `version` of six bytes each, role. Owner and hint take no bytes.
     pub fn head(&self) -> [u8; Self::HEAD_BYTES] {
         let mut head = [0; Self::HEAD_BYTES];
         head[..4].copy_from_slice(&self.logical.to_le_bytes());
@@ -109,8 +112,8 @@ impl Tag {
         })
     }
 
-    /// Under a block map: whether the page lies in a log block that several logical blocks share. A lost page there has no
-    /// owner.
+    /// Under a block map: whether the page lies in a log block that several logical blocks share. A
+    /// lost page there has no owner.
     pub fn is_in_shared_log(&self) -> bool {
         match self.role {
             Role::RandomLog | Role::Trimmed => true,

@@ -1,4 +1,5 @@
-//! A drive: a mapping, maybe a wear policy, maybe a write buffer. This is what the shells (simulator, checker, live device) drive.
+//! A drive: a mapping, maybe a wear policy, maybe a write buffer. This is what the shells
+//! (simulator, checker, live device) drive.
 //!
 //! ```text
 //!   host ──▶ write buffer ──▶ wear levelling ──▶ mapping ──▶ flash
@@ -23,8 +24,8 @@ use crate::write_buffer::policy::BufferPolicy;
 use crate::write_buffer::room::Room;
 use crate::write_buffer::write_back::WriteBuffer;
 
-/// A flash translation layer with all that belongs to it. `out` and `data` hold one element a page of the request. It may be moved
-/// to another thread.
+/// A flash translation layer with all that belongs to it. `out` and `data` hold one element a page
+/// of the request. It may be moved to another thread.
 pub struct Drive<D: Device> {
     mapping: Box<dyn Mapping<D>>,
     wear: Option<WearLevelling>,
@@ -60,7 +61,8 @@ impl<D: Device> Drive<D> {
         }
     }
 
-    /// Writes pages. Acknowledged writes are durable but for those that [`buffered`](Self::buffered) tells of.
+    /// Writes pages. Acknowledged writes are durable but for those that
+    /// [`buffered`](Self::buffered) tells of.
     #[inline]
     pub fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         if let (Some(buffer), mut backend) = self.backend() {
@@ -87,25 +89,28 @@ impl<D: Device> Drive<D> {
         self.mapping.flush(flash)
     }
 
-    /// Announces a request to come, so that the mapping can ask for the memory that it will touch. Changes nothing. A shell that
-    /// knows its requests before they begin calls it three times for each, each time when it is nearer.
+    /// Announces a request to come, so that the mapping can ask for the memory that it will touch.
+    /// Changes nothing. A shell that knows its requests before they begin calls it three times for
+    /// each, each time when it is nearer.
     #[inline]
     pub fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         self.mapping.prefetch(flash, request, stage);
     }
 
-    /// Whether it decides by what the host will ask, which no real device knows. A shell that does not know it either must refuse it.
+    /// Whether it decides by what the host will ask, which no real device knows. A shell that does
+    /// not know it either must refuse it.
     pub fn needs_future(&self) -> bool {
         self.mapping.needs_future()
     }
 
-    /// Tells a drive that [needs it](Self::needs_future) all that it will be asked from now on, call by call.
+    /// Tells a drive that [needs it](Self::needs_future) all that it will be asked from now on,
+    /// call by call.
     pub fn set_future(&mut self, requests: &[FutureRequest]) {
         self.mapping.set_future(requests);
     }
 
-    /// Tells what became of a file whose data lie in these pages, with the host's hint for it from now on. Costs nothing and changes
-    /// no content.
+    /// Tells what became of a file whose data lie in these pages, with the host's hint for it from
+    /// now on. Costs nothing and changes no content.
     pub fn on_file_event(&mut self, event: FileEvent, pages: &Request) {
         if let Some(wear) = &self.wear {
             wear.on_file_event(&mut *self.mapping, event, pages);

@@ -1,6 +1,8 @@
-//! The translation layers, free of time: the schemes, the parts that several share, the door to the chip and the registry.
+//! The translation layers, free of time: the schemes, the parts that several share, the door to the
+//! chip and the registry.
 //!
-//! Invariant: no clock, thread, file, socket, global or unseeded randomness; a mapping never imports another mapping.
+//! Invariant: no clock, thread, file, socket, global or unseeded randomness; a mapping never
+//! imports another mapping.
 
 pub mod api;
 pub mod blocks;

@@ -1,7 +1,8 @@
-//! The one list of all parts of stacks, mappings, wear policies and buffers: name → parameters → instance.
+//! The one list of all parts of stacks, mappings, wear policies and buffers: name → parameters →
+//! instance.
 //!
-//! An unknown name, an unknown parameter, a value out of range or a pair that cannot work together is an error at construction,
-//! never a default.
+//! An unknown name, an unknown parameter, a value out of range or a pair that cannot work together
+//! is an error at construction, never a default.
 
 use crate::api::entry::{Entry, PartKind};
 use crate::api::layout::Layout;
@@ -94,7 +95,8 @@ impl Resolved {
         Stack { mapping, others: parts.collect() }
     }
 
-    /// The stack that was asked for, with what it set and nothing else, so that its text reads back.
+    /// The stack that was asked for, with what it set and nothing else, so that its text reads
+    /// back.
     pub fn spelled(&self, asked: &Stack) -> Stack {
         let mut filled = self.filled();
         for (part, asked) in filled.parts_mut().zip(asked.parts()) {
@@ -109,7 +111,8 @@ macro_rules! schemes {
         /// All schemes, in the order in which tables show them.
         pub const ENTRIES: &[Entry] = &[$(<$scheme as Scheme>::ENTRY),+];
 
-        /// Builds a stack for an erased device. A wear policy that the layout names serves a stack that names none.
+        /// Builds a stack for an erased device. A wear policy that the layout names serves a stack
+        /// that names none.
         pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Drive<D>, ConfigError> {
             let resolved = resolve(stack)?;
             let layout = &resolved.with_wear(layout);

@@ -6,9 +6,10 @@
 //!  mapping  setting  part  setting
 //! ```
 //!
-//! Parts follow each other behind `+`, the settings of a part behind `:`. This is the spelling of the command line, studies,
-//! results, labels, replay lines and image headers alike. Here it is only taken apart and put together: which parts there are, what
-//! their settings may be and which of them go together is known to the [registry](crate::registry).
+//! Parts follow each other behind `+`, the settings of a part behind `:`. This is the spelling of
+//! the command line, studies, results, labels, replay lines and image headers alike. Here it is
+//! only taken apart and put together: which parts there are, what their settings may be and which
+//! of them go together is known to the [registry](crate::registry).
 
 use std::fmt;
 use std::str::FromStr;

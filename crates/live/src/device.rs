@@ -1,4 +1,5 @@
-//! What lies behind the door of a live translation layer: the image's chip, with faults to come and with prices or without.
+//! What lies behind the door of a live translation layer: the image's chip, with faults to come and
+//! with prices or without.
 
 use flash::{Chip, FaultPlan, FaultyChip, Geometry};
 use ftl::{Nanos, Span, Task, Timed, Timing, Untimed};

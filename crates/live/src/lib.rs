@@ -1,13 +1,15 @@
-//! The live device: a flash image in a file, and an NBD server that offers what a translation layer makes of it.
+//! The live device: a flash image in a file, and an NBD server that offers what a translation layer
+//! makes of it.
 //!
 //! ```text
-//! client ── NBD ── connection ──▶ queue ──▶ engine: one thread ── LiveDrive (bytes) ── Ftl (pages) ── Media ── Chip ── image
-//! client ── NBD ── connection ──▶   │  ◀── control socket: stat, faults
-//!        host in this process ── door ┘
+//! client ── NBD ── connection ──▶ queue ──▶ engine: one thread
+//! client ── NBD ── connection ──▶   │         └─ LiveDrive (bytes) ── Drive (pages)
+//!        host in this process ──▶   │             └─ FlashPort ── Chip ── image
+//! control socket: stat, faults ──▶  ┘
 //! ```
 //!
-//! This is the only crate with threads and a wall clock. Translation layers run here as they do in a simulation, behind the
-//! same referee; what differs is the store under the chip.
+//! This is the only crate with threads and a wall clock. Translation layers run here as they do in
+//! a simulation, behind the same referee; what differs is the store under the chip.
 
 mod device;
 mod drive;

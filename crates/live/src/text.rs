@@ -1,4 +1,5 @@
-//! What a caller says as text (JSON from Python, TOML of a fault script), before anything of it is believed.
+//! What a caller says as text (JSON from Python, TOML of a fault script), before anything of it is
+//! believed.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

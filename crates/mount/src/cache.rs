@@ -1,21 +1,25 @@
 //! The page cache: what programs changed waits here until it is made safe, all of it at once.
 //!
-//! **Making safe** (`commit`). Data of files go to their places, with their hints, and are flushed. Then the tables and folders go to the journal, are
-//! flushed, go to their places, are flushed, and the journal is cleared. So whenever the process is killed or the power is cut, the volume is as it
-//! was at one of these moments, or the journal makes it so when it is mounted again.
+//! **Making safe** (`commit`). Data of files go to their places, with their hints, and are flushed.
+//! Then the tables and folders go to the journal, are flushed, go to their places, are flushed, and
+//! the journal is cleared. So whenever the process is killed or the power is cut, the volume is as
+//! it was at one of these moments, or the journal makes it so when it is mounted again.
 //!
-//! **Clusters that were freed** since the last such moment belong to their old file until the next: new data for them go through the
-//! journal too, and they are trimmed afterwards. Nothing that a volume still has is overwritten in place by anything but the same file.
+//! **Clusters that were freed** since the last such moment belong to their old file until the next:
+//! new data for them go through the journal too, and they are trimmed afterwards. Nothing that a
+//! volume still has is overwritten in place by anything but the same file.
 //!
-//! **A power cut** while the host stays up loses nothing: whatever waits here goes away only when it is safe, and is written again.
+//! **A power cut** while the host stays up loses nothing: whatever waits here goes away only when
+//! it is safe, and is written again.
 //!
 //! **When the flash is worn out**, the first write that the device refuses makes the cache
 //! read-only for good. What waits stays here and is read from here, so that programs can still copy
 //! it, and never becomes safe. A device that refuses writes only once the journal is whole has lost
 //! nothing: whoever mounts the volume reads those pages from the journal.
 //!
-//! **Without a journal**, on a volume that something else formatted: data, then allocation tables, then folders, with a flush after each. Then a
-//! cut may leave clusters that no file has, or a folder half written.
+//! **Without a journal**, on a volume that something else formatted: data, then allocation tables,
+//! then folders, with a flush after each. Then a cut may leave clusters that no file has, or a
+//! folder half written.
 
 use std::collections::hash_map::{Entry, HashMap};
 use std::collections::{BTreeMap, BTreeSet};

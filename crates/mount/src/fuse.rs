@@ -1,7 +1,8 @@
 //! The kernel's requests, passed on to the tree, and its answers.
 //!
-//! The kernel's own page cache holds what was read. Attributes may be kept by it for a second, since nobody else changes the volume; names may not, for FAT
-//! has one file for names that differ in upper and lower case, and the kernel has one entry for each.
+//! The kernel's own page cache holds what was read. Attributes may be kept by it for a second,
+//! since nobody else changes the volume; names may not, for FAT has one file for names that differ
+//! in upper and lower case, and the kernel has one entry for each.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -35,7 +36,8 @@ const MOST_NAME: u32 = 255;
 pub(crate) type Shared<V> = Arc<Mutex<Option<Tree<V>>>>;
 
 pub(crate) fn lock<V: Device>(tree: &Shared<V>) -> MutexGuard<'_, Option<Tree<V>>> {
-    // A tree in which something panicked may be half changed in memory; what is on the device is as it was.
+    // A tree in which something panicked may be half changed in memory; what is on the device is as
+    // it was.
     tree.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

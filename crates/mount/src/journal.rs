@@ -1,13 +1,14 @@
 //! The journal: pages that must change together, kept aside until all of them lie in their places.
 //!
-//! FAT says in several places which file has a cluster. A volume of which only some of these were written has lost files, so what changes between two
-//! moments at which everything fits together is written twice: first here, as a whole, then in place. Whoever finds a whole one here when the
+//! FAT says in several places which file has a cluster. A volume of which only some of these were
+//! written has lost files, so what changes between two moments at which everything fits together is
+//! written twice: first here, as a whole, then in place. Whoever finds a whole one here when the
 //! volume is mounted puts it in place again, which changes nothing where it is already.
 //!
 //! It lies behind the end of the volume, where no other driver looks:
 //!
 //! ```text
-//!   header: magic, pages it has room for, pages in it, checksum of all that follows, checksum of the header
+//!   header: magic, pages it has room for, pages in it, checksums of the rest and of itself
 //!   list:   the number of each page, 8 bytes each, in whole pages
 //!   pages
 //! ```
@@ -84,7 +85,8 @@ impl Journal {
         Ok(numbers.zip(pages.as_chunks::<PAGE_BYTES>().0).map(|(number, page)| (number, Box::new(*page))).collect())
     }
 
-    /// Keeps pages aside. They are safe with the next flush, and the journal is whole then or as it was.
+    /// Keeps pages aside. They are safe with the next flush, and the journal is whole then or as it
+    /// was.
     pub(crate) fn write(&self, device: &mut impl Device, pages: &[(u64, &Page)]) -> Result<(), DeviceError> {
         let list_bytes = pages.len().div_ceil(LISTED) * PAGE_BYTES;
         let mut bytes = Vec::with_capacity(list_bytes + pages.len() * PAGE_BYTES);

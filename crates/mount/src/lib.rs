@@ -1,15 +1,20 @@
-//! Mounted for real: a FAT file system on a live device, which programs use through the kernel (FUSE).
+//! Mounted for real: a FAT file system on a live device, which programs use through the kernel
+//! (FUSE).
 //!
 //! ```text
 //!   programs ── kernel ── fuse.rs ──▶ tree: files by number (tree/) ──▶ volume (the crate `fat`)
 //!                                       │                                  │ pages
 //!                                       └──▶ analyzer: degrees of types    ▼
-//!                                                      └── hints ──▶ cache and journal ──▶ device: the inner door of a server
+//!                                                      └── hints ──▶ cache and journal
+//!                                                                          │
+//!                                                                          ▼
+//!                                                        device: a server in this process
 //! ```
 //!
-//! All of it is one process: the server of the image, with its control socket, and the file system above it. What programs write waits in
-//! the cache until a program asks for it to be safe, until much waits, or for some seconds; then all of it is made safe at once, so that the volume is never
-//! half changed (`cache.rs`, `journal.rs`).
+//! All of it is one process: the server of the image, with its control socket, and the file system
+//! above it. What programs write waits in the cache until a program asks for it to be safe, until
+//! much waits, or for some seconds; then all of it is made safe at once, so that the volume is
+//! never half changed (`cache.rs`, `journal.rs`).
 
 mod cache;
 mod device;

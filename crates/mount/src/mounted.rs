@@ -1,4 +1,5 @@
-//! A mount that runs: the server of the image, the kernel's session, and who makes things safe every few seconds.
+//! A mount that runs: the server of the image, the kernel's session, and who makes things safe
+//! every few seconds.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -138,7 +139,8 @@ impl Mounted {
         self.notice.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether it has ended by itself: the folder was unmounted, or the server has ended; [`stop`](Self::stop) then tells why.
+    /// Whether it has ended by itself: the folder was unmounted, or the server has ended;
+    /// [`stop`](Self::stop) then tells why.
     pub fn has_ended(&self) -> bool {
         self.is_over.load(Ordering::SeqCst) || self.server.as_ref().is_none_or(Server::has_ended)
     }

@@ -1,4 +1,5 @@
-//! What the drive is told of files: the analyzer watches them, and its degrees go along with their data.
+//! What the drive is told of files: the analyzer watches them, and its degrees go along with their
+//! data.
 
 use analyzer::{Analyzer, Event, File, Label};
 use ftl::Hint;
@@ -28,7 +29,8 @@ impl Rating {
         }
     }
 
-    /// What goes to the drive with data of a file: the degree plus one, since 0 says nothing, the type, and a stream for each range of degrees.
+    /// What goes to the drive with data of a file: the degree plus one, since 0 says nothing, the
+    /// type, and a stream for each range of degrees.
     pub(crate) fn hint(&self, name: &str, read_only: bool) -> Hint {
         let label = self.analyzer.label(&File { id: 0, name, read_only });
         label.map_or(Hint::NONE, |label| {

@@ -51,8 +51,8 @@ fn workload_presets() -> PyResult<String> {
     Ok(to_json(&all?)?)
 }
 
-/// All causes of flash operations, as JSON: name, words, meaning and kind of work; in the order in which charts stack them, and with the
-/// number by which each has its colour.
+/// All causes of flash operations, as JSON: name, words, meaning and kind of work; in the order in
+/// which charts stack them, and with the number by which each has its colour.
 #[pyfunction]
 fn causes() -> PyResult<String> {
     let mut all = ftl::Cause::ALL;

@@ -1,9 +1,10 @@
 //! `ftlkit._native`: what the Python package calls.
 //!
-//! Thin: everything crosses as JSON text, and no decision is made here. Functions that work for long release the GIL, take a
-//! `Control` that another thread may read or cancel, and raise one of two errors: `UserError`, whose
-//! message says what to change, and `FtlBug`, which is never the user's fault. `_native.pyi` describes the same for Python,
-//! and a Python test holds the two together.
+//! Thin: everything crosses as JSON text, and no decision is made here. Functions that work for
+//! long release the GIL, take a `Control` that another thread may read or cancel, and raise one of
+//! two errors: `UserError`, whose message says what to change, and `FtlBug`, which is never the
+//! user's fault. `_native.pyi` describes the same for Python, and a Python test holds the two
+//! together.
 
 mod catalogue;
 mod control;

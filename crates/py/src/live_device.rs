@@ -29,7 +29,8 @@ fn image_check(py: Python<'_>, path: &str) -> PyResult<String> {
     Ok(py.detach(|| -> Result<String, Failure> { json(&live::check(Path::new(path))?) })?)
 }
 
-/// Converts an image of an older version, into another file or in its own place (no `to`); what became of it (JSON).
+/// Converts an image of an older version, into another file or in its own place (no `to`); what
+/// became of it (JSON).
 #[pyfunction]
 fn image_upgrade(py: Python<'_>, image: &str, to: Option<&str>, accept_damage: bool) -> PyResult<String> {
     let upgrade =
@@ -147,7 +148,8 @@ impl Mounted {
         self.running().as_ref().and_then(mount::Mounted::notice)
     }
 
-    /// Unmount, make everything safe and stop; what was saved (JSON). Raises why it ended by itself, if it did.
+    /// Unmount, make everything safe and stop; what was saved (JSON). Raises why it ended by
+    /// itself, if it did.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         let stop = || -> Result<String, Failure> {
             let mounted = self.running().take();

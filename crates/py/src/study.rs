@@ -9,8 +9,8 @@ use sim::study::FtlText;
 use crate::control::Control;
 use crate::error::{Failure, json};
 
-/// Runs a study (JSON) and returns results (JSON). `threads` is the number of runs at once; none: one a core. `requests_out` is the path of a
-/// Parquet file that gets a row for every request.
+/// Runs a study (JSON) and returns results (JSON). `threads` is the number of runs at once; none:
+/// one a core. `requests_out` is the path of a Parquet file that gets a row for every request.
 #[pyfunction]
 #[pyo3(signature = (study_json, control, threads = None, requests_out = None))]
 fn run_study(
@@ -43,7 +43,8 @@ fn check_study(py: Python<'_>, study_json: &str, control: &Control) -> PyResult<
     Ok(py.detach(check)?)
 }
 
-/// Turns a study file's text into JSON. `path` names it in errors, and relative trace paths are relative to it.
+/// Turns a study file's text into JSON. `path` names it in errors, and relative trace paths are
+/// relative to it.
 #[pyfunction]
 fn parse_study_toml(text: &str, path: &str) -> PyResult<String> {
     let study = sim::parse_toml(text, path).map_err(Failure::from)?;

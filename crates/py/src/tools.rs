@@ -1,4 +1,5 @@
-//! Traces: statistics, conversion, generation. All go over the requests once and stop at the next one when cancelled.
+//! Traces: statistics, conversion, generation. All go over the requests once and stop at the next
+//! one when cancelled.
 
 use std::collections::BTreeMap;
 use std::iter::from_fn;
@@ -29,7 +30,8 @@ struct Info {
     statistics: Statistics,
 }
 
-/// Statistics (JSON) of a workload, given as a `[workload]` table (JSON); `master_seed` is a study's seed.
+/// Statistics (JSON) of a workload, given as a `[workload]` table (JSON); `master_seed` is a
+/// study's seed.
 #[pyfunction]
 fn trace_info(py: Python<'_>, workload_json: &str, master_seed: u64, control: &Control) -> PyResult<String> {
     let reading = control.reading();
@@ -54,7 +56,8 @@ fn trace_info(py: Python<'_>, workload_json: &str, master_seed: u64, control: &C
     Ok(py.detach(look)?)
 }
 
-/// Converts a trace to Parquet or CSV, as the target's name says; `options_json` holds the trace keys of a `[workload]` table.
+/// Converts a trace to Parquet or CSV, as the target's name says; `options_json` holds the trace
+/// keys of a `[workload]` table.
 #[pyfunction]
 fn trace_convert(
     py: Python<'_>,
@@ -77,7 +80,8 @@ fn trace_convert(
     Ok(py.detach(convert)?)
 }
 
-/// Writes a generated workload (JSON: a `generator` table) as Parquet; returns how many requests there are (JSON).
+/// Writes a generated workload (JSON: a `generator` table) as Parquet; returns how many requests
+/// there are (JSON).
 #[pyfunction]
 fn trace_generate(
     py: Python<'_>,
@@ -97,8 +101,9 @@ fn trace_generate(
     Ok(py.detach(write)?)
 }
 
-/// Writes a workload of files (JSON: a personality and what differs from its defaults) as Parquet; returns how many requests and operations there
-/// are, and what the analyzer found in each interval (JSON).
+/// Writes a workload of files (JSON: a personality and what differs from its defaults) as Parquet;
+/// returns how many requests and operations there are, and what the analyzer found in each interval
+/// (JSON).
 #[pyfunction]
 fn generate_files(
     py: Python<'_>,
@@ -139,7 +144,8 @@ fn open(workload: &WorkloadText, master_seed: u64) -> Result<Trace, Failure> {
     Ok(Trace::generated(name, generate(&spec, workload_seed(master_seed))?))
 }
 
-/// The seed that a study of this seed generates its workload with, so that what is looked at is what is run.
+/// The seed that a study of this seed generates its workload with, so that what is looked at is
+/// what is run.
 fn workload_seed(master_seed: u64) -> u64 {
     seed::derive(master_seed, "workload")
 }

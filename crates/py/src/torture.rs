@@ -1,4 +1,5 @@
-//! Torture, and cases run again: the clock and the threads of `check::torture`, which knows neither.
+//! Torture, and cases run again: the clock and the threads of `check::torture`, which knows
+//! neither.
 
 use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -52,8 +53,8 @@ struct Replayed {
 /// Longest torture: a year.
 const MOST_SECONDS: f64 = 366.0 * 86_400.0;
 
-/// Tries schemes in every way for a time, as `options_json` asks, and returns what was tried and found (JSON). `threads` is
-/// the number of trials at once; none: one a core.
+/// Tries schemes in every way for a time, as `options_json` asks, and returns what was tried and
+/// found (JSON). `threads` is the number of trials at once; none: one a core.
 #[pyfunction]
 #[pyo3(signature = (options_json, control, threads = None))]
 fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Option<usize>) -> PyResult<String> {
@@ -86,8 +87,8 @@ fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Optio
     Ok(py.detach(work)?)
 }
 
-/// Runs the case of a replay line again and returns what came of it (JSON); with `shrink`, a failing case is made as small as
-/// it gets.
+/// Runs the case of a replay line again and returns what came of it (JSON); with `shrink`, a
+/// failing case is made as small as it gets.
 #[pyfunction]
 fn replay(py: Python<'_>, line: &str, shrink: bool) -> PyResult<String> {
     let work = || -> Result<String, Failure> {

@@ -1,7 +1,8 @@
 //! Runs a study without Python: `cargo run --release -p sim --example study -- examples/demo.toml`.
 //!
-//! Prints a row for each run; with `--json` after the file, all of the results as JSON, which is what reports are made from. Exit code 0 when
-//! all went well, 2 when the study cannot be run as written, 3 when a translation layer broke a rule.
+//! Prints a row for each run; with `--json` after the file, all of the results as JSON, which is
+//! what reports are made from. Exit code 0 when all went well, 2 when the study cannot be run as
+//! written, 3 when a translation layer broke a rule.
 
 use std::fs;
 use std::process::ExitCode;
@@ -33,7 +34,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// One row a run: write amplification, erases, and response times of reads and writes in milliseconds.
+/// One row a run: write amplification, erases, and response times of reads and writes in
+/// milliseconds.
 fn table(results: &Results) -> String {
     let head = ["run", "WA", "erases", "mean read", "p99 read", "mean write", "p99 write", "p99.9 write"];
     let mut rows = vec![head.map(str::to_owned)];

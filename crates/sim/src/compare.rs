@@ -1,8 +1,9 @@
 //! A study from text to results: checked, surveyed, then all runs side by side.
 //!
-//! Runs share nothing but the control, so the threads that carry them can only change how long a study takes. Results come
-//! in the order of the study; so does the error, if there is one: a run that fails stops the ones after it, never those
-//! before it. A wall clock is looked at here and in `run`, to say how long each run and its measured part took.
+//! Runs share nothing but the control, so the threads that carry them can only change how long a
+//! study takes. Results come in the order of the study; so does the error, if there is one: a run
+//! that fails stops the ones after it, never those before it. A wall clock is looked at here and in
+//! `run`, to say how long each run and its measured part took.
 
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
@@ -23,7 +24,8 @@ use crate::study::{Precondition, Study};
 /// Version of ftlkit, as results carry it.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Runs a study. When it is cancelled through `control`, the results hold the runs that were finished.
+/// Runs a study. When it is cancelled through `control`, the results hold the runs that were
+/// finished.
 ///
 /// # Errors
 /// What the user can mend, or a bug of a translation layer; see [`SimError::is_bug`].
@@ -31,7 +33,8 @@ pub fn run_study(study: &Study, control: &Control) -> Result<Results, SimError> 
     run_study_logged(study, control, None)
 }
 
-/// Runs a study and writes a row for every request into a Parquet file at `log`, if there is one. A study that is cancelled leaves no file.
+/// Runs a study and writes a row for every request into a Parquet file at `log`, if there is one. A
+/// study that is cancelled leaves no file.
 ///
 /// # Errors
 /// As [`run_study`], or the file cannot be written.
@@ -76,7 +79,8 @@ pub fn run_study_logged(study: &Study, control: &Control, log: Option<&Path>) ->
     })
 }
 
-/// Checks a study as [`run_study`] would, its workload included, and returns it with every key filled in.
+/// Checks a study as [`run_study`] would, its workload included, and returns it with every key
+/// filled in.
 pub fn check_study(study: &Study, control: &Control) -> Result<Study, SimError> {
     match prepare(study, control) {
         Ok(experiment) => Ok(experiment.resolved()),
@@ -103,8 +107,8 @@ fn nothing(study: &Study) -> Results {
     }
 }
 
-/// The lines of progress of the runs, behind that of the workload: for each a line of its preparation, where there is one,
-/// and a line of its own.
+/// The lines of progress of the runs, behind that of the workload: for each a line of its
+/// preparation, where there is one, and a line of its own.
 fn announce(experiment: &Experiment, control: &Control) {
     let requests = experiment.survey.facts.requests;
     let preparation = effort(experiment);

@@ -1,7 +1,8 @@
 //! Why there is no result, kept apart by who has to act: the user, or whoever wrote the scheme.
 //!
-//! Everything a user can mend is a paragraph with the key, the value, the limit and the next step. A bug of a translation
-//! layer comes with all that replays it: label, seed, geometry and the number of the request.
+//! Everything a user can mend is a paragraph with the key, the value, the limit and the next step.
+//! A bug of a translation layer comes with all that replays it: label, seed, geometry and the
+//! number of the request.
 
 use std::fmt;
 
@@ -146,7 +147,8 @@ impl fmt::Display for FtlBug {
 }
 
 impl Fault {
-    /// Whether the fault is the device's end of life and no bug: more blocks have worn out than there were spares.
+    /// Whether the fault is the device's end of life and no bug: more blocks have worn out than
+    /// there were spares.
     pub(crate) fn is_end_of_life(&self) -> bool {
         matches!(self, Self::Ftl(FtlError::ReadOnly { .. }))
     }

@@ -1,13 +1,14 @@
 //! Simulation: a study goes in, results come out.
 //!
 //! ```text
-//! study (text) ── experiment (checked) ──┬── run: host → translation layer → flash, priced ──┐
-//!                  workload, surveyed    ├── run …                                           ├── results
-//!                  device, resolved      └── run …                                           ┘
+//! study (text) ── experiment (checked) ──┬── run: host → drive → flash, priced ──┐
+//!                  workload, surveyed    ├── run …                               ├── results
+//!                  device, resolved      └── run …                               ┘
 //! ```
 //!
-//! Invariant: a result depends on its study alone. The wall clock is read only to say how long a run took, threads only carry
-//! whole runs, and every source of randomness has a seed derived from the study's by name.
+//! Invariant: a result depends on its study alone. The wall clock is read only to say how long a
+//! run took, threads only carry whole runs, and every source of randomness has a seed derived from
+//! the study's by name.
 
 mod compare;
 mod error;

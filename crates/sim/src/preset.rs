@@ -1,7 +1,7 @@
 //! The devices that studies can name: those of the papers, two simple ones, and drives of today.
 //!
-//! Papers say little of their devices beyond latencies; what had to be assumed is said in each description, so that nobody
-//! takes it for the paper's word.
+//! Papers say little of their devices beyond latencies; what had to be assumed is said in each
+//! description, so that nobody takes it for the paper's word.
 
 mod current;
 mod keys;

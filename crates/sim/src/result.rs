@@ -1,7 +1,9 @@
-//! Results as they leave the simulator: plain data that serialises to the JSON from which every table and figure is made.
+//! Results as they leave the simulator: plain data that serialises to the JSON from which every
+//! table and figure is made.
 //!
-//! Times are virtual nanoseconds, except `wall_s` and `measured_wall_s`, the only values that differ between equal runs. What does not exist (the
-//! mean response of no request, the hit ratio of a scheme without a mapping cache) is null, never zero.
+//! Times are virtual nanoseconds, except `wall_s` and `measured_wall_s`, the only values that
+//! differ between equal runs. What does not exist (the mean response of no request, the hit ratio
+//! of a scheme without a mapping cache) is null, never zero.
 
 mod device;
 mod load;
@@ -58,7 +60,8 @@ pub struct RunResult {
     pub seed: u64,
     /// True for a run that passed the oracle; null for one that was not asked to.
     pub verified: Option<bool>,
-    /// Hash of every flash operation with its address, cause and completion, in hexadecimal: equal runs have equal hashes.
+    /// Hash of every flash operation with its address, cause and completion, in hexadecimal: equal
+    /// runs have equal hashes.
     pub event_hash: String,
     /// Requests by kind, of those measured.
     pub requests: RequestCounts,
@@ -72,9 +75,11 @@ pub struct RunResult {
     pub measured_wall_s: f64,
     /// Response times by class.
     pub response_ns: Classes<Responses>,
-    /// Distributions by class: (response in nanoseconds, share of requests at or below it), at most 300 points.
+    /// Distributions by class: (response in nanoseconds, share of requests at or below it), at most
+    /// 300 points.
     pub cdf: Classes<Vec<(u64, f64)>>,
-    /// Latency of flash operations by class; null where the study did not ask for it (`run.classes`).
+    /// Latency of flash operations by class; null where the study did not ask for it
+    /// (`run.classes`).
     pub classes: Option<Vec<ClassLatency>>,
     /// Flash operations of a window; null where the study did not ask for one (`run.timeline`).
     pub timeline: Option<TimelineFacts>,
@@ -88,8 +93,9 @@ pub struct RunResult {
     pub host_pages_written: u64,
     /// Bytes of host writes.
     pub host_written_bytes: u64,
-    /// Share of page reads (of the host, and of the rest of pages that it writes in part) whose page held no data, never written or
-    /// trimmed, so that none was read in flash; null without page reads.
+    /// Share of page reads (of the host, and of the rest of pages that it writes in part) whose
+    /// page held no data, never written or trimmed, so that none was read in flash; null without
+    /// page reads.
     pub reads_without_flash: Option<f64>,
     /// Bytes programmed ÷ bytes that the host wrote, as SMART counts.
     pub write_amplification: Option<f64>,
@@ -97,13 +103,15 @@ pub struct RunResult {
     pub page_write_amplification: Option<f64>,
     /// Flash operations by cause and kind; those that occur.
     pub operations: Vec<OperationCount>,
-    /// Time of requests on the controller's RAM and registers, summed; part of responses, but no flash operation.
+    /// Time of requests on the controller's RAM and registers, summed; part of responses, but no
+    /// flash operation.
     pub controller_ns: u64,
     /// Events inside the scheme, by name; all of them.
     pub notes: BTreeMap<&'static str, u64>,
     /// Hits ÷ look-ups of the mapping cache.
     pub mapping_hit_ratio: Option<f64>,
-    /// Pages written that replaced a version that waited in the write buffer ÷ pages that came into it.
+    /// Pages written that replaced a version that waited in the write buffer ÷ pages that came into
+    /// it.
     pub buffer_hit_ratio: Option<f64>,
     /// Merges by kind.
     pub merges: Merges,
@@ -123,11 +131,13 @@ pub struct RunResult {
     pub utilisation: Utilisation,
     /// What was asked, and what the device can bear.
     pub load: LoadFacts,
-    /// What a read or write waited for: mean nanoseconds a request, by the cause of the operations that held its die or channel;
-    /// causes of nothing are left out. Null where the study did not ask (`run.waiting`), and with the priced options.
+    /// What a read or write waited for: mean nanoseconds a request, by the cause of the operations
+    /// that held its die or channel; causes of nothing are left out. Null where the study did not
+    /// ask (`run.waiting`), and with the priced options.
     pub waiting_ns: Option<BTreeMap<&'static str, f64>>,
-    /// What a read or write took in its own operations: mean nanoseconds a request, by cause; `controller` is the time between
-    /// operations. With `waiting_ns` it adds up to the mean response.
+    /// What a read or write took in its own operations: mean nanoseconds a request, by cause;
+    /// `controller` is the time between operations. With `waiting_ns` it adds up to the mean
+    /// response.
     pub service_ns: Option<BTreeMap<&'static str, f64>>,
     /// The scheme's gauges at the end.
     pub gauges: BTreeMap<&'static str, f64>,
@@ -135,7 +145,8 @@ pub struct RunResult {
     pub series: Series,
     /// How the device was prepared; null if it was not.
     pub precondition: Option<PreconditionFacts>,
-    /// What mounting the device afterwards cost; null if it was not verified, or has become read-only.
+    /// What mounting the device afterwards cost; null if it was not verified, or has become
+    /// read-only.
     pub mount: Option<MountFacts>,
 }
 
@@ -197,7 +208,8 @@ impl From<Footprint> for FootprintFacts {
     }
 }
 
-/// Mean busy shares, from the first request (also of those that were not measured) to the last operation.
+/// Mean busy shares, from the first request (also of those that were not measured) to the last
+/// operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Utilisation {
     /// Of dies; with serial pricing of the one resource.

@@ -1,8 +1,9 @@
 //! A study as text: what a TOML file or a Python caller says, before anything of it is believed.
 //!
-//! Unknown keys, impossible units and values of the wrong kind are refused here, with the path of the key. Ranges and
-//! relations are refused in `crate::experiment`. The same types, with every key filled in, are the resolved study that
-//! goes into the results, so that a result can be run again as it stands. `docs/study.md` describes every key.
+//! Unknown keys, impossible units and values of the wrong kind are refused here, with the path of
+//! the key. Ranges and relations are refused in `crate::experiment`. The same types, with every key
+//! filled in, are the resolved study that goes into the results, so that a result can be run again
+//! as it stands. `docs/study.md` describes every key.
 
 mod values;
 mod words;
@@ -51,7 +52,8 @@ pub struct Study {
 pub struct DeviceText {
     /// Name of a device preset. Default `slc-small`.
     pub preset: Option<String>,
-    /// Logical bytes that the host sees, or `auto`: the workload's span, but at least what 128 blocks a plane export.
+    /// Logical bytes that the host sees, or `auto`: the workload's span, but at least what 128
+    /// blocks a plane export.
     pub capacity: Option<Capacity>,
     /// Share of the physical pages that the host does not see, above 0 and below 1.
     pub spare: Option<f64>,
@@ -202,7 +204,8 @@ impl FtlText {
         }
     }
 
-    /// The stack that it says. Nothing of it is believed yet but that each setting is of a part that is named, and given once.
+    /// The stack that it says. Nothing of it is believed yet but that each setting is of a part
+    /// that is named, and given once.
     pub fn stack(&self) -> Result<Stack, ConfigError> {
         let mut stack: Stack = self.name.parse()?;
         let mapping = stack.mapping.name.clone();
@@ -316,15 +319,16 @@ impl<'de> Visitor<'de> for FtlVisitor {
     }
 }
 
-/// By hand, since serde's own way to take any further key forgets where in the file a wrong value stands.
+/// By hand, since serde's own way to take any further key forgets where in the file a wrong value
+/// stands.
 impl<'de> Deserialize<'de> for FtlText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(FtlVisitor)
     }
 }
 
-/// Reads a study from the text of a TOML file. `path` is what errors call it, and what a relative trace path is relative to;
-/// empty for text that is not from a file.
+/// Reads a study from the text of a TOML file. `path` is what errors call it, and what a relative
+/// trace path is relative to; empty for text that is not from a file.
 pub fn parse_toml(text: &str, path: &str) -> Result<Study, SimError> {
     let shown = if path.is_empty() { "the study" } else { path };
     let document = toml::Deserializer::parse(text).map_err(|error| SimError::study(format!("{shown}: {error}")))?;

@@ -1,9 +1,9 @@
-//! How fast traces are read: MB of trace (decompressed text, for text) per second and core, every reader on synthetic lines
-//! of its own format, from memory, to the last check of a record.
+//! How fast traces are read: MB of trace (decompressed text, for text) per second and core, every
+//! reader on synthetic lines of its own format, from memory, to the last check of a record.
 //!
-//! Aim: 150 MB/s for every text format. `cargo bench -p trace --bench parse` measures; run as a test, each reader reads a
-//! small input once. Before anything is measured, a hash of all requests is printed for each format: it must not change when
-//! a reader is made faster.
+//! Aim: 150 MB/s for every text format. `cargo bench -p trace --bench parse` measures; run as a
+//! test, each reader reads a small input once. Before anything is measured, a hash of all requests
+//! is printed for each format: it must not change when a reader is made faster.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -55,7 +55,8 @@ impl Dice {
     }
 }
 
-/// One request of a busy server with a few devices: a line or a record of each format is made from it.
+/// One request of a busy server with a few devices: a line or a record of each format is made from
+/// it.
 struct Request {
     number: u64,
     /// Hundreds of nanoseconds since the start.

@@ -1,15 +1,18 @@
-//! Choices with a text form: what becomes of time that goes backwards, and which of a trace's devices are used.
+//! Choices with a text form: what becomes of time that goes backwards, and which of a trace's
+//! devices are used.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The largest sorting window, requests. A window is held in memory at 48 bytes a request, so this one costs 48 MiB; a
-/// trace that needs more is not merged from queues but shuffled, and wants an external sort.
+/// The largest sorting window, requests. A window is held in memory at 48 bytes a request, so this
+/// one costs 48 MiB; a trace that needs more is not merged from queues but shuffled, and wants an
+/// external sort.
 pub const MAX_WINDOW: usize = 1 << 20;
 
-/// What to do with a request that is earlier than one before it. Text form: `refuse`, `clamp`, `sort:WINDOW`.
+/// What to do with a request that is earlier than one before it. Text form: `refuse`, `clamp`,
+/// `sort:WINDOW`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum TimeBackwards {
@@ -64,8 +67,8 @@ impl From<TimeBackwards> for String {
     }
 }
 
-/// Which of a trace's devices are used, and where they lie. Text form: `only`, `stacked`, or a device's name; a device that
-/// is itself called `only` or `stacked` is chosen with `name:only`.
+/// Which of a trace's devices are used, and where they lie. Text form: `only`, `stacked`, or a
+/// device's name; a device that is itself called `only` or `stacked` is chosen with `name:only`.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum DeviceChoice {

@@ -1,7 +1,7 @@
 //! A delimited text as its user describes it: `time:ms, device, offset:B, size:B, op:1=read`.
 //!
-//! Whoever has a trace in a layout of their own says what its columns are, once, and nothing is guessed. The text form is the same on
-//! the command line, in studies and in Python.
+//! Whoever has a trace in a layout of their own says what its columns are, once, and nothing is
+//! guessed. The text form is the same on the command line, in studies and in Python.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,8 @@
 //! Which rows of a text are taken: `type=D`, `op!=R|S`.
 //!
-//! Some tools write a row for each event of a request, so that each request has several. A condition on a column takes the rows of
-//! one event. The text form is the same on the command line, in studies and in Python.
+//! Some tools write a row for each event of a request, so that each request has several. A
+//! condition on a column takes the rows of one event. The text form is the same on the command
+//! line, in studies and in Python.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,10 +1,11 @@
 //! Which format a trace has, from its content.
 //!
-//! Every text format's own reader is tried on the first lines, and those that understand them are candidates. One candidate
-//! is the format. Several are looked at more closely: if they read the sample alike and count time in the same unit, it does
-//! not matter which is named; if they differ, the file's name may settle it (`fin1.ssdsim.gz`), and otherwise the guess is
-//! refused and the user is shown how each would read the trace. A trace read with another unit or another sense of "1" gives
-//! plausible numbers that are wrong, so that choice is never made here.
+//! Every text format's own reader is tried on the first lines, and those that understand them are
+//! candidates. One candidate is the format. Several are looked at more closely: if they read the
+//! sample alike and count time in the same unit, it does not matter which is named; if they differ,
+//! the file's name may settle it (`fin1.ssdsim.gz`), and otherwise the guess is refused and the
+//! user is shown how each would read the trace. A trace read with another unit or another sense of
+//! "1" gives plausible numbers that are wrong, so that choice is never made here.
 
 use std::path::Path;
 
@@ -23,12 +24,12 @@ const SAMPLE_BYTES: usize = 64 << 10;
 /// Lines looked at.
 const SAMPLE_LINES: usize = 400;
 
-/// The least share of lines that a format must understand. A trace with some bad lines is still that trace, and the reader
-/// will name the line; below a half it is more likely something else.
+/// The least share of lines that a format must understand. A trace with some bad lines is still
+/// that trace, and the reader will name the line; below a half it is more likely something else.
 const LEAST_SHARE: f64 = 0.5;
 
-/// How much less than the best a format may understand and still be a candidate. If this were 1, one damaged line could turn
-/// an ambiguous trace into a sure one.
+/// How much less than the best a format may understand and still be a candidate. If this were 1,
+/// one damaged line could turn an ambiguous trace into a sure one.
 const CLOSE: f64 = 0.9;
 
 /// The beginning of a trace, decompressed.
@@ -48,7 +49,8 @@ impl Sample {
             match input.read(&mut bytes[end..]) {
                 Ok(0) => is_whole = true,
                 Ok(count) => end += count,
-                // What was read so far is enough to guess from, and the reader will come to the damage itself.
+                // What was read so far is enough to guess from, and the reader will come to the
+                // damage itself.
                 Err(_) if end > 0 => break,
                 Err(error) => return Err(input.error(crate::error::Place::Byte(0), error)),
             }

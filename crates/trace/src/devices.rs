@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use crate::error::printable;
 
-/// How many devices a trace may have. The largest public traces have a few thousand; a file with more than this is not a
-/// trace with many devices but one whose device column is read wrongly, and its table of names would fill the memory.
+/// How many devices a trace may have. The largest public traces have a few thousand; a file with
+/// more than this is not a trace with many devices but one whose device column is read wrongly, and
+/// its table of names would fill the memory.
 const MAX_DEVICES: usize = 1 << 20;
 
-/// Answers remembered. Requests to one device come in runs and most traces have few devices, so nearly every request finds
-/// its device here and is spared the hash map.
+/// Answers remembered. Requests to one device come in runs and most traces have few devices, so
+/// nearly every request finds its device here and is spared the hash map.
 const RECENT: usize = 64;
 
 /// The table of device names.
@@ -27,7 +28,8 @@ impl Devices {
         Self { names: vec![name.to_owned()], ..Self::default() }
     }
 
-    /// The number of the device that the trace writes as `key`. A new one is named by `name`. None when there are too many.
+    /// The number of the device that the trace writes as `key`. A new one is named by `name`. None
+    /// when there are too many.
     #[inline]
     pub(crate) fn number(&mut self, key: &[u8], name: impl FnOnce(&[u8]) -> String) -> Option<u32> {
         match self.recent.get(slot(key)) {

@@ -1,8 +1,10 @@
-//! Everything that can go wrong with a workload, each with the place, the value, what was expected and the next step.
+//! Everything that can go wrong with a workload, each with the place, the value, what was expected
+//! and the next step.
 //!
-//! All of these are user errors: a file that is not what it is taken for, a choice that was not made, a path that cannot
-//! be written. None is a bug, so none panics. The sentences name options as the command line spells them (`--skip-bad`);
-//! the fields of [`OpenOptions`](crate::OpenOptions) have the same names.
+//! All of these are user errors: a file that is not what it is taken for, a choice that was not
+//! made, a path that cannot be written. None is a bug, so none panics. The sentences name options
+//! as the command line spells them (`--skip-bad`); the fields of
+//! [`OpenOptions`](crate::OpenOptions) have the same names.
 
 use std::fmt;
 use std::io;
@@ -12,8 +14,8 @@ use crate::choices::MAX_WINDOW;
 use crate::format::Format;
 use crate::generate::SpecError;
 
-/// How many characters of an offending line an error shows. A screen line's worth: enough to recognise it, too little to
-/// flood a terminal when the file is binary.
+/// How many characters of an offending line an error shows. A screen line's worth: enough to
+/// recognise it, too little to flood a terminal when the file is binary.
 const EXCERPT_CHARS: usize = 120;
 
 /// How many devices an error lists before it says how many more there are.
@@ -266,7 +268,8 @@ fn list_devices(devices: &[(String, u64)]) -> String {
     listed.join(", ")
 }
 
-/// `text` with its control characters escaped: what a file holds must not reach a terminal as a command.
+/// `text` with its control characters escaped: what a file holds must not reach a terminal as a
+/// command.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,8 +1,8 @@
 //! The trace formats that are known here: the one list from which names, help and errors are made.
 //!
-//! A format is a layout of columns together with what they mean: units of time and address, and which value of the
-//! operation is a read. Two formats may share a layout and differ in meaning, which is why a format is never silently
-//! chosen among several that fit (see [`crate::guess`]).
+//! A format is a layout of columns together with what they mean: units of time and address, and
+//! which value of the operation is a read. Two formats may share a layout and differ in meaning,
+//! which is why a format is never silently chosen among several that fit (see [`crate::guess`]).
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,8 @@ struct About {
 pub(crate) enum Addresses {
     /// Lines tell the format, so nobody mistakes bytes for sectors.
     Sure,
-    /// Lines of plain numbers, addresses and sizes in bytes; and its columns with the unit (`UNIT`, `TIME`) left open.
+    /// Lines of plain numbers, addresses and sizes in bytes; and its columns with the unit (`UNIT`,
+    /// `TIME`) left open.
     InBytes(&'static str),
     /// The same with addresses in sectors.
     InSectors(&'static str, Sizes),

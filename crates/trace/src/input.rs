@@ -1,7 +1,8 @@
 //! Where a trace's bytes come from, decompressed: a file that can be opened again, or memory.
 //!
-//! Compression is known by its magic bytes, never by the file's name. Several compressed members in a row are one stream,
-//! as `cat a.gz b.gz` makes them. A stream that stops early is an error, not an end.
+//! Compression is known by its magic bytes, never by the file's name. Several compressed members in
+//! a row are one stream, as `cat a.gz b.gz` makes them. A stream that stops early is an error, not
+//! an end.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -10,8 +11,8 @@ use std::sync::Arc;
 
 use crate::error::{Place, TraceError};
 
-/// What the decoder of an xz stream may allocate, bytes. `xz -9` needs 65 MiB; a stream that asks for more than this is
-/// not an archive of a trace but an attack on the memory.
+/// What the decoder of an xz stream may allocate, bytes. `xz -9` needs 65 MiB; a stream that asks
+/// for more than this is not an archive of a trace but an attack on the memory.
 const XZ_MEMORY_MAX: u64 = 512 << 20;
 
 /// Buffer between file and decoder, bytes.
@@ -31,7 +32,8 @@ impl Compression {
     const MAGIC_LENGTH: usize = 10;
 
     fn of(head: &[u8]) -> Option<Self> {
-        // bzip2's three letters could start a text, so the first block's own magic (π, or √π where there is none) counts too.
+        // bzip2's three letters could start a text, so the first block's own magic (π, or √π where
+        // there is none) counts too.
         let is_bzip2 = head.starts_with(b"BZh")
             && head
                 .get(4..10)
@@ -162,7 +164,8 @@ impl Input {
     }
 }
 
-/// What a file that is no trace may be, as a sentence ending in a space; empty if there is no guess.
+/// What a file that is no trace may be, as a sentence ending in a space; empty if there is no
+/// guess.
 pub(crate) fn hint(head: &[u8]) -> &'static str {
     if head.starts_with(b"PK\x03\x04") {
         "It is a zip archive: unpack it first. "

@@ -5,8 +5,9 @@
 //! - [`Statistics`] says what a workload is like, and [`convert`] writes it in a format of our own;
 //! - [`generate`] makes workloads.
 //!
-//! What is read is never silently changed: whatever cannot be used, or can be understood in two ways, is an error that says
-//! what to do ([`TraceError`]), and every choice that the user makes in [`OpenOptions`] is counted.
+//! What is read is never silently changed: whatever cannot be used, or can be understood in two
+//! ways, is an error that says what to do ([`TraceError`]), and every choice that the user makes in
+//! [`OpenOptions`] is counted.
 
 mod choices;
 mod columns;

@@ -1,7 +1,7 @@
 //! A stream of bytes, line by line, through one buffer of fixed size.
 //!
-//! Lines are lent, not copied: the hot loop of every text reader allocates nothing. A line that does not end is an error,
-//! so that a binary file taken for text cannot fill the memory.
+//! Lines are lent, not copied: the hot loop of every text reader allocates nothing. A line that
+//! does not end is an error, so that a binary file taken for text cannot fill the memory.
 
 use memchr::memchr;
 
@@ -11,7 +11,8 @@ use crate::input::Input;
 /// Bytes read ahead.
 const BUFFER: usize = 256 << 10;
 
-/// The longest line. Trace lines have some 50 bytes, the longest known (ETW, with file names) under 1 KiB.
+/// The longest line. Trace lines have some 50 bytes, the longest known (ETW, with file names) under
+/// 1 KiB.
 const MAX_LINE: usize = 64 << 10;
 
 /// The lines of an input.

@@ -8,28 +8,32 @@ use crate::conditions::Conditions;
 use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
 
-/// How a trace is read. The default guesses the format and refuses everything that is not plainly right.
+/// How a trace is read. The default guesses the format and refuses everything that is not plainly
+/// right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OpenOptions {
-    /// The format; none: guess it from content, and refuse where several fit that differ in meaning.
+    /// The format; none: guess it from content, and refuse where several fit that differ in
+    /// meaning.
     pub format: Option<Format>,
     /// The columns of a delimited text; none: those of the format.
     pub columns: Option<Columns>,
-    /// Which rows of a text are taken, by the values of their columns; others are left out and counted.
+    /// Which rows of a text are taken, by the values of their columns; others are left out and
+    /// counted.
     #[serde(rename = "where")]
     pub conditions: Conditions,
     /// Leave records out that cannot be used, and count them, instead of stopping at the first.
     pub skip_bad: bool,
     /// The unit of the trace's times; none: the format's own.
     pub time_unit: Option<TimeUnit>,
-    /// Which blkparse action is a request: `Q` queued, `I` inserted, `D` dispatched, `C` completed … . One request passes
-    /// through several, so taking more than one would count it more than once.
+    /// Which blkparse action is a request: `Q` queued, `I` inserted, `D` dispatched, `C` completed
+    /// … . One request passes through several, so taking more than one would count it more than
+    /// once.
     pub blkparse_action: char,
     /// What to do when time goes backwards.
     pub time_backwards: TimeBackwards,
-    /// Bytes added to every address. An old partition offset (63 sectors) puts a whole trace off the 4 KiB grid; 512 puts
-    /// it back.
+    /// Bytes added to every address. An old partition offset (63 sectors) puts a whole trace off
+    /// the 4 KiB grid; 512 puts it back.
     pub shift_bytes: u64,
 }
 

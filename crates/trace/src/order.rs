@@ -1,7 +1,8 @@
 //! Time that goes backwards: refused, held, or sorted within a window.
 //!
-//! Traces merged from several queues, or stamped on several processors, are a little out of order. Which of the remedies
-//! fits cannot be known from here, and each changes the workload, so the user chooses and what was changed is counted.
+//! Traces merged from several queues, or stamped on several processors, are a little out of order.
+//! Which of the remedies fits cannot be known from here, and each changes the workload, so the user
+//! chooses and what was changed is counted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

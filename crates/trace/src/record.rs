@@ -1,7 +1,8 @@
 //! One request of a workload, as every reader yields it and every generator makes it.
 //!
-//! A record is what the host asked of one block device: bytes, not pages. It knows nothing of flash; splitting it into
-//! pages is the simulator's business, because the page size belongs to the simulated device.
+//! A record is what the host asked of one block device: bytes, not pages. It knows nothing of
+//! flash; splitting it into pages is the simulator's business, because the page size belongs to the
+//! simulated device.
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,15 +29,18 @@ pub struct Record {
     pub offset: u64,
     /// Bytes.
     pub length: u32,
-    /// Device (volume, LUN, disk) within the trace: an index into the reader's table of device names, 0 for traces of one device.
+    /// Device (volume, LUN, disk) within the trace: an index into the reader's table of device
+    /// names, 0 for traces of one device.
     pub device: u32,
     /// What the host says of the data, where the source tells.
     pub hint: Hint,
 }
 
-/// What the host says of the data of a request; translation layers may use it. Each number is 0 where nothing is said.
+/// What the host says of the data of a request; translation layers may use it. Each number is 0
+/// where nothing is said.
 ///
-/// Aligned, so that it is copied as one word: a copy in pieces of other sizes than it was written in makes the processor wait.
+/// Aligned, so that it is copied as one word: a copy in pieces of other sizes than it was written
+/// in makes the processor wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(align(4))]
 pub struct Hint {

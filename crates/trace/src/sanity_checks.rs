@@ -1,19 +1,21 @@
 //! Whether what a positional format makes of a trace can be: units of addresses are nowhere in it.
 //!
-//! A line of five numbers reads as sectors or as bytes, and either way gives a result. So the guess of a format is doubted where the
-//! numbers look like the other unit, and refused with both readings. So are times that would be dates of another century. A format that
-//! the user names is never doubted.
+//! A line of five numbers reads as sectors or as bytes, and either way gives a result. So the guess
+//! of a format is doubted where the numbers look like the other unit, and refused with both
+//! readings. So are times that would be dates of another century. A format that the user names is
+//! never doubted.
 
 use crate::format::{Addresses, Format, Sizes, TimeUnit};
 use crate::record::{Op, Record};
 
 const SECTOR: u64 = 512;
 
-/// Fewest requests of which "all are multiples of 512" says anything: one sector number in 512 is one by chance.
+/// Fewest requests of which "all are multiples of 512" says anything: one sector number in 512 is
+/// one by chance.
 const ENOUGH: usize = 8;
 
-/// A mean size beyond this is doubted, bytes. Hosts split requests at 512 KiB to 1.25 MiB; the largest mean of the published traces in
-/// docs/trace-formats.md is 128 KiB.
+/// A mean size beyond this is doubted, bytes. Hosts split requests at 512 KiB to 1.25 MiB; the
+/// largest mean of the published traces in docs/trace-formats.md is 128 KiB.
 const LARGEST_MEAN: u64 = 1 << 20;
 
 /// An address beyond this is doubted, bytes: twice the largest drive that is sold.
@@ -84,8 +86,8 @@ const UNIX_EPOCH: u64 = 1970;
 /// Where Windows counts from.
 const WINDOWS_EPOCH: u64 = 1601;
 
-/// Whether the times of a format that counts from an epoch are doubted: as read they are no date of ours, in another unit they are.
-/// Times from another origin are no date in any unit.
+/// Whether the times of a format that counts from an epoch are doubted: as read they are no date of
+/// ours, in another unit they are. Times from another origin are no date in any unit.
 pub(crate) fn doubt_date(format: Format, unit: TimeUnit, requests: &[Record]) -> Option<Doubt> {
     const SECONDS_A_YEAR: u128 = 31_556_952;
     let epoch = match format {

@@ -1,9 +1,10 @@
 //! A trace as one address space: the devices chosen and laid out, every choice counted.
 //!
-//! A simulated device has one range of addresses, a trace may have many. Folding its devices together would invent
-//! overwrites, so either one device is picked or each gets its own range, one after another. Both need to know all devices
-//! beforehand, so the file is read once before anything is handed on (the *survey*); this also finds a bad line at the end
-//! of a trace before a simulation has run for an hour.
+//! A simulated device has one range of addresses, a trace may have many. Folding its devices
+//! together would invent overwrites, so either one device is picked or each gets its own range, one
+//! after another. Both need to know all devices beforehand, so the file is read once before
+//! anything is handed on (the *survey*); this also finds a bad line at the end of a trace before a
+//! simulation has run for an hour.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,8 +21,8 @@ use crate::options::OpenOptions;
 use crate::record::{Op, Record};
 use crate::trace::{Trace, open_as};
 
-/// Stacked devices start at multiples of this, bytes: of any page or block that is likely to be simulated, so that requests
-/// keep their alignment.
+/// Stacked devices start at multiples of this, bytes: of any page or block that is likely to be
+/// simulated, so that requests keep their alignment.
 const STACK_GRID: u64 = 1 << 20;
 
 /// One device of a trace.
@@ -101,7 +102,8 @@ impl StackedDevices {
         Self::open_while(path, options, choice, |_| Ok(()))
     }
 
-    /// The same, telling `watch` every [`StackedDevices::TOLD_EVERY`] requests how many were read; its error ends the survey.
+    /// The same, telling `watch` every [`StackedDevices::TOLD_EVERY`] requests how many were read;
+    /// its error ends the survey.
     pub fn open_while<E: From<TraceError>>(
         path: &Path,
         options: &OpenOptions,

@@ -14,10 +14,11 @@ use crate::order::Order;
 use crate::read::source::{LeftOut, Source};
 use crate::record::Record;
 
-/// An opened workload. It yields requests until they end or one cannot be used; after an error it yields nothing more.
+/// An opened workload. It yields requests until they end or one cannot be used; after an error it
+/// yields nothing more.
 ///
-/// The first request arrives at time 0. A workload without any request is an error, so an empty loop over a trace cannot be
-/// taken for a result.
+/// The first request arrives at time 0. A workload without any request is an error, so an empty
+/// loop over a trace cannot be taken for a result.
 pub struct Trace {
     /// File name, or the name of the preset or generator.
     pub name: String,
@@ -74,7 +75,8 @@ pub(crate) fn open_as(format: Format, origin: &Origin, options: &OpenOptions) ->
 }
 
 impl Trace {
-    /// A workload that is made, not read: `records` in order of arrival, all of one device called `0`.
+    /// A workload that is made, not read: `records` in order of arrival, all of one device called
+    /// `0`.
     pub fn generated(name: &str, records: impl Iterator<Item = Record> + Send + 'static) -> Self {
         Self {
             name: name.to_owned(),
@@ -108,7 +110,8 @@ impl Trace {
         self.source.left_out().unmet
     }
 
-    /// Lines or records left out so far that the format provides for and that are no requests, by kind.
+    /// Lines or records left out so far that the format provides for and that are no requests, by
+    /// kind.
     pub fn left_out(&self) -> BTreeMap<String, u64> {
         self.source.left_out().other()
     }

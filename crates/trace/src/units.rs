@@ -1,11 +1,13 @@
 //! Bytes and durations as people write them: `"4KiB"`, `"1.5ms"`.
 //!
-//! A number of bytes may be bare, since a byte is the only unit it can mean; a duration may not, because a bare `5` has
-//! been taken for milliseconds by one tool and nanoseconds by the next. `KB`, `K`, `M` and `G` are refused for the same
-//! reason: the papers use them for 1024, disk vendors for 1000. The arithmetic is exact: a value that is not a whole number
-//! of bytes or nanoseconds is an error, not a rounding.
+//! A number of bytes may be bare, since a byte is the only unit it can mean; a duration may not,
+//! because a bare `5` has been taken for milliseconds by one tool and nanoseconds by the next.
+//! `KB`, `K`, `M` and `G` are refused for the same reason: the papers use them for 1024, disk
+//! vendors for 1000. The arithmetic is exact: a value that is not a whole number of bytes or
+//! nanoseconds is an error, not a rounding.
 //!
-//! It does not know which key a value belongs to unless it is told, and it sets no limits: those are the caller's.
+//! It does not know which key a value belongs to unless it is told, and it sets no limits: those
+//! are the caller's.
 
 use std::fmt;
 
@@ -25,7 +27,8 @@ const SIZES: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
 ];
 
-/// Units of time and how many nanoseconds each is. The micro sign has two code points in the wild; both are meant.
+/// Units of time and how many nanoseconds each is. The micro sign has two code points in the wild;
+/// both are meant.
 const DURATIONS: [(&str, u64); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -37,7 +40,8 @@ const DURATIONS: [(&str, u64); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// A number of bytes. In TOML and JSON: an integer (bytes), or text with a unit such as `"4KiB"`, `"8GiB"`, `"512B"`.
+/// A number of bytes. In TOML and JSON: an integer (bytes), or text with a unit such as `"4KiB"`,
+/// `"8GiB"`, `"512B"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
@@ -45,8 +49,8 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanoseconds(pub u64);
 
-/// A size or a duration that cannot be understood. The sentence names the key (where known), the value, what is wrong and
-/// the units that are allowed.
+/// A size or a duration that cannot be understood. The sentence names the key (where known), the
+/// value, what is wrong and the units that are allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     key: String,
@@ -71,7 +75,8 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// Reads a number of bytes: `4096`, `"4KiB"`, `"1.5 GiB"`. `key` is what the error calls it; empty when it is not known.
+/// Reads a number of bytes: `4096`, `"4KiB"`, `"1.5 GiB"`. `key` is what the error calls it; empty
+/// when it is not known.
 pub fn parse_bytes(key: &str, text: &str) -> Result<Bytes, UnitError> {
     let allowed = "write a whole number of bytes, or a number with one of B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (powers of 1024)";
     let (number, unit) = split(text);
@@ -83,7 +88,8 @@ pub fn parse_bytes(key: &str, text: &str) -> Result<Bytes, UnitError> {
     exact(number, factor).map(Bytes).map_err(|problem| UnitError::new(key, text, format!("{problem}; {allowed}")))
 }
 
-/// Reads a duration: `"25us"`, `"1.5ms"`, `"2 h"`. `key` is what the error calls it; empty when it is not known.
+/// Reads a duration: `"25us"`, `"1.5ms"`, `"2 h"`. `key` is what the error calls it; empty when it
+/// is not known.
 pub fn parse_duration(key: &str, text: &str) -> Result<Nanoseconds, UnitError> {
     let allowed = "write a number with one of ns, us, ms, s, min, h";
     let (number, unit) = split(text);
@@ -104,7 +110,8 @@ fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// `number` × `factor`, where `number` may have decimals but the product must be a whole number that fits 64 bits.
+/// `number` × `factor`, where `number` may have decimals but the product must be a whole number
+/// that fits 64 bits.
 fn exact(number: &str, factor: u64) -> Result<u64, String> {
     if number.starts_with('-') {
         return Err("must not be negative".to_owned());
@@ -114,7 +121,8 @@ fn exact(number: &str, factor: u64) -> Result<u64, String> {
     if whole.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err("not a number".to_owned());
     }
-    // 20 digits hold every 64-bit number, and their product with an hour in nanoseconds still fits 128 bits.
+    // 20 digits hold every 64-bit number, and their product with an hour in nanoseconds still fits
+    // 128 bits.
     if digits.trim_start_matches('0').len() > 20 || fraction.len() > 20 {
         return Err("too many digits (at most 20)".to_owned());
     }

@@ -1,7 +1,8 @@
 //! The canary's write buffer, and the bugs that one can have.
 //!
-//! Pages wait in the order in which they came, of each logical page the newest. When one comes for which there is no room, all are
-//! written. What wait are the host's own pages, so their programs are charged to the host, whenever they are done.
+//! Pages wait in the order in which they came, of each logical page the newest. When one comes for
+//! which there is no room, all are written. What wait are the host's own pages, so their programs
+//! are charged to the host, whenever they are done.
 
 use flash::{Lpn, Role};
 use ftl::{Buffered, Device, FlashPort, FtlError, Request};

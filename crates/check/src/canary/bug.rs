@@ -31,7 +31,8 @@ pub enum Bug {
     GrowingFootprint,
     /// Collected blocks become free before they are erased, which happens when they are opened.
     DirtyFreeBlock,
-    /// A block that is to be emptied is said to be so although it is the open one, which stays as it is.
+    /// A block that is to be emptied is said to be so although it is the open one, which stays as
+    /// it is.
     EvacuationForgetsOpenBlock,
     /// When a block is emptied, the last page that it held is forgotten.
     EvacuationLosesPage,
@@ -127,7 +128,8 @@ impl Bug {
         (Self::UnderstatedBuffer, "understated-buffer"),
     ];
 
-    /// Whether it does harm only in idle time that is offered often, to a canary that has room to collect in.
+    /// Whether it does harm only in idle time that is offered often, to a canary that has room to
+    /// collect in.
     pub fn needs_idle_time(self) -> bool {
         matches!(self, Self::IdleLosesPage | Self::IdleOverruns)
     }
@@ -142,8 +144,8 @@ impl Bug {
         self >= Self::OldestWins
     }
 
-    /// Whether it does harm only when a page decays while the power is off: no part of the fault model (`docs/fault-model.md`), but what
-    /// becomes of the image under a live device.
+    /// Whether it does harm only when a page decays while the power is off: no part of the fault
+    /// model (`docs/fault-model.md`), but what becomes of the image under a live device.
     pub fn needs_a_decayed_page(self) -> bool {
         self == Self::UnreadTwin
     }

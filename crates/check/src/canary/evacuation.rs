@@ -1,5 +1,6 @@
-//! The canary empties a block: the open one is closed for it, and what is valid goes to the open block, or to a fresh one when that is
-//! full. A free block is always there for that: the one that a collection would copy into.
+//! The canary empties a block: the open one is closed for it, and what is valid goes to the open
+//! block, or to a fresh one when that is full. A free block is always there for that: the one that
+//! a collection would copy into.
 
 use flash::{Pbn, Ppn};
 use ftl::{Deferred, Device, FlashPort, FtlError, RelocateOutcome};

@@ -1,7 +1,9 @@
-//! The canary buffer: a write buffer, first in, first out, in front of any stack, which can be told to break a promise.
+//! The canary buffer: a write buffer, first in, first out, in front of any stack, which can be told
+//! to break a promise.
 //!
-//! It tests the suite on buffers, and the room that they have (`ftl::write_buffer`) on every mapping. Like the canary it is not in the registry:
-//! `page+canary-buffer:pages=3` is a stack of the suite alone.
+//! It tests the suite on buffers, and the room that they have (`ftl::write_buffer`) on every
+//! mapping. Like the canary it is not in the registry: `page+canary-buffer:pages=3` is a stack of
+//! the suite alone.
 
 use std::collections::VecDeque;
 
@@ -21,7 +23,8 @@ pub const BUFFER: &str = "canary-buffer";
 pub enum BufferBug {
     /// None: the healthy buffer.
     None,
-    /// None, but the policy names pages that do not wait, and blocks beyond the device: that must do no harm.
+    /// None, but the policy names pages that do not wait, and blocks beyond the device: that must
+    /// do no harm.
     WildPolicy,
     /// A flush leaves all that wait in RAM.
     Unflushed,

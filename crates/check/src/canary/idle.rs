@@ -1,4 +1,5 @@
-//! The canary uses idle time: it collects a block when the prices of the operations say that there is time for it.
+//! The canary uses idle time: it collects a block when the prices of the operations say that there
+//! is time for it.
 
 use flash::Pbn;
 use ftl::{Cause, Device, FlashPort, FtlError, Nanos, Op};
@@ -13,7 +14,8 @@ impl Canary {
         media: &mut FlashPort<D>,
         budget: Nanos,
     ) -> Result<(), FtlError> {
-        // A free block is left for the next collection. The other bugs are to be found without this.
+        // A free block is left for the next collection. The other bugs are to be found without
+        // this.
         let uses_it = matches!(self.bug, Bug::None | Bug::IdleLosesPage | Bug::IdleOverruns);
         let Some(victim) = (uses_it && self.free.len() > 1).then(|| self.take_victim()).flatten() else {
             return Ok(());

@@ -1,7 +1,7 @@
 //! The canary levels wear, and the bugs that a leveller can have.
 //!
-//! At every so many writes (`level=2`) the most worn and the least worn closed block are emptied, one after the other. It tells how worn its
-//! blocks are by what it has counted itself.
+//! At every so many writes (`level=2`) the most worn and the least worn closed block are emptied,
+//! one after the other. It tells how worn its blocks are by what it has counted itself.
 
 use flash::Pbn;
 use ftl::api::wear::{BlockFacts, Purpose, Use};

@@ -1,4 +1,5 @@
-//! What a translation page of the canary holds: two map entries, since that is what fits into a stamp.
+//! What a translation page of the canary holds: two map entries, since that is what fits into a
+//! stamp.
 
 use flash::Ppn;
 

@@ -1,23 +1,27 @@
 //! The canary: a small page-mapped scheme that can be told to break each promise in a certain way.
 //!
-//! It tests the tests. Healthy, it passes every case; with one of its bugs planted, the suite must catch it and name the
-//! promise that was broken. It shares no code with the schemes and their parts, so that a bug in those cannot hide here,
-//! and it is not in the registry: nobody can choose it for real work.
+//! It tests the tests. Healthy, it passes every case; with one of its bugs planted, the suite must
+//! catch it and name the promise that was broken. It shares no code with the schemes and their
+//! parts, so that a bug in those cannot hide here, and it is not in the registry: nobody can choose
+//! it for real work.
 //!
-//! One open block is filled in order. When a single free block is left, the closed block with the fewest valid pages is
-//! copied into it and erased. The planted bugs are the kinds that real schemes have had; most of them do nothing wrong until
-//! blocks are collected, which is where such bugs live.
+//! One open block is filled in order. When a single free block is left, the closed block with the
+//! fewest valid pages is copied into it and erased. The planted bugs are the kinds that real
+//! schemes have had; most of them do nothing wrong until blocks are collected, which is where such
+//! bugs live.
 //!
-//! In front of any stack there may be a buffer of the same kind, `canary-buffer` (`canary/front.rs`).
+//! In front of any stack there may be a buffer of the same kind, `canary-buffer`
+//! (`canary/front.rs`).
 //!
-//! With `buffer=3`, or a bug of a write buffer, so many pages wait in RAM before they are written (`canary/buffer.rs`). With `level=2`, or a bug
-//! of a leveller, wear is levelled at every so many writes (`canary/levelling.rs`).
+//! With `buffer=3`, or a bug of a write buffer, so many pages wait in RAM before they are written
+//! (`canary/buffer.rs`). With `level=2`, or a bug of a leveller, wear is levelled at every so many
+//! writes (`canary/levelling.rs`).
 //!
-//! A trimmed page keeps its data until a flush writes its translation page, which has two map entries; recovery begins with
-//! these and is in `canary/recovery.rs`.
+//! A trimmed page keeps its data until a flush writes its translation page, which has two map
+//! entries; recovery begins with these and is in `canary/recovery.rs`.
 //!
-//! Its invariant: I1, free blocks are erased. It is silent about maps on purpose: what a scheme does not check itself the
-//! suite must find from outside.
+//! Its invariant: I1, free blocks are erased. It is silent about maps on purpose: what a scheme
+//! does not check itself the suite must find from outside.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
@@ -60,7 +64,8 @@ pub fn settings_in(stack: &Stack) -> Result<Option<&Settings>, ConfigError> {
     Ok(Some(&stack.mapping.settings))
 }
 
-/// Builds a canary with the bug that `settings` name under `bug`, or without one, and with the buffer that they name.
+/// Builds a canary with the bug that `settings` name under `bug`, or without one, and with the
+/// buffer that they name.
 pub fn create<D: Device<Data = Stamp>>(settings: &Settings, layout: &Layout) -> Result<Drive<D>, ConfigError> {
     Ok(Drive::new(Box::new(Canary::format(layout, settings)?), layout))
 }

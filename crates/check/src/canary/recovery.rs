@@ -1,9 +1,11 @@
 //! How the canary comes back after a power cut, and the bugs that its recovery can have.
 //!
-//! It begins with the newest translation pages and rolls forward: of the page that an entry points to and of all pages that were
-//! programmed after the translation page, the one with the highest version tells the truth; of equal versions the one programmed
-//! first, so that a collection that was cut is undone; but each of them is read, and one that cannot be does not count. Blocks without a true page are erased, the others are closed: a page
-//! of theirs that reads as erased may have been touched.
+//! It begins with the newest translation pages and rolls forward: of the page that an entry points
+//! to and of all pages that were programmed after the translation page, the one with the highest
+//! version tells the truth; of equal versions the one programmed first, so that a collection that
+//! was cut is undone; but each of them is read, and one that cannot be does not count. Blocks
+//! without a true page are erased, the others are closed: a page of theirs that reads as erased may
+//! have been touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +31,8 @@ struct Found {
 }
 
 impl Found {
-    /// Reads what lies twice of the newest data, and forgets what of that cannot be read, if one of the two can.
+    /// Reads what lies twice of the newest data, and forgets what of that cannot be read, if one of
+    /// the two can.
     fn leave_unreadable_twins<D: Device<Data = Stamp>>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
         let mut newest: BTreeMap<u32, (u64, Vec<Ppn>)> = BTreeMap::new();
         for &(ppn, tag) in &self.data {

@@ -4,7 +4,8 @@ use ftl::{ConfigError, Settings};
 
 use super::Bug;
 
-/// The bug, the room of the buffer, and at every how many writes wear is levelled, as settings ask for it.
+/// The bug, the room of the buffer, and at every how many writes wear is levelled, as settings ask
+/// for it.
 pub(super) fn chosen(settings: &Settings) -> Result<(Bug, usize, usize), ConfigError> {
     let name = settings.get("bug").map_or("none", String::as_str);
     let known = || Bug::ALL.map(|(_, name)| name).join(", ");

@@ -1,7 +1,7 @@
 //! The canary's map on flash: its translation pages.
 //!
-//! A flush writes the translation page of every logical page that was trimmed since the last one, and of no other. So an entry may
-//! be older than the data of its page; `recovery.rs` knows when.
+//! A flush writes the translation page of every logical page that was trimmed since the last one,
+//! and of no other. So an entry may be older than the data of its page; `recovery.rs` knows when.
 
 use flash::{Lpn, Ppn, Role};
 use ftl::{Device, FlashPort, FtlError};

@@ -1,4 +1,5 @@
-//! The device of a case: shape, program order and bad blocks, with the text form that replay lines use.
+//! The device of a case: shape, program order and bad blocks, with the text form that replay lines
+//! use.
 //!
 //! The chip keeps whole tags and a stamp a page.
 
@@ -54,7 +55,8 @@ impl DeviceSpec {
         self
     }
 
-    /// The checked shape. An impossible one, or a bad block that does not exist, is an error in words.
+    /// The checked shape. An impossible one, or a bad block that does not exist, is an error in
+    /// words.
     pub fn geometry(&self) -> Result<Geometry, String> {
         let geometry = Geometry::new(self.shape).map_err(|error| error.to_string())?;
         match self.bad_blocks.iter().find(|&&block| block >= geometry.blocks()) {
@@ -66,7 +68,8 @@ impl DeviceSpec {
         }
     }
 
-    /// An erased chip whose blocks survive `endurance` erases; fails like [`geometry`](Self::geometry).
+    /// An erased chip whose blocks survive `endurance` erases; fails like
+    /// [`geometry`](Self::geometry).
     pub fn chip(&self, endurance: u32) -> Result<Chip<Full<Stamp>>, String> {
         let options = ChipOptions {
             program_order: self.order,

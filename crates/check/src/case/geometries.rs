@@ -1,8 +1,9 @@
 //! The devices on which every scheme is tried, and how much each scheme promises to hold on them.
 //!
-//! All are small, so that garbage collection and merges happen within a few hundred requests, and each has something that
-//! arithmetic gets wrong: counts of one, counts that are no powers of two, blocks that share a machine word of a bitmap or
-//! straddle several, dies without a single good block, a translation table of several pages.
+//! All are small, so that garbage collection and merges happen within a few hundred requests, and
+//! each has something that arithmetic gets wrong: counts of one, counts that are no powers of two,
+//! blocks that share a machine word of a bitmap or straddle several, dies without a single good
+//! block, a translation table of several pages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -40,11 +41,11 @@ pub fn all() -> Vec<DeviceSpec> {
     ]
 }
 
-/// The most logical pages with which `build` accepts a device; none if it takes no number at all, or if no such device can
-/// be.
+/// The most logical pages with which `build` accepts a device; none if it takes no number at all,
+/// or if no such device can be.
 ///
-/// Found by bisection, since a scheme that accepts some number of pages accepts every smaller one; the suite tests that,
-/// too, with [`accepts`].
+/// Found by bisection, since a scheme that accepts some number of pages accepts every smaller one;
+/// the suite tests that, too, with [`accepts`].
 pub fn largest_capacity(
     device: &DeviceSpec,
     build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>,
@@ -59,7 +60,8 @@ pub fn largest_capacity(
 
 /// Whether `build` accepts a device with so many logical pages, or why not.
 ///
-/// A scheme that panics instead of answering counts as accepting: a run of the case then says so with its replay line.
+/// A scheme that panics instead of answering counts as accepting: a run of the case then says so
+/// with its replay line.
 pub fn accepts(
     device: &DeviceSpec,
     logical_pages: u32,

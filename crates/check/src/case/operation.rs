@@ -1,6 +1,7 @@
-//! What the host asks for, and its short text form in replay lines: `w3+2` writes two pages from page 3 on, `r` reads,
-//! `t` trims, `f` flushes, `i` offers idle time, `e5` asks for erase block 5 to be emptied; `c`, `n` and `d` tell that the file whose data
-//! lie in the pages was created, has a new name, or was deleted.
+//! What the host asks for, and its short text form in replay lines: `w3+2` writes two pages from
+//! page 3 on, `r` reads, `t` trims, `f` flushes, `i` offers idle time, `e5` asks for erase block 5
+//! to be emptied; `c`, `n` and `d` tell that the file whose data lie in the pages was created, has
+//! a new name, or was deleted.
 
 use std::fmt;
 use std::str::FromStr;
@@ -55,7 +56,8 @@ impl Space {
 }
 
 impl Extent {
-    /// `pages` pages from `first` on, cut off at the end of a device of `logical_pages`; begins on the device in any case.
+    /// `pages` pages from `first` on, cut off at the end of a device of `logical_pages`; begins on
+    /// the device in any case.
     pub(crate) fn within(logical_pages: u32, first: u32, pages: u32) -> Self {
         let first = first % logical_pages;
         Self { first, pages: pages.clamp(1, logical_pages - first) }

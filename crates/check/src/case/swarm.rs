@@ -1,10 +1,12 @@
-//! Swarm workloads: each turns a random part of what a host can do off, as swarm testing does (Groce et al., "Swarm
-//! Testing", ISSTA 2012).
+//! Swarm workloads: each turns a random part of what a host can do off, as swarm testing does
+//! (Groce et al., "Swarm Testing", ISSTA 2012).
 //!
-//! A workload that does a little of everything rarely does much of anything: with trims and flushes in every case, a bug
-//! that needs a hundred writes without either never shows. So each swarm draws which operations occur, which sizes requests have
-//! and where they go; what is left out is left out for the whole case. Writes are always on, since without them nothing
-//! can go wrong. What is drawn is the torture's affair. In replay lines a swarm names what is on: `swarm:write+trim+block+hot`.
+//! A workload that does a little of everything rarely does much of anything: with trims and flushes
+//! in every case, a bug that needs a hundred writes without either never shows. So each swarm draws
+//! which operations occur, which sizes requests have and where they go; what is left out is left
+//! out for the whole case. Writes are always on, since without them nothing can go wrong. What is
+//! drawn is the torture's affair. In replay lines a swarm names what is on:
+//! `swarm:write+trim+block+hot`.
 
 use std::fmt;
 
@@ -36,7 +38,8 @@ impl Swarm {
         features().skip(1)
     }
 
-    /// The swarm in which of [`features`](Self::features) these are on; none if it has no size or no place.
+    /// The swarm in which of [`features`](Self::features) these are on; none if it has no size or
+    /// no place.
     pub(crate) fn with(on: impl IntoIterator<Item = bool>) -> Option<Self> {
         let bits = std::iter::once(true).chain(on).enumerate();
         Some(Self(bits.fold(0, |all, (feature, on)| all | u16::from(on) << feature))).filter(|swarm| swarm.is_whole())

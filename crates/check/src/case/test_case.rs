@@ -4,11 +4,14 @@
 //! check::replay stack=page:victim=fifo geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200
 //! ```
 //!
-//! Lines of before there were stacks say `scheme=page set.victim=fifo`, which means the same. Power cuts follow as `cut=12:torn` and faults of the
-//! flash as `faults=12:program-fails`, idle time after each request as `idle=random` (`mishaps.rs`); then `readback` and `check` have no meaning. Four more keys may be left out: `prefill` (what the device holds
-//! when the requests begin), `hints` (what the host says of its data: `none` or `random`), `readback` and `check` (after how many requests content is read back and invariants are
-//! checked). Reading back after each request finds a loss at once, but it also keeps the scheme's caches warm; a scheme
-//! must pass with it and without.
+//! Lines of before there were stacks say `scheme=page set.victim=fifo`, which means the same. Power
+//! cuts follow as `cut=12:torn` and faults of the flash as `faults=12:program-fails`, idle time
+//! after each request as `idle=random` (`mishaps.rs`); then `readback` and `check` have no meaning.
+//! Four more keys may be left out: `prefill` (what the device holds when the requests begin),
+//! `hints` (what the host says of its data: `none` or `random`), `readback` and `check` (after how
+//! many requests content is read back and invariants are checked). Reading back after each request
+//! finds a loss at once, but it also keeps the scheme's caches warm; a scheme must pass with it and
+//! without.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,7 +37,8 @@ pub enum Prefill {
 /// One run of one stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// What is tried, with the settings that differ from defaults; its mapping is one of the registry's, or `canary`.
+    /// What is tried, with the settings that differ from defaults; its mapping is one of the
+    /// registry's, or `canary`.
     pub stack: Stack,
     /// The flash.
     pub device: DeviceSpec,
@@ -63,7 +67,8 @@ pub const REPLAY: &str = "check::replay";
 
 const EXAMPLE: &str = "check::replay stack=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200";
 
-/// Pages of the largest device: 40 bytes a page are kept, and a slip in a replay line should not cost gigabytes.
+/// Pages of the largest device: 40 bytes a page are kept, and a slip in a replay line should not
+/// cost gigabytes.
 const MOST_PAGES: u32 = 1 << 24;
 
 impl Case {
@@ -146,7 +151,8 @@ impl fmt::Display for Case {
 impl FromStr for Case {
     type Err = String;
 
-    /// Reads a replay line; whatever stands before `check::replay` is ignored, so that a line can be pasted as printed.
+    /// Reads a replay line; whatever stands before `check::replay` is ignored, so that a line can
+    /// be pasted as printed.
     fn from_str(text: &str) -> Result<Self, String> {
         let start = text.find(REPLAY).ok_or_else(|| format!("not a replay line; one looks like: {EXAMPLE}"))?;
         let mut fields = Fields::parse(&text[start + REPLAY.len()..])?;

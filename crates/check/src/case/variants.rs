@@ -1,8 +1,9 @@
-//! Stacks to try, and settings to try them with, made from what the registry lists and the parameters that its entries declare.
+//! Stacks to try, and settings to try them with, made from what the registry lists and the
+//! parameters that its entries declare.
 //!
-//! Each choice and switch is tried with every value. Of numbers the bounds are tried, where off-by-one errors live, and a few
-//! small values, because what is a small cache to a real device is a large one here. Of spans of time only the bounds are tried:
-//! time is no part of a promise.
+//! Each choice and switch is tried with every value. Of numbers the bounds are tried, where
+//! off-by-one errors live, and a few small values, because what is a small cache to a real device
+//! is a large one here. Of spans of time only the bounds are tried: time is no part of a promise.
 
 use ftl::api::wear_scheme::WearScheme;
 use ftl::wear::none::NoLevelling;
@@ -25,7 +26,8 @@ impl Subject {
         Self { stack: Stack::of(entry.name), parameters: entry.parameters.iter().map(|each| (0, each)).collect() }
     }
 
-    /// A stack whose settings are kept: all other parameters of all its parts are varied. The canary and its buffer have none.
+    /// A stack whose settings are kept: all other parameters of all its parts are varied. The
+    /// canary and its buffer have none.
     pub fn keeping(stack: Stack) -> Result<Self, ConfigError> {
         if canary::taken_off(&stack)?.is_some() || canary::settings_in(&stack)?.is_some() {
             return Ok(Self { stack, parameters: Vec::new() });
@@ -40,8 +42,9 @@ impl Subject {
         Ok(Self { stack, parameters })
     }
 
-    /// What the suite tries: each mapping alone, with all its parameters varied, and each further part over a mapping of each family, with
-    /// the part's own parameters varied. A part that is registered is among them by that alone.
+    /// What the suite tries: each mapping alone, with all its parameters varied, and each further
+    /// part over a mapping of each family, with the part's own parameters varied. A part that is
+    /// registered is among them by that alone.
     pub fn all() -> Vec<Self> {
         let bare = registry::ENTRIES.iter().map(Self::of);
         let over = |mapping: &&str| {
@@ -56,7 +59,8 @@ impl Subject {
         bare.chain(stacks).collect()
     }
 
-    /// Each parameter at each of its values, the others at their defaults; the first is the stack as it is.
+    /// Each parameter at each of its values, the others at their defaults; the first is the stack
+    /// as it is.
     pub fn one_at_a_time(&self) -> Vec<Stack> {
         let mut variants = vec![self.stack.clone()];
         for &(part, parameter) in &self.parameters {
@@ -81,7 +85,8 @@ impl Subject {
         variants
     }
 
-    /// The stack with each kind of checkpoints that it keeps when asked to; none for one that has none.
+    /// The stack with each kind of checkpoints that it keeps when asked to; none for one that has
+    /// none.
     pub fn checkpoints(&self) -> Vec<Stack> {
         let declared = self.parameters.iter().filter(|(_, parameter)| parameter.name == "checkpoint");
         let kinds = declared.flat_map(|&(part, parameter)| {
@@ -91,7 +96,8 @@ impl Subject {
     }
 }
 
-/// Mappings over which every other part is tried: one of each family, and of the log-buffer schemes one that groups blocks.
+/// Mappings over which every other part is tried: one of each family, and of the log-buffer schemes
+/// one that groups blocks.
 const REPRESENTATIVES: [&str; 5] = ["page", "block", "fast", "a-sast", "dftl"];
 
 /// The parts that can be added to a mapping and change anything.
@@ -112,8 +118,8 @@ pub(crate) fn set(stack: &Stack, part: usize, parameter: &Parameter, value: Stri
     stack
 }
 
-/// What a stack is called where seeds are derived by name. A mapping alone keeps the name that it had before there were stacks, so
-/// that the suite's cases stay the same.
+/// What a stack is called where seeds are derived by name. A mapping alone keeps the name that it
+/// had before there were stacks, so that the suite's cases stay the same.
 pub(crate) fn seed_name(stack: &Stack) -> String {
     if stack.is_bare() { format!("{} {:?}", stack.mapping.name, stack.mapping.settings) } else { stack.to_string() }
 }

@@ -1,8 +1,10 @@
-//! Workloads: endless streams of operations, each meant to hurt a certain kind of scheme, or a script written out.
+//! Workloads: endless streams of operations, each meant to hurt a certain kind of scheme, or a
+//! script written out.
 //!
-//! A generator knows the logical space (pages, and pages a block, since schemes think in blocks) and draws from one seeded
-//! stream. It never looks at the scheme. Its first n operations do not depend on how many are asked for, so a failing case
-//! stays failing when it is cut off after the request that failed.
+//! A generator knows the logical space (pages, and pages a block, since schemes think in blocks)
+//! and draws from one seeded stream. It never looks at the scheme. Its first n operations do not
+//! depend on how many are asked for, so a failing case stays failing when it is cut off after the
+//! request that failed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,7 +44,8 @@ pub enum Pattern {
     TrimRefill,
     /// Forgets, writes and reads single pages.
     TrimHoles,
-    /// Forgets runs, writes some of them again, and flushes often: what was forgotten for good, and what not yet?
+    /// Forgets runs, writes some of them again, and flushes often: what was forgotten for good, and
+    /// what not yet?
     TrimFlush,
     /// Rewrites one half of a block, then the other half of another.
     PartialBlock,

@@ -1,7 +1,8 @@
 //! What lies behind the door of a scheme that is checked: flash that is sound, recorded or failing.
 //!
-//! It is one type for all three, and for operations that take time and those that take none: every scheme is
-//! compiled once for each type of device, which takes longer than all else in this crate together.
+//! It is one type for all three, and for operations that take time and those that take none: every
+//! scheme is compiled once for each type of device, which takes longer than all else in this crate
+//! together.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -167,7 +168,8 @@ pub struct FixedTimes {
 }
 
 impl FixedTimes {
-    /// What reads, programs and erases take, in nanoseconds. [`default`](Self::default) has them take none.
+    /// What reads, programs and erases take, in nanoseconds. [`default`](Self::default) has them
+    /// take none.
     pub(crate) fn new(takes: [u64; 3]) -> Self {
         Self { takes, last_end: Cell::default() }
     }

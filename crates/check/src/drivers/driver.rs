@@ -1,8 +1,11 @@
-//! The driver: asks a scheme for what the host wants, and reads back what its pages hold. There is one for every kind of run.
+//! The driver: asks a scheme for what the host wants, and reads back what its pages hold. There is
+//! one for every kind of run.
 //!
-//! What differs is the *books*: who hands out stamps, and says what a page must hold. They are the oracle's on flash that does not fail,
-//! `allowed.rs`'s where the power is cut, and the account in `faults` on failing flash. A request is done in two halves, so
-//! that power cuts can be staged in between: [`Driver::begin`] has the scheme serve it, [`Driver::acknowledge`] is the host hearing of it.
+//! What differs is the *books*: who hands out stamps, and says what a page must hold. They are the
+//! oracle's on flash that does not fail, `allowed.rs`'s where the power is cut, and the account in
+//! `faults` on failing flash. A request is done in two halves, so that power cuts can be staged in
+//! between: [`Driver::begin`] has the scheme serve it, [`Driver::acknowledge`] is the host hearing
+//! of it.
 
 use flash::{Lpn, Operations, Pbn};
 use ftl::api::wear::Use;
@@ -16,7 +19,8 @@ use crate::oracle::rules::Oracle;
 use crate::report::failure::Fault;
 use crate::report::outcome::Outcome;
 
-/// What a read's buffer holds before the scheme fills it: no stamp, so that a page left out is seen.
+/// What a read's buffer holds before the scheme fills it: no stamp, so that a page left out is
+/// seen.
 const UNFILLED: Stamp = Stamp::MAX;
 
 /// Idle time offered at once: room for a few operations of any flash.
@@ -39,7 +43,8 @@ pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
     hints: Hints,
 }
 
-/// What the host says of the data that it writes: nothing, or something drawn at random for each request.
+/// What the host says of the data that it writes: nothing, or something drawn at random for each
+/// request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hints {
     /// None for nothing.
@@ -52,7 +57,8 @@ impl Hints {
         Self { seed: case.hints.then(|| derive(case.seed, "hints")) }
     }
 
-    /// The hint of a request that begins at a moment. Small numbers are the most frequent, and each may be missing.
+    /// The hint of a request that begins at a moment. Small numbers are the most frequent, and each
+    /// may be missing.
     fn at(self, moment: u64) -> Hint {
         let Some(seed) = self.seed else { return Hint::NONE };
         let bits = mix(seed ^ mix(moment));
@@ -65,7 +71,8 @@ impl Hints {
 }
 
 impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
-    /// Puts a device behind a door and a scheme that `start` makes on it, by formatting or recovering, with books to suit the scheme.
+    /// Puts a device behind a door and a scheme that `start` makes on it, by formatting or
+    /// recovering, with books to suit the scheme.
     pub(crate) fn start(
         device: D,
         hints: Hints,
@@ -90,7 +97,8 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         })
     }
 
-    /// The power comes back: a new door, behind which nothing but [`recover`](Self::recover) is to be done.
+    /// The power comes back: a new door, behind which nothing but [`recover`](Self::recover) is to
+    /// be done.
     pub(crate) fn power_on(&mut self, turn_on: impl FnOnce(&mut D)) {
         if let Some(media) = self.media.take() {
             let mut device = media.into_device();
@@ -140,7 +148,8 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         self.requests += 1;
     }
 
-    /// Has the scheme serve a request that the host does not hear of yet. What a read returns is compared with the books.
+    /// Has the scheme serve a request that the host does not hear of yet. What a read returns is
+    /// compared with the books.
     pub(crate) fn begin(&mut self, operation: Operation) -> Result<(), Fault> {
         let stamps = self.books.begin(operation);
         self.pages_written += stamps.len() as u64;

@@ -1,4 +1,5 @@
-//! The explorer of power cuts: a workload runs once, and at each of its programs and erases the power is cut in four ways.
+//! The explorer of power cuts: a workload runs once, and at each of its programs and erases the
+//! power is cut in four ways.
 //!
 //! ```text
 //!   workload  ──●───●───●──▶            ● program or erase: 4 tears each
@@ -7,13 +8,15 @@
 //!                    └▶ recover ─ …
 //! ```
 //!
-//! Each operation leaves a copy of the chip as it found it (`recorder.rs`), so nothing is run twice and n operations cost n.
-//! After a cut the scheme is recovered from the flash alone; every page must hold what is allowed (`allowed.rs`); the
-//! invariants must hold; the host goes on, trims everything, flushes, and fills the device twice, which runs dry if a block
-//! has leaked. Second cuts are staged in the same way at the operations of recovery and of what follows it: all of them or a
-//! sample drawn from the seed, as [`Effort`] says.
+//! Each operation leaves a copy of the chip as it found it (`recorder.rs`), so nothing is run twice
+//! and n operations cost n. After a cut the scheme is recovered from the flash alone; every page
+//! must hold what is allowed (`allowed.rs`); the invariants must hold; the host goes on, trims
+//! everything, flushes, and fills the device twice, which runs dry if a block has leaked. Second
+//! cuts are staged in the same way at the operations of recovery and of what follows it: all of
+//! them or a sample drawn from the seed, as [`Effort`] says.
 //!
-//! It knows nothing of schemes. Limits: copies cost memory in proportion to the chip and to the operations of one request.
+//! It knows nothing of schemes. Limits: copies cost memory in proportion to the chip and to the
+//! operations of one request.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,7 +55,8 @@ pub struct Effort {
 pub struct Explored {
     /// Host requests of the workload.
     pub requests: u64,
-    /// Programs and erases of the workload, at each of which the power was cut in four ways, or in a sample of these.
+    /// Programs and erases of the workload, at each of which the power was cut in four ways, or in
+    /// a sample of these.
     pub cut_points: u64,
     /// Power cuts that came alone.
     pub single_cuts: u64,
@@ -68,18 +72,21 @@ pub struct Explored {
     pub states: StateCoverage,
 }
 
-/// Tries every cut of a case, whatever cuts it names itself; the first that breaks a promise is the failure.
+/// Tries every cut of a case, whatever cuts it names itself; the first that breaks a promise is the
+/// failure.
 pub fn explore(case: &Case, effort: Effort) -> Result<Explored, Failure> {
     explore_within(case, effort, u64::MAX)
 }
 
-/// The same, with cuts passed over where those before have taken more than their share of so many flash operations: a hundredth of it for a
-/// hundredth of the requests. What comes of a cut is lived through to the end, so that somewhat more may be done.
+/// The same, with cuts passed over where those before have taken more than their share of so many
+/// flash operations: a hundredth of it for a hundredth of the requests. What comes of a cut is
+/// lived through to the end, so that somewhat more may be done.
 pub fn explore_within(case: &Case, effort: Effort, operations: u64) -> Result<Explored, Failure> {
     run(case, Choice::All(effort), operations).map(|(explored, _)| explored)
 }
 
-/// Stages the cuts that a case names, and no others; returns what the workload around them amounts to.
+/// Stages the cuts that a case names, and no others; returns what the workload around them amounts
+/// to.
 pub(crate) fn replay(case: &Case, cuts: &[Cut]) -> Result<Outcome, Failure> {
     run(case, Choice::These(cuts), u64::MAX).map(|(_, outcome)| outcome)
 }
@@ -234,7 +241,8 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    /// Forgets everything for good and fills the device, twice: it must take as much as a fresh one does.
+    /// Forgets everything for good and fills the device, twice: it must take as much as a fresh one
+    /// does.
     fn refill(&mut self, session: &mut Session, depth: usize) -> Result<(), Fault> {
         let (pages, size) = (self.case.logical_pages, self.case.device.shape.pages_per_block);
         self.at("forgetting everything after recovery");
@@ -254,7 +262,8 @@ impl<'a> Explorer<'a> {
         session.settle()
     }
 
-    /// What the host does after a recovery; depends on the cuts alone, so that a replay line says it.
+    /// What the host does after a recovery; depends on the cuts alone, so that a replay line says
+    /// it.
     fn requests_after(&self, depth: usize) -> Vec<Operation> {
         let seed = derive(self.case.seed, &cut::list(&self.trail.cuts.borrow()));
         let mixed = Workload::Generated(Pattern::Mixed);
@@ -297,5 +306,6 @@ impl<'a> Explorer<'a> {
     }
 }
 
-/// Erases that a block survives: beyond what any run needs, so that only a scheme that reclaims for ever gets there.
+/// Erases that a block survives: beyond what any run needs, so that only a scheme that reclaims for
+/// ever gets there.
 const ENDURANCE: u32 = 20_000;

@@ -1,4 +1,5 @@
-//! What a run on failing flash is put through, and what it amounts to; the run itself is in `faults`.
+//! What a run on failing flash is put through, and what it amounts to; the run itself is in
+//! `faults`.
 
 use flash::FaultPlan;
 use ftl::Op;
@@ -15,7 +16,8 @@ pub struct FaultRunReport {
     pub strikes: Vec<InjectedFault>,
     /// Whether the device became read-only.
     pub read_only: bool,
-    /// Whether it did so before the spares were used, because several pages failed while one block was being collected.
+    /// Whether it did so before the spares were used, because several pages failed while one block
+    /// was being collected.
     pub early: bool,
     /// Logical pages that the host found lost.
     pub lost: u64,

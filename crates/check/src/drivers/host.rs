@@ -1,12 +1,15 @@
-//! The host side of a case: does operations, reads back what it wrote, and keeps its own books on both.
+//! The host side of a case: does operations, reads back what it wrote, and keeps its own books on
+//! both.
 //!
-//! The host knows the oracle's account of every page and what each request may cost under the cause *host*: one program for
-//! each page written, one read for each page that holds data, and no more. Everything else that a scheme does must stand
-//! under another cause. The books are compared after every single request, so a miscount is found where it happens.
+//! The host knows the oracle's account of every page and what each request may cost under the cause
+//! *host*: one program for each page written, one read for each page that holds data, and no more.
+//! Everything else that a scheme does must stand under another cause. The books are compared after
+//! every single request, so a miscount is found where it happens.
 //!
-//! A scheme that buffers writes programs a page later, or never if it was written or trimmed again meanwhile, and need not read a
-//! page that waits. So its declaration ([`Ftl::buffered`]) is part of the books: what has come and was not programmed must wait, but
-//! for as many pages as the request concerns, and after a flush nothing waits.
+//! A scheme that buffers writes programs a page later, or never if it was written or trimmed again
+//! meanwhile, and need not read a page that waits. So its declaration ([`Ftl::buffered`]) is part
+//! of the books: what has come and was not programmed must wait, but for as many pages as the
+//! request concerns, and after a flush nothing waits.
 
 use std::ops::RangeInclusive;
 
@@ -26,8 +29,8 @@ use crate::report::outcome::Outcome;
 /// A scheme as the suite drives it.
 pub type CheckedFtl = Drive<CheckedDevice>;
 
-/// Random pages read back besides those that a request touched: enough to meet each page of a small device many times in a
-/// run, few enough that a demand-paged scheme's cache is not all theirs.
+/// Random pages read back besides those that a request touched: enough to meet each page of a small
+/// device many times in a run, few enough that a demand-paged scheme's cache is not all theirs.
 const BYSTANDERS: u32 = 2;
 
 /// A scheme on its device, and the host's account of both.
@@ -168,8 +171,8 @@ struct Expected {
 }
 
 impl Expected {
-    /// What the request may cost under the cause *host*, by operation, for a scheme that says of its buffer before and after it:
-    /// exactly one operation a page if there is none.
+    /// What the request may cost under the cause *host*, by operation, for a scheme that says of
+    /// its buffer before and after it: exactly one operation a page if there is none.
     fn of(self, before: &Before, after: Buffered) -> Result<[RangeInclusive<u64>; 3], Fault> {
         let in_ram = u64::from(before.buffered.pages) + u64::from(before.buffered.clean_pages);
         let before = before.buffered;
@@ -186,7 +189,8 @@ impl Expected {
     }
 }
 
-/// The suite writes whole pages and prepares no device, so the causes of shells belong to nobody here.
+/// The suite writes whole pages and prepares no device, so the causes of shells belong to nobody
+/// here.
 fn audit_foreign_causes(done: &Tally) -> Result<(), Fault> {
     for cause in Cause::ALL.into_iter().filter(|cause| cause.facts().is_shells) {
         let charged: u64 = Op::ALL.iter().map(|&op| done.count(cause, op)).sum();

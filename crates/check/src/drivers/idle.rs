@@ -1,8 +1,9 @@
-//! Promise 8: idle time that is offered anywhere changes no content, and what is done with it ends when it is over: no later than one flash
-//! operation after, if nothing fails.
+//! Promise 8: idle time that is offered anywhere changes no content, and what is done with it ends
+//! when it is over: no later than one flash operation after, if nothing fails.
 //!
-//! The suite's flash takes no time elsewhere. Here each operation takes a fixed one, and what is noted is when the last one ends, those
-//! included that nobody waits for. Idle time of many lengths is offered after each request, from less than an operation to more than collecting a block
+//! The suite's flash takes no time elsewhere. Here each operation takes a fixed one, and what is
+//! noted is when the last one ends, those included that nobody waits for. Idle time of many lengths
+//! is offered after each request, from less than an operation to more than collecting a block
 //! takes, and everything is read back.
 
 use std::cell::Cell;

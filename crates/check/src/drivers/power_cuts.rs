@@ -1,13 +1,15 @@
 //! The cases in which every scheme has its power cut.
 //!
-//! Few devices, each with something that recovery gets wrong: one die on which a lost free block is fatal; bad blocks; dies
-//! with odd counts; strict and free program order; several channels. Each is given the largest number of pages that the scheme
-//! accepts. The workloads overwrite, trim and flush enough that collections and merges happen at most requests.
+//! Few devices, each with something that recovery gets wrong: one die on which a lost free block is
+//! fatal; bad blocks; dies with odd counts; strict and free program order; several channels. Each
+//! is given the largest number of pages that the scheme accepts. The workloads overwrite, trim and
+//! flush enough that collections and merges happen at most requests.
 //!
 //! Then every value of every parameter, on one device large enough for a map of two translation
 //! pages.
 //!
-//! On the smallest device every second cut during recovery is tried; elsewhere, and after recovery, a sample.
+//! On the smallest device every second cut during recovery is tried; elsewhere, and after recovery,
+//! a sample.
 
 use std::ops::AddAssign;
 
@@ -78,7 +80,8 @@ fn larger_grounds() -> Vec<Ground> {
     ]
 }
 
-/// The cases of a stack, each with the effort to explore it with; devices that it refuses are left out.
+/// The cases of a stack, each with the effort to explore it with; devices that it refuses are left
+/// out.
 pub fn cases(stack: &Stack, seed: u64) -> Vec<(Case, Effort)> {
     let usual = cases_on(grounds(), stack, seed);
     if usual.is_empty() { cases_on(larger_grounds(), stack, seed) } else { usual }
@@ -100,7 +103,8 @@ pub fn cases_of_checkpoints(subject: &Subject, seed: u64) -> Vec<(Case, Effort)>
     subject.checkpoints().iter().flat_map(|stack| cases(stack, seed)).collect()
 }
 
-/// The cases of a stack's settings: each parameter at each of its values, the others at their defaults.
+/// The cases of a stack's settings: each parameter at each of its values, the others at their
+/// defaults.
 pub fn cases_of_settings(subject: &Subject, seed: u64) -> Vec<(Case, Effort)> {
     let device = DeviceSpec::new(2, 1, 1, 24, 4);
     let rotation = [Pattern::TrimFlush, Pattern::Mixed, Pattern::Uniform];

@@ -1,8 +1,8 @@
 //! One stretch of a scheme's life with the power on: from format or recovery to the next cut.
 //!
-//! A session does requests in two halves, so that the explorer can stage power cuts in between with the request still in
-//! flight: [`Session::begin`] has the scheme serve it, [`Session::acknowledge`] is the host hearing of it. The books are
-//! those of `allowed.rs`.
+//! A session does requests in two halves, so that the explorer can stage power cuts in between with
+//! the request still in flight: [`Session::begin`] has the scheme serve it,
+//! [`Session::acknowledge`] is the host hearing of it. The books are those of `allowed.rs`.
 
 use flash::{Chip, Faulty, Full};
 use ftl::{ConfigError, Drive, FlashPort, Layout, RecoverError, Stack, Timed, registry};
@@ -19,7 +19,8 @@ use crate::report::failure::Fault;
 use crate::report::outcome::Outcome;
 use crate::report::recorder::{Recorder, Tape};
 
-/// Builds a stack for an erased device: `canary`, or one of the registry's, perhaps behind `canary-buffer`.
+/// Builds a stack for an erased device: `canary`, or one of the registry's, perhaps behind
+/// `canary-buffer`.
 pub fn create(stack: &Stack, layout: &Layout) -> Result<CheckedFtl, ConfigError> {
     if let Some((rest, front)) = canary::taken_off(stack)? {
         return Ok(front.before(create(&rest, layout)?, layout));
@@ -30,7 +31,8 @@ pub fn create(stack: &Stack, layout: &Layout) -> Result<CheckedFtl, ConfigError>
     }
 }
 
-/// Brings a stack back on a device that it has used: `canary`, or one of the registry's, perhaps behind `canary-buffer`.
+/// Brings a stack back on a device that it has used: `canary`, or one of the registry's, perhaps
+/// behind `canary-buffer`.
 pub fn recover(
     stack: &Stack,
     layout: &Layout,
@@ -98,7 +100,8 @@ impl Session {
         self.0.apply(operation)
     }
 
-    /// After recovery: reads every page, which must hold what is allowed; that is the truth from now on.
+    /// After recovery: reads every page, which must hold what is allowed; that is the truth from
+    /// now on.
     pub(crate) fn observe_everything(&mut self) -> Result<(), Fault> {
         let all = Extent::whole(self.0.books.logical_pages());
         let content = self.0.read(all).map_err(Fault::Stopped)?.to_vec();

@@ -1,12 +1,14 @@
 //! The suite: one case, run twice, every promise watched at every request.
 //!
-//! A run fills the device if the case says so, does the workload, reads everything back, and then goes through an aftermath
-//! in which the whole logical space is forgotten and written again, and overwritten without being forgotten. A scheme that
-//! loses a block each time runs dry there, since cases give it as little spare as it accepts. The second run must
-//! do exactly what the first did, operation by operation.
+//! A run fills the device if the case says so, does the workload, reads everything back, and then
+//! goes through an aftermath in which the whole logical space is forgotten and written again, and
+//! overwritten without being forgotten. A scheme that loses a block each time runs dry there, since
+//! cases give it as little spare as it accepts. The second run must do exactly what the first did,
+//! operation by operation.
 //!
-//! A scheme that reclaims for ever without gaining anything would hang; here it wears a block out instead, and the referee
-//! stops it: the endurance of a case is far above what its writes can need.
+//! A scheme that reclaims for ever without gaining anything would hang; here it wears a block out
+//! instead, and the referee stops it: the endurance of a case is far above what its writes can
+//! need.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +36,8 @@ pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
     }
 }
 
-/// Runs a case of any scheme that `build` makes; it is asked twice, for two runs that must be the same.
+/// Runs a case of any scheme that `build` makes; it is asked twice, for two runs that must be the
+/// same.
 pub fn run_with(case: &Case, build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>) -> Result<Outcome, Failure> {
     case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
     let mut hashes = Vec::new();
@@ -76,9 +79,9 @@ fn format(case: &Case, build: &impl Fn(&Layout) -> Result<CheckedFtl, ConfigErro
     Host::format(chip, case, build)
 }
 
-/// Erases that a block survives. A page written costs a scheme that makes progress about one erase, all blocks taken
-/// together, and reading back may make a demand-paged one write a little more; four on one and the same block for each page
-/// are beyond reach. A livelock is there in a moment.
+/// Erases that a block survives. A page written costs a scheme that makes progress about one erase,
+/// all blocks taken together, and reading back may make a demand-paged one write a little more;
+/// four on one and the same block for each page are beyond reach. A livelock is there in a moment.
 fn endurance(case: &Case) -> u32 {
     let workload: u64 =
         case.operations().filter_map(|operation| operation.extent()).map(|extent| u64::from(extent.pages)).sum();
@@ -86,7 +89,8 @@ fn endurance(case: &Case) -> u32 {
     u32::try_from(4 * (workload + around) + 64).unwrap_or(u32::MAX)
 }
 
-/// Rounds of forgetting, refilling and overwriting everything: one for each way of writing that [`Run::refill`] knows.
+/// Rounds of forgetting, refilling and overwriting everything: one for each way of writing that
+/// [`Run::refill`] knows.
 const REFILLS: u32 = 3;
 
 struct Run<'a> {

@@ -1,8 +1,9 @@
 //! A power cut: at which flash operation, and how far that operation got.
 //!
-//! Only programs and erases are counted, from 0 on since the workload began or since the power came back: a cut at a read
-//! leaves the flash as a cut before the next program or erase does. In replay lines a cut is `12:torn`; several, each counted
-//! from the recovery of the one before, are `12:torn,3:after`.
+//! Only programs and erases are counted, from 0 on since the workload began or since the power came
+//! back: a cut at a read leaves the flash as a cut before the next program or erase does. In replay
+//! lines a cut is `12:torn`; several, each counted from the recovery of the one before, are
+//! `12:torn,3:after`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,8 @@
-//! Which power cuts are tried: those that a replay line names, or one of so many, drawn from the seed.
+//! Which power cuts are tried: those that a replay line names, or one of so many, drawn from the
+//! seed.
 //!
-//! Whether a cut is drawn depends on the seed and on the cuts before it alone, so it can be asked before the operation is done;
-//! the recorder asks, and copies the chip for nothing else.
+//! Whether a cut is drawn depends on the seed and on the cuts before it alone, so it can be asked
+//! before the operation is done; the recorder asks, and copies the chip for nothing else.
 
 use flash::Tear;
 

@@ -1,9 +1,10 @@
 //! The cases on which every scheme meets failing flash, and the plans of what fails.
 //!
-//! Each device has a few blocks more than the scheme needs for the logical pages that it is given: those are its spares. The
-//! plans are of these kinds:
+//! Each device has a few blocks more than the scheme needs for the logical pages that it is given:
+//! those are its spares. The plans are of these kinds:
 //!
-//! - *one fault*: each program of a run fails once, each erase does, each read does; a run for each;
+//! - *one fault*: each program of a run fails once, each erase does, each read does; a run for
+//!   each;
 //! - *rates*: programs and erases fail at random, often or seldom, until the device is read-only;
 //! - *decay*: reads fail at random, or need correction;
 //! - *wear*: blocks survive a few erases only;
@@ -51,7 +52,8 @@ impl Rates {
                 (self.read, Fault::ReadFails),
                 (self.corrected, Fault::ReadCorrected),
             ];
-            // Each kind is drawn for each operation, so that changing one rate leaves the others alone.
+            // Each kind is drawn for each operation, so that changing one rate leaves the others
+            // alone.
             let drawn: Vec<_> = kinds.into_iter().filter(|&(rate, _)| one_in(rate)).collect();
             drawn.first().map(|&(_, fault)| (operation, fault))
         };

@@ -1,7 +1,8 @@
 //! A strike: one fault of the flash, at one of its operations, in the text form of replay lines.
 //!
-//! Operations are counted as the fault injector counts them, from 0 on since the device was formatted: reads, scans,
-//! programs and erases alike. `faults=12:program-fails,30:erase-fails` in a replay line is a whole plan.
+//! Operations are counted as the fault injector counts them, from 0 on since the device was
+//! formatted: reads, scans, programs and erases alike. `faults=12:program-fails,30:erase-fails` in
+//! a replay line is a whole plan.
 
 use std::fmt;
 use std::str::FromStr;

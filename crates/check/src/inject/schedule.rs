@@ -1,14 +1,15 @@
-//! What befalls the flash in a case, and so which driver runs it: each sees a scheme in another way, so a case that names no mishap has to say
-//! all the same for which of them it stands.
+//! What befalls the flash in a case, and so which driver runs it: each sees a scheme in another
+//! way, so a case that names no mishap has to say all the same for which of them it stands.
 //!
 //! ```text
-//! (nothing)                 flash that never fails, every promise watched, twice          suite.rs
-//! cut=12:torn,0:after       power cuts, each counted from the recovery before it          explorer.rs
-//! faults=12:program-fails   faults at operations counted since the format, also cuts      faults
-//! idle=random               idle time after each request, on flash that takes its time    idle.rs
+//! (nothing)                 flash that never fails, every promise watched, twice       suite.rs
+//! cut=12:torn,0:after       power cuts, each counted from the recovery before it       explorer.rs
+//! faults=12:program-fails   faults at operations counted since the format, also cuts   faults
+//! idle=random               idle time after each request, on flash that takes its time idle.rs
 //! ```
 //!
-//! `cut=none` and `faults=none` are runs of the last two in which nothing had happened yet when a promise broke.
+//! `cut=none` and `faults=none` are runs of the last two in which nothing had happened yet when a
+//! promise broke.
 
 use std::fmt;
 

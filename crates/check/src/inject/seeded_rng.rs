@@ -1,7 +1,9 @@
-//! Random numbers of a case: one stream a consumer, seeded by the case's seed and the consumer's name.
+//! Random numbers of a case: one stream a consumer, seeded by the case's seed and the consumer's
+//! name.
 //!
-//! A name does not move when another consumer is added, so a replay line keeps its meaning. The stream is xoshiro256++,
-//! fixed by its authors' definition; the seed is FNV-1a over the name, mixed with the case's seed by `SplitMix64`.
+//! A name does not move when another consumer is added, so a replay line keeps its meaning. The
+//! stream is xoshiro256++, fixed by its authors' definition; the seed is FNV-1a over the name,
+//! mixed with the case's seed by `SplitMix64`.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

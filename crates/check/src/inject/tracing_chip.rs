@@ -1,7 +1,8 @@
 //! A device that fails as planned, and remembers which faults took effect and what they destroyed.
 //!
-//! A plan may name operations that a fault does not fit; those do nothing. What did take effect is the run's replay line, and
-//! tells the host which pages may be lost and which blocks have failed. The scheme sees none of this.
+//! A plan may name operations that a fault does not fit; those do nothing. What did take effect is
+//! the run's replay line, and tells the host which pages may be lost and which blocks have failed.
+//! The scheme sees none of this.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -25,7 +26,8 @@ pub(crate) struct Hit {
     pub(crate) failed: Option<Pbn>,
 }
 
-/// The faults that took effect so far; shared with whoever wants to know them even after the scheme has panicked.
+/// The faults that took effect so far; shared with whoever wants to know them even after the scheme
+/// has panicked.
 pub(crate) type Hits = Rc<RefCell<Vec<Hit>>>;
 
 /// A chip with a plan of faults.

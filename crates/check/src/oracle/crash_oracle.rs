@@ -1,17 +1,20 @@
 //! What each logical page may hold after a power cut.
 //!
-//! Between cuts a page has one right content, as with the [`ExactOracle`](crate::Oracle). A cut widens that to a set:
+//! Between cuts a page has one right content, as with the [`ExactOracle`](crate::Oracle). A cut
+//! widens that to a set:
 //!
-//! - **written and acknowledged**: that version; of a scheme that buffers writes and was not flushed since, also what was
-//!   allowed before, and any version in between;
+//! - **written and acknowledged**: that version; of a scheme that buffers writes and was not
+//!   flushed since, also what was allowed before, and any version in between;
 //! - **being written**: the new version or whatever was allowed before;
-//! - **trimmed, not flushed since**: nothing, or a version written after the last durable trim and not after the trimmed one;
+//! - **trimmed, not flushed since**: nothing, or a version written after the last durable trim and
+//!   not after the trimmed one;
 //! - **being trimmed**: that, or whatever was allowed before;
 //! - **trimmed and flushed**: nothing.
 //!
-//! What recovery then shows is the truth from there on: it must not change without the host's doing, whatever happens to
-//! the power. Pages of one request are judged one by one. No more pages may have gone back to an older version than a scheme's
-//! buffer has room for, which is none for a scheme without one.
+//! What recovery then shows is the truth from there on: it must not change without the host's
+//! doing, whatever happens to the power. Pages of one request are judged one by one. No more pages
+//! may have gone back to an older version than a scheme's buffer has room for, which is none for a
+//! scheme without one.
 
 use flash::Lpn;
 
@@ -32,7 +35,8 @@ struct Account {
     high: u32,
     /// Whether a cut may leave nothing.
     may_be_empty: bool,
-    /// The oldest version that may come back when a trim is forgotten: the first one after the last durable trim.
+    /// The oldest version that may come back when a trim is forgotten: the first one after the last
+    /// durable trim.
     floor: u32,
 }
 
@@ -55,7 +59,8 @@ pub(crate) struct CrashOracle {
 }
 
 impl CrashOracle {
-    /// Nothing has ever been written. Acknowledged writes may leave so many pages in RAM until a flush; with 0 they last at once.
+    /// Nothing has ever been written. Acknowledged writes may leave so many pages in RAM until a
+    /// flush; with 0 they last at once.
     pub(crate) fn new(logical_pages: u32, buffer_pages: u32) -> Self {
         let nothing = Account { low: 1, may_be_empty: true, floor: 1, ..Account::default() };
         Self { pages: vec![nothing; logical_pages as usize], in_flight: None, buffer_pages, gone_back: 0 }
@@ -102,15 +107,16 @@ impl CrashOracle {
         Ok(())
     }
 
-    /// All pages have been observed: those that have gone back must be so few that they can have waited in the scheme's buffer.
+    /// All pages have been observed: those that have gone back must be so few that they can have
+    /// waited in the scheme's buffer.
     pub(crate) fn end_observation(&mut self) -> Result<(), Fault> {
         self.in_flight = None;
         let (gone_back, room) = (std::mem::take(&mut self.gone_back), self.buffer_pages);
         if gone_back <= room { Ok(()) } else { Err(Fault::WentBack { pages: gone_back, room }) }
     }
 
-    /// While the power is on: a page of a write that was refused holds something else than before, so it must be what was to be
-    /// written.
+    /// While the power is on: a page of a write that was refused holds something else than before,
+    /// so it must be what was to be written.
     pub(crate) fn observe_refused(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
         let lasts = self.buffer_pages == 0;
         let page = &mut self.pages[lpn.index()];

@@ -1,22 +1,24 @@
 //! The oracle: what each logical page holds, by the host's own account.
 //!
-//! Pages do not hold random bytes here but *stamps*: a stamp names the logical page and the version that it was written as,
-//! is used once and never again. One number thus tells not only that a read went wrong but how: an older version came
-//! back, another page's content did, nothing did, or something that nobody ever wrote.
+//! Pages do not hold random bytes here but *stamps*: a stamp names the logical page and the version
+//! that it was written as, is used once and never again. One number thus tells not only that a read
+//! went wrong but how: an older version came back, another page's content did, nothing did, or
+//! something that nobody ever wrote.
 //!
-//! The oracle knows the order of the host's writes and trims and nothing of flash. It keeps two numbers a page: the newest
-//! version ever written, which survives trims so that stamps stay unique, and the one that a read must return now.
+//! The oracle knows the order of the host's writes and trims and nothing of flash. It keeps two
+//! numbers a page: the newest version ever written, which survives trims so that stamps stay
+//! unique, and the one that a read must return now.
 //!
-//! Limits: 2³² − 1 versions of one page. All writes count as done when they are acknowledged; what a power cut may undo
-//! is the business of `allowed.rs`.
+//! Limits: 2³² − 1 versions of one page. All writes count as done when they are acknowledged; what
+//! a power cut may undo is the business of `allowed.rs`.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use flash::Lpn;
 
-/// What a page holds when checking: the logical page in the upper 32 bits, its version (from 1) in the lower; 0 for a page
-/// that was never written or is trimmed.
+/// What a page holds when checking: the logical page in the upper 32 bits, its version (from 1) in
+/// the lower; 0 for a page that was never written or is trimmed.
 pub type Stamp = u64;
 
 /// The last write of every logical page.
@@ -102,8 +104,8 @@ impl ExactOracle {
         self.pages[lpn.index()].current = 0;
     }
 
-    /// A write or trim of a page was refused half-way: from now on it may hold what it held before as well, and since nothing
-    /// older is kept here, any version of its own passes.
+    /// A write or trim of a page was refused half-way: from now on it may hold what it held before
+    /// as well, and since nothing older is kept here, any version of its own passes.
     pub fn mark_uncertain(&mut self, lpn: Lpn) {
         self.doubtful.insert(lpn);
     }

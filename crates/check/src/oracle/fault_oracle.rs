@@ -25,7 +25,8 @@ pub(crate) struct FaultOracle {
     pub(crate) failed_blocks: BTreeSet<Pbn>,
     /// Blocks that had failed when the power last came on: no spares of the scheme that stands now.
     pub(crate) failed_before: usize,
-    /// Whether a fresh scheme would not have taken the blocks that were left when the power last came on.
+    /// Whether a fresh scheme would not have taken the blocks that were left when the power last
+    /// came on.
     too_few_blocks: bool,
     /// Programs that failed in the request being served, in a row of requests without a quiet one.
     pub(crate) recent_failures: u32,

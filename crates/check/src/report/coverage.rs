@@ -1,9 +1,11 @@
-//! States that schemes went through: which events happened how often in which stretch of a life, and what recovery found.
+//! States that schemes went through: which events happened how often in which stretch of a life,
+//! and what recovery found.
 //!
-//! A *state* is one of two things. Either an event (something noted, as a full merge, or an operation for a cause, as a program
-//! for a collection) that came once, two or three times, up to 15 times or more often in one stretch of a scheme's life. Or
-//! a number of half-written and of erased blocks on the flash that a recovery found. Nothing here knows a scheme; which
-//! events one has at all is learnt from what it did.
+//! A *state* is one of two things. Either an event (something noted, as a full merge, or an
+//! operation for a cause, as a program for a collection) that came once, two or three times, up to
+//! 15 times or more often in one stretch of a scheme's life. Or a number of half-written and of
+//! erased blocks on the flash that a recovery found. Nothing here knows a scheme; which events one
+//! has at all is learnt from what it did.
 
 use std::ops::BitOrAssign;
 
@@ -29,7 +31,8 @@ const STRETCHES: usize = 4;
 const EVENTS: usize = Note::COUNT + 3 * Cause::COUNT;
 /// Once; two or three times; up to 15 times; more often.
 const AMOUNTS: usize = 4;
-/// Half-written blocks and erased blocks that a recovery found: none, one, two, more; after a first or a second cut.
+/// Half-written blocks and erased blocks that a recovery found: none, one, two, more; after a first
+/// or a second cut.
 const FOUND: usize = 2 * 4 * 4;
 const STATES: usize = STRETCHES * EVENTS * AMOUNTS + FOUND;
 
@@ -79,8 +82,9 @@ impl StateCoverage {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// How many a scheme might reach whose events are the ones of this set: each event in each stretch, in each amount, and all
-    /// that a recovery might find. Not all of these need be possible.
+    /// How many a scheme might reach whose events are the ones of this set: each event in each
+    /// stretch, in each amount, and all that a recovery might find. Not all of these need be
+    /// possible.
     pub fn conceivable(&self) -> u64 {
         let happened = |&event: &usize| {
             let amounts = |stretch| (0..AMOUNTS).map(move |amount| (stretch * EVENTS + event) * AMOUNTS + amount);

@@ -17,21 +17,27 @@ pub enum Promise {
     ReadsReturnLastWrite,
     /// 2: the referee never complains.
     RefereeNeverComplains,
-    /// 3: what recovery restores after a power cut is what was acknowledged, nothing invented, and the device goes on.
+    /// 3: what recovery restores after a power cut is what was acknowledged, nothing invented, and
+    /// the device goes on.
     SurvivesPowerCuts,
-    /// 4: failing flash loses nothing but pages that decay until the spares run out; then writes fail and reads go on.
+    /// 4: failing flash loses nothing but pages that decay until the spares run out; then writes
+    /// fail and reads go on.
     SurvivesFailingFlash,
     /// 5: the same seed gives the same run, operation by operation.
     SameSeedSameRun,
-    /// 6: what causes are charged adds up to what the flash counted, and the footprint is what was promised.
+    /// 6: what causes are charged adds up to what the flash counted, and the footprint is what was
+    /// promised.
     CountsAddUp,
-    /// 7: any block is emptied at any moment when that is asked for, unless the scheme says why not yet.
+    /// 7: any block is emptied at any moment when that is asked for, unless the scheme says why not
+    /// yet.
     EmptiesBlocks,
-    /// 8: idle time that is offered changes no content, and what is done with it ends when it is over.
+    /// 8: idle time that is offered changes no content, and what is done with it ends when it is
+    /// over.
     KeepsToIdleTime,
     /// The numbered invariants of the scheme's own header.
     OwnInvariants,
-    /// Whatever is asked, the scheme answers: it neither panics nor refuses a case that it accepted.
+    /// Whatever is asked, the scheme answers: it neither panics nor refuses a case that it
+    /// accepted.
     NeverPanics,
 }
 
@@ -40,7 +46,8 @@ pub enum Promise {
 pub enum Fault {
     /// A page held something else than the last write.
     WrongContent(Mismatch),
-    /// After a cut, more acknowledged pages were found in an older version than can have waited in RAM.
+    /// After a cut, more acknowledged pages were found in an older version than can have waited in
+    /// RAM.
     WentBack {
         /// Those pages.
         pages: u32,
@@ -85,7 +92,8 @@ pub enum Place {
     Request(u32, Operation),
     /// After the workload, in this step.
     Aftermath(&'static str),
-    /// After a power cut during (or, if it did not program or erase, before) this request, in this step.
+    /// After a power cut during (or, if it did not program or erase, before) this request, in this
+    /// step.
     AfterCut(u32, Operation, &'static str),
 }
 

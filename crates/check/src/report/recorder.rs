@@ -1,9 +1,9 @@
 //! A device that remembers how each program and erase found it.
 //!
-//! Before an operation changes anything, the recorder takes a copy of the whole chip. A power cut at that operation can then
-//! be staged from the copy, in each of its four tears, without running anything again: exploring n operations costs n copies. An operation at which no
-//! cut is to be tried is only counted.
-//! It is made for chips of a few hundred pages.
+//! Before an operation changes anything, the recorder takes a copy of the whole chip. A power cut
+//! at that operation can then be staged from the copy, in each of its four tears, without running
+//! anything again: exploring n operations costs n copies. An operation at which no cut is to be
+//! tried is only counted. It is made for chips of a few hundred pages.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -27,8 +27,8 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// The chip after a power cut at this operation, with the power on again. The operation goes through the fault injector,
-    /// so the referee's rules hold for it as for any other.
+    /// The chip after a power cut at this operation, with the power on again. The operation goes
+    /// through the fault injector, so the referee's rules hold for it as for any other.
     pub(crate) fn cut(&self, tear: Tear) -> Faulty<Stamp> {
         let mut flash = self.before.clone();
         flash.restore_power(FaultPlan::cut(0, tear));
@@ -54,7 +54,8 @@ struct Reel {
 }
 
 impl Tape {
-    /// An empty tape that keeps the operations at which a sieve takes a cut, if one of so many is tried.
+    /// An empty tape that keeps the operations at which a sieve takes a cut, if one of so many is
+    /// tried.
     pub(crate) fn new(sieve: CutSampler, one_in: u32) -> Self {
         Self(Rc::new(Reel { sieve, one_in: one_in.into(), next: 0.into(), steps: RefCell::default() }))
     }

@@ -1,12 +1,14 @@
 //! Campaigns: which cases a scheme must pass.
 //!
-//! Three sweeps, each wide where the others are narrow: *defaults* crosses every device with every workload at several
-//! utilisations; *settings* takes every value of every parameter to every device with a few workloads in rotation;
-//! *pairs* takes every two values together to two devices. All cases of a scheme follow from its name, its declared
-//! parameters and one seed, so a campaign has no random part of its own.
+//! Three sweeps, each wide where the others are narrow: *defaults* crosses every device with every
+//! workload at several utilisations; *settings* takes every value of every parameter to every
+//! device with a few workloads in rotation; *pairs* takes every two values together to two devices.
+//! All cases of a scheme follow from its name, its declared parameters and one seed, so a campaign
+//! has no random part of its own.
 //!
-//! Utilisation is what makes a space accounting prove itself, so most cases give the scheme exactly the largest number of
-//! logical pages that it accepts. A device or setting on which it accepts none is counted as refused.
+//! Utilisation is what makes a space accounting prove itself, so most cases give the scheme exactly
+//! the largest number of logical pages that it accepts. A device or setting on which it accepts
+//! none is counted as refused.
 
 use std::fmt;
 
@@ -42,8 +44,8 @@ struct Manner {
     check_every: u32,
 }
 
-/// All of the space from empty without a hint, watched at each request; all of it from full, hardly watched, so that the host's reads do
-/// not warm any cache; and a device with room to spare.
+/// All of the space from empty without a hint, watched at each request; all of it from full, hardly
+/// watched, so that the host's reads do not warm any cache; and a device with room to spare.
 const MANNERS: [Manner; 3] = [
     Manner { eighths: 8, prefill: Prefill::Empty, hints: false, readback_every: 1, check_every: 4 },
     Manner { eighths: 8, prefill: Prefill::Full, hints: true, readback_every: 0, check_every: 32 },
@@ -61,7 +63,8 @@ impl Campaign {
         Self { subject: Subject { stack: Stack::of(canary::NAME), parameters: Vec::new() }, seed }
     }
 
-    /// Every device, every workload, every manner, with the scheme's defaults; and one logical page on each device.
+    /// Every device, every workload, every manner, with the scheme's defaults; and one logical page
+    /// on each device.
     pub fn defaults(&self) -> Sweep {
         let mut sweep = Sweep::default();
         for device in geometries::all() {
@@ -96,7 +99,8 @@ impl Campaign {
         sweep
     }
 
-    /// Every two values of two parameters, on a device of one die and on one of several, with a workload of its own each.
+    /// Every two values of two parameters, on a device of one die and on one of several, with a
+    /// workload of its own each.
     pub fn pairs(&self) -> Sweep {
         let devices = [DeviceSpec::new(1, 1, 1, 20, 4), DeviceSpec::new(2, 2, 1, 10, 8)];
         let mut sweep = Sweep::default();
@@ -132,7 +136,8 @@ impl Campaign {
             logical_pages,
             seed: derive(self.seed, &name) >> 32,
             workload,
-            // Enough to turn every block over a few times, and never so few that a policy has nothing to choose.
+            // Enough to turn every block over a few times, and never so few that a policy has
+            // nothing to choose.
             requests: (2 * logical_pages).clamp(150, 600),
             prefill: manner.prefill,
             hints: manner.hints,

@@ -1,8 +1,8 @@
 //! The questions of a trial, and the trial that some answers to them make.
 //!
-//! Every setting of the scheme, the device's counts and order, the workload, what lies on the device before, how often it is
-//! looked at, and the faults: each is a question with a few choices (`coverage.rs`). What is left, such as the number of
-//! blocks within a class, is drawn at random.
+//! Every setting of the scheme, the device's counts and order, the workload, what lies on the
+//! device before, how often it is looked at, and the faults: each is a question with a few choices
+//! (`coverage.rs`). What is left, such as the number of blocks within a class, is drawn at random.
 
 use std::fmt::Display;
 
@@ -32,7 +32,8 @@ const PREFILLS: [Prefill; 2] = [Prefill::Empty, Prefill::Full];
 const READBACK: [u32; 3] = [0, 1, 7];
 const CHECK: [u32; 3] = [4, 8, 32];
 
-/// One in so many trials of conformance offers idle time after each request, on flash that takes its time.
+/// One in so many trials of conformance offers idle time after each request, on flash that takes
+/// its time.
 const IDLE_TIME: u32 = 8;
 
 /// Blocks of a device: the least of a class, and how many more at most.
@@ -119,7 +120,8 @@ pub(super) fn questions(space: &TrialSpace, subject: &Subject, kind: Kind) -> Ve
     all
 }
 
-/// Which further part of each kind a mapping gets, none by default, and the settings of each if it gets that.
+/// Which further part of each kind a mapping gets, none by default, and the settings of each if it
+/// gets that.
 fn questions_of_parts(mapping: &Stack) -> Vec<Question> {
     let parts = further_parts(mapping);
     let mut all = Vec::new();

@@ -1,12 +1,14 @@
 //! Which combinations of choices have been tried, and a draw that favours those that have not.
 //!
-//! A trial is a *choice* for each of several *questions*: which program order, which value of a setting, which workload.
-//! Faults mostly need two or three particular choices together, whatever the others are, so what counts is which pairs and
-//! which triples of choices have been tried (Kuhn et al., "Software Fault Interactions and Implications for Software
-//! Testing", IEEE TSE 2004). Of several candidates drawn at random the one with the most new pairs is taken, of equal
-//! ones the one with the most new triples.
+//! A trial is a *choice* for each of several *questions*: which program order, which value of a
+//! setting, which workload. Faults mostly need two or three particular choices together, whatever
+//! the others are, so what counts is which pairs and which triples of choices have been tried (Kuhn
+//! et al., "Software Fault Interactions and Implications for Software Testing", IEEE TSE 2004). Of
+//! several candidates drawn at random the one with the most new pairs is taken, of equal ones the
+//! one with the most new triples.
 //!
-//! A scheme may refuse candidates. A pair of which only refused ones were drawn, again and again, is taken for impossible.
+//! A scheme may refuse candidates. A pair of which only refused ones were drawn, again and again,
+//! is taken for impossible.
 
 use std::collections::BTreeSet;
 

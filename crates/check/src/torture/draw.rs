@@ -1,7 +1,8 @@
 //! Drawing a trial and running it.
 //!
-//! On failing flash a case is run several times: calmly, to learn its operations, then with plans of faults. Combined trials
-//! draw failures once and then cut the power at operations all over the run that has these failures.
+//! On failing flash a case is run several times: calmly, to learn its operations, then with plans
+//! of faults. Combined trials draw failures once and then cut the power at operations all over the
+//! run that has these failures.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +22,12 @@ use crate::drivers::suite::run_case;
 use crate::inject::seeded_rng::SeededRng;
 use crate::report::failure::Failure;
 
-/// Runs of a case on failing flash: enough to make the drawing cheap beside them, few enough for many different cases.
+/// Runs of a case on failing flash: enough to make the drawing cheap beside them, few enough for
+/// many different cases.
 const ORDEALS: u32 = 8;
 
-/// Flash operations that the power cuts of a trial may take: some ten seconds. One of a scheme that programs a whole block for each page would else take
-/// an hour.
+/// Flash operations that the power cuts of a trial may take: some ten seconds. One of a scheme that
+/// programs a whole block for each page would else take an hour.
 const CUTS_OPERATIONS: u64 = 20_000_000;
 
 /// A trial that was drawn.
@@ -38,8 +40,8 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// The next trial of a scheme and a kind, which depends on the seed and on the trials of that scheme and kind before it; none
-    /// if the scheme refuses every device.
+    /// The next trial of a scheme and a kind, which depends on the seed and on the trials of that
+    /// scheme and kind before it; none if the scheme refuses every device.
     pub(super) fn next(
         space: &TrialSpace,
         subject: usize,
@@ -82,7 +84,8 @@ impl Drawn {
         self.plan.is_limited.then(|| 5 + self.rng.below(40))
     }
 
-    /// Programs and erases that fail, or pages that decay, or one fault alone at an operation that it fits.
+    /// Programs and erases that fail, or pages that decay, or one fault alone at an operation that
+    /// it fits.
     fn failing_flash(&mut self, case: &Case) -> Result<TrialStats, Failure> {
         let calm = run_with_faults(case, &FaultRun { records: true, ..FaultRun::default() })?;
         let mut tried = TrialStats::of_faults(&calm);

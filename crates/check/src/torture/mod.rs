@@ -7,15 +7,18 @@
 //!             └─ combined ─────── power cuts while blocks fail
 //! ```
 //!
-//! A *trial* is a case of one scheme and one kind. It is drawn from the seed, its number and the trials of the same scheme and
-//! kind before it: the draw favours combinations of settings, devices, workloads and faults that have not been tried together
-//! (`coverage.rs`). Which trials are run depends on how much time there is; what a trial does does not. In *swarm* mode each
+//! A *trial* is a case of one scheme and one kind. It is drawn from the seed, its number and the
+//! trials of the same scheme and kind before it: the draw favours combinations of settings,
+//! devices, workloads and faults that have not been tried together (`coverage.rs`). Which trials
+//! are run depends on how much time there is; what a trial does does not. In *swarm* mode each
 //! trial leaves out a part of the host's operations, sizes and places (`swarm.rs`).
 //!
-//! The next trial is of the scheme that has had the least time, and of its kind that has had the least. A scheme that broke a
-//! promise is set aside: what it would do next shows the same fault again, and the others get its time.
+//! The next trial is of the scheme that has had the least time, and of its kind that has had the
+//! least. A scheme that broke a promise is set aside: what it would do next shows the same fault
+//! again, and the others get its time.
 //!
-//! It knows no clock and no threads: whoever runs it says how long each trial took, and may run several at once.
+//! It knows no clock and no threads: whoever runs it says how long each trial took, and may run
+//! several at once.
 
 use ftl::{Stack, registry};
 use serde::Serialize;
@@ -48,7 +51,8 @@ const MOST_PAGES: u32 = 2_000;
 /// What is to be tortured, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Stacks with the settings that they keep throughout; none for every registered mapping, each with any other parts.
+    /// Stacks with the settings that they keep throughout; none for every registered mapping, each
+    /// with any other parts.
     pub stacks: Vec<Stack>,
     /// Devices; none for devices drawn at random.
     pub devices: Vec<DeviceSpec>,

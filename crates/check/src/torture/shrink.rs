@@ -1,11 +1,12 @@
 //! Makes a failing case small enough to think about.
 //!
-//! The workload is written out as a script, and whatever can be taken out of it without mending the failure is taken out:
-//! first halves, then quarters, down to single operations; then requests are cut to one page. Faults go one by one. A smaller case may well
-//! fail in another place or for another reason at first sight, so only the broken promise must stay the same.
+//! The workload is written out as a script, and whatever can be taken out of it without mending the
+//! failure is taken out: first halves, then quarters, down to single operations; then requests are
+//! cut to one page. Faults go one by one. A smaller case may well fail in another place or for
+//! another reason at first sight, so only the broken promise must stay the same.
 //!
-//! It knows nothing of schemes: each attempt is a whole case. The number of attempts grows with n log n in the best and
-//! n² in the worst case, for n operations.
+//! It knows nothing of schemes: each attempt is a whole case. The number of attempts grows with n
+//! log n in the best and n² in the worst case, for n operations.
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::{Case, Prefill};
@@ -27,8 +28,8 @@ pub fn smallest(failure: Failure) -> Failure {
     }
 }
 
-/// The smallest case that it finds which breaks the same promise, as its failure. `run` tries a case; the first failure is
-/// what it said of the case as it stands.
+/// The smallest case that it finds which breaks the same promise, as its failure. `run` tries a
+/// case; the first failure is what it said of the case as it stands.
 pub fn shrink(first: Failure, run: impl Fn(&Case) -> Result<(), Failure>) -> Failure {
     let mut best = first;
     let still_fails = |candidate: &Case, best: &mut Failure| match run(candidate) {

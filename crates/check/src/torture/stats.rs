@@ -21,7 +21,8 @@ pub struct TrialStats {
     pub pages_written: u64,
     /// Flash operations.
     pub flash_operations: u64,
-    /// Programs and erases of workloads at each of which the power was cut in all four tears, or in a sample of these.
+    /// Programs and erases of workloads at each of which the power was cut in all four tears, or in
+    /// a sample of these.
     pub cut_points: u64,
     /// Power cuts by how far the operation got.
     pub cuts: Tears,

@@ -1,4 +1,5 @@
-//! What trials are drawn from: the kinds of trial, and the stacks and devices that a torture run covers.
+//! What trials are drawn from: the kinds of trial, and the stacks and devices that a torture run
+//! covers.
 
 use serde::Serialize;
 

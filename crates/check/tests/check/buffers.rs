@@ -1,5 +1,6 @@
-//! Write buffers in front of mappings of every family, with wear policies between them and without: each buffer of the registry keeps every
-//! promise, and so does the canary buffer, which holds pages until there is no room; each bug that is planted in that is caught.
+//! Write buffers in front of mappings of every family, with wear policies between them and without:
+//! each buffer of the registry keeps every promise, and so does the canary buffer, which holds
+//! pages until there is no room; each bug that is planted in that is caught.
 
 use check::canary::{BUFFER, BufferBug};
 use check::case::variants::Subject;
@@ -21,8 +22,8 @@ fn buffered(behind: &str, settings: &str) -> Stack {
     format!("{behind}+{BUFFER}:{settings}").parse().expect("a spelling")
 }
 
-/// The canary buffer, and then each buffer of the registry, behind each of these; with room for a few pages of the 512 B that the suite's
-/// devices have.
+/// The canary buffer, and then each buffer of the registry, behind each of these; with room for a
+/// few pages of the 512 B that the suite's devices have.
 fn stacks() -> impl Iterator<Item = Stack> {
     let room = || [1, 3, 5, 2, 17].into_iter().cycle();
     let canaries = BEHIND.into_iter().zip(room()).map(|(behind, n)| buffered(behind, &format!("pages={n}")));

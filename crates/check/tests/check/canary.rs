@@ -1,5 +1,5 @@
-//! Tests of the tests: the healthy canary passes everything, and each planted bug is caught under the right name, by the
-//! cases that every scheme must pass.
+//! Tests of the tests: the healthy canary passes everything, and each planted bug is caught under
+//! the right name, by the cases that every scheme must pass.
 
 use check::canary::{Bug, NAME};
 use check::torture::campaign::Campaign;
@@ -8,7 +8,8 @@ use ftl::Stack;
 
 const SEED: u64 = 7;
 
-/// Failures looked at for each bug: enough to see different devices and workloads, few enough to stay quick.
+/// Failures looked at for each bug: enough to see different devices and workloads, few enough to
+/// stay quick.
 const SAMPLE: usize = 12;
 
 /// The promises that a bug may break; the first one is the one that it must break.
@@ -53,7 +54,8 @@ fn nature_of(bug: Bug) -> Option<Nature> {
     }
 }
 
-/// What the default campaign finds when a bug is planted, up to [`SAMPLE`] failures of cases far apart.
+/// What the default campaign finds when a bug is planted, up to [`SAMPLE`] failures of cases far
+/// apart.
 fn failures(name: &str) -> Vec<Failure> {
     let with_bug = |case: &Case| {
         let mut case = case.clone();
@@ -86,7 +88,8 @@ fn the_healthy_canary_passes_everything() {
     assert!(summary.cases > 500 && summary.failures.is_empty(), "see the replay lines above");
 }
 
-/// With a buffer it is held to other books, and must keep them; and levelling wear breaks no promise.
+/// With a buffer it is held to other books, and must keep them; and levelling wear breaks no
+/// promise.
 #[test]
 fn the_healthy_canary_with_a_write_buffer_or_a_leveller_passes_as_well() {
     for settings in [&[("buffer", "3")][..], &[("level", "2")], &[("level", "3"), ("buffer", "2")]] {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use check::case::variants::Subject;
 use ftl::Stack;
 
-/// Every mapping alone, and every other part over one mapping, of all those over which it is tried at length elsewhere (`wear.rs`); with
-/// `FTLKIT_LONG` over each of them. Or those that `FTLKIT_SCHEME` names: by the names of all parts (`page`, `fast+dynamic`), or by one further
+/// Every mapping alone, and every other part over one mapping, of all those over which it is tried
+/// at length elsewhere (`wear.rs`); with `FTLKIT_LONG` over each of them. Or those that
+/// `FTLKIT_SCHEME` names: by the names of all parts (`page`, `fast+dynamic`), or by one further
 /// part (`dynamic`). A name that matches none is an error, lest nothing be tried and all seem well.
 pub(crate) fn subjects() -> Vec<Subject> {
     let all = Subject::all();
@@ -33,8 +34,8 @@ fn over_one_mapping(all: Vec<Subject>) -> Vec<Subject> {
     chosen
 }
 
-/// adapt with areas of several blocks that change every few requests, and pages and whole blocks that move, as they do on large devices; none if
-/// `FTLKIT_SCHEME` names something else.
+/// adapt with areas of several blocks that change every few requests, and pages and whole blocks
+/// that move, as they do on large devices; none if `FTLKIT_SCHEME` names something else.
 pub(crate) fn divided_anew() -> Vec<Stack> {
     let restless = "adapt:log_blocks=6:interval=2:sequential_share=1:flip_below=0.5:threshold_low=0:tau=0.5";
     let variants = [
@@ -54,7 +55,8 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("FTLKIT_LONG").is_some()
 }
 
-/// Of how many cases one is tried: of stacks of several parts fewer, since their mappings are tried alone as well.
+/// Of how many cases one is tried: of stacks of several parts fewer, since their mappings are tried
+/// alone as well.
 pub(crate) fn one_in(stack: &Stack) -> usize {
     if stack.is_bare() { 1 } else { 3 }
 }

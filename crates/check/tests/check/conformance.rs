@@ -1,8 +1,9 @@
-//! Every registered scheme, every device, every workload and every setting: the promises of `docs/conformance.md`.
+//! Every registered scheme, every device, every workload and every setting: the promises of
+//! `docs/conformance.md`.
 //!
-//! A new scheme is covered as soon as the registry lists it. `FTLKIT_SCHEME=name` tries one alone, `FTLKIT_SEED=number`
-//! tries other cases than the usual ones. With
-//! `FTLKIT_LONG` mappings get three campaigns of neighbouring seeds: other random requests at each point of the same grid.
+//! A new scheme is covered as soon as the registry lists it. `FTLKIT_SCHEME=name` tries one alone,
+//! `FTLKIT_SEED=number` tries other cases than the usual ones. With `FTLKIT_LONG` mappings get
+//! three campaigns of neighbouring seeds: other random requests at each point of the same grid.
 
 use std::cell::Cell;
 

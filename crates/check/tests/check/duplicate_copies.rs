@@ -1,5 +1,5 @@
-//! Where a power cut leaves a page's content in two places, one of them may be unreadable although its tag is not. No scheme
-//! may give the other one up.
+//! Where a power cut leaves a page's content in two places, one of them may be unreadable although
+//! its tag is not. No scheme may give the other one up.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ fn device((channels, blocks): Size, plan: FaultPlan) -> CheckedDevice {
     Timed { chip: CheckedFlash::faulty(Faulty::new(chip, plan)), timing: FixedTimes::default() }
 }
 
-/// Writes, a flush after each, until the power is cut; what pages hold then for sure, and which one is in doubt.
+/// Writes, a flush after each, until the power is cut; what pages hold then for sure, and which one
+/// is in doubt.
 fn run(
     ftl: &mut Drive<CheckedDevice>,
     media: &mut FlashPort<CheckedDevice>,
@@ -62,7 +63,8 @@ fn twins(chip: &Chip<Full<u64>>) -> u64 {
     newest.filter(|&count| count > 1).sum()
 }
 
-/// Recovers from a cut, with one of the reads failing that come after the scan; whether it was of a twin, and what was lost.
+/// Recovers from a cut, with one of the reads failing that come after the scan; whether it was of a
+/// twin, and what was lost.
 fn recover(stack: &Stack, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<u32>)> {
     let mut media = FlashPort::new(device(size, FaultPlan::cut(cut, Tear::Before)));
     let layout = Layout::of(&media.device().chip, PAGES, 1);
@@ -89,7 +91,8 @@ fn recover(stack: &Stack, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<
     Some((is_twin, lost))
 }
 
-/// The smallest device that a scheme takes, so that it collects and merges all the time. Some want several channels.
+/// The smallest device that a scheme takes, so that it collects and merges all the time. Some want
+/// several channels.
 fn size_for(stack: &Stack) -> Size {
     let fits = |size: &Size| {
         let layout = Layout::of(&device(*size, FaultPlan::default()).chip, PAGES, 1);

@@ -1,7 +1,8 @@
-//! Every registered scheme, several devices and workloads, on flash that fails in every way it can; promise 4 of
-//! `docs/conformance.md`, in the terms of `docs/fault-model.md`.
+//! Every registered scheme, several devices and workloads, on flash that fails in every way it can;
+//! promise 4 of `docs/conformance.md`, in the terms of `docs/fault-model.md`.
 //!
-//! `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests and faults than the usual ones.
+//! `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests and faults than
+//! the usual ones.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -49,7 +50,8 @@ impl Sum {
     }
 }
 
-/// Runs on all cores; prints the failures and what it amounts to, and returns the number of failures.
+/// Runs on all cores; prints the failures and what it amounts to, and returns the number of
+/// failures.
 fn endure_all(what: &str, runs: &[(Case, FaultRun)]) -> (Sum, usize) {
     let next = AtomicUsize::new(0);
     let results: Mutex<(Sum, Vec<Failure>)> = Mutex::default();
@@ -102,7 +104,8 @@ const PATTERNS: [Pattern; 7] = [
     Pattern::HotCold,
 ];
 
-/// One run for each operation of the given kind that a run without faults does, in which that operation fails.
+/// One run for each operation of the given kind that a run without faults does, in which that
+/// operation fails.
 fn one_fault_each(stack: &Stack, op: Op, fault: Fault, step: usize) -> Vec<(Case, FaultRun)> {
     let mut runs = Vec::new();
     for case in cases(stack, &PATTERNS[..5], 60, seed()) {
@@ -171,7 +174,8 @@ fn blocks_fail_at_random_until_the_device_is_read_only() {
     assert_eq!(failures, 0, "see the replay lines above");
 }
 
-/// Blocks leave because the log is divided anew, when nobody needs their space; one may fail then, or the device be read-only afterwards.
+/// Blocks leave because the log is divided anew, when nobody needs their space; one may fail then,
+/// or the device be read-only afterwards.
 #[test]
 fn blocks_fail_while_the_log_is_divided_anew() {
     let failures_only = Rates { program: 60, erase: 30, read: 300, ..Rates::default() };
@@ -225,7 +229,8 @@ fn the_power_is_cut_while_blocks_fail() {
     assert_eq!(failures, 0, "see the replay lines above");
 }
 
-/// Every value of every parameter, the others at their defaults: failures at random, with and without power cuts.
+/// Every value of every parameter, the others at their defaults: failures at random, with and
+/// without power cuts.
 #[test]
 fn blocks_fail_with_every_setting() {
     let failures_only = Rates { program: 60, erase: 30, ..Rates::default() };

@@ -1,4 +1,5 @@
-//! Promise 8 of every scheme that there is, with its defaults and, where it has the parameter, with collection in idle time.
+//! Promise 8 of every scheme that there is, with its defaults and, where it has the parameter, with
+//! collection in idle time.
 
 use check::{
     Case, DeviceSpec, FaultSchedule, Idled, Pattern, Prefill, Promise, Workload, geometries, offer_idle_time, run_case,

@@ -1,4 +1,5 @@
-//! The promises of `docs/conformance.md`, held by every part that the registry lists; and the tests of these tests.
+//! The promises of `docs/conformance.md`, held by every part that the registry lists; and the tests
+//! of these tests.
 
 mod buffers;
 mod canary;

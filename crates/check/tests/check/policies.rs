@@ -1,4 +1,5 @@
-//! The machine of the schemes with their map in RAM takes other policies than that of `page`, and keeps every promise with them.
+//! The machine of the schemes with their map in RAM takes other policies than that of `page`, and
+//! keeps every promise with them.
 
 use check::{CheckedFtl, DeviceSpec, FaultSchedule, Pattern, Prefill, Workload, geometries, run_with};
 use flash::Lpn;
@@ -9,7 +10,8 @@ use ftl::engines::page_map::space::Stream;
 use ftl::{ConfigError, Drive, Entry, Layout, Request, Scheme, Stack, Values};
 use std::collections::BTreeMap;
 
-/// Pages that were written before by one of the last writes go to a stream of their own: as many writes as the device has pages.
+/// Pages that were written before by one of the last writes go to a stream of their own: as many
+/// writes as the device has pages.
 struct HotAndCold {
     last: Vec<u32>,
     writes: u32,

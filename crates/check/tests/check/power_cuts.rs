@@ -1,8 +1,11 @@
-//! Every registered scheme, several devices and workloads: the power is cut at every program and erase, in four ways, and
-//! again during recovery and after; promise 3 of `docs/conformance.md`, in the terms of `docs/fault-model.md`.
+//! Every registered scheme, several devices and workloads: the power is cut at every program and
+//! erase, in four ways, and again during recovery and after; promise 3 of `docs/conformance.md`, in
+//! the terms of `docs/fault-model.md`.
 //!
-//! Of the cases of a stack every fifth one is tried, with `FTLKIT_LONG` all of a mapping and every third one of other stacks. `FTLKIT_SCHEME=name` tries one scheme alone,
-//! `FTLKIT_SEED=number` other requests than the usual ones. The figures printed with `FTLKIT_LONG` are those of `docs/reliability.md`.
+//! Of the cases of a stack every fifth one is tried, with `FTLKIT_LONG` all of a mapping and every
+//! third one of other stacks. `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number`
+//! other requests than the usual ones. The figures printed with `FTLKIT_LONG` are those of
+//! `docs/reliability.md`.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -67,7 +70,8 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
     for subject in subjects() {
         let mut cases = power_cuts::cases(&subject.stack, seed());
         cases.extend(power_cuts::cases_of_settings(&subject, seed()));
-        // No multiple of how many patterns, devices or ways to tear there are, so that all of them are met.
+        // No multiple of how many patterns, devices or ways to tear there are, so that all of them
+        // are met.
         let step = if crate::common::is_long() { crate::common::one_in(&subject.stack) } else { 5 };
         let cases: Vec<_> = cases.into_iter().step_by(step).collect();
         failures += report(&subject.stack.to_string(), &cases);
@@ -148,7 +152,8 @@ fn a_failure_shrinks_to_a_few_requests_and_keeps_its_cut() {
     assert_eq!(run_case(&small.case), Err(small.clone()));
 }
 
-/// Torture gives the cuts of a trial so many flash operations; what they cannot pay for is passed over, all over the workload.
+/// Torture gives the cuts of a trial so many flash operations; what they cannot pay for is passed
+/// over, all over the workload.
 #[test]
 fn cuts_beyond_what_may_be_spent_are_passed_over() {
     let (case, _) = canary_cases("none").remove(0);

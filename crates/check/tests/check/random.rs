@@ -1,9 +1,9 @@
-//! Operation lists that nobody thought of, for every registered scheme, made smaller until they are as short as they can
-//! be while they still fail.
+//! Operation lists that nobody thought of, for every registered scheme, made smaller until they are
+//! as short as they can be while they still fail.
 //!
-//! The generated campaigns know what they want to hurt; this does not. A failing list is printed as a replay line, so no
-//! file of regressions is kept. The random numbers are the same on every run; `PROPTEST_CASES` sets how many lists are tried, and
-//! `FTLKIT_SCHEME=name` tries one scheme alone.
+//! The generated campaigns know what they want to hurt; this does not. A failing list is printed as
+//! a replay line, so no file of regressions is kept. The random numbers are the same on every run;
+//! `PROPTEST_CASES` sets how many lists are tried, and `FTLKIT_SCHEME=name` tries one scheme alone.
 
 use std::cell::Cell;
 

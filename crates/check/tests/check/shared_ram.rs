@@ -1,5 +1,6 @@
-//! Schemes that keep data and map in one RAM, with so little of it that something leaves at almost every request: alone, under wear policies that move
-//! blocks, and with every setting that decides what leaves.
+//! Schemes that keep data and map in one RAM, with so little of it that something leaves at almost
+//! every request: alone, under wear policies that move blocks, and with every setting that decides
+//! what leaves.
 
 use check::case::variants::Subject;
 use check::inject::failing_flash::{self, Rates};

@@ -1,5 +1,6 @@
-//! Torture without a clock: trials of every kind for every registered scheme, with and without swarms, a few of each; and the
-//! canary's bugs, which it must find. `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_TRIALS=number` tries more.
+//! Torture without a clock: trials of every kind for every registered scheme, with and without
+//! swarms, a few of each; and the canary's bugs, which it must find. `FTLKIT_SCHEME=name` tries one
+//! scheme alone, `FTLKIT_TRIALS=number` tries more.
 
 use check::canary::{self, Bug};
 use check::torture::{Kind, Options, Torture, TrialStats};
@@ -92,7 +93,8 @@ fn planted_bugs_are_found_and_set_aside() {
     for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| is_drawn(*bug)) {
         let mut torture =
             Torture::new(Options { seed: 5, swarm: bug.needs_to_be_told(), ..canary_with(name) }).expect("the canary");
-        // A bug that only a cut shows waits for the right device; others are found by the first trials.
+        // A bug that only a cut shows waits for the right device; others are found by the first
+        // trials.
         run(&mut torture, 4_000);
         let report = &torture.reports()[0];
         let Some(finding) = report.findings.first() else { panic!("{name} was not found: {:?}", report.tried) };
@@ -104,8 +106,9 @@ fn planted_bugs_are_found_and_set_aside() {
     }
 }
 
-/// A promise may break in a trial on failing flash before anything fails, and in one of power cuts before any cut. What the host reads
-/// and when differs between the drivers, so the line has to name its own.
+/// A promise may break in a trial on failing flash before anything fails, and in one of power cuts
+/// before any cut. What the host reads and when differs between the drivers, so the line has to
+/// name its own.
 #[test]
 fn a_line_without_a_mishap_is_replayed_by_the_driver_that_found_it() {
     let case: Case =

@@ -1,5 +1,5 @@
-//! Wear policies over mappings of every family: those of the registry, each as it is listed, and one that empties block after block,
-//! whatever they hold, while the host writes.
+//! Wear policies over mappings of every family: those of the registry, each as it is listed, and
+//! one that empties block after block, whatever they hold, while the host writes.
 
 use std::cell::Cell;
 
@@ -24,7 +24,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// A mapping of each family, and of the log-buffer ones one that groups blocks.
 const MAPPINGS: [&str; 5] = ["page", "block", "fast", "a-sast", "dftl"];
 
-/// Settings with which policies that wait for much to happen move blocks within the few requests of a case.
+/// Settings with which policies that wait for much to happen move blocks within the few requests of
+/// a case.
 const EAGER: [(&str, &[(&str, &str)]); 2] = [
     ("lazy", &[("delta", "1"), ("session", "5")]),
     ("owl", &[("bat", "4"), ("lambda", "2"), ("delta", "0.3"), ("gamma", "2")]),
@@ -40,8 +41,8 @@ fn stacks() -> Vec<Stack> {
     all.filter(|stack| registry::resolve(stack).is_ok()).collect()
 }
 
-/// Each of these cases with other values of the policy's parameters: every other one eager, if the policy is among those; else drawn at random
-/// among those that are worth trying.
+/// Each of these cases with other values of the policy's parameters: every other one eager, if the
+/// policy is among those; else drawn at random among those that are worth trying.
 fn with_settings(stack: &Stack, cases: impl Iterator<Item = Case>) -> Vec<Case> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let subject = Subject::keeping(stack.clone()).expect("parts that go together");
@@ -101,7 +102,8 @@ fn every_policy_survives_failing_flash_and_power_cuts() {
     }
 }
 
-/// The power is cut at every program and erase, in four ways, where the host hints at random and blocks are chosen by that.
+/// The power is cut at every program and erase, in four ways, where the host hints at random and
+/// blocks are chosen by that.
 #[test]
 fn saw_survives_every_power_cut_where_hints_are_drawn_at_random() {
     let effort = Effort { first: 1, during_recovery: 200, after_recovery: 400 };

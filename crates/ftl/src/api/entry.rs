@@ -9,7 +9,8 @@ use crate::api::parameter::Parameter;
 pub struct Entry {
     /// Name in studies and on the command line.
     pub name: &'static str,
-    /// How a mapping maps: `page`, `block`, `log-buffer`, `demand-paged`. Of other parts what kind they are.
+    /// How a mapping maps: `page`, `block`, `log-buffer`, `demand-paged`. Of other parts what kind
+    /// they are.
     pub family: &'static str,
     /// The paper, and the section that defines it.
     pub source: &'static str,
@@ -38,14 +39,16 @@ impl Entry {
 /// What the other parts of a stack must know of a mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// The parameter that sizes the mapping's own write buffer; none for a mapping that has no write buffer.
+    /// The parameter that sizes the mapping's own write buffer; none for a mapping that has no
+    /// write buffer.
     pub write_buffer: Option<&'static str>,
     /// Whether the mapping keeps each logical block in blocks of its own.
     pub keeps_logical_blocks: bool,
 }
 
 impl Capabilities {
-    /// No write buffer, and blocks that hold pages of many logical blocks. Also of parts that are no mappings.
+    /// No write buffer, and blocks that hold pages of many logical blocks. Also of parts that are
+    /// no mappings.
     pub const NONE: Self = Self { write_buffer: None, keeps_logical_blocks: false };
 
     /// A mapping that keeps each logical block in blocks of its own.

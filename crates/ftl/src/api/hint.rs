@@ -1,15 +1,18 @@
 //! What the host says of the data that it writes, beside where they go.
 //!
-//! A hint comes with a request, from a trace's columns or over the wire, and reaches the scheme as it is. What of it lasts is the
-//! scheme's choice: one byte of a page's tag ([`Content::Hinted`](crate::port::label::Content::Hinted)), which then travels with every copy, so
-//! that collections, merges and recoveries still know it. No hint may change what a page holds: the suite draws them at random.
+//! A hint comes with a request, from a trace's columns or over the wire, and reaches the scheme as
+//! it is. What of it lasts is the scheme's choice: one byte of a page's tag
+//! ([`Content::Hinted`](crate::port::label::Content::Hinted)), which then travels with every copy,
+//! so that collections, merges and recoveries still know it. No hint may change what a page holds:
+//! the suite draws them at random.
 
 use std::fmt;
 
 /// What the host says of the data of a request. Each part is 0 where nothing is said.
 ///
-/// All of it is one number, as it goes with every page from the request to the opening of a block: three bytes that are written one by
-/// one and then copied at once make the processor wait each time.
+/// All of it is one number, as it goes with every page from the request to the opening of a block:
+/// three bytes that are written one by one and then copied at once make the processor wait each
+/// time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Hint(u32);
 
@@ -29,8 +32,8 @@ impl Hint {
         Self::new(stream, 0, 0)
     }
 
-    /// Which data belong together, because they are written and discarded together: multi-stream directives of drives, or
-    /// placement handles of FDP.
+    /// Which data belong together, because they are written and discarded together: multi-stream
+    /// directives of drives, or placement handles of FDP.
     #[inline]
     pub const fn stream(self) -> u8 {
         self.0.to_le_bytes()[0]

@@ -19,8 +19,8 @@ pub struct Layout {
     pub good_blocks: Vec<Pbn>,
     /// Order in which the pages of a block may be programmed.
     pub program_order: ProgramOrder,
-    /// Whether the device holds data already. If so many of its blocks have failed that a fresh device would be refused, it comes
-    /// up read-only instead.
+    /// Whether the device holds data already. If so many of its blocks have failed that a fresh
+    /// device would be refused, it comes up read-only instead.
     pub in_use: bool,
     /// Seed of whatever a scheme draws at random, derived by name from the run's seed.
     pub seed: u64,

@@ -18,7 +18,8 @@ use crate::port::timing::{Device, Nanos};
 /// A question to a wear policy, with the facts about all blocks.
 pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts);
 
-/// A mapping. `out` and `data` hold one element a page of the request. It may be moved to another thread.
+/// A mapping. `out` and `data` hold one element a page of the request. It may be moved to another
+/// thread.
 pub trait Mapping<D: Device>: Send {
     /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
     fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError>;
@@ -32,11 +33,13 @@ pub trait Mapping<D: Device>: Send {
     /// Makes everything acknowledged survive a power cut.
     fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError>;
 
-    /// Tells of a request to come, so that a scheme can ask for the memory that it will touch. Changes nothing. A shell that
-    /// looks ahead says so three times for each request, each time when it is nearer.
+    /// Tells of a request to come, so that a scheme can ask for the memory that it will touch.
+    /// Changes nothing. A shell that looks ahead says so three times for each request, each time
+    /// when it is nearer.
     fn prefetch(&self, _media: &FlashPort<D>, _request: &Request, _foresight: PrefetchStage) {}
 
-    /// Whether it decides by what the host will ask, which no real device knows. A shell that does not know it either must refuse it.
+    /// Whether it decides by what the host will ask, which no real device knows. A shell that does
+    /// not know it either must refuse it.
     fn needs_future(&self) -> bool {
         false
     }
@@ -44,8 +47,9 @@ pub trait Mapping<D: Device>: Send {
     /// Tells a scheme that looks ahead all that it will be asked from now on, call by call.
     fn set_future(&mut self, _asked: &[FutureRequest]) {}
 
-    /// Tells what became of a file whose data lie in these pages, with what the host says of it from now on. Costs nothing and changes no
-    /// content: a scheme may remember it, for where it places pages later.
+    /// Tells what became of a file whose data lie in these pages, with what the host says of it
+    /// from now on. Costs nothing and changes no content: a scheme may remember it, for where it
+    /// places pages later.
     fn on_file_event(&mut self, _event: FileEvent, _of: &Request) {}
 
     /// Offers `budget` of idle time for background work.
@@ -53,14 +57,16 @@ pub trait Mapping<D: Device>: Send {
         Ok(())
     }
 
-    /// Empties a block, whatever it holds: data, log, translation or trim pages, some of each, or nothing yet because it has just been
-    /// opened. What it holds is copied first and the block erased afterwards, so nothing is lost, whenever the power is cut or
-    /// whatever fails. On a device that writes are still accepted by, it can always be asked for; [`Deferred`](crate::api::relocate::Deferred) says when it is refused.
-    /// What is done for it stands under [`Cause::WearLeveling`](crate::port::cause::Cause::WearLeveling).
+    /// Empties a block, whatever it holds: data, log, translation or trim pages, some of each, or
+    /// nothing yet because it has just been opened. What it holds is copied first and the block
+    /// erased afterwards, so nothing is lost, whenever the power is cut or whatever fails. On a
+    /// device that writes are still accepted by, it can always be asked for;
+    /// [`Deferred`](crate::api::relocate::Deferred) says when it is refused. What is done for it
+    /// stands under [`Cause::WearLeveling`](crate::port::cause::Cause::WearLeveling).
     fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError>;
 
-    /// Whether anything that the mapping itself does depends on hints. If neither it nor the wear policy uses hints, a write buffer need
-    /// not keep apart pages of different hints.
+    /// Whether anything that the mapping itself does depends on hints. If neither it nor the wear
+    /// policy uses hints, a write buffer need not keep apart pages of different hints.
     fn uses_hints(&self) -> bool {
         false
     }
@@ -68,19 +74,21 @@ pub trait Mapping<D: Device>: Send {
     /// Asks the wear policy of its blocks something, with the facts about all blocks.
     fn with_wear_policy(&mut self, query: WearQuery<'_>);
 
-    /// Checks the numbered invariants of the scheme's header. Pure; may take time proportional to the device.
+    /// Checks the numbered invariants of the scheme's header. Pure; may take time proportional to
+    /// the device.
     fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant>;
 
     /// Memory that the mapping takes, structure by structure.
     fn footprint(&self) -> Footprint;
 
-    /// Blocks that may fail before the device becomes read-only; none for a scheme that cannot do without any block.
+    /// Blocks that may fail before the device becomes read-only; none for a scheme that cannot do
+    /// without any block.
     fn spares(&self) -> Spares {
         Spares::default()
     }
 
-    /// What acknowledged writes leave in RAM until a flush, and what RAM holds besides. Of a mapping that says nothing here, writes
-    /// last at once.
+    /// What acknowledged writes leave in RAM until a flush, and what RAM holds besides. Of a
+    /// mapping that says nothing here, writes last at once.
     fn buffered(&self) -> Buffered {
         Buffered::default()
     }
@@ -121,7 +129,7 @@ pub trait Scheme: Sized {
     /// Builds the scheme for an erased device.
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError>;
 
-    /// Builds the scheme for a device that it has used before, from the tags alone, after any power cut. May be cut itself
-    /// at any operation and started again.
+    /// Builds the scheme for a device that it has used before, from the tags alone, after any power
+    /// cut. May be cut itself at any operation and started again.
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError>;
 }

@@ -1,7 +1,9 @@
-//! Parameters of schemes: declared once with default, range and source, parsed and checked here for all of them.
+//! Parameters of schemes: declared once with default, range and source, parsed and checked here for
+//! all of them.
 //!
-//! A scheme lists its [`Parameter`]s in its registry entry; a user's settings become [`Values`], in which every parameter has
-//! a checked value. Unknown names, wrong units and values out of range are errors that name the limit.
+//! A scheme lists its [`Parameter`]s in its registry entry; a user's settings become [`Values`], in
+//! which every parameter has a checked value. Unknown names, wrong units and values out of range
+//! are errors that name the limit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +12,8 @@ use serde::Serialize;
 
 use crate::port::error::ConfigError;
 
-/// The settings of a part: parameter name to text, as a user writes it. What is not set has its default.
+/// The settings of a part: parameter name to text, as a user writes it. What is not set has its
+/// default.
 pub type Settings = BTreeMap<String, String>;
 
 /// Whether text can stand between the separators of a stack and be read back.
@@ -59,7 +62,8 @@ pub enum Kind {
     Switch,
 }
 
-/// The parameters of a scheme, from those that its parts declare and its own; there must be `N` of them.
+/// The parameters of a scheme, from those that its parts declare and its own; there must be `N` of
+/// them.
 pub(crate) const fn joined<const N: usize>(lists: &[&[Parameter]]) -> [Parameter; N] {
     let mut all = [lists[0][0]; N];
     let (mut count, mut i) = (0, 0);
@@ -181,7 +185,8 @@ impl Values {
 }
 
 impl Parameter {
-    /// A valid value as it stands in a stack: the user's own words, unless these have spaces or separators in them.
+    /// A valid value as it stands in a stack: the user's own words, unless these have spaces or
+    /// separators in them.
     pub(crate) fn spelled(&self, text: &str) -> String {
         let text = text.trim();
         match (is_plain(text), self.kind, parse(self.kind, text)) {

@@ -3,7 +3,8 @@
 /// What became of a block that was to be emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelocateOutcome {
-    /// It was erased and unused, or has been erased since: what it held lies elsewhere. It may have been taken again at once.
+    /// It was erased and unused, or has been erased since: what it held lies elsewhere. It may have
+    /// been taken again at once.
     Done,
     /// It turned out to fail: what it held lies elsewhere, and it is marked bad.
     Retired,
@@ -18,6 +19,7 @@ pub enum Deferred {
     IsBad,
     /// The device is read-only, and stays so.
     ReadOnly,
-    /// There is no free block to move anything to, since blocks have failed: ask again after the next write that is served.
+    /// There is no free block to move anything to, since blocks have failed: ask again after the
+    /// next write that is served.
     NoRoom,
 }

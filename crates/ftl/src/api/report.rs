@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::port::error::FtlError;
 
-/// RAM and flash bytes of a scheme's mapping, as the papers count them: what a controller would need, not what the
-/// simulation happens to use.
+/// RAM and flash bytes of a scheme's mapping, as the papers count them: what a controller would
+/// need, not what the simulation happens to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Footprint {
     /// The structures.
@@ -83,6 +83,7 @@ pub struct Buffered {
     pub capacity_pages: u32,
     /// How many there are.
     pub pages: u32,
-    /// Further pages in RAM of which flash holds the same, so that reading them takes no flash operation.
+    /// Further pages in RAM of which flash holds the same, so that reading them takes no flash
+    /// operation.
     pub clean_pages: u32,
 }

@@ -1,11 +1,13 @@
 //! What makes one way of levelling wear differ from another.
 //!
-//! The owner of blocks (`blocks/manager.rs`) asks a policy which free block to take, tells it of each erase, and lends it what is known
-//! of all blocks when it may name one that shall be emptied. A policy is asked once a block and never once a page, so it is called
-//! through a table of functions, and no scheme is compiled again for it.
+//! The owner of blocks (`blocks/manager.rs`) asks a policy which free block to take, tells it of
+//! each erase, and lends it what is known of all blocks when it may name one that shall be emptied.
+//! A policy is asked once a block and never once a page, so it is called through a table of
+//! functions, and no scheme is compiled again for it.
 //!
-//! A policy decides nothing that content depends on: whatever it answers, the block is a free one, and one that it has emptied is
-//! emptied by the scheme as it moves its own data. So a bug in a policy costs wear, not data.
+//! A policy decides nothing that content depends on: whatever it answers, the block is a free one,
+//! and one that it has emptied is emptied by the scheme as it moves its own data. So a bug in a
+//! policy costs wear, not data.
 
 use std::fmt;
 
@@ -22,7 +24,8 @@ pub enum Order {
     /// First freed first, die by die; a block of any die is one of the next die in turn.
     #[default]
     FirstFreed,
-    /// The one erased least often first; among equals, first freed first. A block of any die is one of the whole device.
+    /// The one erased least often first; among equals, first freed first. A block of any die is one
+    /// of the whole device.
     LeastWorn,
 }
 
@@ -41,7 +44,8 @@ pub enum Purpose {
     Merge,
     /// What a failing block holds.
     Relocated,
-    /// Pages of blocks that are emptied to level wear, under a page map: there other moves do not mix with them.
+    /// Pages of blocks that are emptied to level wear, under a page map: there other moves do not
+    /// mix with them.
     Levelled,
     /// Nothing yet: it is kept aside.
     Reserve,
@@ -54,8 +58,9 @@ pub struct AllocRequest {
     pub purpose: Purpose,
     /// The logical block whose pages it will hold, where it holds those of one alone.
     pub lbn: Option<Lbn>,
-    /// What the host says, or said, of the page that the block is opened for. Of a page that is moved it is what its tag keeps, and of a
-    /// block that is put together from older pages what the tag of the first of them keeps; over waftl nothing.
+    /// What the host says, or said, of the page that the block is opened for. Of a page that is
+    /// moved it is what its tag keeps, and of a block that is put together from older pages what
+    /// the tag of the first of them keeps; over waftl nothing.
     pub hint: Hint,
 }
 
@@ -102,13 +107,15 @@ pub trait BlockFacts {
     /// How often a block has been erased.
     fn erases(&self, pbn: Pbn) -> u32;
 
-    /// The number of the domain in which a block's content stays when it is moved: its die under a page map, 0 elsewhere. Wear is levelled
-    /// within a domain; between dies the turn of the host's writes does it.
+    /// The number of the domain in which a block's content stays when it is moved: its die under a
+    /// page map, 0 elsewhere. Wear is levelled within a domain; between dies the turn of the host's
+    /// writes does it.
     fn domain_of(&self, _pbn: Pbn) -> usize {
         0
     }
 
-    /// Logical blocks of the device that may have a data block each; 0 under a mapping that keeps no logical block together.
+    /// Logical blocks of the device that may have a data block each; 0 under a mapping that keeps
+    /// no logical block together.
     fn logical_blocks(&self) -> u32 {
         0
     }
@@ -138,7 +145,8 @@ pub trait Homes {
 
 /// A way of levelling wear.
 pub trait WearPolicy: fmt::Debug + Send {
-    /// Whether it looks at hints. Only then a write buffer keeps apart what the host says different things of.
+    /// Whether it looks at hints. Only then a write buffer keeps apart what the host says different
+    /// things of.
     fn uses_hints(&self) -> bool {
         self.keeps_file_types()
     }
@@ -148,17 +156,20 @@ pub trait WearPolicy: fmt::Debug + Send {
         Order::FirstFreed
     }
 
-    /// Which of `free` blocks in that order, at least one, is to be taken: 0 for the first, and the last for anything beyond.
+    /// Which of `free` blocks in that order, at least one, is to be taken: 0 for the first, and the
+    /// last for anything beyond.
     fn place(&mut self, _ask: AllocRequest, _free: usize) -> usize {
         0
     }
 
-    /// The very block that it wants for this; if it names none, or one that is not free, [`place`](Self::place) is asked.
+    /// The very block that it wants for this; if it names none, or one that is not free,
+    /// [`place`](Self::place) is asked.
     fn wants(&mut self, _ask: AllocRequest) -> Option<Pbn> {
         None
     }
 
-    /// A block is used for this from now on: it was taken, it has changed its role, or recovery found it.
+    /// A block is used for this from now on: it was taken, it has changed its role, or recovery
+    /// found it.
     fn used(&mut self, _pbn: Pbn, _ask: AllocRequest) {}
 
     /// A block has been erased, so often by now.
@@ -169,8 +180,8 @@ pub trait WearPolicy: fmt::Debug + Send {
         false
     }
 
-    /// Whether the tags of pages that the host writes shall keep its number of their file type. Always the same. A mapping that
-    /// keeps something else of a hint goes before.
+    /// Whether the tags of pages that the host writes shall keep its number of their file type.
+    /// Always the same. A mapping that keeps something else of a hint goes before.
     fn keeps_file_types(&self) -> bool {
         false
     }
@@ -186,7 +197,8 @@ pub trait WearPolicy: fmt::Debug + Send {
     /// The host has told what became of a file whose data lie in these pages.
     fn on_file_event(&mut self, _event: FileEvent, _of: &Request) {}
 
-    /// A block that shall be emptied now. Asked after each host write that it hears of, for one block at most.
+    /// A block that shall be emptied now. Asked after each host write that it hears of, for one
+    /// block at most.
     fn next_move(&mut self, _blocks: &dyn BlockFacts) -> Option<Pbn> {
         None
     }

@@ -22,8 +22,8 @@ pub trait WearScheme: WearPolicy + Sized + 'static {
     fn new(layout: &Layout, values: &Values) -> Self;
 }
 
-/// For policies that ask whose data a merge puts together: whether a mapping keeps each logical block in blocks of its own. If not, why that
-/// is missed.
+/// For policies that ask whose data a merge puts together: whether a mapping keeps each logical
+/// block in blocks of its own. If not, why that is missed.
 pub fn keeps_logical_blocks(mapping: &Entry) -> Result<(), String> {
     if mapping.capabilities.keeps_logical_blocks {
         return Ok(());

@@ -1,8 +1,9 @@
-//! Data blocks under a block map: page `i` of a logical block lies at page `i` of its physical block.
+//! Data blocks under a block map: page `i` of a logical block lies at page `i` of its physical
+//! block.
 //!
-//! Block-mapped and log-buffer schemes share this: the map, which of its pages are current (hold the newest copy and have
-//! not been trimmed), and the question whether a page can still be programmed in its place. Blocks come from the owner (`blocks/manager.rs`) and go
-//! back to it.
+//! Block-mapped and log-buffer schemes share this: the map, which of its pages are current (hold
+//! the newest copy and have not been trimmed), and the question whether a page can still be
+//! programmed in its place. Blocks come from the owner (`blocks/manager.rs`) and go back to it.
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 
@@ -59,8 +60,8 @@ impl DataBlocks {
         }
     }
 
-    /// Refuses a device on which pages cannot keep their offsets, or one with fewer than `extra` blocks beside the data;
-    /// otherwise tells how many blocks may fail.
+    /// Refuses a device on which pages cannot keep their offsets, or one with fewer than `extra`
+    /// blocks beside the data; otherwise tells how many blocks may fail.
     pub fn require(layout: &Layout, scheme: &str, extra: u32, what: &str) -> Result<Spares, ConfigError> {
         if layout.program_order == ProgramOrder::Strict {
             return Err(ConfigError(format!(
@@ -167,8 +168,9 @@ impl DataBlocks {
         }
     }
 
-    /// Programs a page at an offset of a block. If that fails, the block is replaced: the returned one holds whatever the
-    /// given one held, and this page. `needed` tells which logical page's newest copy an offset of the block holds, if any.
+    /// Programs a page at an offset of a block. If that fails, the block is replaced: the returned
+    /// one holds whatever the given one held, and this page. `needed` tells which logical page's
+    /// newest copy an offset of the block holds, if any.
     pub fn program<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -182,8 +184,9 @@ impl DataBlocks {
         self.program_or_replace(flash, blocks, (pbn, offset), label, content, needed)
     }
 
-    /// Marks the blocks bad that failed in the last program and could not be replaced: for blocks that nobody was promised
-    /// anything of. Otherwise recovery might take what is in them for newer than what the host was left with.
+    /// Marks the blocks bad that failed in the last program and could not be replaced: for blocks
+    /// that nobody was promised anything of. Otherwise recovery might take what is in them for
+    /// newer than what the host was left with.
     pub fn give_up_unreplaced<D: Device>(&mut self, flash: &mut FlashPort<D>, blocks: &mut BlockManager) {
         for pbn in std::mem::take(&mut self.unreplaced) {
             blocks.mark_bad(flash, pbn);
@@ -212,8 +215,9 @@ impl DataBlocks {
         }
     }
 
-    /// Copies what a failing block holds besides the page at one offset into a free one, and then marks the failing one bad: a
-    /// block that is marked holds nothing that is not elsewhere too, so recovery need not look there.
+    /// Copies what a failing block holds besides the page at one offset into a free one, and then
+    /// marks the failing one bad: a block that is marked holds nothing that is not elsewhere too,
+    /// so recovery need not look there.
     fn replace<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -238,7 +242,8 @@ impl DataBlocks {
                 }
                 (Scan::Programmed(tag), needed) => match (flash.read_to_move(from)?, needed) {
                     (Some(page), _) => (Label::from(tag), Content::Copy(page)),
-                    // The same version, since the original of what is a copy here may still be in its place.
+                    // The same version, since the original of what is a copy here may still be in
+                    // its place.
                     (None, Some(lpn)) => (lost(lpn), Content::empty(lpn.get(), tag.version)),
                     (None, None) => continue,
                 },
@@ -271,8 +276,8 @@ impl DataBlocks {
         self.map.iter().flatten().count()
     }
 
-    /// Checks that current pages carry their LPN in their place (`pages`) and that no block is mapped twice or both
-    /// mapped and free, and free blocks are erased (`name`).
+    /// Checks that current pages carry their LPN in their place (`pages`) and that no block is
+    /// mapped twice or both mapped and free, and free blocks are erased (`name`).
     pub fn check<D: Device>(
         &self,
         flash: &FlashPort<D>,

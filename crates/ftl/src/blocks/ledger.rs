@@ -1,7 +1,7 @@
 //! Which physical pages hold the newest copy of something: one bit a page and one count a block.
 //!
-//! The reverse map proper needs no memory here: it is the logical number in each page's tag, which a collection reads
-//! anyway. The bit tells whether that tag is still true.
+//! The reverse map proper needs no memory here: it is the logical number in each page's tag, which
+//! a collection reads anyway. The bit tells whether that tag is still true.
 
 use flash::{Geometry, Pbn, Ppn, long_array};
 
@@ -83,7 +83,8 @@ impl Ledger {
         }
     }
 
-    /// Forgets that any page of a block is valid, when all have been dealt with or the block is about to be erased.
+    /// Forgets that any page of a block is valid, when all have been dealt with or the block is
+    /// about to be erased.
     pub fn clear_block(&mut self, pbn: Pbn) {
         let range = self.geometry.page_indices(pbn);
         let (first, last) = (range.start / 64, (range.end - 1) / 64);

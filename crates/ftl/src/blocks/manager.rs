@@ -1,12 +1,15 @@
-//! The owner of blocks: which are free, what the others are used for, how worn they are, which have failed, and how many more may.
+//! The owner of blocks: which are free, what the others are used for, how worn they are, which have
+//! failed, and how many more may.
 //!
-//! A scheme has one owner and lends it to whatever space is in hand, so blocks can be data blocks today and log blocks, translation
-//! blocks or free tomorrow, whoever used them last. A space asks for a free block and says what for; when it needs a block no more, it
-//! gives it back, and the owner erases it, or marks it bad if that fails or if a page of it failed before. When a block is asked for
-//! and none is left, the owner knows whether that is the end of the device or a bug.
+//! A scheme has one owner and lends it to whatever space is in hand, so blocks can be data blocks
+//! today and log blocks, translation blocks or free tomorrow, whoever used them last. A space asks
+//! for a free block and says what for; when it needs a block no more, it gives it back, and the
+//! owner erases it, or marks it bad if that fails or if a page of it failed before. When a block is
+//! asked for and none is left, the owner knows whether that is the end of the device or a bug.
 //!
-//! Which of several free blocks is taken, and which block is emptied though nobody needs the space, is the wear policy's decision
-//! (`wear/policy.rs`). How many free blocks someone must leave for others is its callers' business.
+//! Which of several free blocks is taken, and which block is emptied though nobody needs the space,
+//! is the wear policy's decision (`wear/policy.rs`). How many free blocks someone must leave for
+//! others is its callers' business.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +42,8 @@ pub struct BlockManager {
     /// Whether content that is moved stays on its die.
     stays_on_die: bool,
     spares: Spares,
-    /// Whether the power was cut before: then blocks may have failed of which nothing is known any more.
+    /// Whether the power was cut before: then blocks may have failed of which nothing is known any
+    /// more.
     was_recovered: bool,
     /// Blocks of which a page could not be programmed, or which could not be erased.
     failed: BTreeSet<Pbn>,
@@ -96,7 +100,8 @@ impl BlockManager {
         Content::Hinted(data, self.stored_hint(said))
     }
 
-    /// For recovery: no block is free until it is given back, and each is as worn as the flash says.
+    /// For recovery: no block is free until it is given back, and each is as worn as the flash
+    /// says.
     pub fn nothing_free<D: Device>(&mut self, flash: &FlashPort<D>, layout: &Layout) {
         self.pool = FreePool::empty(self.geometry, &layout.good_blocks, self.policy.order());
         self.was_recovered = true;
@@ -142,8 +147,8 @@ impl BlockManager {
         self.take(ask).ok_or_else(|| self.out_of_space(wanted))
     }
 
-    /// The block in which a logical block is put together: the one that was begun, or a free one, of which the first page that it gets says
-    /// how old it should be.
+    /// The block in which a logical block is put together: the one that was begun, or a free one,
+    /// of which the first page that it gets says how old it should be.
     pub fn merge_into<D>(
         &mut self,
         begun: Option<Pbn>,
@@ -155,8 +160,9 @@ impl BlockManager {
         begun.map_or_else(|| self.take_or_stop(ask, wanted), Ok)
     }
 
-    /// There is no free block for something: because too many blocks have failed, and then the device is read-only from now on, whatever
-    /// spares are left, since what needed the block is left half done; or because of a bug.
+    /// There is no free block for something: because too many blocks have failed, and then the
+    /// device is read-only from now on, whatever spares are left, since what needed the block is
+    /// left half done; or because of a bug.
     pub fn out_of_space(&mut self, wanted: &'static str) -> FtlError {
         if !self.may_have_failed() {
             return FtlError::OutOfSpace { wanted };
@@ -165,8 +171,8 @@ impl BlockManager {
         FtlError::ReadOnly { spares: self.spares.total }
     }
 
-    /// Nobody needs what a block holds: erases it and returns it to the free ones; marks it bad if that fails, or if a page of it
-    /// failed. A block that is bad already stays as it is.
+    /// Nobody needs what a block holds: erases it and returns it to the free ones; marks it bad if
+    /// that fails, or if a page of it failed. A block that is bad already stays as it is.
     pub fn give_back<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
         if flash.device().is_bad(pbn) {
             // It was replaced in the middle of something that then could not be finished.
@@ -201,7 +207,8 @@ impl BlockManager {
         self.pool.put(pbn, self.erases[pbn.index()]);
     }
 
-    /// A page of a block could not be programmed, or the block not be erased. That costs a spare, but each block only once.
+    /// A page of a block could not be programmed, or the block not be erased. That costs a spare,
+    /// but each block only once.
     pub fn has_failed(&mut self, pbn: Pbn) {
         if self.failed.insert(pbn) {
             self.spares.use_one();
@@ -241,14 +248,15 @@ impl BlockManager {
         self.spares
     }
 
-    /// Blocks that should be in use or free, of so many that were good when the device was built; none when the device is
-    /// read-only, since what was begun then and could not be finished is left as it is.
+    /// Blocks that should be in use or free, of so many that were good when the device was built;
+    /// none when the device is read-only, since what was begun then and could not be finished is
+    /// left as it is.
     pub fn accounted_for(&self, good_blocks: usize) -> Option<usize> {
         self.spares.admit().ok().map(|()| good_blocks - self.retired)
     }
 
-    /// Whether blocks that failed have cost a die its last free block: pages that had to be moved off another die took it, or
-    /// it could not be erased.
+    /// Whether blocks that failed have cost a die its last free block: pages that had to be moved
+    /// off another die took it, or it could not be erased.
     #[inline]
     pub fn has_lost_reserve(&self) -> bool {
         self.pool.has_emptied_die() && self.may_have_failed()
@@ -265,8 +273,8 @@ impl BlockManager {
         self.uses[pbn.index()]
     }
 
-    /// What can be said of a block that is to be emptied without looking at what it holds; none if it holds something, which can
-    /// be moved.
+    /// What can be said of a block that is to be emptied without looking at what it holds; none if
+    /// it holds something, which can be moved.
     pub fn needs_no_emptying(&self, pbn: Pbn) -> Option<RelocateOutcome> {
         match self.use_of(pbn) {
             Use::Free | Use::InUse(Purpose::Reserve) => Some(RelocateOutcome::Done),
@@ -299,8 +307,8 @@ impl BlockManager {
         self.pool.iter()
     }
 
-    /// Asks the wear policy something, with the facts about all blocks; under a mapping that keeps each logical block in a block of its
-    /// own, `homes` says where.
+    /// Asks the wear policy something, with the facts about all blocks; under a mapping that keeps
+    /// each logical block in a block of its own, `homes` says where.
     pub fn with_wear_policy(&mut self, homes: Option<&dyn Homes>, query: WearQuery<'_>) {
         let geometry = self.of_dies();
         query(&mut *self.policy, &Facts { uses: &self.uses, erases: &self.erases, geometry, homes });

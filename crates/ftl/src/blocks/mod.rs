@@ -1,4 +1,5 @@
-//! Erase blocks: which are free, used, worn or bad, what each logical block lies in, and which one is collected next.
+//! Erase blocks: which are free, used, worn or bad, what each logical block lies in, and which one
+//! is collected next.
 
 pub mod data_blocks;
 pub mod ledger;

@@ -1,8 +1,9 @@
 //! Free blocks, die by die, in the order that the wear policy asks for.
 //!
-//! First freed, first taken is the usual order: it spreads erases over the free blocks without looking at wear. The other one is by erase
-//! count, the least worn first and among equals the one freed first. The pool knows neither what a block was used for nor who may
-//! take the last one: reserves are its callers' business.
+//! First freed, first taken is the usual order: it spreads erases over the free blocks without
+//! looking at wear. The other one is by erase count, the least worn first and among equals the one
+//! freed first. The pool knows neither what a block was used for nor who may take the last one:
+//! reserves are its callers' business.
 
 use std::collections::VecDeque;
 
@@ -40,7 +41,8 @@ pub struct FreePool {
 }
 
 impl FreePool {
-    /// A pool of these blocks, none of which was ever erased. Where blocks are equally worn, those of all dies come in turn.
+    /// A pool of these blocks, none of which was ever erased. Where blocks are equally worn, those
+    /// of all dies come in turn.
     pub fn new(geometry: Geometry, blocks: &[Pbn], by: Order) -> Self {
         let mut pool = Self::empty(geometry, blocks, by);
         let mut dies: Vec<_> = pool.order.iter().map(|&die| on_die(&geometry, blocks, die)).collect();
@@ -115,8 +117,9 @@ impl FreePool {
         self.remove(die, at)
     }
 
-    /// Takes a block of any die. First freed first, it is one of the next die in turn that has one, so that blocks taken one after another
-    /// lie on different channels. By wear, `place` chooses among those of the whole device.
+    /// Takes a block of any die. First freed first, it is one of the next die in turn that has one,
+    /// so that blocks taken one after another lie on different channels. By wear, `place` chooses
+    /// among those of the whole device.
     pub fn take(&mut self, place: impl FnOnce(usize) -> usize) -> Option<Pbn> {
         if self.len == 0 {
             return None;
@@ -142,7 +145,8 @@ impl FreePool {
         self.remove(die, at)
     }
 
-    /// The die of the block at a place among all free blocks of the device by wear, and its place there.
+    /// The die of the block at a place among all free blocks of the device by wear, and its place
+    /// there.
     fn by_wear(&self, at: usize) -> (u32, usize) {
         if let [_] = self.dies[..] {
             return (0, at);

@@ -1,7 +1,8 @@
 //! Which closed block to collect next.
 //!
-//! Candidates are kept die by die, because a die collects its own blocks. Every policy sees the same events (a block closes,
-//! loses a valid page, is taken) and keeps only what it needs to choose:
+//! Candidates are kept die by die, because a die collects its own blocks. Every policy sees the
+//! same events (a block closes, loses a valid page, is taken) and keeps only what it needs to
+//! choose:
 //!
 //! | policy | keeps | a choice costs |
 //! |---|---|---|
@@ -11,9 +12,10 @@
 //! | random, d-choices | an array | O(1), O(d) |
 //! | cost-benefit | the same array and the time of each block's last change | O(candidates of the die) |
 //!
-//! Sources: greedy and FIFO Menon 1995; cost-benefit Kawaguchi 1995 (age · (1 − u) / 2u); windowed greedy Hu 2009; d-choices
-//! Van Houdt 2013. A policy may well choose a block without a single invalid page (random often does), but only while some
-//! candidate of its die has one: so collecting again and again ends.
+//! Sources: greedy and FIFO Menon 1995; cost-benefit Kawaguchi 1995 (age · (1 − u) / 2u); windowed
+//! greedy Hu 2009; d-choices Van Houdt 2013. A policy may well choose a block without a single
+//! invalid page (random often does), but only while some candidate of its die has one: so
+//! collecting again and again ends.
 
 use flash::{Geometry, Pbn};
 use rand_core::{Rng, SeedableRng};
@@ -107,7 +109,8 @@ pub struct Victims {
 }
 
 impl Victims {
-    /// No candidates yet, of blocks that hold at most `full` valid pages. `seed` feeds the policies that draw.
+    /// No candidates yet, of blocks that hold at most `full` valid pages. `seed` feeds the policies
+    /// that draw.
     pub fn new(geometry: Geometry, full: u32, policy: Policy, seed: u64) -> Self {
         let (blocks, dies) = (geometry.blocks() as usize, geometry.dies() as usize);
         let lists_per_die = if policy == Policy::Greedy { geometry.pages_per_block() + 1 } else { 1 };
@@ -159,7 +162,8 @@ impl Victims {
         self.lists.prefetch(pbn.get());
     }
 
-    /// A page of a block has become invalid, which leaves `valid_pages` there. Open blocks are ignored.
+    /// A page of a block has become invalid, which leaves `valid_pages` there. Open blocks are
+    /// ignored.
     #[inline]
     pub fn page_invalidated(&mut self, pbn: Pbn, valid_pages: u32) {
         if valid_pages + 1 == self.full && self.contains(pbn) {
@@ -255,7 +259,8 @@ impl Victims {
         self.candidates(die).take(window as usize).min_by_key(|&pbn| ledger.valid_pages(pbn))
     }
 
-    /// The candidates of a die: in closing order for the list policies, otherwise in no particular but a definite order.
+    /// The candidates of a die: in closing order for the list policies, otherwise in no particular
+    /// but a definite order.
     fn candidates(&self, die: u32) -> impl Iterator<Item = Pbn> + '_ {
         let array = self.arrays.get(die as usize).map_or(&[][..], Vec::as_slice);
         let first = die * self.lists_per_die;

@@ -1,4 +1,5 @@
-//! The engines: each is a whole translation layer with its policies left open. A scheme is an engine with its policies.
+//! The engines: each is a whole translation layer with its policies left open. A scheme is an
+//! engine with its policies.
 
 pub mod demand;
 pub mod log_buffer;

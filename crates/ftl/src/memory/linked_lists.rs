@@ -1,7 +1,7 @@
 //! Doubly linked lists over numbered nodes: every node is in at most one of several lists.
 //!
-//! Recency orders, queues of blocks and sets that are walked are all this. The links live in one array indexed by node, so
-//! moving a node costs no allocation and touches its neighbours only.
+//! Recency orders, queues of blocks and sets that are walked are all this. The links live in one
+//! array indexed by node, so moving a node costs no allocation and touches its neighbours only.
 
 use flash::long_array;
 

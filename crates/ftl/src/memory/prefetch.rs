@@ -1,8 +1,8 @@
 //! Asking for memory before it is needed.
 //!
-//! A map of a large device is far larger than any cache, and nearly every host write and every collected page touches a
-//! random entry of it. The addresses are known some time before; asking early lets the misses overlap. On processors
-//! without a prefetch instruction this does nothing.
+//! A map of a large device is far larger than any cache, and nearly every host write and every
+//! collected page touches a random entry of it. The addresses are known some time before; asking
+//! early lets the misses overlap. On processors without a prefetch instruction this does nothing.
 
 pub use flash::prefetch;
 
@@ -17,12 +17,13 @@ pub enum PrefetchStage {
     Next,
 }
 
-/// How far ahead the items of a list are announced: so far that a miss is over, and so near that the line is still there.
+/// How far ahead the items of a list are announced: so far that a miss is over, and so near that
+/// the line is still there.
 const ANNOUNCED: [(usize, PrefetchStage); 3] =
     [(24, PrefetchStage::Far), (16, PrefetchStage::Near), (8, PrefetchStage::Next)];
 
-/// Announces those items of a list that are due when the one at a position is about to be dealt with. Called for one position after
-/// another, it announces every item three times.
+/// Announces those items of a list that are due when the one at a position is about to be dealt
+/// with. Called for one position after another, it announces every item three times.
 #[inline]
 pub fn announce<T>(items: &[T], at: usize, mut to: impl FnMut(&T, PrefetchStage)) {
     for (ahead, stage) in ANNOUNCED {

@@ -1,7 +1,8 @@
-//! Why flash operations are done: the one place that knows what causes there are and what is true of each.
+//! Why flash operations are done: the one place that knows what causes there are and what is true
+//! of each.
 //!
-//! Counts, latency by class, the planner, what responses waited for, the suite and the reports all ask here. So a new cause is one
-//! entry of this table, and whatever lists causes has it.
+//! Counts, latency by class, the planner, what responses waited for, the suite and the reports all
+//! ask here. So a new cause is one entry of this table, and whatever lists causes has it.
 
 use crate::port::listed::listed;
 
@@ -13,8 +14,8 @@ pub enum Work {
     Host,
     /// Reading and programming the map on the host's behalf.
     Mapping,
-    /// Moving what blocks hold: to make room, or because a block fails. It is background work, which reads may overtake on devices
-    /// that can.
+    /// Moving what blocks hold: to make room, or because a block fails. It is background work,
+    /// which reads may overtake on devices that can.
     Moving,
     /// Coming back after a power cut, and what is written down for that.
     Recovery,
@@ -87,9 +88,11 @@ listed! {
         Checkpoint => CauseFacts::of("checkpoint", "summaries for recovery", Work::Recovery),
         /// Emptying a block because somebody asked for it, as wear levelling does.
         WearLeveling => CauseFacts::of("wear_leveling", "wear levelling", Work::Moving),
-        /// Writing pages that the host has read to where they are found sooner, or gather with others.
+        /// Writing pages that the host has read to where they are found sooner, or gather with
+        /// others.
         Caching => CauseFacts::of("caching", "pages cached on flash", Work::Moving),
-        /// Reading and writing again pages of a logical block that nobody wrote, so that a write buffer writes the block whole.
+        /// Reading and writing again pages of a logical block that nobody wrote, so that a write
+        /// buffer writes the block whole.
         Padding => CauseFacts::of("padding", "padding of blocks", Work::Moving),
         /// Reading a page into RAM that the host is about to write there.
         Loading => CauseFacts::of("loading", "pages loaded to be written", Work::Host),

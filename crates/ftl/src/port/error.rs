@@ -23,7 +23,8 @@ pub enum FtlError {
         /// Blocks that could fail before it came to this; all have.
         spares: u32,
     },
-    /// No block can be reclaimed although the logical space fits: a bug in the scheme's own accounting.
+    /// No block can be reclaimed although the logical space fits: a bug in the scheme's own
+    /// accounting.
     OutOfSpace {
         /// Which blocks were asked for.
         wanted: &'static str,
@@ -73,7 +74,8 @@ impl FtlError {
         matches!(self.media_event(), Some(MediaEvent::EraseFailed(_)))
     }
 
-    /// Fails unless the reason is that the device is read-only: for what recovery would write if it could, and can do without.
+    /// Fails unless the reason is that the device is read-only: for what recovery would write if it
+    /// could, and can do without.
     pub fn unless_read_only(result: Result<(), Self>) -> Result<(), Self> {
         if matches!(result, Err(Self::ReadOnly { .. })) { Ok(()) } else { result }
     }

@@ -1,8 +1,9 @@
 //! What a host may tell of its files, beside requests.
 //!
-//! A drive sees pages come and go; whoever has a file system above it knows why. An event says what became of the file whose data lie in
-//! certain pages, and the hint that comes with it holds from then on. It asks for nothing: no content may change for it, and whoever
-//! wants pages forgotten trims them.
+//! A drive sees pages come and go; whoever has a file system above it knows why. An event says what
+//! became of the file whose data lie in certain pages, and the hint that comes with it holds from
+//! then on. It asks for nothing: no content may change for it, and whoever wants pages forgotten
+//! trims them.
 
 /// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,12 +1,14 @@
 //! The only door to the chip.
 //!
-//! Every flash operation of every scheme passes here: it is counted under its cause, priced, folded into the event hash and
-//! given its place on the request's cursor. Operations in a row depend on each other, so the cursor moves to each one's
-//! completion; [`FlashPort::in_parallel`] starts several at one moment and goes on when the last is done; [`FlashPort::in_background`] is
-//! work that the host does not wait for but that occupies its resources all the same. Scheme code is thus straight-line
-//! and knows no clock.
+//! Every flash operation of every scheme passes here: it is counted under its cause, priced, folded
+//! into the event hash and given its place on the request's cursor. Operations in a row depend on
+//! each other, so the cursor moves to each one's completion; [`FlashPort::in_parallel`] starts
+//! several at one moment and goes on when the last is done; [`FlashPort::in_background`] is work
+//! that the host does not wait for but that occupies its resources all the same. Scheme code is
+//! thus straight-line and knows no clock.
 //!
-//! Invariant: totals meet at both ends. What the causes add up to is what the flash counted, because there is no other way in.
+//! Invariant: totals meet at both ends. What the causes add up to is what the flash counted,
+//! because there is no other way in.
 
 use flash::{FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
@@ -60,7 +62,8 @@ impl<D: Device> FlashPort<D> {
         &self.device
     }
 
-    /// For the shell: the device, for what lies below flash operations, such as a store that reaches its disk.
+    /// For the shell: the device, for what lies below flash operations, such as a store that
+    /// reaches its disk.
     #[inline]
     pub fn device_mut(&mut self) -> &mut D {
         &mut self.device
@@ -85,7 +88,8 @@ impl<D: Device> FlashPort<D> {
     #[inline]
     pub fn read(&mut self, ppn: Ppn) -> Result<Page<D::Data>, FtlError> {
         match self.device.read(ppn) {
-            // Taken apart: a page built of small fields and then moved as a whole makes the processor wait for the fields to arrive.
+            // Taken apart: a page built of small fields and then moved as a whole makes the
+            // processor wait for the fields to arrive.
             Ok(Page { logical, version, hint, data }) => {
                 self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
                 Ok(Page { logical, version, hint, data })
@@ -214,7 +218,8 @@ impl<D: Device> FlashPort<D> {
         self.seq = self.seq.max(seq);
     }
 
-    /// Does something for each item, all starting at the same moment; goes on when the last is done.
+    /// Does something for each item, all starting at the same moment; goes on when the last is
+    /// done.
     #[inline]
     pub fn in_parallel<I, E>(
         &mut self,
@@ -243,8 +248,8 @@ impl<D: Device> FlashPort<D> {
         result
     }
 
-    /// Time passes in the controller, on RAM or registers: what the request does next begins later. No flash operation, so it counts
-    /// as none and holds no resource.
+    /// Time passes in the controller, on RAM or registers: what the request does next begins later.
+    /// No flash operation, so it counts as none and holds no resource.
     #[inline]
     pub fn spend(&mut self, time: Nanos) {
         self.cursor += time;
@@ -260,8 +265,8 @@ impl<D: Device> FlashPort<D> {
         result
     }
 
-    /// Has a request served in which some logical pages, in order, only stand to complete others: programs of these are charged to
-    /// [`Cause::Padding`], and not to the host.
+    /// Has a request served in which some logical pages, in order, only stand to complete others:
+    /// programs of these are charged to [`Cause::Padding`], and not to the host.
     pub fn with_padding<R>(&mut self, pages: Vec<Lpn>, serve: impl FnOnce(&mut Self) -> R) -> R {
         self.padding = pages;
         let result = serve(self);
@@ -280,7 +285,8 @@ impl<D: Device> FlashPort<D> {
         self.tally.add_note(note);
     }
 
-    /// How long a channel stays busy from the cursor on, its bus or a die of it; zero when it is idle.
+    /// How long a channel stays busy from the cursor on, its bus or a die of it; zero when it is
+    /// idle.
     pub fn busy(&self, channel: u32) -> Nanos {
         self.device.channel_idle_from(channel, self.cursor).since(self.cursor)
     }
@@ -312,12 +318,14 @@ impl<D: Device> FlashPort<D> {
         &self.tally
     }
 
-    /// A hash of every operation so far with its address, cause and completion time: equal runs have equal hashes.
+    /// A hash of every operation so far with its address, cause and completion time: equal runs
+    /// have equal hashes.
     pub fn event_hash(&self) -> u64 {
         self.hash
     }
 
-    /// For the shell: sets the cursor to the moment a request begins. Requests begin in order of time.
+    /// For the shell: sets the cursor to the moment a request begins. Requests begin in order of
+    /// time.
     #[inline]
     pub fn begin(&mut self, at: Nanos) {
         self.cursor = at;
@@ -330,8 +338,8 @@ impl<D: Device> FlashPort<D> {
         self.cursor
     }
 
-    /// For the shell: starts the clock anew with idle resources, between preparing a device and measuring it. Data, counts
-    /// and the event hash stay.
+    /// For the shell: starts the clock anew with idle resources, between preparing a device and
+    /// measuring it. Data, counts and the event hash stay.
     pub fn restart(&mut self) {
         self.device.reset();
         self.collecting_until.fill(Nanos::ZERO);
@@ -354,8 +362,8 @@ impl<D: Device> FlashPort<D> {
         self.hash = (self.hash.rotate_left(5) ^ event ^ (span.end.0 << 24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 
-    /// An operation that the flash tried and failed at counts and takes its time like any other; one that was refused, or came
-    /// after a power cut, does not.
+    /// An operation that the flash tried and failed at counts and takes its time like any other;
+    /// one that was refused, or came after a power cut, does not.
     #[cold]
     #[inline(never)]
     fn failed(&mut self, op: Op, pbn: Pbn, address: u32, error: FlashError) -> FtlError {

@@ -1,6 +1,7 @@
 //! Enumerations that list themselves: each variant stands once, together with what is known of it.
 //!
-//! A variant without its fact does not compile, and none can be missing from a list that is drawn or written by walking `ALL`.
+//! A variant without its fact does not compile, and none can be missing from a list that is drawn
+//! or written by walking `ALL`.
 
 /// Defines an enumeration with `COUNT`, `ALL` in the order of declaration, and one fact a variant.
 macro_rules! listed {

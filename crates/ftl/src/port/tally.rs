@@ -1,4 +1,5 @@
-//! What is counted: flash operations by cause and kind, with their times, and events inside schemes.
+//! What is counted: flash operations by cause and kind, with their times, and events inside
+//! schemes.
 
 use crate::port::cause::Cause;
 use crate::port::listed::listed;
@@ -27,7 +28,8 @@ listed! {
         Collection => "collections",
         /// A block failed and was marked bad.
         BadBlock => "bad_blocks",
-        /// A page that had to be moved could not be read: its logical page is lost until it is written again.
+        /// A page that had to be moved could not be read: its logical page is lost until it is
+        /// written again.
         LostPage => "lost_pages",
         /// A log block left the log.
         LogVictim => "log_victims",
@@ -43,7 +45,8 @@ listed! {
         Evacuation => "evacuations",
         /// A logical block of a log-buffer scheme got a data block, because it had none.
         NewDataBlock => "new_data_blocks",
-        /// A page that the host wrote replaced a version of it that waited in a write buffer, or was kept in RAM.
+        /// A page that the host wrote replaced a version of it that waited in a write buffer, or
+        /// was kept in RAM.
         BufferHit => "buffer_hits",
         /// A page that the host wrote came into a write buffer, where no version of it was.
         BufferMiss => "buffer_misses",
@@ -97,7 +100,8 @@ impl Tally {
         self.times_ns[cause as usize][op as usize]
     }
 
-    /// Time on the controller's RAM and registers, which is part of responses but no flash operation, in nanoseconds.
+    /// Time on the controller's RAM and registers, which is part of responses but no flash
+    /// operation, in nanoseconds.
     pub fn controller_ns(&self) -> u64 {
         self.controller_ns
     }

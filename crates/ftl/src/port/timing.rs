@@ -1,4 +1,5 @@
-//! The side of a device that says how long an operation takes. Schemes never see it; [`FlashPort`](crate::port::flash_port::FlashPort) asks it.
+//! The side of a device that says how long an operation takes. Schemes never see it;
+//! [`FlashPort`](crate::port::flash_port::FlashPort) asks it.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -90,7 +91,8 @@ pub struct Task {
     pub pbn: Pbn,
     /// The die of that block.
     pub die: u32,
-    /// Which stretch of work that the host does not wait for it belongs to, 0 for work that it waits for.
+    /// Which stretch of work that the host does not wait for it belongs to, 0 for work that it
+    /// waits for.
     pub chain: u32,
     /// Whether it programs what another page holds.
     pub copies: bool,
@@ -105,13 +107,16 @@ impl Task {
 
 /// Prices operations.
 pub trait Timing {
-    /// Performs an operation that may begin at `at`; returns when it began to be served and when it was done.
+    /// Performs an operation that may begin at `at`; returns when it began to be served and when it
+    /// was done.
     fn perform(&mut self, task: Task, at: Nanos) -> Span;
 
-    /// When an operation would be done that may begin at `at`, if it were performed now. Promises nothing.
+    /// When an operation would be done that may begin at `at`, if it were performed now. Promises
+    /// nothing.
     fn would_end(&mut self, task: Task, at: Nanos) -> Nanos;
 
-    /// The first moment from `at` on at which a channel is idle: neither its bus nor one of its dies is at work.
+    /// The first moment from `at` on at which a channel is idle: neither its bus nor one of its
+    /// dies is at work.
     fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos;
 
     /// Nothing that is performed from now on may begin before `at`.
@@ -152,7 +157,8 @@ impl Timing for Untimed {
     fn reset(&mut self) {}
 }
 
-/// What lies behind [`FlashPort`](crate::port::flash_port::FlashPort): flash that also tells the time.
+/// What lies behind [`FlashPort`](crate::port::flash_port::FlashPort): flash that also tells the
+/// time.
 pub trait Device: Flash + Timing {}
 
 impl<D: Flash + Timing> Device for D {}

@@ -1,9 +1,10 @@
 //! Which block is a logical block's home, when a power cut left several that claim it.
 //!
-//! A claim is a block whose pages say that they belong to a logical block at their own offsets: its data block, a fresh block
-//! that a merge or a rewrite was filling, or a sequential log block. What one of them holds is *needed* if no newer version
-//! exists anywhere and no shared log page has the same one. Every interrupted copy has its original still in place, because
-//! originals are erased last; so some claims can always be given up without losing anything.
+//! A claim is a block whose pages say that they belong to a logical block at their own offsets: its
+//! data block, a fresh block that a merge or a rewrite was filling, or a sequential log block. What
+//! one of them holds is *needed* if no newer version exists anywhere and no shared log page has the
+//! same one. Every interrupted copy has its original still in place, because originals are erased
+//! last; so some claims can always be given up without losing anything.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,8 @@ impl Claim {
     }
 }
 
-/// The claims on each logical block, oldest first, and the shared log blocks in the order in which they were filled.
+/// The claims on each logical block, oldest first, and the shared log blocks in the order in which
+/// they were filled.
 pub struct Claims {
     /// By logical block.
     pub by_block: BTreeMap<Lbn, Vec<Claim>>,
@@ -72,8 +74,8 @@ fn owner(pages: &[(Ppn, Tag)]) -> Option<Lbn> {
     if shared { None } else { pages.first().and_then(|(_, tag)| tag.owner) }
 }
 
-/// The claims of one logical block that must be kept together hold all that is needed; the others can be given up. The first
-/// list has one claim whenever one suffices, and then the latest such.
+/// The claims of one logical block that must be kept together hold all that is needed; the others
+/// can be given up. The first list has one claim whenever one suffices, and then the latest such.
 pub fn separate(claims: Vec<Claim>, needed: &dyn Fn(u32, u64) -> bool) -> (Vec<Claim>, Vec<Claim>) {
     let suffices = |claim: &Claim| claims.iter().all(|other| claim.covers(other, needed));
     if let Some(best) = claims.iter().rposition(suffices) {
@@ -104,8 +106,9 @@ pub struct Twin {
     pub at: Ppn,
 }
 
-/// Under a pure block map, the claim that is the truth: a rewrite that did not finish was never acknowledged, so it is the block before
-/// it until the new one has everything. With it, what it holds of tags alone and another claim holds whole.
+/// Under a pure block map, the claim that is the truth: a rewrite that did not finish was never
+/// acknowledged, so it is the block before it until the new one has everything. With it, what it
+/// holds of tags alone and another claim holds whole.
 pub fn finished(claims: &[Claim], scanned: &Scanned, layout: &Layout) -> Option<(Claim, Vec<Twin>)> {
     let later = |home: Claim, later: Claim| if later.covers(&home, &|_, _| true) { later } else { home };
     let home = claims.iter().cloned().reduce(later)?;
@@ -119,7 +122,8 @@ pub fn finished(claims: &[Claim], scanned: &Scanned, layout: &Layout) -> Option<
     Some((home, twins))
 }
 
-/// What is needed of the claims' pages: the newest version of each logical page, unless a shared log page holds it as well.
+/// What is needed of the claims' pages: the newest version of each logical page, unless a shared
+/// log page holds it as well.
 pub fn needed<'a>(newest: &'a [Option<Newest>], in_log: &'a [bool]) -> impl Fn(u32, u64) -> bool + 'a {
     move |logical, version| {
         let newest = newest.get(logical as usize).copied().flatten();

@@ -1,9 +1,10 @@
 //! What recovery finds: every page's tag, read once or taken from the block's summary.
 //!
-//! A page that is erased or unreadable says nothing, but tells that its block was touched or not. Nothing else is known after
-//! a power cut; in particular a page that reads as erased may be unstable, so blocks that recovery keeps are never
-//! programmed further, and blocks that it does not need are erased before use. A tag that can be read is no promise that its page
-//! can: where something lies twice, both are read before either is given up.
+//! A page that is erased or unreadable says nothing, but tells that its block was touched or not.
+//! Nothing else is known after a power cut; in particular a page that reads as erased may be
+//! unstable, so blocks that recovery keeps are never programmed further, and blocks that it does
+//! not need are erased before use. A tag that can be read is no promise that its page can: where
+//! something lies twice, both are read before either is given up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +42,8 @@ pub struct Kept {
 }
 
 impl Scanned {
-    /// Reads the tag of every page of every good block, on all dies at once. Later programs will come after all of them.
+    /// Reads the tag of every page of every good block, on all dies at once. Later programs will
+    /// come after all of them.
     pub fn of<D: Device>(flash: &mut FlashPort<D>, layout: &Layout) -> Result<Self, FtlError> {
         let mut pages = Vec::new();
         flash.in_parallel(&layout.good_blocks, |flash, &pbn| {
@@ -70,8 +72,9 @@ impl Scanned {
         Self { pages, left_out: Vec::new() }.without_unreadable_copies(flash, layout)
     }
 
-    /// Where the newest content of a page lies in several places, each of them is read whole, and those that cannot be read are left out if one
-    /// can. So nothing that recovery or a later collection gives up was the only copy that is more than a tag.
+    /// Where the newest content of a page lies in several places, each of them is read whole, and
+    /// those that cannot be read are left out if one can. So nothing that recovery or a later
+    /// collection gives up was the only copy that is more than a tag.
     fn without_unreadable_copies<D: Device>(self, flash: &mut FlashPort<D>, layout: &Layout) -> Result<Self, FtlError> {
         let newest = self.newest(layout.logical_pages);
         let has_data = |tag: &Tag| tag.role != Role::Trimmed && !tag.role.is_translation();
@@ -95,9 +98,10 @@ impl Scanned {
         Ok(Self { pages, left_out })
     }
 
-    /// The newest content of each logical page, of host data and trims. Where a trim page was to replace a last copy and both
-    /// are there (`trims.rs`), either would be right, but the one that is shown must last, even if nothing can be written any
-    /// more. So it is the copy: it is moved as long as it counts, and when it is gone, what was shown is gone for good.
+    /// The newest content of each logical page, of host data and trims. Where a trim page was to
+    /// replace a last copy and both are there (`trims.rs`), either would be right, but the one that
+    /// is shown must last, even if nothing can be written any more. So it is the copy: it is moved
+    /// as long as it counts, and when it is gone, what was shown is gone for good.
     pub fn newest(&self, logical_pages: u32) -> Vec<Option<Newest>> {
         let mut newest: Vec<Option<Newest>> = vec![None; logical_pages as usize];
         for &(ppn, tag) in self.pages.iter().filter(|(_, tag)| !tag.role.is_translation()) {
@@ -121,9 +125,9 @@ impl Scanned {
         covered.iter().flatten().any(|found| found.version == tag.version && found.page.is_some() == is_data)
     }
 
-    /// One page for each newest content of host data and trims. Where a cut left a page in two places, a block is given up
-    /// whose needed pages all lie elsewhere too: so a collection that was cut does not cost its die the free block that the
-    /// next collection needs.
+    /// One page for each newest content of host data and trims. Where a cut left a page in two
+    /// places, a block is given up whose needed pages all lie elsewhere too: so a collection that
+    /// was cut does not cost its die the free block that the next collection needs.
     pub fn keep_one_copy(&self, layout: &Layout, newest: &[Option<Newest>]) -> Kept {
         let needed = |tag: &Tag| !tag.role.is_translation() && Self::holds_newest(tag, newest);
         let mut copies: BTreeMap<u64, u32> = BTreeMap::new();
@@ -131,12 +135,14 @@ impl Scanned {
             *copies.entry(tag.version).or_default() += 1;
         }
         let mut kept = Vec::new();
-        // What has left a log lies where it belongs, and the log's copy is the one to be given up, so that no more blocks count as log than did.
+        // What has left a log lies where it belongs, and the log's copy is the one to be given up,
+        // so that no more blocks count as log than did.
         let is_log = |pages: &[(Ppn, Tag)]| pages.iter().any(|(_, tag)| tag.role == Role::RandomLog);
         let (log, others): (Vec<_>, Vec<_>) = self.blocks(layout).partition(|(_, pages)| is_log(pages));
         for (_, pages) in log.into_iter().chain(others) {
             let pages: Vec<_> = pages.iter().copied().filter(|(_, tag)| needed(tag)).collect();
-            // A collection that found no room, again and again, may have left several copies in this very block.
+            // A collection that found no room, again and again, may have left several copies in
+            // this very block.
             let here = |version| pages.iter().filter(|(_, tag)| tag.version == version).count() as u32;
             let is_elsewhere = |version| copies.get(&version).is_some_and(|&all| all > 1 && all > here(version));
             let given_up = pages.iter().all(|(_, tag)| is_elsewhere(tag.version));
@@ -167,7 +173,8 @@ impl Scanned {
         for candidate in blocks.clone() {
             let others = || blocks.iter().filter(|&&pbn| pbn != candidate);
             let is_elsewhere = |version: &u64| others().any(|other| versions[other].contains(version));
-            // A block without anything needed may be that for other reasons, and leaves the log in its turn.
+            // A block without anything needed may be that for other reasons, and leaves the log in
+            // its turn.
             if !versions[&candidate].is_empty() && versions[&candidate].iter().all(is_elsewhere) {
                 blocks.retain(|&pbn| pbn != candidate);
             }
@@ -175,7 +182,8 @@ impl Scanned {
         blocks
     }
 
-    /// Logical pages of which data lie about that are older than the newest content, or cannot be read.
+    /// Logical pages of which data lie about that are older than the newest content, or cannot be
+    /// read.
     fn outdated(&self, newest: &[Option<Newest>]) -> Vec<Lpn> {
         let data = self.pages.iter().filter(|(_, tag)| !tag.role.is_translation() && tag.role != Role::Trimmed);
         let old = data.filter(|(_, tag)| {

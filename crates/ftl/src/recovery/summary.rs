@@ -2,23 +2,28 @@
 //!
 //! ```text
 //!   page  0     1     2            n−2     n−1
-//!        [tag] [tag] [tag]  …     [tag] [summary]      filled: one read tells all tags
-//!        [tag] [tag] [  ]   …     [  ]  [       ]      being filled: read page by page, up to the first erased one
+//!        [tag] [tag] [tag]  …     [tag] [summary]    filled: one read tells all tags
+//!        [tag] [tag] [  ]   …     [  ]  [       ]    being filled: read to the first erased page
 //! ```
 //!
-//! A summary lists the tags of the pages before it. Pages are immutable until their block is erased, and the summary goes with
-//! that erase; so a summary that can be read is true, whenever it was written, and there is nothing to keep in step with it: no
-//! place to find it at, no generations, no order between it and anything else. One that a power cut has torn, or that cannot
-//! be read, costs the reads of its block. Recovery thus reads a page or two of each block, and rolls forward over those that were
-//! being filled, of which each power cut leaves at most one for each stream and die.
+//! A summary lists the tags of the pages before it. Pages are immutable until their block is
+//! erased, and the summary goes with that erase; so a summary that can be read is true, whenever it
+//! was written, and there is nothing to keep in step with it: no place to find it at, no
+//! generations, no order between it and anything else. One that a power cut has torn, or that
+//! cannot be read, costs the reads of its block. Recovery thus reads a page or two of each block,
+//! and rolls forward over those that were being filled, of which each power cut leaves at most one
+//! for each stream and die.
 //!
-//! What is read so is the same as what reading every page's tag finds, but for pages that have decayed since: a summary still
-//! knows whose they were, so that they read as errors and not as something older.
+//! What is read so is the same as what reading every page's tag finds, but for pages that have
+//! decayed since: a summary still knows whose they were, so that they read as errors and not as
+//! something older.
 //!
-//! It takes one page of each block (more where a page is too small for the tags of a block), and in RAM the tags of the pages
-//! of open blocks. Block-mapped schemes cannot have it: there an offset is a logical page's own, and none is left.
+//! It takes one page of each block (more where a page is too small for the tags of a block), and in
+//! RAM the tags of the pages of open blocks. Block-mapped schemes cannot have it: there an offset
+//! is a logical page's own, and none is left.
 //!
-//! As in log-structured file systems (Rosenblum 1992: segment summary), JFFS2 (erase block summary) and YAFFS2 (block summary).
+//! As in log-structured file systems (Rosenblum 1992: segment summary), JFFS2 (erase block summary)
+//! and YAFFS2 (block summary).
 
 use std::ops::Range;
 
@@ -103,7 +108,8 @@ impl Summaries {
         })
     }
 
-    /// Writes the summary of a block whose other pages have all been programmed, or have failed. The host does not wait for it.
+    /// Writes the summary of a block whose other pages have all been programmed, or have failed.
+    /// The host does not wait for it.
     pub fn write<D: Device>(&self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
         flash.in_background(|flash| {
             flash.with_cause(Cause::Checkpoint, |flash| {
@@ -117,8 +123,9 @@ impl Summaries {
         })
     }
 
-    /// The tags of a block's pages, with what comes after them in the order of programs: from its summary if there is one, else from
-    /// page to page. Only for blocks whose pages are programmed in order and without gaps.
+    /// The tags of a block's pages, with what comes after them in the order of programs: from its
+    /// summary if there is one, else from page to page. Only for blocks whose pages are programmed
+    /// in order and without gaps.
     pub fn scan<D: Device>(&self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<Vec<(Ppn, Tag)>, FtlError> {
         if let Some(tags) = self.read(flash, pbn)? {
             return Ok(tags);

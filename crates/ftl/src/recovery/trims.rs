@@ -1,16 +1,20 @@
 //! Trims that survive a power cut.
 //!
-//! Recovery works from tags, and a trim leaves none: until something says otherwise, the page's last copy is still there to
-//! be found. So a trim is *pending* until a flush, which writes one page for each run of trimmed logical pages, tagged
-//! [`Role::Trimmed`] with the run's first page and extent. Such a page is needed as long as one of its logical pages has
-//! neither been written again nor trimmed by a later one; it is moved by collection like any other.
+//! Recovery works from tags, and a trim leaves none: until something says otherwise, the page's
+//! last copy is still there to be found. So a trim is *pending* until a flush, which writes one
+//! page for each run of trimmed logical pages, tagged [`Role::Trimmed`] with the run's first page
+//! and extent. Such a page is needed as long as one of its logical pages has neither been written
+//! again nor trimmed by a later one; it is moved by collection like any other.
 //!
-//! Under a page map older copies of a page lie about in any order. If the last copy of a page whose trim is pending were
-//! simply erased, the next older one would come back, perhaps one from before an earlier trim that was flushed. So for a
-//! logical page that has had such a trim, or of which recovery found older copies ([`Trims::guard`]), when its block is collected ([`Trims::about_to_vanish`]) a page takes its place that is no data but has its version
-//! ([`Trims::replaced`]). As long as both are there recovery takes the copy, and needs to write nothing for that to last: a copy
-//! that counts is never erased before it is elsewhere. Once no copy is left, the page in its place is the last word, and that
-//! lasts as well. So a collection that is cut can be undone or completed, as with any copy. While the power is on the trim stays
+//! Under a page map older copies of a page lie about in any order. If the last copy of a page whose
+//! trim is pending were simply erased, the next older one would come back, perhaps one from before
+//! an earlier trim that was flushed. So for a logical page that has had such a trim, or of which
+//! recovery found older copies ([`Trims::guard`]), when its block is collected
+//! ([`Trims::about_to_vanish`]) a page takes its place that is no data but has its version
+//! ([`Trims::replaced`]). As long as both are there recovery takes the copy, and needs to write
+//! nothing for that to last: a copy that counts is never erased before it is elsewhere. Once no
+//! copy is left, the page in its place is the last word, and that lasts as well. So a collection
+//! that is cut can be undone or completed, as with any copy. While the power is on the trim stays
 //! pending, and a flush gives it a version of its own.
 //!
 //! There are never more of them than unmapped logical pages, so they fit where the data would.
@@ -44,13 +48,15 @@ pub struct Trims {
     by_page: BTreeMap<Ppn, u32>,
     /// The written trim that is the last word on a logical page.
     of: BTreeMap<u32, u32>,
-    /// Logical pages written again after a trim that was written down: copies from before it may still lie about.
+    /// Logical pages written again after a trim that was written down: copies from before it may
+    /// still lie about.
     guarded: BTreeSet<u32>,
     next: u32,
 }
 
 impl Trims {
-    /// A mapped page was trimmed, in a scheme whose older copies of a page never outlive a durable trim.
+    /// A mapped page was trimmed, in a scheme whose older copies of a page never outlive a durable
+    /// trim.
     pub fn trimmed(&mut self, lpn: Lpn) {
         self.pending.insert(lpn.get(), None);
     }
@@ -64,7 +70,8 @@ impl Trims {
         self.last_copies.insert(last_copy, lpn.get());
     }
 
-    /// The pending trims whose last copies lie in these physical pages: what has to be replaced before the block is erased.
+    /// The pending trims whose last copies lie in these physical pages: what has to be replaced
+    /// before the block is erased.
     pub fn about_to_vanish(&self, pages: Range<usize>) -> Vec<(Ppn, Lpn)> {
         if self.last_copies.is_empty() {
             return Vec::new();
@@ -73,7 +80,8 @@ impl Trims {
         vanishing.map(|(&copy, &lpn)| (copy, Lpn::new(lpn))).collect()
     }
 
-    /// A page without data, with the version of the last copy of a page whose trim is pending, takes the place of that copy.
+    /// A page without data, with the version of the last copy of a page whose trim is pending,
+    /// takes the place of that copy.
     pub fn replaced(&mut self, lpn: Lpn, page: Ppn, version: u64) {
         self.register((lpn.get(), 1), page, version, |_| true);
         self.pending.insert(lpn.get(), None);
@@ -85,7 +93,8 @@ impl Trims {
         }
     }
 
-    /// An unmapped page was written; returns the trim page that is not needed any more, if that makes one so.
+    /// An unmapped page was written; returns the trim page that is not needed any more, if that
+    /// makes one so.
     pub fn overwritten(&mut self, lpn: Lpn) -> Option<Ppn> {
         self.is_settled(lpn.get());
         if self.of.is_empty() {
@@ -126,12 +135,14 @@ impl Trims {
         Label { extent, ..Label::new(first, Role::Trimmed) }
     }
 
-    /// A page now says that this run was trimmed; returns the trim pages that are not needed any more.
+    /// A page now says that this run was trimmed; returns the trim pages that are not needed any
+    /// more.
     pub fn wrote(&mut self, first: u32, extent: u32, page: Ppn, version: u64) -> Vec<Ppn> {
         self.register((first, extent), page, version, |_| true)
     }
 
-    /// Recovery found older copies of this logical page, perhaps from before a trim that was flushed.
+    /// Recovery found older copies of this logical page, perhaps from before a trim that was
+    /// flushed.
     pub fn guard(&mut self, lpn: Lpn) {
         self.guarded.insert(lpn.get());
     }

@@ -1,62 +1,75 @@
 //! # a-sast: groups that adapt
 //!
 //! ## Idea
-//! As in sast, neighbouring data blocks form groups with log blocks of their own, but how many share is decided while running. A
-//! group whose last written log block has pages of many data blocks is split, since its writes are random and its merges dear;
-//! neighbours that hardly use their log blocks are joined, since each would waste space. Any number of log blocks may serve
-//! a group (no K); which one leaves is decided block by block, the cheapest to merge of those that were not written for long.
+//! As in sast, neighbouring data blocks form groups with log blocks of their own, but how many
+//! share is decided while running. A group whose last written log block has pages of many data
+//! blocks is split, since its writes are random and its merges dear; neighbours that hardly use
+//! their log blocks are joined, since each would waste space. Any number of log blocks may serve a
+//! group (no K); which one leaves is decided block by block, the cheapest to merge of those that
+//! were not written for long.
 //!
 //! ```text
 //!   log blocks, least recently written first:   [A=4][A=2][A=1][A=3] | [A=1] …
 //!                                                └─ region of M ──┘
-//!                                                          └ leaves, unless one was passed over M times
+//!                                                          └ leaves, unless passed over M times
 //! ```
 //!
 //! ## Source
-//! A-SAST III, figs. 2-3. `victim = block` alone is SAST-V, `regroup` alone is SAST-G; neither is sast with `group_log_blocks` as K.
+//! A-SAST III, figs. 2-3. `victim = block` alone is SAST-V, `regroup` alone is SAST-G; neither is
+//! sast with `group_log_blocks` as K.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
-//! - M and "too long" are not given in A-SAST III.A: M is a quarter of the log blocks (`region = 0`), and a block that was passed over
-//!   M times for younger ones leaves. A sweep over M is in `studies/a-sast.toml`.
-//! - The first condition of A-SAST III.C divides the used pages of the log blocks by the pages of the group's data blocks, which alone
-//!   joins groups 0 and 1 of fig. 3 at alpha = 0.4 (6 of 16 and 2 of 16; of the log's own pages it would be 6 of 8). `utilisation =
-//!   log` divides by the log's, as the words "log block utilization" of A-SAST III.B would. A group without log blocks uses none.
-//! - alpha, beta and gamma are not said for figs. 4 to 7: 0.4 is that of fig. 8 (a), 4 and 8 are those of fig. 8 (b). Where beta
-//!   exceeds gamma, a joined group may be split at once.
-//! - Of the two neighbours of a victim's group, the right one is looked at first; at most one is joined.
-//! - A split leaves each log block with the half that has more of its newest pages, and the other half's pages in it stay
-//!   readable there until they are merged.
+//! - A first write goes in place into the data block when the program order still allows it (Wang
+//!   2013 3.2.2).
+//! - M and "too long" are not given in A-SAST III.A: M is a quarter of the log blocks
+//!   (`region = 0`), and a block that was passed over M times for younger ones leaves. A sweep over
+//!   M is in `studies/a-sast.toml`.
+//! - The first condition of A-SAST III.C divides the used pages of the log blocks by the pages of
+//!   the group's data blocks, which alone joins groups 0 and 1 of fig. 3 at alpha = 0.4 (6 of 16
+//!   and 2 of 16; of the log's own pages it would be 6 of 8). `utilisation = log` divides by the
+//!   log's, as the words "log block utilization" of A-SAST III.B would. A group without log blocks
+//!   uses none.
+//! - alpha, beta and gamma are not said for figs. 4 to 7: 0.4 is that of fig. 8 (a), 4 and 8 are
+//!   those of fig. 8 (b). Where beta exceeds gamma, a joined group may be split at once.
+//! - Of the two neighbours of a victim's group, the right one is looked at first; at most one is
+//!   joined.
+//! - A split leaves each log block with the half that has more of its newest pages, and the other
+//!   half's pages in it stay readable there until they are merged.
 //!
 //! ## State
-//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; order of use, group and owners of the log blocks, 16 B × log
-//! blocks. Flash: as sast.
+//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; order of use, group and owners
+//! of the log blocks, 16 B × log blocks. Flash: as sast.
 //!
 //! ## Read
 //! 1. The log page that holds the newest copy, else the page in the data block if it is current.
 //!
 //! ## Write
 //! 1. In place if possible;
-//! 2. else to the youngest log block of the group; if that is full, `Rules::split_if_random` looks at it, and a new one is opened.
+//! 2. else to the youngest log block of the group; if that is full, `Rules::split_if_random` looks
+//!    at it, and a new one is opened.
 //!
 //! ## Reclaim
-//! 1. `cheapest_of_region`: when the log space is used up, the block with the lowest A(L), hence the cheapest by A-SAST eq. 1, of the M least
-//!    recently written ones; ties go to the older.
-//! 2. `Rules::join_if_idle`: its group and a neighbour become one if both use less than `alpha` of their pages and no log block of them has
-//!    A(L) ≥ `beta`.
+//! 1. `cheapest_of_region`: when the log space is used up, the block with the lowest A(L), hence
+//!    the cheapest by A-SAST eq. 1, of the M least recently written ones; ties go to the older.
+//! 2. `Rules::join_if_idle`: its group and a neighbour become one if both use less than `alpha` of
+//!    their pages and no log block of them has A(L) ≥ `beta`.
 //!
 //! ## Recover
-//! 1. As sast; the groups have their first size again. A log block with pages of several groups goes to that of its first.
-//! 2. A flush merges logical blocks with trimmed pages and every log block that holds a copy of one.
+//! 1. As sast; the groups have their first size again. A log block with pages of several groups
+//!    goes to that of its first.
+//! 2. A flush merges logical blocks with trimmed pages and every log block that holds a copy of
+//!    one.
 //!
 //! ## Invariants
-//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.
+//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy
+//!   of it.
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
 //! - I3: a log page that is the newest copy carries its LPN.
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
-//! A full merge of a log block: b A(L) copies, A(L) + 1 erases (A-SAST eq. 1). Choosing a victim looks at M log blocks.
+//! A full merge of a log block: b A(L) copies, A(L) + 1 erases (A-SAST eq. 1). Choosing a victim
+//! looks at M log blocks.
 
 use flash::Lbn;
 
@@ -252,7 +265,8 @@ impl LogPolicy for AdaptiveSets {
 }
 
 impl AdaptiveSets {
-    /// The oldest of the least recently written blocks that was passed over too often, else the one with the lowest A(L).
+    /// The oldest of the least recently written blocks that was passed over too often, else the one
+    /// with the lowest A(L).
     fn cheapest_of_region(&mut self, log: &LogSpace) -> Option<Slot> {
         let region: Vec<Slot> = self.recency.iter(0).take(self.region as usize).collect();
         let too_long = |&slot: &Slot| self.passed_over[slot as usize] >= self.region;

@@ -1,9 +1,11 @@
 //! # block: pure block-level mapping
 //!
 //! ## Idea
-//! A logical block is mapped to a physical block as a whole, and page `i` always lies at page `i`. The map is as small as it can be. A page that is
-//! still erased and may still be programmed is written in place; writing any other page costs the whole block: its current pages and the
-//! new ones are copied to a free block, and the old one is erased. This is the floor that every other scheme must beat.
+//! A logical block is mapped to a physical block as a whole, and page `i` always lies at page `i`.
+//! The map is as small as it can be. A page that is still erased and may still be programmed is
+//! written in place; writing any other page costs the whole block: its current pages and the new
+//! ones are copied to a free block, and the old one is erased. This is the floor that every other
+//! scheme must beat.
 //!
 //! ```text
 //!   write 2'            old  [0][1][2][3]      new  [0][1][2'][3]      map: LBN ─▶ new, old erased
@@ -13,23 +15,28 @@
 //! WAFTL tab. I, Wang 2013 2.2.
 //!
 //! ## Departures
-//! A request that rewrites several pages of one block copies that block once, since the request is known as a whole.
+//! A request that rewrites several pages of one block copies that block once, since the request is
+//! known as a whole.
 //!
 //! ## State
-//! RAM: the block map, 4 B × logical blocks. Flash: the data; each page's tag carries its LPN and its logical block.
+//! RAM: the block map, 4 B × logical blocks. Flash: the data; each page's tag carries its LPN and
+//! its logical block.
 //!
 //! ## Read
 //! 1. The page at its own offset, if it is current.
 //!
 //! ## Write
-//! 1. The pages in one logical block together: `append` when its next programmable page is not past the first, else `rewrite`.
+//! 1. The pages in one logical block together: `append` when its next programmable page is not past
+//!    the first, else `rewrite`.
 //!
 //! ## Reclaim
-//! 1. `rewrite` copies into a free block and erases the old one; nothing else needs reclaiming. A block without a page left is erased at once.
+//! 1. `rewrite` copies into a free block and erases the old one; nothing else needs reclaiming. A
+//!    block without a page left is erased at once.
 //!
 //! ## Recover
-//! 1. Of two blocks that claim a logical block, the later one wins if it has everything that the earlier one has; else its rewrite was
-//!    cut, was never acknowledged, and is given up, but for pages that cannot be read elsewhere. All other blocks are erased.
+//! 1. Of two blocks that claim a logical block, the later one wins if it has everything that the
+//!    earlier one has; else its rewrite was cut, was never acknowledged, and is given up, but for
+//!    pages that cannot be read elsewhere. All other blocks are erased.
 //! 2. A flush rewrites blocks with trimmed pages, so that recovery finds no trace of them.
 //!
 //! ## Invariants
@@ -216,7 +223,8 @@ impl Block {
         self.data.retire(flash, &mut self.blocks, pbn)
     }
 
-    /// For recovery: pages can only be read in a block that is given up. Where it is the only one to copy into, they wait in RAM.
+    /// For recovery: pages can only be read in a block that is given up. Where it is the only one
+    /// to copy into, they wait in RAM.
     fn save<D: Device>(&mut self, flash: &mut FlashPort<D>, lbn: Lbn, twins: &[Twin]) -> Result<(), FtlError> {
         let pages = twins.iter().map(|twin| flash.read_to_move(twin.at)).collect::<Result<Vec<_>, _>>()?;
         let mut others: BTreeSet<Pbn> = twins.iter().map(|twin| self.data.geometry().block_of(twin.at)).collect();
@@ -253,8 +261,8 @@ impl Block {
         Ok(())
     }
 
-    /// Copies what is current in a block into a free one, with these new pages, if any, and gives the old one back. Copies
-    /// stand under the cause `copying`.
+    /// Copies what is current in a block into a free one, with these new pages, if any, and gives
+    /// the old one back. Copies stand under the cause `copying`.
     fn rewrite<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,

@@ -1,9 +1,11 @@
 //! # jtl: one RAM for data pages and map entries, in levels that double in size
 //!
 //! ## Idea
-//! To keep a list in the order of use costs something at each access. Levels approximate it: level *n* has 2^*n* entries, the newest is alone in level 0, and what comes
-//! pushes one down a level, that one another, and so on until there is room. Which of a level is pushed is drawn, for they are of about the same age. The upper levels are a group whose data pages
-//! are in RAM, too; the lower ones have entries alone.
+//! To keep a list in the order of use costs something at each access. Levels approximate it: level
+//! *n* has 2^*n* entries, the newest is alone in level 0, and what comes pushes one down a level,
+//! that one another, and so on until there is room. Which of a level is pushed is drawn, for they
+//! are of about the same age. The upper levels are a group whose data pages are in RAM, too; the
+//! lower ones have entries alone.
 //!
 //! ```text
 //!   level 0  ▢            group 0: entries with their data pages
@@ -16,17 +18,23 @@
 //! Wang 2013 3.2.3; Huang 2012.
 //!
 //! ## Departures
-//! - Wang 2013 gives the halves, not the number of levels: each group has as many whole levels as its half has room for, group 0 data pages, both together entries of 8 B.
-//!   What is left of a half is not used.
-//! - Which pages are held Wang 2013 does not restrict to writes, as it does for treeftl: a page that is read is held, too, and leaves for nothing.
-//! - Wang 2013 tells of pages that are loaded before they are written for treeftl alone (fig. 6.2); here jtl does it, too. With `write_misses = background` a write
-//!   that misses waits for its entry only if the page has to be loaded.
-//! - A page that is trimmed, or written around RAM, leaves no data in RAM; its entry stays where its use puts it.
+//! - Wang 2013 gives the halves, not the number of levels: each group has as many whole levels as
+//!   its half has room for, group 0 data pages, both together entries of 8 B. What is left of a
+//!   half is not used.
+//! - Which pages are held Wang 2013 does not restrict to writes, as it does for treeftl: a page
+//!   that is read is held, too, and leaves for nothing.
+//! - Wang 2013 tells of pages that are loaded before they are written for treeftl alone (fig. 6.2);
+//!   here jtl does it, too. With `write_misses = background` a write that misses waits for its
+//!   entry only if the page has to be loaded.
+//! - A page that is trimmed, or written around RAM, leaves no data in RAM; its entry stays where
+//!   its use puts it.
 //! - A level that has room because an entry of it went up takes what is pushed down.
-//! - A flush writes all that is newer than flash, and leaves it in RAM. Pages go to all dies in turn, as in dftl.
+//! - A flush writes all that is newer than flash, and leaves it in RAM. Pages go to all dies in
+//!   turn, as in dftl.
 //!
 //! ## State
-//! RAM: half of `ram` for data pages, half for entries of 8 B; where flash has what a data page replaces; GTD, 4 B × translation pages. Flash: as in dftl.
+//! RAM: half of `ram` for data pages, half for entries of 8 B; where flash has what a data page
+//! replaces; GTD, 4 B × translation pages. Flash: as in dftl.
 //!
 //! ## Read
 //! 1. The entry is brought to level 0, from a lower level or from flash.
@@ -34,11 +42,13 @@
 //!
 //! ## Write
 //! 1. The entry is brought to level 0.
-//! 2. A data page in RAM is replaced. One that is not is read from flash first (`load_before_write`), and then held.
+//! 2. A data page in RAM is replaced. One that is not is read from flash first
+//!    (`load_before_write`), and then held.
 //! 3. Requests for more than `bypass_above` of a block are programmed at once.
 //!
-//! What is pushed out of the last level of group 0 has its data page written, if that is newer; what is pushed out of the last level its translation page.
-//! A flush writes all that is newer, then trims as dftl does. A trim takes the page out of RAM and out of the map.
+//! What is pushed out of the last level of group 0 has its data page written, if that is newer;
+//! what is pushed out of the last level its translation page. A flush writes all that is newer,
+//! then trims as dftl does. A trim takes the page out of RAM and out of the map.
 //!
 //! ## Reclaim
 //! As in dftl.
@@ -47,17 +57,21 @@
 //! As in dftl; RAM is empty. What waited there is as old as its last version on flash.
 //!
 //! ## Invariants
-//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
-//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
+//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a
+//!   valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim
+//!   pages together.
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
-//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
-//!   they cannot be written.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless
+//!   the device is read-only and so they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.
-//! - I6: each cached entry is in one level, no level has more than it has room for, and the entry of each data page in RAM is in group 0.
+//! - I6: each cached entry is in one level, no level has more than it has room for, and the entry
+//!   of each data page in RAM is in group 0.
 //!
 //! ## Costs
-//! A write costs 2 µs in RAM; when group 0 is full a program. An access to an entry pushes at most one of each level. All that was written since the last flush and is
-//! still in RAM is lost in a power cut.
+//! A write costs 2 µs in RAM; when group 0 is full a program. An access to an entry pushes at most
+//! one of each level. All that was written since the last flush and is still in RAM is lost in a
+//! power cut.
 
 use flash::Lpn;
 use rand_core::{Rng, SeedableRng};
@@ -140,7 +154,8 @@ impl Jtl {
         self.position_of.get(place as usize).copied().flatten().map(|(level, _)| level as usize)
     }
 
-    /// Who is pushed down from each level for the entry of a page to come to level 0: up to the first with room, or the one that the page leaves.
+    /// Who is pushed down from each level for the entry of a page to come to level 0: up to the
+    /// first with room, or the one that the page leaves.
     fn draw(&mut self, cache: &EntryCache, lpn: Lpn) {
         if self.drawn.as_ref().is_some_and(|(of, _)| *of == lpn) {
             return;

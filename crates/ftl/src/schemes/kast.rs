@@ -1,9 +1,10 @@
 //! # kast: log blocks tied to at most K data blocks
 //!
 //! ## Idea
-//! As in fast, log blocks are shared, but each by no more than K data blocks. An update goes to the log block that serves its data
-//! block already; otherwise to the one that serves the fewest, if that is fewer than K; otherwise to a new one. So the worst
-//! merge that a request can meet is bounded by K full merges, which fast cannot promise. With K as large as the number of data
+//! As in fast, log blocks are shared, but each by no more than K data blocks. An update goes to the
+//! log block that serves its data block already; otherwise to the one that serves the fewest, if
+//! that is fewer than K; otherwise to a new one. So the worst merge that a request can meet is
+//! bounded by K full merges, which fast cannot promise. With K as large as the number of data
 //! blocks, only the youngest log block has room, and this is fast.
 //!
 //! ```text
@@ -14,36 +15,42 @@
 //! ## Source
 //! A-SAST II; Cho 2009.
 //!
-//! Of Cho 2009 only the abstract could be had. It agrees in what K is for: the user sets the largest associativity of a log block,
-//! and the longest time that a request is held up stays below a bound. How pages are spread over log blocks could not be checked.
+//! Of Cho 2009 only the abstract could be had. It agrees in what K is for: the user sets the
+//! largest associativity of a log block, and the longest time that a request is held up stays below
+//! a bound. How pages are spread over log blocks could not be checked.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
-//! - A log block stays tied to a data block until it leaves, even if the pages in it have become old.
+//! - A first write goes in place into the data block when the program order still allows it (Wang
+//!   2013 3.2.2).
+//! - A log block stays tied to a data block until it leaves, even if the pages in it have become
+//!   old.
 //! - The sequential block and the order of leaving are those of fast.
 //!
 //! ## State
-//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; the ties, 4 B × K × log blocks, at most one for each log page.
-//! Flash: as fast.
+//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; the ties, 4 B × K × log blocks,
+//! at most one for each log page. Flash: as fast.
 //!
 //! ## Read
 //! 1. The log page that holds the newest copy, else the page in the data block if it is current.
 //!
 //! ## Write
 //! 1. In place if possible; to the sequential block as in fast;
-//! 2. else `place`: to the block with room that serves the logical block, or to the one with the fewest ties below K, or to a
-//!    new one.
+//! 2. else `place`: to the block with room that serves the logical block, or to the one with the
+//!    fewest ties below K, or to a new one.
 //!
 //! ## Reclaim
-//! 1. `LogAreas::victim`: when all log blocks are in use, the first one in leaves, full or not; at most K full merges.
+//! 1. `LogAreas::victim`: when all log blocks are in use, the first one in leaves, full or not; at
+//!    most K full merges.
 //! 2. The sequential block: switch or partial merge.
 //!
 //! ## Recover
 //! 1. As fast. Recovered log blocks are not filled further, so their ties need not be known.
-//! 2. A page that says what was trimmed goes to the youngest log block, so it leaves after every older copy.
+//! 2. A page that says what was trimmed goes to the youngest log block, so it leaves after every
+//!    older copy.
 //!
 //! ## Invariants
-//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.
+//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy
+//!   of it.
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
 //! - I3: a log page that is the newest copy carries its LPN.
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.

@@ -1,10 +1,12 @@
 //! # last: sequential, hot and cold log areas
 //!
 //! ## Idea
-//! The log is divided by what is written. Large requests go to a sequential area, where each data block has a log block of its own, so that
-//! several streams at a time can end in switch or partial merges. Small ones go to a random area shared by all: pages that were
-//! written a short while ago are hot and share blocks with each other, the others are cold. Blocks of hot pages tend to become all
-//! old and are erased without a merge; of the others, the one with the fewest data blocks is merged.
+//! The log is divided by what is written. Large requests go to a sequential area, where each data
+//! block has a log block of its own, so that several streams at a time can end in switch or partial
+//! merges. Small ones go to a random area shared by all: pages that were written a short while ago
+//! are hot and share blocks with each other, the others are cold. Blocks of hot pages tend to
+//! become all old and are erased without a merge; of the others, the one with the fewest data
+//! blocks is merged.
 //!
 //! ```text
 //!   sequential   [0'][1'][ ][ ]   [8'][9'][10'][ ]      one for each data block, as in bast
@@ -15,45 +17,54 @@
 //! ## Source
 //! Wang 2013 3.2.2, 5.2; Lee 2008.
 //!
-//! Of Lee 2008 only the abstract could be had, which says nothing of the mechanism: all here is as Wang 2013 tells it.
+//! Of Lee 2008 only the abstract could be had, which says nothing of the mechanism: all here is as
+//! Wang 2013 tells it.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
-//! - Wang 2013 does not say what is hot: here a page written again within the last `hot_window` writes to the random area.
-//! - Hot and cold blocks share the random area as they need it. If no block is free of newest pages and none is cold, the hot one with the
-//!   lowest A(L) leaves.
+//! - A first write goes in place into the data block when the program order still allows it (Wang
+//!   2013 3.2.2).
+//! - Wang 2013 does not say what is hot: here a page written again within the last `hot_window`
+//!   writes to the random area.
+//! - Hot and cold blocks share the random area as they need it. If no block is free of newest pages
+//!   and none is cold, the hot one with the lowest A(L) leaves.
 //!
 //! ## State
-//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; owners of the log blocks, 8 B × log blocks; when pages were
-//! written last, 8 B × `hot_window`. Flash: as fast.
+//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; owners of the log blocks, 8
+//! B × log blocks; when pages were written last, 8 B × `hot_window`. Flash: as fast.
 //!
 //! ## Read
 //! 1. The log page that holds the newest copy, else the page in the data block if it is current.
 //!
 //! ## Write
 //! 1. In place if possible;
-//! 2. a request above `threshold`: to the log block of its logical block in the sequential area (`SequentialArea::place`);
+//! 2. a request above `threshold`: to the log block of its logical block in the sequential area
+//!    (`SequentialArea::place`);
 //! 3. else to the open hot or the open cold block.
 //!
 //! ## Reclaim
-//! 1. Sequential area: as bast, the least recently written block, or a full one of the same logical block.
-//! 2. Random area, `random_victim`: a block without a newest page; else the cold one with the lowest A(L), the older of
-//!    two; a block with room only if all have.
+//! 1. Sequential area: as bast, the least recently written block, or a full one of the same logical
+//!    block.
+//! 2. Random area, `random_victim`: a block without a newest page; else the cold one with the
+//!    lowest A(L), the older of two; a block with room only if all have.
 //!
 //! ## Recover
-//! 1. Data and log blocks are told apart by the roles in their tags. Log blocks in place claim their logical block, and are
-//!    merged with its data block if neither covers the other. All others are cold and not filled further.
-//! 2. A flush merges logical blocks with trimmed pages and every log block that holds a copy of one.
+//! 1. Data and log blocks are told apart by the roles in their tags. Log blocks in place claim
+//!    their logical block, and are merged with its data block if neither covers the other. All
+//!    others are cold and not filled further.
+//! 2. A flush merges logical blocks with trimmed pages and every log block that holds a copy of
+//!    one.
 //!
 //! ## Invariants
-//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.
+//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy
+//!   of it.
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
 //! - I3: a log page that is the newest copy carries its LPN.
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
-//! A block without newest pages: one erase. Another one: b A(L) copies, A(L) + 1 erases (A-SAST eq. 1). Choosing a victim looks at the
-//! random area once for each block that is filled, so at L / b blocks a page.
+//! A block without newest pages: one erase. Another one: b A(L) copies, A(L) + 1 erases (A-SAST eq.
+//! 1). Choosing a victim looks at the random area once for each block that is filled, so at L / b
+//! blocks a page.
 
 use flash::Lbn;
 

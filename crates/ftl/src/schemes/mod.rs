@@ -1,4 +1,5 @@
-//! The schemes: one file each, or one folder where a scheme has parts of its own. A scheme never imports another.
+//! The schemes: one file each, or one folder where a scheme has parts of its own. A scheme never
+//! imports another.
 
 pub mod a_sast;
 pub mod adapt;

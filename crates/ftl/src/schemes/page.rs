@@ -1,10 +1,10 @@
 //! # page: pure page-level mapping
 //!
 //! ## Idea
-//! Every logical page may lie on any physical page, so every write is appended where a die is free and nothing is ever
-//! rewritten for the map's sake. Consecutive writes go to consecutive channels and dies. Space comes back by garbage
-//! collection: a block with few valid pages is chosen, those are copied, the block is erased. The price is RAM: the whole
-//! map is kept there.
+//! Every logical page may lie on any physical page, so every write is appended where a die is free
+//! and nothing is ever rewritten for the map's sake. Consecutive writes go to consecutive channels
+//! and dies. Space comes back by garbage collection: a block with few valid pages is chosen, those
+//! are copied, the block is erased. The price is RAM: the whole map is kept there.
 //!
 //! ```text
 //!   LPN ──map──▶ PPN      die 0   die 1   die 2   die 3
@@ -16,46 +16,53 @@
 //! Baseline of WAFTL and RFTL; striping and streams as in current SSDs.
 //!
 //! ## Departures
-//! None of the papers says how dies are striped. Here the unit of striping is the page, dies are visited channels first,
-//! and a die collects its own blocks: victims and their copies stay on one die.
+//! None of the papers says how dies are striped. Here the unit of striping is the page, dies are
+//! visited channels first, and a die collects its own blocks: victims and their copies stay on one
+//! die.
 //!
 //! ## State
-//! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN, and with `streams = hints` the stream that
-//! the host hinted at. Under a wear policy that moves blocks, what it moves has open blocks of its own, one a die, whatever the hint; they
-//! are paid out of the spare.
+//! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN, and
+//! with `streams = hints` the stream that the host hinted at. Under a wear policy that moves
+//! blocks, what it moves has open blocks of its own, one a die, whatever the hint; they are paid
+//! out of the spare.
 //!
 //! ## Read
 //! 1. Pages of a request are looked up and read together; unmapped pages cost nothing.
 //!
 //! ## Write
-//! 1. `append`: the next die in turn, collecting there first when it is short of free blocks. A page that fails is tried
-//!    again elsewhere; its block is emptied as soon as there is room and marked bad (`empty_failing`).
+//! 1. `append`: the next die in turn, collecting there first when it is short of free blocks. A
+//!    page that fails is tried again elsewhere; its block is emptied as soon as there is room and
+//!    marked bad (`empty_failing`).
 //! 2. Program, release the old page, map the new one.
-//! 3. With `streams = hints` the request's stream hint says which open block takes the page; the first `hint_streams` streams are told
-//!    apart.
+//! 3. With `streams = hints` the request's stream hint says which open block takes the page; the
+//!    first `hint_streams` streams are told apart.
 //!
 //! ## Reclaim
-//! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there; more than 2 on a device of a single die with
-//!    spares, where an erase that fails would else leave no place for what the next collection moves.
-//! 2. `collect` copies a victim's valid pages to the die's collection stream, or with `streams = hints` to the stream of the
-//!    victim, then erases it. The host does not wait for it, but the die is busy with it.
+//! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there; more than
+//!    2 on a device of a single die with spares, where an erase that fails would else leave no
+//!    place for what the next collection moves.
+//! 2. `collect` copies a victim's valid pages to the die's collection stream, or with
+//!    `streams = hints` to the stream of the victim, then erases it. The host does not wait for it,
+//!    but the die is busy with it.
 //! 3. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.
 //!
 //! ## Recover
-//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its run. With `checkpoint` a
-//!    filled block's summary tells its tags (`recovery/summary.rs`).
-//! 2. Blocks that hold nothing newest are erased; the others are closed as they are. A block's stream is known from its pages' tags.
-//! 3. Trims are pending until a flush writes them down (`recovery/trims.rs`); a cut before may bring the page back.
+//! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its
+//!    run. With `checkpoint` a filled block's summary tells its tags (`recovery/summary.rs`).
+//! 2. Blocks that hold nothing newest are erased; the others are closed as they are. A block's
+//!    stream is known from its pages' tags.
+//! 3. Trims are pending until a flush writes them down (`recovery/trims.rs`); a cut before may
+//!    bring the page back.
 //!
 //! ## Invariants
 //! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
-//! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is mapped twice and none
-//!   is lost).
+//! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is
+//!   mapped twice and none is lost).
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //!
 //! ## Costs
-//! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification of the victim policy at
-//! the utilisation left after reserves (greedy: Van Houdt 2013 with d → ∞).
+//! A host write costs A programs, A − 1 reads and A / b erases, where A is the write amplification
+//! of the victim policy at the utilisation left after reserves (greedy: Van Houdt 2013 with d → ∞).
 
 use flash::{Lpn, Role, Tag};
 

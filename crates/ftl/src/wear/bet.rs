@@ -1,10 +1,11 @@
 //! # bet: whatever was not erased for long is emptied
 //!
 //! ## Idea
-//! Blocks are taken together in sets of 2^`k`. A flag for each set, in the *block erasing table*, tells whether any of its blocks has been
-//! erased since the interval began. When the erases of the interval are `threshold` times as many as the sets that are flagged, wear is
-//! uneven: the sets without a flag are emptied, one after another in cyclic order, until it is even again. When all are flagged, the next interval
-//! begins.
+//! Blocks are taken together in sets of 2^`k`. A flag for each set, in the *block erasing table*,
+//! tells whether any of its blocks has been erased since the interval began. When the erases of the
+//! interval are `threshold` times as many as the sets that are flagged, wear is uneven: the sets
+//! without a flag are emptied, one after another in cyclic order, until it is even again. When all
+//! are flagged, the next interval begins.
 //!
 //! ```text
 //!   sets   0 1 2 3 4 5 6 7       erases of the interval ÷ flags ≥ threshold:
@@ -13,23 +14,29 @@
 //! ```
 //!
 //! ## Source
-//! Chang 2007b (SWL-Procedure and SWL-BETUpdate); Wang 2013 3.2.1. Departures: one block is emptied for each request that writes,
-//! where the original goes on until wear is even; and a set in which nothing can be emptied, since all its blocks are free or bad, is
-//! flagged, where the original erases free blocks again. Which free block is taken the original leaves to the layer below; here
+//! Chang 2007b (SWL-Procedure and SWL-BETUpdate); Wang 2013 3.2.1. Departures: one block is emptied
+//! for each request that writes, where the original goes on until wear is even; and a set in which
+//! nothing can be emptied, since all its blocks are free or bad, is flagged, where the original
+//! erases free blocks again. Which free block is taken the original leaves to the layer below; here
 //! `free_blocks` says it; with `temperature` it is BET-S of Wang 2013 7.5, see saw.
 //!
 //! ## State
-//! RAM: a bit for each set, and four numbers; the erase counts of all blocks, 4 B each, if free blocks are taken in their order. Under a page map,
-//! moved pages have an open block of their own on each die, paid out of the spare.
+//! RAM: a bit for each set, and four numbers; the erase counts of all blocks, 4 B each, if free
+//! blocks are taken in their order. Under a page map, moved pages have an open block of their own
+//! on each die, paid out of the spare.
 //!
 //! ## After a cut
-//! The table is empty, and a new interval begins. The original keeps it on flash; without it, what an interval had learnt is lost.
+//! The table is empty, and a new interval begins. The original keeps it on flash; without it, what
+//! an interval had learnt is lost.
 //!
 //! ## Costs
-//! A move copies what is valid in a block and erases it; at most one for each request that writes. In an interval each set is erased once
-//! at least and all together `threshold` times as often as there are sets, so at most one erase in `threshold` is levelling's for k = 0. With the least worn free block first,
-//! erase counts differ by no more than 4 `threshold` N / F, for F blocks of N that hold no data: a few intervals' erases of a block that is
-//! rewritten (`crates/ftl/tests/ftl/evenness.rs`); not over waftl, where they came to differ by 417 at `threshold` 4. With the first freed first there is no such bound: their standard deviation
+//! A move copies what is valid in a block and erases it; at most one for each request that writes.
+//! In an interval each set is erased once at least and all together `threshold` times as often as
+//! there are sets, so at most one erase in `threshold` is levelling's for k = 0. With the least
+//! worn free block first, erase counts differ by no more than 4 `threshold` N / F, for F blocks of
+//! N that hold no data: a few intervals' erases of a block that is rewritten
+//! (`crates/ftl/tests/ftl/evenness.rs`); not over waftl, where they came to differ by 417 at
+//! `threshold` 4. With the first freed first there is no such bound: their standard deviation
 //! doubles whenever the erases become four times as many.
 
 use std::fmt;
@@ -263,7 +270,8 @@ mod tests {
         erase(&mut bet, 0, 2);
         assert_eq!(emptied(&mut bet, &facts), [0_u32; 0], "2 erases, 1 flag");
         erase(&mut bet, 0, 5);
-        // With each, there is an erase and a flag more: 9 erases are 3 for each of 3 flags, 10 are not for each of 4.
+        // With each, there is an erase and a flag more: 9 erases are 3 for each of 3 flags, 10 are
+        // not for each of 4.
         assert_eq!(emptied(&mut bet, &facts), [1, 2, 3]);
         assert_eq!((bet.erases, bet.flagged), (10, 4));
         erase(&mut bet, 3, 4);

@@ -1,31 +1,37 @@
 //! # dual-pool: hot blocks and cold blocks in a pool each
 //!
 //! ## Idea
-//! Each block belongs to a *hot pool* or to a *cold pool*: those whose content is thought to be rewritten, and those whose content rests. Erases
-//! of a block since it came to its pool that way are its *effective* erases. With `threshold` TH,
+//! Each block belongs to a *hot pool* or to a *cold pool*: those whose content is thought to be
+//! rewritten, and those whose content rests. Erases of a block since it came to its pool that way
+//! are its *effective* erases. With `threshold` TH,
 //!
-//! - *cold-data migration*: if the most worn block of the hot pool exceeds the least worn one of the cold pool by more than TH, the content
-//!   of the latter is moved to the former, and they change pools; their effective erases begin anew;
-//! - *cold-pool resizing*: if the most effective erases in the cold pool exceed the fewest in the hot pool by more than TH, that cold
-//!   block is rewritten after all, and joins the hot pool;
-//! - *hot-pool resizing*: if the most worn block of the hot pool exceeds its least worn one by more than 2 TH, the latter rests after
-//!   all, and joins the cold pool.
+//! - *cold-data migration*: if the most worn block of the hot pool exceeds the least worn one of
+//!   the cold pool by more than TH, the content of the latter is moved to the former, and they
+//!   change pools; their effective erases begin anew;
+//! - *cold-pool resizing*: if the most effective erases in the cold pool exceed the fewest in the
+//!   hot pool by more than TH, that cold block is rewritten after all, and joins the hot pool;
+//! - *hot-pool resizing*: if the most worn block of the hot pool exceeds its least worn one by more
+//!   than 2 TH, the latter rests after all, and joins the cold pool.
 //!
 //! ## Source
-//! Chang 2007; Wang 2013 3.2.1. Departures: what the worn hot block holds is not copied elsewhere, but that block is one that is free; the least
-//! worn free block is taken first for all else; free blocks and log blocks do not leave the hot pool by resizing, since nothing rests in them; and,
+//! Chang 2007; Wang 2013 3.2.1. Departures: what the worn hot block holds is not copied elsewhere,
+//! but that block is one that is free; the least worn free block is taken first for all else; free
+//! blocks and log blocks do not leave the hot pool by resizing, since nothing rests in them; and,
 //! since the original does not say how the pools are filled at first, every other block is hot.
 //!
 //! ## State
-//! RAM: the erase counts of all blocks and their effective erases, 4 B each, and a bit for the pool. Pools are compared within a die under a
-//! page map, else over the device. There, moved pages have an open block of their own on each die, paid out of the spare.
+//! RAM: the erase counts of all blocks and their effective erases, 4 B each, and a bit for the
+//! pool. Pools are compared within a die under a page map, else over the device. There, moved pages
+//! have an open block of their own on each die, paid out of the spare.
 //!
 //! ## After a cut
-//! Erase counts lie in the tags. Pools and effective erases are forgotten: every other block is hot again.
+//! Erase counts lie in the tags. Pools and effective erases are forgotten: every other block is hot
+//! again.
 //!
 //! ## Costs
-//! A move copies what is valid in a block and erases it; at most one for each request that writes. Resizing costs nothing. Erase counts
-//! differ by no more than 2 TH + 2: so much is allowed within the hot pool (`crates/ftl/tests/ftl/evenness.rs`). Log blocks are never emptied for it.
+//! A move copies what is valid in a block and erases it; at most one for each request that writes.
+//! Resizing costs nothing. Erase counts differ by no more than 2 TH + 2: so much is allowed within
+//! the hot pool (`crates/ftl/tests/ftl/evenness.rs`). Log blocks are never emptied for it.
 
 use flash::Pbn;
 

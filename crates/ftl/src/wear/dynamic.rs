@@ -1,22 +1,25 @@
 //! # dynamic: the youngest free block first
 //!
 //! ## Idea
-//! Of the free blocks the one that was erased least often is taken next. So blocks that are erased at all stay close to each other in wear,
-//! however unevenly they come back. Cold blocks are left alone: they are not free, and so are not seen.
+//! Of the free blocks the one that was erased least often is taken next. So blocks that are erased
+//! at all stay close to each other in wear, however unevenly they come back. Cold blocks are left
+//! alone: they are not free, and so are not seen.
 //!
 //! ## Source
 //! Wang 2013 3.2.1 (dynamic wear levelling); the order of the free pool in its chapter 4.
 //!
 //! ## State
-//! RAM: the erase counts of all blocks, 4 B each. Where the mapping names the die, the choice is among that die's free blocks, else among
-//! those of the device. A page-mapped scheme has `gc_threshold` and one free blocks on a die (on a single die at least three) when it takes one; that parameter is paid out of
-//! the spare, and more of it gives the policy more to choose from.
+//! RAM: the erase counts of all blocks, 4 B each. Where the mapping names the die, the choice is
+//! among that die's free blocks, else among those of the device. A page-mapped scheme has
+//! `gc_threshold` and one free blocks on a die (on a single die at least three) when it takes one;
+//! that parameter is paid out of the spare, and more of it gives the policy more to choose from.
 //!
 //! ## After a cut
 //! Erase counts lie in the tags; nothing is lost.
 //!
 //! ## Costs
-//! No flash operations. A die takes the next block in order of wear, in O(log n) of its free ones; over the device, in O(n).
+//! No flash operations. A die takes the next block in order of wear, in O(log n) of its free ones;
+//! over the device, in O(n).
 
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;

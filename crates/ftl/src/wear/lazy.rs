@@ -1,35 +1,43 @@
 //! # lazy: worn blocks get cold data when merges give them back
 //!
 //! ## Idea
-//! A block that wears fast is one that merges give back again and again. When one is given back that has been erased more often than the mean
-//! by more than Δ, cold data are moved into it. There it rests, and the young block that they leave takes its place among the free ones.
-//! What is cold the log knows without any table: a logical block that has no page there was not updated lately. These are taken in turn.
+//! A block that wears fast is one that merges give back again and again. When one is given back
+//! that has been erased more often than the mean by more than Δ, cold data are moved into it. There
+//! it rests, and the young block that they leave takes its place among the free ones. What is cold
+//! the log knows without any table: a logical block that has no page there was not updated lately.
+//! These are taken in turn.
 //!
 //! ```text
-//!   merge gives back D, erased more than mean + Δ     C: the next logical block without pages in the log
+//!   merge gives back D, erased more than mean + Δ   C: next logical block without log pages
 //!   [D: erased]  ◀── content ──  [block of C]  ──▶ erased, free
 //! ```
 //!
-//! Δ is tuned. Levelling costs f(Δ) = moves ÷ erases, which falls as Δ grows, about as K ÷ Δ. After each session K is what was measured in it,
-//! and Δ becomes √(K ÷ `slope`): there another unit of Δ would save `slope` of the erases, no more and no less.
+//! Δ is tuned. Levelling costs f(Δ) = moves ÷ erases, which falls as Δ grows, about as K ÷ Δ. After
+//! each session K is what was measured in it, and Δ becomes √(K ÷ `slope`): there another unit of Δ
+//! would save `slope` of the erases, no more and no less.
 //!
 //! ## Source
 //! Wang 2013 3.2.1 (Chang 2011), Δ = 2 at first as in its 4.6.1.
 //!
-//! Of the original, and of its later form (Chang, Chou and Huang 2013), only abstracts could be had. They say that it needs no
-//! data structures beyond those of the mapping and that the threshold is tuned while running to balance evenness and overhead. The
-//! model of the overhead, `slope`, `session` and the limits of a step, half and double, are ours. So is the order of free blocks, first freed first as
-//! without levelling: the abstracts do not tell it. owl and the default of bet take the least worn first, which levels for itself (`dynamic`), and
-//! so does lazy with `free_blocks = least_worn`. With `temperature` it is lazy-S of Wang 2013 7.5, see saw.
+//! Of the original, and of its later form (Chang, Chou and Huang 2013), only abstracts could be
+//! had. They say that it needs no data structures beyond those of the mapping and that the
+//! threshold is tuned while running to balance evenness and overhead. The model of the overhead,
+//! `slope`, `session` and the limits of a step, half and double, are ours. So is the order of free
+//! blocks, first freed first as without levelling: the abstracts do not tell it. owl and the
+//! default of bet take the least worn first, which levels for itself (`dynamic`), and so does lazy
+//! with `free_blocks = least_worn`. With `temperature` it is lazy-S of Wang 2013 7.5, see saw.
 //!
 //! ## State
-//! RAM: Δ and a few counters; worn blocks that wait for their turn, 4 B each and at most the spare blocks; the erase counts, 4 B a block.
+//! RAM: Δ and a few counters; worn blocks that wait for their turn, 4 B each and at most the spare
+//! blocks; the erase counts, 4 B a block.
 //!
-//! One block is filled after each request of the host, so when a merge gives back many worn blocks the others wait. One that is taken in the
-//! meantime is passed over until it is given back again. Over block mapping no logical block is ever in a log: all are taken for cold, in turn.
+//! One block is filled after each request of the host, so when a merge gives back many worn blocks
+//! the others wait. One that is taken in the meantime is passed over until it is given back again.
+//! Over block mapping no logical block is ever in a log: all are taken for cold, in turn.
 //!
 //! ## After a cut
-//! Erase counts, and so their mean, lie in the tags. Δ begins anew, and so does the turn of logical blocks.
+//! Erase counts, and so their mean, lie in the tags. Δ begins anew, and so does the turn of logical
+//! blocks.
 //!
 //! ## Costs
 //! A move: the pages of a logical block read and programmed, one erase.

@@ -1,8 +1,9 @@
 //! Wear levelling that moves blocks, once for all mappings.
 //!
-//! The block manager asks the wear policy which free block is taken. What is left is done here: the policy hears what the host
-//! wrote, and may then name a block, which the mapping empties. One block at most for each request of the host, so levelling
-//! never goes on for ever; the host does not wait for it.
+//! The block manager asks the wear policy which free block is taken. What is left is done here: the
+//! policy hears what the host wrote, and may then name a block, which the mapping empties. One
+//! block at most for each request of the host, so levelling never goes on for ever; the host does
+//! not wait for it.
 
 use crate::api::mapping::Mapping;
 use crate::api::relocate::{Deferred, RelocateOutcome};
@@ -69,7 +70,8 @@ fn level<D: Device>(mapping: &mut dyn Mapping<D>, flash: &mut FlashPort<D>, requ
     Ok(())
 }
 
-/// A drive without its write buffer: where requests of the host, and pages that leave the buffer, go.
+/// A drive without its write buffer: where requests of the host, and pages that leave the buffer,
+/// go.
 pub struct Backend<'a, D: Device> {
     /// The mapping.
     pub mapping: &'a mut dyn Mapping<D>,

@@ -1,4 +1,5 @@
-//! Wear policies, one file each: which free block is taken for what, and which block shall be emptied.
+//! Wear policies, one file each: which free block is taken for what, and which block shall be
+//! emptied.
 
 pub mod bet;
 pub mod dual_pool;

@@ -1,8 +1,9 @@
 //! # none: first freed, first taken
 //!
 //! ## Idea
-//! Free blocks are taken in the order in which they were freed, on each die. Nothing is ever moved for wear's sake. Blocks that are
-//! erased at all are erased about equally often, since each waits its turn; a block whose content never changes is never erased.
+//! Free blocks are taken in the order in which they were freed, on each die. Nothing is ever moved
+//! for wear's sake. Blocks that are erased at all are erased about equally often, since each waits
+//! its turn; a block whose content never changes is never erased.
 //!
 //! ## Source
 //! The baseline of Wang 2013 3.2.1.

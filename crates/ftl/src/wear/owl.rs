@@ -1,10 +1,11 @@
 //! # owl: blocks of an age that suits the data, chosen in merges
 //!
 //! ## Idea
-//! What makes blocks wear unevenly is data, some rewritten often and some never. A merge knows whose data it puts together, so it can choose
-//! the age of the block: one that is rewritten often goes into a young block, one that is not into an old one, and nothing needs to be
-//! moved for wear's sake alone. What merges never see, data that are never updated or so often that their log pages are stale before
-//! their turn comes, a slow scan finds and moves off young blocks.
+//! What makes blocks wear unevenly is data, some rewritten often and some never. A merge knows
+//! whose data it puts together, so it can choose the age of the block: one that is rewritten often
+//! goes into a young block, one that is not into an old one, and nothing needs to be moved for
+//! wear's sake alone. What merges never see, data that are never updated or so often that their log
+//! pages are stale before their turn comes, a slow scan finds and moves off young blocks.
 //!
 //! ```text
 //!   free blocks, youngest first    [F0] [F1] [F2] [F3]
@@ -14,28 +15,36 @@
 //! ```
 //!
 //! ## Source
-//! Wang 2013 chapter 4 (OWL): figure 4.1 and algorithm 1, 4.4 for the table, 4.5 and figure 4.2 for scan and transfer. `scan = off` is
-//! its OWL-nc, and `allocation = temperature` its O-SAW of 7.5, see saw.
+//! Wang 2013 chapter 4 (OWL): figure 4.1 and algorithm 1, 4.4 for the table, 4.5 and figure 4.2 for
+//! scan and transfer. `scan = off` is its OWL-nc, and `allocation = temperature` its O-SAW of 7.5,
+//! see saw.
 //!
-//! What chapter 4 leaves open is settled so. A request counts once for each logical block that it touches, and after it has been written. The
-//! rank is the place in the ghost list, counted from 0; a logical block without a record has rank 0. k counts all
-//! rounds since pt was set, since only then has pt's block stayed for Γ·λ requests when k exceeds Γ. The first scan begins at the head of the
-//! pool, and each goes on where the last one ended, as the hand of a clock does; with `scan = head` each begins at the head. What was found and has pages in the
-//! log again, or is not young any more, is passed over, and goes to the end of the pool. What a scan finds stands before all others, where the thesis
-//! inserts it before pt. Data that the scan moves go into the eldest free block.
+//! What chapter 4 leaves open is settled so. A request counts once for each logical block that it
+//! touches, and after it has been written. The rank is the place in the ghost list, counted from 0;
+//! a logical block without a record has rank 0. k counts all rounds since pt was set, since only
+//! then has pt's block stayed for Γ·λ requests when k exceeds Γ. The first scan begins at the head
+//! of the pool, and each goes on where the last one ended, as the hand of a clock does; with
+//! `scan = head` each begins at the head. What was found and has pages in the log again, or is not
+//! young any more, is passed over, and goes to the end of the pool. What a scan finds stands before
+//! all others, where the thesis inserts it before pt. Data that the scan moves go into the eldest
+//! free block.
 //!
 //! ## State
-//! RAM: the table, 12 B a record; the valid block pool, 8 B a logical block; the erase counts, 4 B a block.
+//! RAM: the table, 12 B a record; the valid block pool, 8 B a logical block; the erase counts, 4 B
+//! a block.
 //!
-//! Over block mapping no logical block is ever in a log: so scans find what is young, and pt nothing. A mapping whose blocks hold pages of
-//! several logical blocks cannot be asked whose a merge is.
+//! Over block mapping no logical block is ever in a log: so scans find what is young, and pt
+//! nothing. A mapping whose blocks hold pages of several logical blocks cannot be asked whose a
+//! merge is.
 //!
 //! ## After a cut
-//! Erase counts lie in the tags. The table begins empty. The pool begins with the data blocks that recovery finds, in the order of logical blocks.
+//! Erase counts lie in the tags. The table begins empty. The pool begins with the data blocks that
+//! recovery finds, in the order of logical blocks.
 //!
 //! ## Costs
-//! In `lambda` write requests at most one logical block is merged that need not be. A merge looks at up to `bat` records for the rank. A round of the
-//! scan looks at `delta` of the pool, and for pt at the pool up to the first logical block in the log.
+//! In `lambda` write requests at most one logical block is merged that need not be. A merge looks
+//! at up to `bat` records for the rank. A round of the scan looks at `delta` of the pool, and for
+//! pt at the pool up to the first logical block in the log.
 
 pub mod access_table;
 pub mod scan;

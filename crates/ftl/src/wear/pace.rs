@@ -1,6 +1,7 @@
 //! When a policy looks at all blocks again.
 
-/// Looks once in so many erases that a look costs each erase a bounded number of blocks; and again while looks find something to do.
+/// Looks once in so many erases that a look costs each erase a bounded number of blocks; and again
+/// while looks find something to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     every: u32,

@@ -1,10 +1,11 @@
 //! # rejuvenator: hot data on young blocks, cold data on worn ones, within a window of erase counts
 //!
 //! ## Idea
-//! Blocks with the same erase count form a list. From the lowest list `min` on, the lists below `min` + `tau`/2 are the *lower* ones, the others up
-//! to `min` + `tau` the *higher* ones. Hot data goes to a block of the lowest list that has a free one, cold data to one of the highest. When
-//! the lower lists run out of free blocks, or the window is full, the content of a block of list `min` moves to the most
-//! worn free block: when that list is empty, the window moves up.
+//! Blocks with the same erase count form a list. From the lowest list `min` on, the lists below
+//! `min` + `tau`/2 are the *lower* ones, the others up to `min` + `tau` the *higher* ones. Hot data
+//! goes to a block of the lowest list that has a free one, cold data to one of the highest. When
+//! the lower lists run out of free blocks, or the window is full, the content of a block of list
+//! `min` moves to the most worn free block: when that list is empty, the window moves up.
 //!
 //! ```text
 //!   erases  min ─────── min + tau/2 ─────── min + tau
@@ -12,27 +13,34 @@
 //!            └───────────── content of list min ──────▶
 //! ```
 //!
-//! What is hot: a logical block that was written more often than those of the last `window` requests on the average. Where a block is asked for
-//! pages of many logical blocks, what the host writes, the log and the map count as hot, and what is collected as cold.
+//! What is hot: a logical block that was written more often than those of the last `window`
+//! requests on the average. Where a block is asked for pages of many logical blocks, what the host
+//! writes, the log and the map count as hot, and what is collected as cold.
 //!
 //! ## Source
-//! Murugan 2011; Wang 2013 3.2.1, 4.6.2. The thesis could not find `t_low` and `t_high` either, nor how the lists part at first. Chosen here:
-//! all lists are lower ones until some block is `tau`/2 above `min`; `t_low` asks for a move only while a higher block is free to move to; and
-//! cold data leaves `t_high` of the higher free blocks to such moves, and all of them while the window is full, as of the last look. Departures: the mapping decides how pages are mapped, where the
-//! original maps hot pages by page and cold ones by a log; temperatures are those of logical blocks; `tau` is constant; and too few free
-//! blocks in the higher lists ask for no move, where the thesis has data moved if either part falls below its threshold.
+//! Murugan 2011; Wang 2013 3.2.1, 4.6.2. The thesis could not find `t_low` and `t_high` either, nor
+//! how the lists part at first. Chosen here: all lists are lower ones until some block is `tau`/2
+//! above `min`; `t_low` asks for a move only while a higher block is free to move to; and cold data
+//! leaves `t_high` of the higher free blocks to such moves, and all of them while the window is
+//! full, as of the last look. Departures: the mapping decides how pages are mapped, where the
+//! original maps hot pages by page and cold ones by a log; temperatures are those of logical
+//! blocks; `tau` is constant; and too few free blocks in the higher lists ask for no move, where
+//! the thesis has data moved if either part falls below its threshold.
 //!
 //! ## State
-//! RAM: the erase counts of all blocks, 4 B each; the logical blocks of the window's requests, 4 B each, and how often each logical block is among
-//! them, 4 B. Lists are compared within a die under a page map, else over the device. There, moved pages have an open block
-//! of their own on each die, paid out of the spare.
+//! RAM: the erase counts of all blocks, 4 B each; the logical blocks of the window's requests, 4 B
+//! each, and how often each logical block is among them, 4 B. Lists are compared within a die under
+//! a page map, else over the device. There, moved pages have an open block of their own on each
+//! die, paid out of the spare.
 //!
 //! ## After a cut
-//! Erase counts lie in the tags. What was written lately is forgotten: nothing is hot until it is written again.
+//! Erase counts lie in the tags. What was written lately is forgotten: nothing is hot until it is
+//! written again.
 //!
 //! ## Costs
-//! A move copies what is valid in a block and erases it; at most one for each request that writes. Erase counts differ by no more than
-//! `tau` + 2, and under a log by as much more as a block has pages: a request may merge so many logical blocks before the next look
+//! A move copies what is valid in a block and erases it; at most one for each request that writes.
+//! Erase counts differ by no more than `tau` + 2, and under a log by as much more as a block has
+//! pages: a request may merge so many logical blocks before the next look
 //! (`crates/ftl/tests/ftl/evenness.rs`). Log blocks are never emptied for it.
 
 use std::collections::VecDeque;

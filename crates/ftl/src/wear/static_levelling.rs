@@ -1,9 +1,10 @@
 //! # static: the least worn block that rests is emptied onto the most worn free one
 //!
 //! ## Idea
-//! Free blocks are taken as `dynamic` takes them, the least worn first. A block whose content is never changed is not erased and falls behind.
-//! When the most worn free block has been erased more often than the least worn block that rests by more than `threshold`, what rests is moved
-//! there: the worn block rests from then on, and the young one takes part in the erases.
+//! Free blocks are taken as `dynamic` takes them, the least worn first. A block whose content is
+//! never changed is not erased and falls behind. When the most worn free block has been erased more
+//! often than the least worn block that rests by more than `threshold`, what rests is moved there:
+//! the worn block rests from then on, and the young one takes part in the erases.
 //!
 //! ```text
 //!   erases  0 ────────────────── threshold ──────▶
@@ -11,25 +12,32 @@
 //!           free, taken next                 rests
 //! ```
 //!
-//! A block rests if, since it was last erased, as many erases have passed as the device has blocks. So a block that is young because it was
-//! emptied a moment ago is not emptied again, with whatever the host writes to it.
+//! A block rests if, since it was last erased, as many erases have passed as the device has blocks.
+//! So a block that is young because it was emptied a moment ago is not emptied again, with whatever
+//! the host writes to it.
 //!
 //! ## Source
-//! Wang 2013 3.2.1 (static wear levelling, by a threshold). Drives do this; none says how exactly. What is compared, the most worn free block
-//! with the least worn resting one instead of the maximum of all blocks with their mean, is ftlkit's: these two change places.
+//! Wang 2013 3.2.1 (static wear levelling, by a threshold). Drives do this; none says how exactly.
+//! What is compared, the most worn free block with the least worn resting one instead of the
+//! maximum of all blocks with their mean, is ftlkit's: these two change places.
 //!
 //! ## State
-//! RAM: the erase counts of all blocks, and when each was erased last, 4 B each. Blocks are compared within a die under a page map, else over
-//! the device. There, moved pages have an open block of their own on each die, paid out of the spare.
+//! RAM: the erase counts of all blocks, and when each was erased last, 4 B each. Blocks are
+//! compared within a die under a page map, else over the device. There, moved pages have an open
+//! block of their own on each die, paid out of the spare.
 //!
 //! ## After a cut
-//! Erase counts lie in the tags. When blocks were last erased is forgotten, and all that hold content count as resting until they are erased.
+//! Erase counts lie in the tags. When blocks were last erased is forgotten, and all that hold
+//! content count as resting until they are erased.
 //!
 //! ## Costs
-//! A move copies what is valid in a block and erases it; at most one for each request that writes. Log blocks are never emptied for it, and a
-//! free block that a demand-paged scheme keeps aside is exchanged for another without an operation. Erase counts differ by no more than
-//! `threshold` + 2 within a die under a page map, and elsewhere, over the device, by as much more as a block has pages: a request may merge so many
-//! logical blocks before the next look (`crates/ftl/tests/ftl/evenness.rs`). Between dies the turn of the host's writes levels; that of translation pages disturbs it: over dftl on two dies their means differ by a tenth.
+//! A move copies what is valid in a block and erases it; at most one for each request that writes.
+//! Log blocks are never emptied for it, and a free block that a demand-paged scheme keeps aside is
+//! exchanged for another without an operation. Erase counts differ by no more than `threshold` + 2
+//! within a die under a page map, and elsewhere, over the device, by as much more as a block has
+//! pages: a request may merge so many logical blocks before the next look
+//! (`crates/ftl/tests/ftl/evenness.rs`). Between dies the turn of the host's writes levels; that of
+//! translation pages disturbs it: over dftl on two dies their means differ by a tenth.
 
 use flash::Pbn;
 
@@ -52,7 +60,8 @@ const THRESHOLD: Parameter = Parameter {
 #[derive(Clone, Debug)]
 pub struct StaticLevelling {
     threshold: u32,
-    /// How many erases there had been when each block was erased last; 0 for before the power came on.
+    /// How many erases there had been when each block was erased last; 0 for before the power came
+    /// on.
     last_erased: Vec<u64>,
     erases: u64,
     /// No block has been erased less often, among those that can be levelled.

@@ -1,7 +1,9 @@
-//! Free blocks by temperature, as SAW's interpreter divides them: hot data get young blocks, cold data old ones.
+//! Free blocks by temperature, as SAW's interpreter divides them: hot data get young blocks, cold
+//! data old ones.
 //!
-//! The free blocks stand by erase count. The first half of them is the first group, half of the rest the second, and so on to group T, which
-//! has as many as the group before it (Wang 2013 equation 7.12). Data of degree d get a block of group T - d: those of degree 0 the most worn
+//! The free blocks stand by erase count. The first half of them is the first group, half of the
+//! rest the second, and so on to group T, which has as many as the group before it (Wang 2013
+//! equation 7.12). Data of degree d get a block of group T - d: those of degree 0 the most worn
 //! group, those of degree T - 1 the first, and so do outliers, of degree T.
 //!
 //! ```text
@@ -10,8 +12,9 @@
 //!   degree                            5, 4            3          2     1    0
 //! ```
 //!
-//! A hint says the degree plus one as its temperature, since 0 says nothing. What the host said last of a type of file holds for all data of the
-//! type, so that a page that is moved long after it was written has the temperature that its type has now.
+//! A hint says the degree plus one as its temperature, since 0 says nothing. What the host said
+//! last of a type of file holds for all data of the type, so that a page that is moved long after
+//! it was written has the temperature that its type has now.
 
 use crate::api::hint::Hint;
 use crate::api::parameter::{Kind, Parameter, Values};
@@ -121,7 +124,8 @@ impl Temperatures {
         }
     }
 
-    /// The degree of data: what is said of them, or was said last of their type or else of their stream; none if nothing was.
+    /// The degree of data: what is said of them, or was said last of their type or else of their
+    /// stream; none if nothing was.
     fn degree(&self, said: Hint) -> Option<u8> {
         let last = |table: &[u8; 256], number: u8| if number > 0 { table[usize::from(number)] } else { 0 };
         let temperatures =
@@ -130,11 +134,13 @@ impl Temperatures {
         Some((temperature - 1).min(self.degrees))
     }
 
-    /// The first block of the group of free blocks; the least worn of all for data of which nothing is known.
+    /// The first block of the group of free blocks; the least worn of all for data of which nothing
+    /// is known.
     fn place(&self, said: Hint, free: usize) -> usize {
         let Some(degree) = self.degree(said) else { return 0 };
         let group = u32::from(self.degrees - degree).max(1);
-        // Before group g stand 1 - 2^(1 - g) of the blocks; a group that is empty for want of blocks shares the last.
+        // Before group g stand 1 - 2^(1 - g) of the blocks; a group that is empty for want of
+        // blocks shares the last.
         let from_here_on = free.checked_shr(group - 1).unwrap_or(0).max(1);
         free - from_here_on
     }

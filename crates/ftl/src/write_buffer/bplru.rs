@@ -1,14 +1,16 @@
 //! # bplru: whole logical blocks leave, the one not written for longest first
 //!
 //! ## Idea
-//! A log that gets whole logical blocks, from the first page to the last, needs no full merge: the log block becomes the data block. So RAM
-//! stands in front of the log, and what leaves it is made whole.
+//! A log that gets whole logical blocks, from the first page to the last, needs no full merge: the
+//! log block becomes the data block. So RAM stands in front of the log, and what leaves it is made
+//! whole.
 //!
-//! - *Block-level LRU*: a page that is written makes its whole logical block the most recent one. The block that was not written for longest
-//!   leaves, with all of its pages.
-//! - *Page padding*: the pages of it that do not wait are read from flash, and the block is written from its first page to its last.
-//! - *LRU compensation*: a block that was written from its first page to its last in one sweep is not likely to be written soon again. It becomes the
-//!   next one to leave.
+//! - *Block-level LRU*: a page that is written makes its whole logical block the most recent one.
+//!   The block that was not written for longest leaves, with all of its pages.
+//! - *Page padding*: the pages of it that do not wait are read from flash, and the block is written
+//!   from its first page to its last.
+//! - *LRU compensation*: a block that was written from its first page to its last in one sweep is
+//!   not likely to be written soon again. It becomes the next one to leave.
 //!
 //! ```text
 //!   next to leave                                    most recent
@@ -17,26 +19,32 @@
 //! ```
 //!
 //! ## Source
-//! Kim 2008; Wang 2013 3.2.4 and its survey of schemes. Of the paper itself only the abstract and summaries could be had.
+//! Kim 2008; Wang 2013 3.2.4 and its survey of schemes. Of the paper itself only the abstract and
+//! summaries could be had.
 //!
 //! ## Departures
-//! - A page that holds no data, because it was never written or was trimmed, is not written to make a block whole, nor one that cannot be read. A
-//!   block with such a gap is written in parts: those with a page that waits, each with its neighbours.
-//! - Only an eviction pads. A flush must write what waits and no more, and it comes often: padding it would multiply what a small
-//!   synchronous write costs by the pages of a block. (`padding = false` leaves padding out altogether, `compensation = false` the compensation.)
+//! - A page that holds no data, because it was never written or was trimmed, is not written to make
+//!   a block whole, nor one that cannot be read. A block with such a gap is written in parts: those
+//!   with a page that waits, each with its neighbours.
+//! - Only an eviction pads. A flush must write what waits and no more, and it comes often: padding
+//!   it would multiply what a small synchronous write costs by the pages of a block.
+//!   (`padding = false` leaves padding out altogether, `compensation = false` the compensation.)
 //! - Reads find what waits, and change no order: the buffer is one of writes.
-//! - A page that is written again to pad has the hint of its neighbours, since a mapping does not tell what the host once said of it.
+//! - A page that is written again to pad has the hint of its neighbours, since a mapping does not
+//!   tell what the host once said of it.
 //!
 //! ## State
-//! RAM: the pages that wait, with 8 B each; for each logical block that has any, 16 B: its number, two links, and how far it was written in one sweep.
+//! RAM: the pages that wait, with 8 B each; for each logical block that has any, 16 B: its number,
+//! two links, and how far it was written in one sweep.
 //!
 //! ## After a cut
-//! All pages that wait are lost: up to `ram` of them. What was flushed is not. Pages that pad hold what the flash holds already, so a cut between them
-//! loses nothing.
+//! All pages that wait are lost: up to `ram` of them. What was flushed is not. Pages that pad hold
+//! what the flash holds already, so a cut between them loses nothing.
 //!
 //! ## Costs
-//! Padding, for a block of b pages of which k wait: up to b − k reads and b − k programs, under a cause of their own. In front of a log that pays, if the
-//! merge that it saves would copy the same pages; in front of a page-mapped scheme it is all loss.
+//! Padding, for a block of b pages of which k wait: up to b − k reads and b − k programs, under a
+//! cause of their own. In front of a log that pays, if the merge that it saves would copy the same
+//! pages; in front of a page-mapped scheme it is all loss.
 
 use flash::{Geometry, Lbn};
 
@@ -125,7 +133,8 @@ impl Bplru {
         per_block.min(self.logical_pages - lbn * per_block)
     }
 
-    /// A page was written: its block is the most recent, or the next to leave if this ends a sweep over all of it.
+    /// A page was written: its block is the most recent, or the next to leave if this ends a sweep
+    /// over all of it.
     fn written(&mut self, page: Held) {
         let (lbn, offset) = self.geometry.split_logical(page.lpn);
         let lbn = lbn.get();

@@ -1,10 +1,11 @@
 //! # fab: the logical block with most pages leaves
 //!
 //! ## Idea
-//! Flash is erased block by block, so pages of one logical block are worth writing down together: the fewer blocks a log has pages of, the
-//! fewer merges there are, and a block that is written whole needs none at all. So pages stand in RAM by logical block, and the block with most
-//! pages leaves. Data that are streamed fill blocks and leave at once; pages that are written over and over, as those of a file system's
-//! tables, are few to a block and stay.
+//! Flash is erased block by block, so pages of one logical block are worth writing down together:
+//! the fewer blocks a log has pages of, the fewer merges there are, and a block that is written
+//! whole needs none at all. So pages stand in RAM by logical block, and the block with most pages
+//! leaves. Data that are streamed fill blocks and leave at once; pages that are written over and
+//! over, as those of a file system's tables, are few to a block and stay.
 //!
 //! ```text
 //!   block 7: 4 pages    block 2: 4 pages, used earlier    block 9: 1 page, used earliest
@@ -15,11 +16,13 @@
 //! Jo 2006; of the paper only summaries could be had.
 //!
 //! ## Departures
-//! - Only what waits to be written is held. The paper's buffer is the cache of a media player and keeps what was read as well.
+//! - Only what waits to be written is held. The paper's buffer is the cache of a media player and
+//!   keeps what was read as well.
 //! - What fills a logical block but is not in the buffer is not written with it.
 //!
 //! ## State
-//! RAM: the pages that wait, with 8 B each; for each logical block that has any, 16 B: its number, its pages, and its place in the order.
+//! RAM: the pages that wait, with 8 B each; for each logical block that has any, 16 B: its number,
+//! its pages, and its place in the order.
 //!
 //! ## After a cut
 //! All pages that wait are lost: up to `ram` of them. What was flushed is not.

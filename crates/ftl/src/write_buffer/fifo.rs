@@ -1,8 +1,9 @@
 //! # fifo: the page that came first leaves
 //!
 //! ## Idea
-//! Each page waits until as many others have come as there is room for, however often it is written meanwhile, and leaves alone. It
-//! absorbs less than lru, and is what lru is to be compared with: all that uses of a page tell is left aside.
+//! Each page waits until as many others have come as there is room for, however often it is written
+//! meanwhile, and leaves alone. It absorbs less than lru, and is what lru is to be compared with:
+//! all that uses of a page tell is left aside.
 //!
 //! ## Source
 //! ftlkit (a baseline).
@@ -14,9 +15,9 @@
 //! All pages that wait are lost: up to `ram` of them. What was flushed is not.
 //!
 //! ## Costs
-//! No flash operation of its own. With a share h of writes that find their page waiting, 1 − h of the pages are programmed; under independent
-//! references that come with probability qᵢ, h = Σ qᵢ·qᵢt / (1 + qᵢt), where t is such that Σ qᵢt / (1 + qᵢt) are the pages that there is
-//! room for.
+//! No flash operation of its own. With a share h of writes that find their page waiting, 1 − h of
+//! the pages are programmed; under independent references that come with probability qᵢ, h = Σ
+//! qᵢ·qᵢt / (1 + qᵢt), where t is such that Σ qᵢt / (1 + qᵢt) are the pages that there is room for.
 
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;

@@ -1,14 +1,15 @@
 //! # lru: the page that was not used for longest leaves
 //!
 //! ## Idea
-//! Pages that are written again and again stay in RAM, and only the last version of each reaches the flash. The page that was neither
-//! written nor read for longest leaves, alone.
+//! Pages that are written again and again stay in RAM, and only the last version of each reaches
+//! the flash. The page that was neither written nor read for longest leaves, alone.
 //!
 //! ## Source
 //! The baseline of Kim 2008 and Jo 2006.
 //!
 //! ## Departures
-//! - Only what waits to be written is held: a page that was written down is forgotten, and reads bring nothing in.
+//! - Only what waits to be written is held: a page that was written down is forgotten, and reads
+//!   bring nothing in.
 //!
 //! ## State
 //! RAM: the pages that wait, with 8 B each; their order, 12 B each.
@@ -17,8 +18,8 @@
 //! All pages that wait are lost: up to `ram` of them. What was flushed is not.
 //!
 //! ## Costs
-//! No flash operation of its own. With a share h of writes that find their page waiting, 1 − h of the pages are programmed; under independent
-//! references h follows Che's approximation.
+//! No flash operation of its own. With a share h of writes that find their page waiting, 1 − h of
+//! the pages are programmed; under independent references h follows Che's approximation.
 
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;

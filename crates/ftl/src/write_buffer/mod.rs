@@ -1,4 +1,5 @@
-//! Buffers: pages in RAM in front of a mapping, one file each: which pages stay, and which are written down together.
+//! Buffers: pages in RAM in front of a mapping, one file each: which pages stay, and which are
+//! written down together.
 
 pub mod bplru;
 pub mod fab;

@@ -1,4 +1,5 @@
-//! The order in which single pages leave a buffer: the first to leave in front, whoever comes or is used again behind.
+//! The order in which single pages leave a buffer: the first to leave in front, whoever comes or is
+//! used again behind.
 
 use flash::Lpn;
 

@@ -1,11 +1,12 @@
 //! What makes one write buffer differ from another.
 //!
-//! The machine (`write_back.rs`) holds the pages, answers reads, and forgets what is trimmed. It tells a policy of every page that comes,
-//! is used again or leaves, and asks it which pages shall be written down when there is no room. A policy is asked a page at a time and
-//! not for flash operations, so it is called through a table of functions, as wear policies are.
+//! The machine (`write_back.rs`) holds the pages, answers reads, and forgets what is trimmed. It
+//! tells a policy of every page that comes, is used again or leaves, and asks it which pages shall
+//! be written down when there is no room. A policy is asked a page at a time and not for flash
+//! operations, so it is called through a table of functions, as wear policies are.
 //!
-//! A policy decides nothing that content depends on: of what it names, only pages that wait are written down, and if none does, the one with
-//! the lowest number is.
+//! A policy decides nothing that content depends on: of what it names, only pages that wait are
+//! written down, and if none does, the one with the lowest number is.
 
 use std::fmt;
 
@@ -35,7 +36,8 @@ pub enum Victim {
     Page(Lpn),
     /// All pages of a logical block that wait.
     Block(Lbn),
-    /// The same, and with them those of the block that do not wait: they are read and written again, so that the block is written whole.
+    /// The same, and with them those of the block that do not wait: they are read and written
+    /// again, so that the block is written whole.
     WholeBlock(Lbn),
 }
 
@@ -72,7 +74,8 @@ pub trait BufferPolicy: fmt::Debug + Send {
 
 /// How the registry builds a buffer.
 pub trait BufferScheme: BufferPolicy + Sized + 'static {
-    /// What the registry lists about it; among its parameters are those of [`room`](crate::write_buffer::room::PARAMETERS).
+    /// What the registry lists about it; among its parameters are those of
+    /// [`room`](crate::write_buffer::room::PARAMETERS).
     const ENTRY: Entry;
 
     /// Whether it can work over a mapping; if not, why, as the end of a sentence about both.

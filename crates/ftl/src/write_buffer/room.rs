@@ -38,7 +38,8 @@ impl Room {
         Self { pages, delay: Nanos::ZERO }
     }
 
-    /// What [`PARAMETERS`] ask for. A buffer cannot hold more pages than the device has, and must hold one.
+    /// What [`PARAMETERS`] ask for. A buffer cannot hold more pages than the device has, and must
+    /// hold one.
     pub fn from_values(buffer: &str, layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let (ram, page) = (values.integer("ram"), layout.geometry.page_size_bytes());
         let pages = (ram / u64::from(page)).min(layout.logical_pages.into()) as u32;

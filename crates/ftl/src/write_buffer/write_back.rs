@@ -4,20 +4,26 @@
 //!   host ──▶ buffer ──▶ levelling of wear ──▶ mapping        page+dynamic+BUFFER
 //! ```
 //!
-//! A page that the host writes waits until the policy (`policy.rs`) names it, or a flush writes everything down; of each logical page one
-//! version waits, the newest. Neighbouring pages that leave together go to the mapping as one request, and requests of pages that leave together
-//! begin at the same moment. Pages that the host says different things of go apart, if the mapping heeds that. What is trimmed is forgotten here and trimmed there. The pages lie behind the door
-//! ([`RamPages`](crate::memory::ram_pages::RamPages)), so a power cut leaves none of them: what was not flushed is lost, and [`Drive::buffered`](crate::drive::Drive::buffered) says how much that
+//! A page that the host writes waits until the policy (`policy.rs`) names it, or a flush writes
+//! everything down; of each logical page one version waits, the newest. Neighbouring pages that
+//! leave together go to the mapping as one request, and requests of pages that leave together begin
+//! at the same moment. Pages that the host says different things of go apart, if the mapping heeds
+//! that. What is trimmed is forgotten here and trimmed there. The pages lie behind the door
+//! ([`RamPages`](crate::memory::ram_pages::RamPages)), so a power cut leaves none of them: what was
+//! not flushed is lost, and [`Drive::buffered`](crate::drive::Drive::buffered) says how much that
 //! can be.
 //!
-//! Where a policy wants a logical block written whole, the pages of it that do not wait are read from the mapping and written again, both
-//! under [`Cause::Padding`]. A page that holds no data, or that cannot be read, stays as it is, and pages beyond such a gap that are neighbours of
-//! none that waits are not written. A flush writes what waits and nothing else.
+//! Where a policy wants a logical block written whole, the pages of it that do not wait are read
+//! from the mapping and written again, both under [`Cause::Padding`]. A page that holds no data, or
+//! that cannot be read, stays as it is, and pages beyond such a gap that are neighbours of none
+//! that waits are not written. A flush writes what waits and nothing else.
 //!
-//! On a device that has become read-only, what waits can still be read until the power goes, and a flush says that it cannot be written.
+//! On a device that has become read-only, what waits can still be read until the power goes, and a
+//! flush says that it cannot be written.
 //!
 //! Invariants:
-//! - B1: of each logical page at most one version waits, no more wait than there is room for, and RAM holds these pages and no others.
+//! - B1: of each logical page at most one version waits, no more wait than there is room for, and
+//!   RAM holds these pages and no others.
 //! - B2: the policy knows of as many pages as wait.
 
 use std::collections::BTreeMap;
@@ -192,7 +198,8 @@ impl WriteBuffer {
         Ok(())
     }
 
-    /// Writes down what the policy names, or if nothing of that waits, the page with the lowest number.
+    /// Writes down what the policy names, or if nothing of that waits, the page with the lowest
+    /// number.
     fn make_room<D: Device>(
         &mut self,
         backend: &mut Backend<'_, D>,
@@ -219,8 +226,8 @@ impl WriteBuffer {
         self.write_down(backend, flash, at, (&pages, padding))
     }
 
-    /// Reads the pages of a block that do not wait, hold data, and can be read. That a page holds data shows in its being read in
-    /// flash.
+    /// Reads the pages of a block that do not wait, hold data, and can be read. That a page holds
+    /// data shows in its being read in flash.
     fn padding<D: Device>(
         &mut self,
         mapping: &mut dyn Mapping<D>,
@@ -248,7 +255,8 @@ impl WriteBuffer {
         Ok(found)
     }
 
-    /// Writes pages that wait, and others between them: neighbours of one hint as one request. What could not be written stays.
+    /// Writes pages that wait, and others between them: neighbours of one hint as one request. What
+    /// could not be written stays.
     fn write_down<D: Device>(
         &mut self,
         backend: &mut Backend<'_, D>,
@@ -284,7 +292,8 @@ impl WriteBuffer {
         }
     }
 
-    /// A request for pages of which some wait: those from RAM, the others from the mapping, all at the same moment.
+    /// A request for pages of which some wait: those from RAM, the others from the mapping, all at
+    /// the same moment.
     fn read_both<D: Device>(
         &mut self,
         mapping: &mut dyn Mapping<D>,
@@ -318,8 +327,8 @@ impl WriteBuffer {
     }
 }
 
-/// Pages in the order of their numbers, as runs of neighbours that the host said the same of. Pages that would only complete a block, and are
-/// neighbours of none that the host wrote, are left out.
+/// Pages in the order of their numbers, as runs of neighbours that the host said the same of. Pages
+/// that would only complete a block, and are neighbours of none that the host wrote, are left out.
 fn runs<T>(pages: Vec<Written<T>>) -> Vec<Vec<Written<T>>> {
     let mut runs: Vec<Vec<Written<T>>> = Vec::new();
     let mut hint = None;

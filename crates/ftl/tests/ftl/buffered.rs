@@ -1,5 +1,5 @@
-//! bdb's buffers by hand (BDB 4-6, figs. 1-6): which page goes where, when, and what the request waits for, with the prices of BDB's
-//! table 1.
+//! bdb's buffers by hand (BDB 4-6, figs. 1-6): which page goes where, when, and what the request
+//! waits for, with the prices of BDB's table 1.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -113,7 +113,8 @@ fn random_page(i: u32) -> u32 {
 #[test]
 fn eight_random_pages_go_to_eight_channels_at_once_and_only_the_ninth_write_waits() {
     let mut bench = Bench::new(&[]);
-    // A register is written; from the second page on the one before moves from register to register.
+    // A register is written; from the second page on the one before moves from register to
+    // register.
     let responses: Vec<_> = (0..9).map(|i| bench.write(random_page(i))).collect();
     assert_eq!(responses, [1, 3, 3, 3, 3, 3, 3, 3, 3 + 1 + PROGRAM_US]);
     let channels: BTreeSet<_> = bench.programmed().into_iter().collect();

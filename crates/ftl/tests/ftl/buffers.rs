@@ -1,4 +1,5 @@
-//! Write buffers by hand and against list models: which pages leave together, what is written with them, and what that spares a log.
+//! Write buffers by hand and against list models: which pages leave together, what is written with
+//! them, and what that spares a log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -407,7 +408,8 @@ fn a_block_written_in_one_sweep_leaves_before_older_ones() {
     }
 }
 
-/// Merges (switch, partial, full) over `fast` with these parts behind it: pages of a logical block are rewritten in random order.
+/// Merges (switch, partial, full) over `fast` with these parts behind it: pages of a logical block
+/// are rewritten in random order.
 fn merges(buffer: &str) -> [u64; 3] {
     let shape = Shape {
         channels: 1,

@@ -1,4 +1,5 @@
-//! Devices that are worn out: they use their spares before they refuse writes, and lose no data then.
+//! Devices that are worn out: they use their spares before they refuse writes, and lose no data
+//! then.
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, PastEndurance, Pbn, Shape};
@@ -18,7 +19,8 @@ struct Life {
     bad: u32,
 }
 
-/// Nine tenths of the writes go to a tenth of the pages until the device, whose blocks survive 60 erases, refuses one.
+/// Nine tenths of the writes go to a tenth of the pages until the device, whose blocks survive 60
+/// erases, refuses one.
 fn live(stack: &str, dies: u32, seed: u64) -> Life {
     let shape = Shape {
         channels: dies,
@@ -60,7 +62,8 @@ fn live(stack: &str, dies: u32, seed: u64) -> Life {
     Life { spares: ftl.spares().total, bad }
 }
 
-/// One erase that fails ends no life. Several in a row may, before the spares are used: each takes a free block of those that collections need.
+/// One erase that fails ends no life. Several in a row may, before the spares are used: each takes
+/// a free block of those that collections need.
 #[test]
 fn no_device_is_read_only_before_half_of_its_spares_are_used() {
     for stack in ["page", "page+dynamic", "page+static", "page:gc_threshold=2", "dftl", "fast"] {

@@ -1,5 +1,6 @@
-//! Evenness, held to bounds: 10 % of the data is rewritten for ever and 90 % never, so the answer is known. Without levelling
-//! wear parts further and further; a leveller that moves what rests keeps it together.
+//! Evenness, held to bounds: 10 % of the data is rewritten for ever and 90 % never, so the answer
+//! is known. Without levelling wear parts further and further; a leveller that moves what rests
+//! keeps it together.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Pbn, Ppn, Shape};
 use ftl::{Cause, Drive, FlashPort, Hint, Layout, Note, Op, Request, Stack, Timed, Untimed, registry};
@@ -11,7 +12,8 @@ type Device = Timed<Chip<Lean>, Untimed>;
 const BLOCKS: u32 = 64;
 const PAGES_PER_BLOCK: u32 = 8;
 
-/// A device whose first tenth is rewritten at random, page by page, the rest of which was written once.
+/// A device whose first tenth is rewritten at random, page by page, the rest of which was written
+/// once.
 struct HotCold {
     flash: FlashPort<Device>,
     ftl: Drive<Device>,
@@ -55,7 +57,8 @@ impl HotCold {
         self.ftl.write(&mut self.flash, &request, &[()]).expect("a legal write");
     }
 
-    /// Rewrites hot pages, and one time in fifty a run of cold ones, a block long, until there have been so many erases; the host says which is which.
+    /// Rewrites hot pages, and one time in fifty a run of cold ones, a block long, until there have
+    /// been so many erases; the host says which is which.
     fn wear_hinted(&mut self, erases: u64) {
         let (hot, blocks) = (self.hot / PAGES_PER_BLOCK, 50);
         while self.flash.device().operations().erases < erases {
@@ -121,8 +124,9 @@ fn without_levelling_wear_parts_without_bound() {
     }
 }
 
-/// A leveller, and the most that the erase counts within a die may differ by, from the first erase on: from the leveller's own threshold, as
-/// its story says; `static` lets them differ by a block's pages more but under a page map. 14 blocks of 64 hold no data.
+/// A leveller, and the most that the erase counts within a die may differ by, from the first erase
+/// on: from the leveller's own threshold, as its story says; `static` lets them differ by a block's
+/// pages more but under a page map. 14 blocks of 64 hold no data.
 const BOUNDS: [(&str, u32); 9] = [
     ("static:threshold=2", 2 + 2),
     ("static:threshold=4", 4 + 2),
@@ -156,8 +160,8 @@ fn each_leveller_keeps_its_bound() {
     }
 }
 
-/// What is moved does not mix with what is collected: but for the open blocks, each holds what never changes or what does. The
-/// device is full enough that collections move much.
+/// What is moved does not mix with what is collected: but for the open blocks, each holds what
+/// never changes or what does. The device is full enough that collections move much.
 #[test]
 fn what_is_moved_shares_no_block_with_what_is_collected() {
     let mut device = HotCold::filled("page+static:threshold=4", 1, 58, 3);
@@ -174,7 +178,8 @@ fn what_is_moved_shares_no_block_with_what_is_collected() {
     assert!(mixed <= 2, "{mixed} blocks hold both");
 }
 
-/// Which blocks are rewritten is left to chance in each interval, so wear parts as a random walk does: slower than without levelling.
+/// Which blocks are rewritten is left to chance in each interval, so wear parts as a random walk
+/// does: slower than without levelling.
 #[test]
 fn in_the_order_in_which_blocks_were_freed_bet_has_no_bound() {
     for mapping in ["page", "fast"] {
@@ -188,11 +193,12 @@ fn in_the_order_in_which_blocks_were_freed_bet_has_no_bound() {
     }
 }
 
-/// Mappings that keep each logical block in a block of its own, so that a policy can ask whose data a merge puts together.
+/// Mappings that keep each logical block in a block of its own, so that a policy can ask whose data
+/// a merge puts together.
 const KEEPING: [&str; 5] = ["block", "fast", "bast", "a-sast", "last"];
 
-/// A block above the mean by more than Δ gets cold data when it is given back and nobody takes it first, and the cold data take turns: all blocks
-/// stay within 2 Δ + 8 of the mean.
+/// A block above the mean by more than Δ gets cold data when it is given back and nobody takes it
+/// first, and the cold data take turns: all blocks stay within 2 Δ + 8 of the mean.
 #[test]
 fn lazy_keeps_all_blocks_within_a_bound_around_the_mean() {
     for (mapping, delta) in KEEPING.into_iter().flat_map(|mapping| [2, 8].map(|delta| (mapping, f64::from(delta)))) {
@@ -230,10 +236,11 @@ fn lazy_tuned_moves_less_and_keeps_wear_together() {
     }
 }
 
-/// OWL's scan moves cold data off blocks with less than half the mean's erases, one logical block a round. So under a mapping with a log no block
-/// stays below half the mean for longer than a scan takes to go round. What wears most is bounded by nothing, since hot
-/// data go into young blocks only as far as the table ranks them. Under block mapping even the youngest free block may rest: nothing but a
-/// log block or a new logical block asks for it.
+/// OWL's scan moves cold data off blocks with less than half the mean's erases, one logical block a
+/// round. So under a mapping with a log no block stays below half the mean for longer than a scan
+/// takes to go round. What wears most is bounded by nothing, since hot data go into young blocks
+/// only as far as the table ranks them. Under block mapping even the youngest free block may rest:
+/// nothing but a log block or a new logical block asks for it.
 #[test]
 fn owl_keeps_blocks_above_half_the_mean_where_its_scan_goes_on() {
     let owl = "owl:bat=8:lambda=10:delta=0.1";
@@ -273,8 +280,9 @@ fn levellers_of_merges_are_deterministic() {
     }
 }
 
-/// Where cold data are rewritten now and then, they come to lie on worn blocks if the host says that they are cold: σ is smaller by so much. A die
-/// with few free blocks to choose from, and a zone that all that is written goes to first, leave little of that, and waftl is left out.
+/// Where cold data are rewritten now and then, they come to lie on worn blocks if the host says
+/// that they are cold: σ is smaller by so much. A die with few free blocks to choose from, and a
+/// zone that all that is written goes to first, leave little of that, and waftl is left out.
 #[test]
 fn told_what_is_cold_policies_wear_blocks_more_evenly() {
     for (mapping, without, with, times) in [

@@ -70,7 +70,8 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
     }
 }
 
-/// What waits in a write buffer is written down by hint, so that neighbours of different streams stay apart.
+/// What waits in a write buffer is written down by hint, so that neighbours of different streams
+/// stay apart.
 #[test]
 fn streams_stay_apart_behind_a_write_buffer() {
     for buffer in ["lru:ram=4KiB", "fab:ram=16KiB"] {

@@ -1,5 +1,5 @@
-//! Schemes that must be the same under certain parameters: after each request, every flash operation so far was the same, at
-//! the same place and for the same cause.
+//! Schemes that must be the same under certain parameters: after each request, every flash
+//! operation so far was the same, at the same place and for the same cause.
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, ProgramOrder, Shape};
@@ -41,7 +41,8 @@ enum Step {
     Flush,
 }
 
-/// One-page updates here and there, streams that are broken off, large and small requests, trims and flushes.
+/// One-page updates here and there, streams that are broken off, large and small requests, trims
+/// and flushes.
 fn steps(logical_pages: u32, pages_per_block: u32, seed: u64) -> Vec<Step> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut below = move |limit: u32| (((rng.next_u64() >> 32) * u64::from(limit)) >> 32) as u32;

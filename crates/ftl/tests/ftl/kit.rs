@@ -1,5 +1,5 @@
-//! The device that most tests share. Every scheme is compiled once for each type of device, which takes longer
-//! than all else in this program: a test that can do with this type should.
+//! The device that most tests share. Every scheme is compiled once for each type of device, which
+//! takes longer than all else in this program: a test that can do with this type should.
 
 use flash::{Chip, Full};
 use ftl::{Nanos, Span, Task, Timed, Timing, Untimed};

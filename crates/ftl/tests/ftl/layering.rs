@@ -1,4 +1,5 @@
-//! Layering: which crate and which module may know which, and what the translation layers must never see.
+//! Layering: which crate and which module may know which, and what the translation layers must
+//! never see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -228,7 +229,8 @@ impl Sources {
         exports
     }
 
-    /// The modules of the same crate that each module imports, re-exports followed to where a name is defined.
+    /// The modules of the same crate that each module imports, re-exports followed to where a name
+    /// is defined.
     fn graph(&self) -> BTreeMap<Module, BTreeSet<Module>> {
         let exports = self.exports();
         let resolve = |from: &Module, path: &str| {
@@ -239,7 +241,8 @@ impl Sources {
                 };
                 (target, rest) = self.longest(further);
             }
-            // What a crate's root defines itself is no import of a file, and neither is what a module finds in itself.
+            // What a crate's root defines itself is no import of a file, and neither is what a
+            // module finds in itself.
             (!target.is_empty() && target != *from).then_some(target)
         };
         let modules = self.0.iter().filter(|(from, _)| !from.is_empty());
@@ -264,8 +267,8 @@ fn aliased(import: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Modules that import each other, directly or through others: all that are left when those that import nothing more, and
-/// those that nobody imports, have been taken away again and again.
+/// Modules that import each other, directly or through others: all that are left when those that
+/// import nothing more, and those that nobody imports, have been taken away again and again.
 fn circular(mut graph: BTreeMap<Module, BTreeSet<Module>>) -> Vec<String> {
     loop {
         let imported: BTreeSet<Module> = graph.values().flatten().cloned().collect();
@@ -292,7 +295,8 @@ fn no_modules_of_a_crate_import_each_other_in_a_circle() {
     }
 }
 
-/// The floors of the ftl, from the top down: a module imports from its own floor and from those below.
+/// The floors of the ftl, from the top down: a module imports from its own floor and from those
+/// below.
 const FLOORS: [&[&str]; 8] = [
     &["registry"],
     &["drive", "stack"],

@@ -1,4 +1,5 @@
-//! The translation layers beside what is known of them: closed forms, the papers' own examples, bounds, and simple models.
+//! The translation layers beside what is known of them: closed forms, the papers' own examples,
+//! bounds, and simple models.
 
 mod buffered;
 mod buffers;

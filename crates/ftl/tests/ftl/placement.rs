@@ -1,4 +1,5 @@
-//! Where pages of a demand-paged scheme go: over all dies in turn, or into one block until that is full.
+//! Where pages of a demand-paged scheme go: over all dies in turn, or into one block until that is
+//! full.
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Shape};

@@ -1,5 +1,5 @@
-//! What copies of the map are for: a miss goes round a busy channel (RFTL 3.1, fig. 5), and round a channel whose translation pages
-//! cannot be read (RFTL 3.2.4).
+//! What copies of the map are for: a miss goes round a busy channel (RFTL 3.1, fig. 5), and round a
+//! channel whose translation pages cannot be read (RFTL 3.2.4).
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -178,7 +178,8 @@ fn a_channel_whose_translation_pages_cannot_be_read_loses_nothing_and_its_copies
         bench.shared.busy.set(Some((channel + 1) % SHAPE.channels));
         bench.all_is_right();
         let programs = |bench: &Bench| bench.flash.tally().count(Cause::Mapping, Op::Program);
-        // Another round finds the lost copies rewritten, but for those that went to the broken channel again.
+        // Another round finds the lost copies rewritten, but for those that went to the broken
+        // channel again.
         let before = programs(&bench);
         for round in 1..4 {
             (0..LOGICAL_PAGES).for_each(|lpn| bench.write(lpn, 10_000 * round + lpn));

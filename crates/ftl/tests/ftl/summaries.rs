@@ -1,4 +1,5 @@
-//! Summaries tell what the tags tell, wherever the power is cut, and what they save is what was promised.
+//! Summaries tell what the tags tell, wherever the power is cut, and what they save is what was
+//! promised.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use ftl::{FlashPort, FtlError, Layout, Op, Request, Stack, Timed, Untimed, Value
 
 type Device = Timed<Faulty<u64>, Untimed>;
 
-/// Two dies; blocks of 4 pages end with one page of summary, those of 30 with two, as 512 bytes hold 24 tags.
+/// Two dies; blocks of 4 pages end with one page of summary, those of 30 with two, as 512 bytes
+/// hold 24 tags.
 fn chip(blocks_per_die: u32, pages_per_block: u32) -> Chip<flash::Full<u64>> {
     let shape = Shape {
         channels: 2,
@@ -37,7 +39,8 @@ fn summaries(layout: &Layout) -> Summaries {
     Summaries::from_values(&values, layout, "page").expect("blocks of more than a page")
 }
 
-/// Writes, trims and flushes until it is done or the power is cut; the device with the power on again.
+/// Writes, trims and flushes until it is done or the power is cut; the device with the power on
+/// again.
 fn used(scheme: &str, layout: &Layout, flash: Faulty<u64>, requests: u32) -> Faulty<u64> {
     let mut flash = port(flash);
     let mut ftl = registry::create(&Stack::with(scheme, settings()), layout).expect("the scheme takes the device");
@@ -57,7 +60,8 @@ fn used(scheme: &str, layout: &Layout, flash: Faulty<u64>, requests: u32) -> Fau
     flash
 }
 
-/// What a scan of a device finds, with the number that programs go on behind and the reads that it took.
+/// What a scan of a device finds, with the number that programs go on behind and the reads that it
+/// took.
 fn scan(
     flash: &Faulty<u64>,
     with: impl Fn(&mut FlashPort<Device>) -> Result<Scanned, FtlError>,
@@ -68,7 +72,8 @@ fn scan(
     (pages, flash.last_version(), flash.tally().total(Op::Read))
 }
 
-/// The formula of `docs/recovery.md`: the summary of a filled block; else a look for one, and the pages up to the first erased one.
+/// The formula of `docs/recovery.md`: the summary of a filled block; else a look for one, and the
+/// pages up to the first erased one.
 fn promised_reads(flash: &Faulty<u64>, summary_pages: u64) -> u64 {
     let (geometry, mut flash) = (*flash.geometry(), flash.clone());
     let mut reads = 0;
@@ -129,7 +134,8 @@ fn summaries_tell_what_the_tags_tell_after_any_cut() {
     }
 }
 
-/// A page that has decayed since is known to its block's summary, so that what it replaced does not come back.
+/// A page that has decayed since is known to its block's summary, so that what it replaced does not
+/// come back.
 #[test]
 fn a_decayed_page_stays_an_error_after_a_power_cut() {
     let fresh = chip(7, 4);

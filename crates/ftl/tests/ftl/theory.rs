@@ -1,9 +1,10 @@
 //! The schemes against closed forms.
 //!
-//! Each row is a device, a workload and the number that theory gives for it. Where theory assumes that no block is kept
-//! free, the utilisation is corrected first: with `r` blocks of `N` kept free (and one more for a collection stream of its
-//! own) it sees `ρ_eff` = ρ N / (N − r). What is printed shows both. Set `FTLKIT_LONG=1` for devices four times as large and
-//! runs of twice the length.
+//! Each row is a device, a workload and the number that theory gives for it. Where theory assumes
+//! that no block is kept free, the utilisation is corrected first: with `r` blocks of `N` kept free
+//! (and one more for a collection stream of its own) it sees `ρ_eff` = ρ N / (N − r). What is
+//! printed shows both. Set `FTLKIT_LONG=1` for devices four times as large and runs of twice the
+//! length.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
 use ftl::{Cause, Drive, FlashPort, Hint, Layout, Note, Op, Request, Stack, Timed, Untimed, registry};
@@ -154,8 +155,9 @@ fn the_closed_forms_themselves_give_the_published_numbers() {
     close("d=10 .90 256", d_choices(0.90, 256, 10), 5.2264, 1e-4);
 }
 
-// Uniform one-page writes under each victim policy. Two blocks are kept free, the second one for an erase that fails, and the one that is
-// open for collected pages is half erased on average: r = 2.5.
+// Uniform one-page writes under each victim policy. Two blocks are kept free, the second one for an
+// erase that fails, and the one that is open for collected pages is half erased on average: r =
+// 2.5.
 fn uniform(victim: &[(&str, &str)], turns: u64, theory: impl Fn(f64, u32) -> f64) {
     for (rho, b) in [(0.80, 64), (0.90, 64), (0.80, 256), (0.90, 256)] {
         let blocks = if b == 64 { 2048 } else { 1024 } * long();
@@ -198,7 +200,8 @@ fn ten_choices_meet_their_mean_field() {
     uniform(&[("victim", "d-choices"), ("d", "10")], 6, |rho, b| d_choices(rho, b, 10));
 }
 
-// A share q of requests trims a page in use (Frankie 2012): the device behaves as at ρ (1 − 2q) / (1 − q).
+// A share q of requests trims a page in use (Frankie 2012): the device behaves as at ρ
+// (1 − 2q) / (1 − q).
 #[test]
 fn trims_act_as_a_lower_utilisation() {
     let (blocks, b) = (2048 * long(), 64);
@@ -231,8 +234,8 @@ fn trims_act_as_a_lower_utilisation() {
     }
 }
 
-// A share f of the pages gets r of the writes; FIFO victims and one stream for host and collected pages (r = 2 blocks free):
-// q Σ r_k / (1 − e^(−(r_k/f_k) q/ρ)) = 1, A = 1/q.
+// A share f of the pages gets r of the writes; FIFO victims and one stream for host and collected
+// pages (r = 2 blocks free): q Σ r_k / (1 − e^(−(r_k/f_k) q/ρ)) = 1, A = 1/q.
 #[test]
 fn hot_and_cold_pages_under_fifo_meet_the_closed_form() {
     let blocks = 2048 * long();
@@ -263,8 +266,8 @@ fn hot_and_cold_pages_under_fifo_meet_the_closed_form() {
     }
 }
 
-// The least that two regions can cost which have blocks of their own: each is a greedy device under uniform writes, and the split of
-// the blocks between them is the best one.
+// The least that two regions can cost which have blocks of their own: each is a greedy device under
+// uniform writes, and the split of the blocks between them is the best one.
 fn best_split(rho: f64, b: u32, f: f64, r: f64) -> f64 {
     let cost = |share: f64| {
         let (hot, cold) = (rho * f / share, rho * (1.0 - f) / (1.0 - share));
@@ -273,10 +276,12 @@ fn best_split(rho: f64, b: u32, f: f64, r: f64) -> f64 {
     (1..2000).map(|step| cost(f64::from(step) / 2000.0)).fold(f64::MAX, f64::min)
 }
 
-// Two regions with blocks of their own under one greedy choice of victims, in the mean field. A share f of the pages ρ b of a block's
-// worth gets r of the writes, so each valid page of it is superseded at the rate μ = r/(f ρ b). Blocks of a region pass the levels b … k+1 of
-// valid pages at a rate J each, so J/(jμ) of them are at level j, and J/(kμ + θ) at level k, where blocks of both regions are victims at
-// the same rate θ; those at k − 1 are victims at once. The pages give J, the number of blocks gives k and θ, and A = Σ J b.
+// Two regions with blocks of their own under one greedy choice of victims, in the mean field. A
+// share f of the pages ρ b of a block's worth gets r of the writes, so each valid page of it is
+// superseded at the rate μ = r/(f ρ b). Blocks of a region pass the levels b … k+1 of valid pages
+// at a rate J each, so J/(jμ) of them are at level j, and J/(kμ + θ) at level k, where blocks of
+// both regions are victims at the same rate θ; those at k − 1 are victims at once. The pages give
+// J, the number of blocks gives k and θ, and A = Σ J b.
 fn greedy_regions(rho: f64, b: u32, regions: &[(f64, f64)]) -> f64 {
     let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
     let size = f64::from(b);
@@ -289,7 +294,8 @@ fn greedy_regions(rho: f64, b: u32, regions: &[(f64, f64)]) -> f64 {
         };
         regions.iter().map(of).fold((0.0, 0.0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
     };
-    // More is collected the larger θ is, so that blocks hold more; the level is the one at which their number can be met.
+    // More is collected the larger θ is, so that blocks hold more; the level is the one at which
+    // their number can be met.
     let Some(k) = (1..b).rev().find(|&k| (at(k, 0.0).0 - 1.0) * (at(k, 1e9).0 - 1.0) <= 0.0) else { return f64::NAN };
     let (mut low, mut high) = (0.0, 1e9);
     for _ in 0..200 {
@@ -299,9 +305,10 @@ fn greedy_regions(rho: f64, b: u32, regions: &[(f64, f64)]) -> f64 {
     at(k, low).1
 }
 
-// Hot and cold pages that the host hints at as streams (Van Houdt 2013b keeps them apart, too). Greedy looks for the fewest valid pages
-// wherever they are, so both regions are collected at nearly the same number, as one uniform region would be. That is less than without hints,
-// and more than the best split of the blocks would cost, which no victim policy here looks for.
+// Hot and cold pages that the host hints at as streams (Van Houdt 2013b keeps them apart, too).
+// Greedy looks for the fewest valid pages wherever they are, so both regions are collected at
+// nearly the same number, as one uniform region would be. That is less than without hints, and more
+// than the best split of the blocks would cost, which no victim policy here looks for.
 #[test]
 fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
     let (blocks, b) = (2048 * long(), 64);
@@ -335,7 +342,8 @@ fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
     }
 }
 
-// Block mapping on a full device: every one-page overwrite copies the block, A = b, one erase a write.
+// Block mapping on a full device: every one-page overwrite copies the block, A = b, one erase a
+// write.
 #[test]
 fn block_mapping_costs_a_block_a_write() {
     for b in [16, 64, 256] {
@@ -374,7 +382,8 @@ fn bast_meets_its_closed_form() {
     }
 }
 
-// FAST with a random log only, D data and L log blocks: A = 1 + bD/(D + R), R = (L − ½) b + D (1 − e^(−(L − ½)/D)).
+// FAST with a random log only, D data and L log blocks: A = 1 + bD/(D + R), R = (L − ½) b + D
+// (1 − e^(−(L − ½)/D)).
 #[test]
 fn fast_meets_its_renewal_form() {
     for (data, log, b, published) in [
@@ -402,7 +411,8 @@ fn fast_meets_its_renewal_form() {
     }
 }
 
-// One superblock of everything is page mapping with greedy victims on N + K blocks, of which one is half erased on average.
+// One superblock of everything is page mapping with greedy victims on N + K blocks, of which one is
+// half erased on average.
 #[test]
 fn one_superblock_meets_the_mean_field_of_greedy() {
     for (n, k, b) in [(800_u32, 200_u32, 64_u32), (900, 100, 64)] {
@@ -458,8 +468,8 @@ fn cmt(percent: u32) -> String {
     (8 * Zipf::ENTRIES / 100 * percent).to_string()
 }
 
-// The hit ratio of a CMT under independent references: LRU by Che's approximation, FIFO by its own form. Each miss reads a
-// translation page once.
+// The hit ratio of a CMT under independent references: LRU by Che's approximation, FIFO by its own
+// form. Each miss reads a translation page once.
 #[test]
 fn dftl_hit_ratio_meets_che() {
     let tables = [
@@ -493,8 +503,9 @@ fn dftl_hit_ratio_meets_che() {
     }
 }
 
-// Which evictions find the entry changed: an entry is clean if its last reference before leaving and all hits before that were
-// reads. Without batches each of these writes a translation page, which has to be read for that.
+// Which evictions find the entry changed: an entry is clean if its last reference before leaving
+// and all hits before that were reads. Without batches each of these writes a translation page,
+// which has to be read for that.
 #[test]
 fn dftl_writes_back_the_changed_share_of_evictions() {
     for (theta, percent, write_share) in [(0.8, 5, 0.3), (0.99, 10, 0.3), (0.99, 10, 0.7)] {
@@ -548,8 +559,9 @@ fn changed_share(zipf: &Zipf, cached: f64, write_share: f64) -> f64 {
     changed / evictions
 }
 
-// Writes that find their page waiting in a write buffer of single pages, under independent references: LRU by Che's approximation, FIFO by
-// its own form. Each that does not has another page programmed for it.
+// Writes that find their page waiting in a write buffer of single pages, under independent
+// references: LRU by Che's approximation, FIFO by its own form. Each that does not has another page
+// programmed for it.
 #[test]
 fn hit_ratios_of_write_buffers_meet_che_and_the_fixed_point_of_fifo() {
     let tables = [

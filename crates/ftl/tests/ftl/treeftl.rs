@@ -1,5 +1,5 @@
-//! treeftl by hand: the cases of Wang 2013 fig. 6.2 operation by operation, what goes around RAM, what leaves it, and what it takes, with the latencies of
-//! table 6.1.
+//! treeftl by hand: the cases of Wang 2013 fig. 6.2 operation by operation, what goes around RAM,
+//! what leaves it, and what it takes, with the latencies of table 6.1.
 
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
@@ -96,7 +96,8 @@ impl Bench {
 #[test]
 fn the_three_cases_of_figure_6_2_take_no_one_and_two_reads() {
     let mut bench = Bench::new(&[("ram", "2KiB")]);
-    // Nine of sixteen pages of a block: around RAM, so that flash has them and their translation page is in RAM.
+    // Nine of sixteen pages of a block: around RAM, so that flash has them and their translation
+    // page is in RAM.
     bench.write(0, 9);
     assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages), (9, 0));
     // B: the translation page is in RAM, the data page is not. A: both are.
@@ -107,7 +108,8 @@ fn the_three_cases_of_figure_6_2_take_no_one_and_two_reads() {
     bench.write(400, 1);
     assert_eq!((bench.gauge("groups"), bench.gauge("group_pages"), bench.gauge("buffered_pages")), (2.0, 1.0, 2.0));
     bench.flush();
-    // C: neither is. The pages that leave for it are on flash, but the translation page that leaves is not.
+    // C: neither is. The pages that leave for it are on flash, but the translation page that leaves
+    // is not.
     let (mapping, loading) = (bench.count(Cause::Mapping, Op::Read), bench.count(Cause::Loading, Op::Read));
     assert_eq!(bench.write(3, 1), 25 + 25 + 200 + 2);
     assert_eq!(bench.count(Cause::Mapping, Op::Read) - mapping, 1, "the translation page that leaves is whole in RAM");
@@ -250,7 +252,8 @@ proptest! {
 
 #[test]
 fn what_comes_is_used_and_makes_a_difference() {
-    // Three pages in turn where there is room for two: the page used longest ago is always the one needed next.
+    // Three pages in turn where there is room for two: the page used longest ago is always the one
+    // needed next.
     let calls: Vec<_> =
         (0..300).map(|i| FutureRequest { asked: Asked::Write, lpn: Lpn::new(i % 3), pages: 1 }).collect();
     let hits = |victims| Bench::new(&[("ram", "1536B"), ("victims", victims)]).hits(&calls);
@@ -263,7 +266,8 @@ fn what_comes_is_used_and_makes_a_difference() {
 
 #[test]
 fn what_is_in_ram_when_the_future_is_told_has_one() {
-    // Room for two data pages, which are there before. Of these 0 was used longer ago, and 1 is the one that is written again.
+    // Room for two data pages, which are there before. Of these 0 was used longer ago, and 1 is the
+    // one that is written again.
     let mut bench = Bench::new(&[("ram", "1536B"), ("victims", "opt")]);
     for lpn in [1, 0] {
         bench.write(lpn, 1);
@@ -309,7 +313,8 @@ fn a_write_that_misses_waits_in_the_background_for_nothing_that_it_does_not_load
         let response = |write_misses, load| {
             let settings = [("ram", "4KiB"), ("write_misses", write_misses), ("load_before_write", load)];
             let mut bench = Bench::of(scheme, &settings);
-            // Of each group a page, so that the first ones' entries and translation pages have left RAM, written.
+            // Of each group a page, so that the first ones' entries and translation pages have left
+            // RAM, written.
             for lpn in (0..700).step_by(7) {
                 bench.write(lpn, 1);
             }

@@ -1,4 +1,5 @@
-//! waftl by hand: algorithm 1 operation by operation, both limits of the threshold, what is cached, what idle time is used for, and what it takes in RAM.
+//! waftl by hand: algorithm 1 operation by operation, both limits of the threshold, what is cached,
+//! what idle time is used for, and what it takes in RAM.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -113,8 +114,9 @@ fn small(more: &[(&str, &str)]) -> Scenario {
 /// WAFTL algorithm 1, lines 18 to 28, then 3 to 8 and 11 to 17:
 ///
 /// ```text
-///   zone   0 1 2 3 | 4 5 8 9        block 0 is full: BMB [0 1 2 3]; blocks 1 and 2 are not: PMB [4 5 8 9]
-///   zone   12 1 4 4 | 4 4 4 4       block 3 is new: PMB; of block 0 all four go to a fresh block; of block 1 page 4 alone
+///   zone   0 1 2 3 | 4 5 8 9    block 0 is full: BMB [0 1 2 3]; 1 and 2 are not: PMB [4 5 8 9]
+///   zone   12 1 4 4 | 4 4 4 4   block 3 is new: PMB; of block 0 all four go to a fresh block;
+///                               of block 1 page 4 alone
 /// ```
 #[test]
 fn a_migration_follows_algorithm_1() {
@@ -132,8 +134,9 @@ fn a_migration_follows_algorithm_1() {
     assert_eq!(waftl.cost(Cause::Host), (0, 17));
 }
 
-/// Line 20: the most popular of the new blocks is mapped page by page, however many pages it has. Block 0 is written in one request, so it counts
-/// one access, block 1 in four of which each begins anew.
+/// Line 20: the most popular of the new blocks is mapped page by page, however many pages it has.
+/// Block 0 is written in one request, so it counts one access, block 1 in four of which each begins
+/// anew.
 #[test]
 fn the_most_popular_new_block_is_page_mapped() {
     for (top, share) in [("1", 0.5), ("0", 0.0)] {
@@ -145,8 +148,9 @@ fn the_most_popular_new_block_is_page_mapped() {
     }
 }
 
-/// The request that begins a zone counts there: block 5 is accessed by it and once more later, block 3 once, so block 5 is the most
-/// popular and block 3, of which all pages have gathered, is mapped as a whole.
+/// The request that begins a zone counts there: block 5 is accessed by it and once more later,
+/// block 3 once, so block 5 is the most popular and block 3, of which all pages have gathered, is
+/// mapped as a whole.
 #[test]
 fn the_request_that_begins_a_zone_is_an_access_in_it() {
     let mut waftl = small(&[("popular_top", "1")]);
@@ -158,7 +162,8 @@ fn the_request_that_begins_a_zone_is_an_access_in_it() {
     waftl.assert_pmb_share(0.8);
 }
 
-/// III.B and III.C.1: read misses enter the zone, and leave it without a copy; a read of the zone, or of a BMB, needs no map.
+/// III.B and III.C.1: read misses enter the zone, and leave it without a copy; a read of the zone,
+/// or of a BMB, needs no map.
 #[test]
 fn what_is_read_is_cached_in_the_zone_and_dropped_clean() {
     let mut waftl = small(&[("cmt", "64")]);
@@ -181,14 +186,16 @@ fn overwritten(logical_pages: u32, count: u32) -> Vec<u32> {
     (0..count).map(|i| (i * 7 + i * i / 3) % logical_pages).collect()
 }
 
-/// Copies that migrations make of these writes, and what a count by hand says if each zoneful costs so much.
+/// Copies that migrations make of these writes, and what a count by hand says if each zoneful costs
+/// so much.
 fn limit(threshold: &str, zoneful: impl Fn(&[u32]) -> usize) {
     const LOGICAL_BLOCKS: u32 = 16;
     let settings = [&SMALL[..], &[("threshold", threshold), ("cache_reads", "false")]].concat();
     let mut waftl = Scenario::new(2, 30, LOGICAL_BLOCKS, &settings);
     let mut pages: Vec<u32> = (0..LOGICAL_BLOCKS * PAGES_PER_BLOCK).collect();
     pages.extend(overwritten(LOGICAL_BLOCKS * PAGES_PER_BLOCK, 400));
-    // The last zoneful stays where it is, and the one that fills the device is placed for the first time.
+    // The last zoneful stays where it is, and the one that fills the device is placed for the first
+    // time.
     waftl.write(&pages);
     let migrated = pages.chunks(8).take(pages.len() / 8 - 1);
     let by_hand: usize = migrated.map(zoneful).sum();
@@ -196,7 +203,8 @@ fn limit(threshold: &str, zoneful: impl Fn(&[u32]) -> usize) {
     waftl.assert_pmb_share(if threshold == "0" { 0.0 } else { 1.0 });
 }
 
-/// Algorithm 1, line 23, with nothing but blocks: a zoneful costs a block's worth of copies for each logical block in it.
+/// Algorithm 1, line 23, with nothing but blocks: a zoneful costs a block's worth of copies for
+/// each logical block in it.
 #[test]
 fn at_threshold_0_it_is_block_mapping_behind_a_log() {
     limit("0", |pages| {
@@ -205,7 +213,8 @@ fn at_threshold_0_it_is_block_mapping_behind_a_log() {
     });
 }
 
-/// And above the full block a zoneful costs one copy for each page in it, as page mapping would behind a log.
+/// And above the full block a zoneful costs one copy for each page in it, as page mapping would
+/// behind a log.
 #[test]
 fn above_the_full_block_it_is_page_mapping_behind_a_log() {
     limit("1.25", |pages| pages.iter().collect::<BTreeSet<_>>().len());
@@ -216,7 +225,8 @@ fn above_the_full_block_it_is_page_mapping_behind_a_log() {
 /// ```text
 ///   idle       |--- 4 ms ---|  |--- 4 ms ---|  |--- 4 ms ---|  | 1 ms |
 ///   predicted        0              2 ms           3 ms          3.5 ms
-///   erases           0           [1.5]          [1.5][1.5]      [1.5|...    the request waits for the rest of one erase, and no more
+///   erases           0           [1.5]          [1.5][1.5]      [1.5|...
+///                                                           the request waits for the rest of it
 /// ```
 #[test]
 fn idle_time_is_used_as_predicted_and_a_request_waits_for_one_erase_at_most() {
@@ -240,7 +250,8 @@ fn idle_time_is_used_as_predicted_and_a_request_waits_for_one_erase_at_most() {
     assert_eq!(waftl.cost(Cause::Collection), (0, 0), "nothing is copied");
 }
 
-/// III.D: below `gc_free` spent blocks are erased while requests come, and no others are collected as long as that suffices.
+/// III.D: below `gc_free` spent blocks are erased while requests come, and no others are collected
+/// as long as that suffices.
 #[test]
 fn below_a_fifth_of_the_device_spent_blocks_are_erased_at_once() {
     for (free, spent) in [("0", 8.0), ("1", 0.0)] {

@@ -1,4 +1,5 @@
-//! What a wear policy hears of the data that it places: the host's hint, over mappings of every kind.
+//! What a wear policy hears of the data that it places: the host's hint, over mappings of every
+//! kind.
 
 use crate::kit::{TestDevice, untimed};
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Ppn, Role, Shape};
@@ -11,7 +12,8 @@ use ftl::{
 /// Logical pages; what is hinted at follows from a page's number.
 const PAGES: u32 = 96;
 
-/// Writes down what it is asked, and has no wish. It tells by the only list that a policy gives away.
+/// Writes down what it is asked, and has no wish. It tells by the only list that a policy gives
+/// away.
 #[derive(Debug, Default)]
 struct Listener<const KEEPS: bool> {
     heard: Vec<(&'static str, u64)>,
@@ -63,7 +65,8 @@ fn hint_of(lpn: u32) -> Hint {
     Hint::new((lpn % 3) as u8, (lpn % 3) as u8 * 2, 100 + (lpn % 3) as u8)
 }
 
-/// Overwrites single pages at random, each with its hint, and returns what was asked of the policy, in order.
+/// Overwrites single pages at random, each with its hint, and returns what was asked of the policy,
+/// in order.
 fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, FlashPort<TestDevice>) {
     let shape = Shape {
         channels: 1,
@@ -128,7 +131,8 @@ fn what_is_collected_says_as_much_as_its_tags_keep() {
     let (heard, flash) = asked::<false>("page");
     assert!(flash.tally().count(Cause::Collection, Op::Program) > 200, "hardly anything was collected");
     assert_eq!(hints(&heard, "collected"), [Hint::NONE]);
-    // Streams of hints have no blocks for collected pages alone; a block that a collection opens is known by what it lacks.
+    // Streams of hints have no blocks for collected pages alone; a block that a collection opens is
+    // known by what it lacks.
     let (heard, flash) = asked::<false>("page:streams=hints:hint_streams=3");
     assert!(flash.tally().count(Cause::Collection, Op::Program) > 200, "hardly anything was collected");
     let kept = (1..3).map(Hint::of_stream);

@@ -1,15 +1,18 @@
 //! A logical device of bytes over a translation layer of pages.
 //!
-//! It turns byte ranges into whole requests, completes pages that a write covers in part (read-modify-write, under that cause),
-//! and knows which pages surely hold nothing. It serves one request at a time and knows nothing of clients.
+//! It turns byte ranges into whole requests, completes pages that a write covers in part
+//! (read-modify-write, under that cause), and knows which pages surely hold nothing. It serves one
+//! request at a time and knows nothing of clients.
 //!
-//! **Zeroes.** A page that was trimmed reads as zeros, so zeroing whole pages trims them. But a trim lasts only from the next
-//! flush on, and until then a power cut may bring back something older than the last write; a host that zeroes expects either the
-//! last write or zeros. So zeroing that may leave holes is a trim and a flush of the translation layer, and other zeroing
-//! writes zeros.
+//! **Zeroes.** A page that was trimmed reads as zeros, so zeroing whole pages trims them. But a
+//! trim lasts only from the next flush on, and until then a power cut may bring back something
+//! older than the last write; a host that zeroes expects either the last write or zeros. So zeroing
+//! that may leave holes is a trim and a flush of the translation layer, and other zeroing writes
+//! zeros.
 //!
-//! **What reads as zeros** is known cautiously: whenever the power has come on, every page of which a tag exists may hold data,
-//! for a trim may be forgotten. A read that finds nothing corrects that.
+//! **What reads as zeros** is known cautiously: whenever the power has come on, every page of which
+//! a tag exists may hold data, for a trim may be forgotten. A read that finds nothing corrects
+//! that.
 
 mod counts;
 mod error;
@@ -126,12 +129,14 @@ impl LiveDrive {
         self.parts().0.begin(at);
     }
 
-    /// When the request's last operation was done, or the recovery's, in the modelled device's time.
+    /// When the request's last operation was done, or the recovery's, in the modelled device's
+    /// time.
     pub fn now(&self) -> Nanos {
         self.media().now()
     }
 
-    /// Everything acknowledged so far survives: the translation layer's buffers are written, and the image reaches the disk.
+    /// Everything acknowledged so far survives: the translation layer's buffers are written, and
+    /// the image reaches the disk.
     pub fn flush(&mut self) -> Result<(), DriveError> {
         self.counts.flushes += 1;
         self.sync()
@@ -155,18 +160,20 @@ impl LiveDrive {
         }
     }
 
-    /// Everything done so far outlives this process: to be asked for before anybody is told that it was done. False if the disk
-    /// under the image failed.
+    /// Everything done so far outlives this process: to be asked for before anybody is told that it
+    /// was done. False if the disk under the image failed.
     pub fn settle(&mut self) -> bool {
         self.parts().0.device_mut().chip.chip_mut().store_mut().settle()
     }
 
-    /// Whether the image is only read: what happens to the device happens in memory, and nothing outlives it.
+    /// Whether the image is only read: what happens to the device happens in memory, and nothing
+    /// outlives it.
     pub fn is_read_only(&self) -> bool {
         self.media().device().chip.chip().store().is_read_only()
     }
 
-    /// Offers idle time; returns whether anything was done with it. On an image that is only read nothing is worth doing.
+    /// Offers idle time; returns whether anything was done with it. On an image that is only read
+    /// nothing is worth doing.
     pub fn idle(&mut self, budget: Nanos) -> Result<bool, DriveError> {
         if self.is_read_only() {
             return Ok(false);

@@ -39,8 +39,8 @@ impl LiveDrive {
         if drive.disk_failure().is_some() { Err(drive.disk_failed()) } else { Ok(drive) }
     }
 
-    /// Turns the power on again and brings the translation layer back, from its tags, at a moment of the modelled device's time.
-    /// Planned faults stay planned.
+    /// Turns the power on again and brings the translation layer back, from its tags, at a moment
+    /// of the modelled device's time. Planned faults stay planned.
     pub fn restore_power(&mut self, at: Nanos) -> Result<(), LiveError> {
         self.switch_on_again(at);
         self.recover()
@@ -62,7 +62,8 @@ impl LiveDrive {
         self.media = Some(media);
     }
 
-    /// Brings the translation layer back. A planned cut may fall into that as well: then the power returns and it begins anew.
+    /// Brings the translation layer back. A planned cut may fall into that as well: then the power
+    /// returns and it begins anew.
     fn recover(&mut self) -> Result<(), LiveError> {
         self.ftl = None;
         loop {

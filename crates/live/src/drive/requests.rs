@@ -10,7 +10,8 @@ use super::error::DriveError;
 use super::piece::Piece;
 
 impl LiveDrive {
-    /// Reads bytes that lie on the device: pieces in order, an empty one for a whole page of nothing.
+    /// Reads bytes that lie on the device: pieces in order, an empty one for a whole page of
+    /// nothing.
     pub fn read(&mut self, offset: u64, length: u32) -> Result<Vec<Piece>, DriveError> {
         self.counts.bytes_read += u64::from(length);
         let span = self.touched(offset, u64::from(length));
@@ -75,7 +76,8 @@ impl LiveDrive {
         Ok(ftl.flush(media)?)
     }
 
-    /// Whether pages surely read as zeros: runs of (bytes, whether they do) that cover the range, at most `most` of them.
+    /// Whether pages surely read as zeros: runs of (bytes, whether they do) that cover the range,
+    /// at most `most` of them.
     pub fn status(&self, offset: u64, length: u32, most: usize) -> Vec<(u32, bool)> {
         let mut runs: Vec<(u32, bool)> = Vec::new();
         let end = offset + u64::from(length);

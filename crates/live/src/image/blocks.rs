@@ -1,7 +1,8 @@
 //! The block table: erases and state of each block, 64 bytes an entry, in two copies far apart.
 //!
-//! The number of erases is the block's *epoch*. An erase is nothing but a new entry: slots of earlier epochs no longer count. Entries are
-//! written when the image is made, so zeros are damage and never a block without wear.
+//! The number of erases is the block's *epoch*. An erase is nothing but a new entry: slots of
+//! earlier epochs no longer count. Entries are written when the image is made, so zeros are damage
+//! and never a block without wear.
 //!
 //! An entry says which life of the image was the last one when it was written. Once a later life is
 //! on the disk, both copies of the entry are, too: from then on a copy that is behind is damage,
@@ -58,8 +59,8 @@ impl Block {
         (is_whole && word(4) == block as u32).then_some(Self { erases: word(8), condition, since })
     }
 
-    /// Of two copies that can be believed the one that was written later: erases are only counted up, and a block that is bad stays
-    /// so.
+    /// Of two copies that can be believed the one that was written later: erases are only counted
+    /// up, and a block that is bad stays so.
     pub(crate) fn later(self, other: Self) -> Self {
         let order = |block: Self| (block.condition == Condition::Bad, block.erases);
         if order(other) > order(self) { other } else { self }

@@ -1,7 +1,8 @@
 //! What counts, of two copies of a page's slot.
 //!
-//! Both are written together, so they differ where the world stopped in between, or where one was damaged. A copy of the block's present
-//! epoch counts wherever it lies. `docs/format.md` says why each combination is read rightly.
+//! Both are written together, so they differ where the world stopped in between, or where one was
+//! damaged. A copy of the block's present epoch counts wherever it lies. `docs/format.md` says why
+//! each combination is read rightly.
 
 use flash::{Geometry, Role, Tag};
 
@@ -28,7 +29,8 @@ pub(crate) enum Copies {
     Lost,
 }
 
-/// Judges the copies of a page in a block of an epoch; pages up to a sequence number are on the disk by what the image promises.
+/// Judges the copies of a page in a block of an epoch; pages up to a sequence number are on the
+/// disk by what the image promises.
 pub(crate) fn judge(epoch: u32, synced_seq: u64, copies: [Written; 2]) -> Judged {
     let current = copies.map(|copy| match copy {
         Written::Slot(of, slot) if of == epoch => Some(slot),
@@ -64,7 +66,8 @@ pub(crate) fn judge(epoch: u32, synced_seq: u64, copies: [Written; 2]) -> Judged
     }
 }
 
-/// Of two slots of one epoch the one that was written later has more: a page is spoiled after it was programmed.
+/// Of two slots of one epoch the one that was written later has more: a page is spoiled after it
+/// was programmed.
 fn order(slot: Slot) -> (u8, u64) {
     match slot {
         Slot::Erased => (0, 0),
@@ -74,7 +77,8 @@ fn order(slot: Slot) -> (u8, u64) {
     }
 }
 
-/// Whether a tag can be of this device and this block: a translation layer is not asked about pages that do not exist.
+/// Whether a tag can be of this device and this block: a translation layer is not asked about pages
+/// that do not exist.
 pub(crate) fn is_of(tag: &Tag, body: Body, block: u32, geometry: &Geometry, logical_pages: u32) -> bool {
     let is_summary = tag.role == Role::Summary;
     let end = tag.logical.checked_add(tag.extent);

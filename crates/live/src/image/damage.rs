@@ -1,8 +1,8 @@
 //! Images that were damaged: never silent, never a panic, and what lies twice costs nothing.
 //!
-//! A damage is a flipped bit, or up to 64 KiB of zeros, of ones or of noise, anywhere in the image. Whatever page does not hold what was
-//! written must read as an error, and the check must not call the image sound; content that is older may only be shown to those who
-//! accepted damage.
+//! A damage is a flipped bit, or up to 64 KiB of zeros, of ones or of noise, anywhere in the image.
+//! Whatever page does not hold what was written must read as an error, and the check must not call
+//! the image sound; content that is older may only be shown to those who accepted damage.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,8 @@ impl Outcomes {
         match (report, drive) {
             (Ok(report), Ok(mut drive)) => {
                 let (unreadable, others) = written.compare(&mut drive);
-                // What was not flushed and is damaged looks as if its host had stopped before it was written; that is said, too.
+                // What was not flushed and is damaged looks as if its host had stopped before it
+                // was written; that is said, too.
                 let is_told = drive.findings().sentences().iter().any(|told| told.contains("never flushed"));
                 assert!(others == 0 || is_told, "{what}: {others} pages hold something else, and nobody said so");
                 assert!(

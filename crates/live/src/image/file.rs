@@ -1,9 +1,11 @@
-//! The file under an image: written to, or only read, with what would have been written kept in memory. It is the one door through which
-//! an image is written, synced and given holes.
+//! The file under an image: written to, or only read, with what would have been written kept in
+//! memory. It is the one door through which an image is written, synced and given holes.
 //!
-//! A translation layer cannot be brought back without writing: it erases blocks and may program pages. So an image that must not
-//! be changed is read through an overlay: what is written goes into memory and covers what the file holds. Only tags and the block
-//! table are written by a recovery, and a little more, so memory for them is enough; beyond it writing fails as on a full disk.
+//! A translation layer cannot be brought back without writing: it erases blocks and may program
+//! pages. So an image that must not be changed is read through an overlay: what is written goes
+//! into memory and covers what the file holds. Only tags and the block table are written by a
+//! recovery, and a little more, so memory for them is enough; beyond it writing fails as on a full
+//! disk.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -56,7 +58,8 @@ impl ImageFile {
         Self::of(file, None)
     }
 
-    /// A file that is only read, under an overlay. What it lacks of an image of so many bytes reads as zeros.
+    /// A file that is only read, under an overlay. What it lacks of an image of so many bytes reads
+    /// as zeros.
     pub(super) fn read_only(file: File, image_bytes: u64) -> Self {
         let most = (image_bytes / SHARE_OF_IMAGE).max(LEAST_ROOM_BYTES);
         let overlay = Overlay { pieces: BTreeMap::new(), most_pieces: most as usize / PIECE_BYTES };
@@ -98,7 +101,8 @@ impl ImageFile {
         if self.is_read_only() { Ok(()) } else { self.file.sync_all() }
     }
 
-    /// Gives room back to the file system. Where it takes no holes, the bytes stay, and nothing depends on them.
+    /// Gives room back to the file system. Where it takes no holes, the bytes stay, and nothing
+    /// depends on them.
     pub(super) fn punch(&mut self, offset: u64, length: u64) {
         if self.takes_holes && length > 0 {
             #[cfg(test)]
@@ -165,7 +169,8 @@ impl FileExt for ImageFile {
     }
 }
 
-/// The pieces that bytes from an offset on touch: a piece's number, where in it they begin, and which of the bytes lie in it.
+/// The pieces that bytes from an offset on touch: a piece's number, where in it they begin, and
+/// which of the bytes lie in it.
 fn parts(length: usize, offset: u64) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,9 +1,12 @@
-//! The header of an image: what device it is and which translation layer writes it, told once and never changed.
+//! The header of an image: what device it is and which translation layer writes it, told once and
+//! never changed.
 //!
-//! Fixed bytes in front, so that any version can be told from any other, then a JSON text. There are two copies, at the beginning and
-//! at the end of the file, since without it nothing else can be found. What may change (wear, counts, content) lies elsewhere.
+//! Fixed bytes in front, so that any version can be told from any other, then a JSON text. There
+//! are two copies, at the beginning and at the end of the file, since without it nothing else can
+//! be found. What may change (wear, counts, content) lies elsewhere.
 //!
-//! The translation layer with its settings is one text, a *stack* with a version of its own: `dftl:cmt=64KiB:checkpoint=none+owl:bat=256`.
+//! The translation layer with its settings is one text, a *stack* with a version of its own:
+//! `dftl:cmt=64KiB:checkpoint=none+owl:bat=256`.
 
 use std::fs::File;
 use std::io;

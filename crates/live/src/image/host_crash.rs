@@ -1,9 +1,11 @@
-//! The host loses power between any two writes: everything before the last flush that was answered must be there.
+//! The host loses power between any two writes: everything before the last flush that was answered
+//! must be there.
 //!
-//! Every write and every sync of a store is on a tape. An image of a crash has everything up to a completed sync, and of what was
-//! written after it any sectors of 512 bytes: disks and page caches write them back in any order, and keep only a sector whole.
-//! Each image is opened as after a crash, its translation layer recovered, and every page compared with what a host may find. What that recovery
-//! wrote is a tape as well, and some hosts stop again in the middle of it.
+//! Every write and every sync of a store is on a tape. An image of a crash has everything up to a
+//! completed sync, and of what was written after it any sectors of 512 bytes: disks and page caches
+//! write them back in any order, and keep only a sector whole. Each image is opened as after a
+//! crash, its translation layer recovered, and every page compared with what a host may find. What
+//! that recovery wrote is a tape as well, and some hosts stop again in the middle of it.
 //!
 //! Some runs have blocks that fail, and some also cuts of the flash alone, which the host survives:
 //! those leave torn pages and blocks whose sequence numbers are handed out again.
@@ -23,7 +25,8 @@ use crate::drive::LiveDrive;
 use disk::{ALL_WAYS, Disk, PAGE};
 use run::{Chips, Run, What, perform, seed, tape};
 
-/// Moments between two writes that are tried, and as many of those just before a sync; all with `FTLKIT_LONG`.
+/// Moments between two writes that are tried, and as many of those just before a sync; all with
+/// `FTLKIT_LONG`.
 const MOMENTS: usize = 12;
 /// The same of a run with power cuts of the flash, and as many shortly after a cut; with
 /// `FTLKIT_LONG` more.
@@ -37,7 +40,8 @@ fn is_long() -> bool {
     std::env::var_os("FTLKIT_LONG").is_some()
 }
 
-/// Of so many images one is stopped again in its recovery; no multiple of the ways in which sectors arrive.
+/// Of so many images one is stopped again in its recovery; no multiple of the ways in which sectors
+/// arrive.
 fn again_every() -> usize {
     if is_long() { 3 } else { 16 }
 }
@@ -75,7 +79,8 @@ impl Run {
         Ok(recovery)
     }
 
-    /// The moments to try: some of all, and of those just before a sync, when the most is under way.
+    /// The moments to try: some of all, and of those just before a sync, when the most is under
+    /// way.
     fn moments(&self) -> Vec<usize> {
         let is_sync = |at: &usize| matches!(self.tape.get(*at), Some(Taped::Sync));
         let before_sync: Vec<usize> = (0..self.tape.len()).filter(is_sync).collect();
@@ -94,7 +99,8 @@ impl Run {
         moments
     }
 
-    /// Stops the host at some moments, and of what is on the disk then some again while it is recovered.
+    /// Stops the host at some moments, and of what is on the disk then some again while it is
+    /// recovered.
     fn explore(&self, path: &Path) -> Explored {
         let mut explored = Explored::default();
         let (mut dice, mut disk) = (Dice(0xD15C ^ seed()), Disk::new(&self.before, &self.tape));
@@ -140,7 +146,8 @@ impl Run {
         }
     }
 
-    /// The same run on a store that does not wait for the disk but where the host asks for it: the bug that this test is for.
+    /// The same run on a store that does not wait for the disk but where the host asks for it: the
+    /// bug that this test is for.
     fn without_waiting(mut self) -> Self {
         let is_flush = |at: usize| {
             self.deeds.iter().any(|deed| deed.what == What::Flush && (deed.begun..deed.answered).contains(&at))

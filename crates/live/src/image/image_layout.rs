@@ -4,8 +4,8 @@
 //! | header | life | block table | OOB slots | data | OOB slots | block table | life | header |
 //! ```
 //!
-//! Whatever is not data is there twice, before and behind the data: no damage in one place takes both. Every area begins at
-//! a multiple of 4096 bytes. The file is sparse.
+//! Whatever is not data is there twice, before and behind the data: no damage in one place takes
+//! both. Every area begins at a multiple of 4096 bytes. The file is sparse.
 
 use flash::Geometry;
 

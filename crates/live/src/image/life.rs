@@ -1,8 +1,10 @@
-//! What an image remembers of its life: how far it is known to be on the disk, and counts since it was made.
+//! What an image remembers of its life: how far it is known to be on the disk, and counts since it
+//! was made.
 //!
-//! Two slots, one before and one behind the data, are written in turn, each with a generation and a CRC, so one of them is whole whatever
-//! happens while the other is being written. Nothing that recovery needs is here: with both slots lost, only the counts are, and the
-//! next start checks more data than it had to.
+//! Two slots, one before and one behind the data, are written in turn, each with a generation and a
+//! CRC, so one of them is whole whatever happens while the other is being written. Nothing that
+//! recovery needs is here: with both slots lost, only the counts are, and the next start checks
+//! more data than it had to.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -76,7 +78,8 @@ impl LifeSlots {
         self.generation
     }
 
-    /// Writes the slot whose turn it is. Counts that do not fit are left out: they are worth less than the rest.
+    /// Writes the slot whose turn it is. Counts that do not fit are left out: they are worth less
+    /// than the rest.
     pub(crate) fn write(&mut self, file: &mut ImageFile, life: &Life) -> io::Result<()> {
         let mut text = serde_json::to_vec(life)?;
         if text.len() + FIXED_BYTES > LIFE_BYTES as usize {

@@ -1,8 +1,10 @@
 //! Reading an image's areas into RAM, and what is wrong with them.
 //!
-//! Nothing here refuses an image, and nothing is written: whatever cannot be believed becomes what flash would be in its place (a torn page,
-//! a page that reads as an error), and a finding in words. What is there twice is taken from the copy that can be believed. Where both
-//! are gone, older content may come to light; such places are counted, and whoever serves the image must ask for it.
+//! Nothing here refuses an image, and nothing is written: whatever cannot be believed becomes what
+//! flash would be in its place (a torn page, a page that reads as an error), and a finding in
+//! words. What is there twice is taken from the copy that can be believed. Where both are gone,
+//! older content may come to light; such places are counted, and whoever serves the image must ask
+//! for it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -30,7 +32,8 @@ pub(crate) struct Loaded {
     pub(crate) findings: Findings,
     /// Places at which both copies are gone: older content may show there.
     pub(crate) lost: usize,
-    /// Pages that are on the disk, by what the image promises, and whose data are not what was written.
+    /// Pages that are on the disk, by what the image promises, and whose data are not what was
+    /// written.
     pub(crate) decayed_pages: Vec<usize>,
 }
 
@@ -119,9 +122,11 @@ struct Loading<'a> {
     logical_pages: u32,
     purpose: Purpose,
     lost: usize,
-    /// Pages whose data have to be looked at, how many bytes these are, and whether the image promises that they are on the disk.
+    /// Pages whose data have to be looked at, how many bytes these are, and whether the image
+    /// promises that they are on the disk.
     to_check: Vec<(usize, usize, bool)>,
-    /// Programmed pages of which it is not promised that they are on the disk, in address order; and whether each is a summary.
+    /// Programmed pages of which it is not promised that they are on the disk, in address order;
+    /// and whether each is a summary.
     unpromised: Vec<(usize, bool)>,
     /// Whether it is known which pages are on the disk; else all are looked at, and taken for such.
     knows_synced: bool,
@@ -319,7 +324,8 @@ impl Loading<'_> {
             self.findings.note("page whose data had not reached the disk when its host stopped", || {
                 format!("page {page} (logical number {logical}): its data had not reached the disk when its host stopped; it was never flushed")
             });
-            // For good: later starts will take the page's sequence number for one that is on the disk.
+            // For good: later starts will take the page's sequence number for one that is on the
+            // disk.
             self.store.write_slot(page, Slot::Torn);
         }
         self.fill_gaps();
@@ -329,9 +335,10 @@ impl Loading<'_> {
 }
 
 impl Loading<'_> {
-    /// Flash is programmed in order, a disk is not: of what was not synced a later page may be there without an earlier one. Such a gap is
-    /// torn, as nobody may take it for the end of what its block holds. And a summary that speaks of pages that are not there is torn,
-    /// too, as it came to the disk before them.
+    /// Flash is programmed in order, a disk is not: of what was not synced a later page may be
+    /// there without an earlier one. Such a gap is torn, as nobody may take it for the end of what
+    /// its block holds. And a summary that speaks of pages that are not there is torn, too, as it
+    /// came to the disk before them.
     fn fill_gaps(&mut self) {
         let pages_per_block = self.store.pages_per_block;
         let unpromised = std::mem::take(&mut self.unpromised);

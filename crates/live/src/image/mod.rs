@@ -1,6 +1,7 @@
 //! The flash image: a file that holds a flash device, with its wear.
 //!
-//! Made once for one geometry and one translation layer, then served any number of times. A lock keeps two servers off one image.
+//! Made once for one geometry and one translation layer, then served any number of times. A lock
+//! keeps two servers off one image.
 
 mod blocks;
 mod check_report;
@@ -69,8 +70,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes an image, which must not exist yet: a device on which nothing was written, with the bad blocks of its factory. The
-    /// translation layer is built once, to find out whether it fits.
+    /// Makes an image, which must not exist yet: a device on which nothing was written, with the
+    /// bad blocks of its factory. The translation layer is built once, to find out whether it fits.
     pub fn create(path: &Path, device: &sim::Device, stack: &Stack) -> Result<Description, LiveError> {
         let description = Description::new(device, stack)?;
         let geometry = description.checked_geometry()?;
@@ -94,7 +95,8 @@ impl Image {
         let made = made.and_then(|()| header::write(&mut file, &description, ImageLayout::of(&geometry).end));
         let made = made.and_then(|()| file.sync_all().map_err(|error| LiveError::file("write", path, &error)));
         if made.is_err() {
-            // What cannot be completed must not look like an image. The first error is the one worth telling.
+            // What cannot be completed must not look like an image. The first error is the one
+            // worth telling.
             let _ = std::fs::remove_file(path);
         }
         made.map(|()| description)
@@ -130,8 +132,9 @@ impl Image {
         })
     }
 
-    /// Reads everything that a chip needs. A truncated image is refused, or made whole again with zeros, which no page takes for
-    /// its data. One of which both copies of something are gone is refused, or served as it is.
+    /// Reads everything that a chip needs. A truncated image is refused, or made whole again with
+    /// zeros, which no page takes for its data. One of which both copies of something are gone is
+    /// refused, or served as it is.
     pub(crate) fn load(self, accept_damage: bool) -> Result<(Loaded, Description, Geometry), LiveError> {
         let missing = self.missing_bytes;
         let end = ImageLayout::of(&self.geometry).end;

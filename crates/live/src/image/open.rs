@@ -16,8 +16,8 @@ use crate::LiveError;
 /// A device that holds the pages of an image in memory, to look at.
 pub(super) type CopyDevice = Timed<Chip<Full<Bytes>>, Untimed>;
 
-/// The checked shape, of an image whose file has so many bytes: a header that speaks of more flash than there are slots for is not
-/// believed, since everything that is held in memory grows with it.
+/// The checked shape, of an image whose file has so many bytes: a header that speaks of more flash
+/// than there are slots for is not believed, since everything that is held in memory grows with it.
 pub(super) fn geometry_in(description: &Description, file_bytes: u64) -> Result<Geometry, LiveError> {
     let geometry = description.checked_geometry()?;
     let least = ImageLayout::of(&geometry).data;

@@ -1,16 +1,20 @@
-//! The out-of-band slot of a page: 64 bytes that say what the page holds, since which erase, and whether to believe it.
+//! The out-of-band slot of a page: 64 bytes that say what the page holds, since which erase, and
+//! whether to believe it.
 //!
-//! Two checks, because they answer different questions. The slot's own CRC tells whether the slot can be believed; recovery
-//! needs nothing else, so it does not read the data. The CRC of the data lies in the slot and is compared at every read.
+//! Two checks, because they answer different questions. The slot's own CRC tells whether the slot
+//! can be believed; recovery needs nothing else, so it does not read the data. The CRC of the data
+//! lies in the slot and is compared at every read.
 //!
-//! A slot names its page and its block's *epoch*, the number of erases by then. One of an earlier epoch speaks of what the block held
-//! before its last erase, so an erase need not touch slots. `docs/format.md` has the table.
+//! A slot names its page and its block's *epoch*, the number of erases by then. One of an earlier
+//! epoch speaks of what the block held before its last erase, so an erase need not touch slots.
+//! `docs/format.md` has the table.
 
 use flash::{Lbn, Role, Tag};
 
 /// Bytes of a slot; divides a sector, so that a slot is on the disk whole or not at all.
 pub(crate) const SLOT_BYTES: usize = 64;
-/// No device lives longer: a higher sequence number is damage, and leaves room for all programs to come.
+/// No device lives longer: a higher sequence number is damage, and leaves room for all programs to
+/// come.
 pub(crate) const LAST_SEQ: u64 = (1 << 47) - 1;
 
 /// The value of the layout byte.
@@ -66,8 +70,9 @@ pub(crate) enum Written {
 /// The bytes of a slot.
 ///
 /// # Panics
-/// When a tag cannot be written down: a role that the flash does not list, or more programs than six bytes count. Each would be a
-/// bug of the translation layer or of the list of roles. An erased page has no slot of its own to write.
+/// When a tag cannot be written down: a role that the flash does not list, or more programs than
+/// six bytes count. Each would be a bug of the translation layer or of the list of roles. An erased
+/// page has no slot of its own to write.
 pub(crate) fn encode(page: usize, epoch: u32, slot: Slot) -> [u8; SLOT_BYTES] {
     let mut bytes = [0; SLOT_BYTES];
     bytes[21] = match slot {

@@ -1,7 +1,8 @@
 //! The server is killed between any two writes: what it had answered must be there.
 //!
-//! Every write that a store hands over is recorded. A file that ends after any of them is what a killed process leaves behind;
-//! it is opened, its translation layer recovered, and compared with what had been answered by then.
+//! Every write that a store hands over is recorded. A file that ends after any of them is what a
+//! killed process leaves behind; it is opened, its translation layer recovered, and compared with
+//! what had been answered by then.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,7 +15,8 @@ use crate::drive::LiveDrive;
 const PAGE: usize = 512;
 /// Writes: enough that every scheme erases again and again.
 const ROUNDS: u32 = 800;
-/// Of the moments between two writes one in so many is tried, for time's sake; no power of two, so that every kind of moment is.
+/// Of the moments between two writes one in so many is tried, for time's sake; no power of two, so
+/// that every kind of moment is.
 const ONE_IN: usize = 37;
 
 /// The writes so far, and what had been answered when each number of them was done.
@@ -37,7 +39,8 @@ fn killed_between_any_two_writes_everything_answered_is_there() {
             next = next * 48_271 % 2_147_483_647;
             let page = if round % 3 == 0 { next % 8 } else { next % PAGES };
             drive.write(page * PAGE as u64, &content(page, round, PAGE)).expect("written");
-            // What waits in a write buffer is lost with the process, so there each write is answered as one with FUA is.
+            // What waits in a write buffer is lost with the process, so there each write is
+            // answered as one with FUA is.
             if round % 20 == 0 || drive.ftl().buffered().capacity_pages > 0 {
                 drive.flush().expect("flushed");
             }
@@ -81,7 +84,8 @@ fn check_after(path: &Path, started: &[u8], tape: &[Taped], answers: &[(usize, u
     drive.ftl().check(drive.media()).expect("invariants");
     for page in 0..PAGES {
         let of_page = || answers.iter().enumerate().filter(move |(_, (_, written, _))| *written == page);
-        // The last write that was answered, its partner's answer counting for both; anything later may be there or not.
+        // The last write that was answered, its partner's answer counting for both; anything later
+        // may be there or not.
         let answered = |i: usize| answers[i | 1].0 <= tape.len();
         let last = of_page().rfind(|(i, _)| answered(*i));
         let mut allowed: Vec<Vec<u8>> = of_page()

@@ -1,7 +1,8 @@
 //! What can be said of an image that nobody serves: what it is, and what is wrong with it.
 //!
-//! A check changes nothing. It looks at every byte that means something, then recovers the translation layer on a copy of the
-//! tags in RAM, checks its invariants, and says which logical pages could not be read.
+//! A check changes nothing. It looks at every byte that means something, then recovers the
+//! translation layer on a copy of the tags in RAM, checks its invariants, and says which logical
+//! pages could not be read.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -55,7 +56,8 @@ pub struct CheckReport {
     pub is_sound: bool,
     /// Pages that hold something.
     pub programmed_pages: u64,
-    /// Pages that an interrupted or failed operation left unusable until their block is erased: no damage.
+    /// Pages that an interrupted or failed operation left unusable until their block is erased: no
+    /// damage.
     pub torn_pages: u64,
     /// Blocks that are bad.
     pub bad_blocks: u64,
@@ -95,8 +97,8 @@ fn describe(file: &File, path: &Path) -> Result<(Found, Geometry), LiveError> {
     Ok((found, geometry))
 }
 
-/// Checks an image that nobody serves. A file that is no image, or one of another version, is an error; whatever else is wrong is
-/// in the report.
+/// Checks an image that nobody serves. A file that is no image, or one of another version, is an
+/// error; whatever else is wrong is in the report.
 pub fn check(path: &Path) -> Result<CheckReport, LiveError> {
     let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
     let (found, geometry) = describe(&file, path)?;

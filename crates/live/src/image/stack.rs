@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// The version of the text of a mapping alone, in which it was spelled when there was nothing else.
 const BARE: u32 = 1;
-/// The version of a text with further parts behind a `+`. Who knows only the one before refuses it by its number.
+/// The version of a text with further parts behind a `+`. Who knows only the one before refuses it
+/// by its number.
 const WITH_PARTS: u32 = 2;
 
 /// A stack as an image's header has it.

@@ -1,26 +1,30 @@
 //! A chip's pages in a file: a [`Store`] behind the same referee that judges every simulated chip.
 //!
-//! It knows where bytes lie and when they are on the disk, and nothing of rules or of translation layers. What a chip asks for
-//! again and again (state, logical number and version of each page) is kept in RAM, 17 bytes a page; data are not.
+//! It knows where bytes lie and when they are on the disk, and nothing of rules or of translation
+//! layers. What a chip asks for again and again (state, logical number and version of each page) is
+//! kept in RAM, 17 bytes a page; data are not.
 //!
-//! **Killed at any moment.** What was handed to the operating system outlives the process. A program writes the data, and the
-//! two copies of the slot later: without a slot the page was never programmed. Slots wait, so that neighbours are written at
-//! once, until somebody must be able to rely on them ([`FileStore::settle`]): before anyone is told, and before a sync. An erase
-//! is a new entry in the block table, with the next epoch.
+//! **Killed at any moment.** What was handed to the operating system outlives the process. A
+//! program writes the data, and the two copies of the slot later: without a slot the page was never
+//! programmed. Slots wait, so that neighbours are written at once, until somebody must be able to
+//! rely on them ([`FileStore::settle`]): before anyone is told, and before a sync. An erase is a
+//! new entry in the block table, with the next epoch.
 //!
-//! **A host that loses power** keeps what was synced, and of the rest any sectors. Three things follow (`docs/format.md` has the argument).
-//! What destroys pages (an erase, a bad block, a failed erase) waits until the programs before it are on the disk, for they may be
-//! copies of what it destroys. A block is programmed only when its epoch is on the disk, so no slot of an earlier epoch ever counts
-//! over data that are no longer its own. And a page that was programmed after the last sync is believed at the next start only if its data pass
-//! their CRC.
+//! **A host that loses power** keeps what was synced, and of the rest any sectors. Three things
+//! follow (`docs/format.md` has the argument). What destroys pages (an erase, a bad block, a failed
+//! erase) waits until the programs before it are on the disk, for they may be copies of what it
+//! destroys. A block is programmed only when its epoch is on the disk, so no slot of an earlier
+//! epoch ever counts over data that are no longer its own. And a page that was programmed after the
+//! last sync is believed at the next start only if its data pass their CRC.
 //!
 //! **What a sync promises** is a number: pages programmed up to it are on the disk. Recovery hands
 //! out again whatever numbers it does not find, those of torn pages and of erased blocks. So before
 //! a page is programmed whose number is promised already, the promise goes down
 //! (`lower_promise`).
 //!
-//! **A disk that fails** ends the store: the first error is kept, and the chip behaves as one without power. Recovery from
-//! there is what translation layers are for. A read that fails loses a page, as on flash.
+//! **A disk that fails** ends the store: the first error is kept, and the chip behaves as one
+//! without power. Recovery from there is what translation layers are for. A read that fails loses a
+//! page, as on flash.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -68,7 +72,8 @@ pub struct FileStore {
     pub(super) loading: Option<(usize, Vec<u8>)>,
     /// Slots that wait to be written, in the order in which they were made.
     pub(super) waiting: Vec<(usize, [u8; SLOT_BYTES])>,
-    /// Copies that were found damaged or behind, and what belongs there: written when the device is switched on.
+    /// Copies that were found damaged or behind, and what belongs there: written when the device is
+    /// switched on.
     pub(super) repairs: Vec<(u64, Vec<u8>)>,
 }
 
@@ -81,7 +86,8 @@ impl FileStore {
         self.failure.as_deref()
     }
 
-    /// Everything programmed so far is handed to the operating system, so that it outlives the process; false if that failed.
+    /// Everything programmed so far is handed to the operating system, so that it outlives the
+    /// process; false if that failed.
     pub fn settle(&mut self) -> bool {
         let mut waiting = std::mem::take(&mut self.waiting);
         // Of two slots of one page the later one counts; sorting keeps their order.
@@ -125,8 +131,8 @@ impl FileStore {
         self.life.starts
     }
 
-    /// The logical numbers of pages that hold host data, or held them before something newer was written: a page that is not
-    /// among them was never written.
+    /// The logical numbers of pages that hold host data, or held them before something newer was
+    /// written: a page that is not among them was never written.
     pub(crate) fn logical_numbers(&self) -> impl Iterator<Item = u32> + '_ {
         let holds = |state: &PageState| matches!(state, PageState::Data | PageState::Lost | PageState::Decayed);
         self.pages
@@ -331,7 +337,8 @@ impl FaultableStore for FileStore {
             Spoilt::Torn => self.write_slot(page, Slot::Torn),
             Spoilt::Unstable => self.write_slot(page, Slot::Unstable),
             Spoilt::Decayed if self.logical(page).is_some() => {
-                // In RAM the logical number is still known; a later start finds a slot that says nothing.
+                // In RAM the logical number is still known; a later start finds a slot that says
+                // nothing.
                 self.queue_slot(page, Slot::Torn);
                 self.pages.states[page] = PageState::Decayed;
             }

@@ -10,7 +10,8 @@ use super::store::FileStore;
 const KEPT_ERASED: usize = 16;
 
 impl FileStore {
-    /// Everything handed over so far reaches the disk; with what is known of the device's life. A failure ends the store.
+    /// Everything handed over so far reaches the disk; with what is known of the device's life. A
+    /// failure ends the store.
     pub fn sync(&mut self, counters: Counters) {
         self.life.counters = counters;
         self.reach_disk();
@@ -97,8 +98,8 @@ impl FileStore {
         }
     }
 
-    /// Gives the room of erased blocks back, but of the last few. Only right after a sync: a block whose erase is not on the disk may
-    /// come back with its old pages.
+    /// Gives the room of erased blocks back, but of the last few. Only right after a sync: a block
+    /// whose erase is not on the disk may come back with its old pages.
     fn punch_erased(&mut self, kept: usize) {
         while self.full_erased.len() > kept && self.failure.is_none() && self.unsynced_erases.is_empty() {
             let Some(block) = self.full_erased.pop_front() else { return };

@@ -1,4 +1,5 @@
-//! What the tests of images share: small devices of every scheme, and contents that tell where they belong.
+//! What the tests of images share: small devices of every scheme, and contents that tell where they
+//! belong.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ pub(super) const PAGES: u64 = 128;
 /// Stacks with a write buffer of a few pages in front.
 const BUFFERED: [&str; 3] = ["fast+bplru:ram=4KiB", "page+dynamic+fab:ram=8KiB", "dftl+lru:ram=4KiB"];
 
-/// Every scheme, and again with summaries where it can write them: those are bytes of its own; and stacks with a write buffer.
+/// Every scheme, and again with summaries where it can write them: those are bytes of its own; and
+/// stacks with a write buffer.
 pub(super) fn cases() -> Vec<Stack> {
     let mut cases: Vec<_> = registry::ENTRIES.iter().map(|entry| Stack::of(entry.name)).collect();
     cases.extend(registry::ENTRIES.iter().filter(|entry| can_summarise(entry)).map(with_summaries));
@@ -51,8 +53,8 @@ pub(super) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
 }
 
-/// Makes an image of a small device, with pages of so many bytes and as little to spare as the scheme takes, so that what it erases
-/// is soon used again.
+/// Makes an image of a small device, with pages of so many bytes and as little to spare as the
+/// scheme takes, so that what it erases is soon used again.
 pub(super) fn create(path: &Path, stack: &Stack, page_bytes: usize) {
     create_with_more(path, stack, page_bytes, 0.0);
 }

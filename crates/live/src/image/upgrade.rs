@@ -1,7 +1,9 @@
-//! An image of version 1 becomes one of this version: the same pages, wear and counts, written into a new file.
+//! An image of version 1 becomes one of this version: the same pages, wear and counts, written into
+//! a new file.
 //!
-//! The old file is not touched. Without another name for the new one it takes the old one's place when it is complete and on the disk; of an image
-//! that was named by a link it takes the place of the file that the link leads to.
+//! The old file is not touched. Without another name for the new one it takes the old one's place
+//! when it is complete and on the disk; of an image that was named by a link it takes the place of
+//! the file that the link leads to.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -34,8 +36,8 @@ pub struct Upgraded {
     pub findings: Vec<String>,
 }
 
-/// Converts an image that nobody serves. One that lacks bytes or has damaged tags is refused, unless damage is accepted: then what is
-/// left is converted.
+/// Converts an image that nobody serves. One that lacks bytes or has damaged tags is refused,
+/// unless damage is accepted: then what is left is converted.
 pub fn upgrade(from: &Path, to: Option<&Path>, accept_damage: bool) -> Result<Upgraded, LiveError> {
     let file = File::open(from).map_err(|error| cannot_open(from, &error))?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
@@ -78,7 +80,8 @@ pub fn upgrade(from: &Path, to: Option<&Path>, accept_damage: bool) -> Result<Up
     Ok(Upgraded { image, description, pages, findings: converted.findings })
 }
 
-/// Refuses an image whose end is missing; without data nothing is left to convert, even if damage is accepted.
+/// Refuses an image whose end is missing; without data nothing is left to convert, even if damage
+/// is accepted.
 fn refuse_truncated(file: &File, path: &Path, places: &OldImageLayout, accept_damage: bool) -> Result<(), LiveError> {
     let length = file.metadata().map_err(|error| LiveError::file("read", path, &error))?.len();
     if length < places.data || (length < places.end && !accept_damage) {
@@ -171,7 +174,8 @@ impl Old {
         Ok(old)
     }
 
-    /// A tag as a slot of this version; none for a damaged one. Data are looked at where it is not promised that they are on the disk.
+    /// A tag as a slot of this version; none for a damaged one. Data are looked at where it is not
+    /// promised that they are on the disk.
     fn slot(&mut self, tag: OldTag, block: u32, described: &Description, knows_synced: bool) -> Option<Slot> {
         let (tag, body) = match tag {
             OldTag::Erased => return Some(Slot::Erased),

@@ -1,4 +1,5 @@
-//! Images of version 1, to be read once more: their tags had neither an epoch nor a second copy, and an erase was an entry *being erased*.
+//! Images of version 1, to be read once more: their tags had neither an epoch nor a second copy,
+//! and an erase was an entry *being erased*.
 //!
 //! ```text
 //! | header | header | life | life | block table: 16 B | tags: 32 B | data |

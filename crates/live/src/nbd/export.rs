@@ -1,7 +1,8 @@
 //! What a client is offered: the one device, and the names under which it may be opened.
 //!
-//! The name of an export says what a client's data are: NBD has no field for hints, so a client that has some opens a connection for
-//! each, under a name such as `stream=2` or `stream=2,temperature=7,file_type=1`. The empty name says nothing.
+//! The name of an export says what a client's data are: NBD has no field for hints, so a client
+//! that has some opens a connection for each, under a name such as `stream=2` or
+//! `stream=2,temperature=7,file_type=1`. The empty name says nothing.
 
 use ftl::Hint;
 
@@ -34,7 +35,8 @@ impl Export {
         const SEND_TRIM: u16 = 1 << 5;
         const SEND_WRITE_ZEROES: u16 = 1 << 6;
         const SEND_DF: u16 = 1 << 7;
-        // One thread serves all connections in one order, so a flush on one covers what was acknowledged on any.
+        // One thread serves all connections in one order, so a flush on one covers what was
+        // acknowledged on any.
         const CAN_MULTI_CONN: u16 = 1 << 8;
         const SEND_CACHE: u16 = 1 << 10;
         let common = HAS_FLAGS | SEND_FLUSH | SEND_FUA | SEND_DF | CAN_MULTI_CONN | SEND_CACHE;

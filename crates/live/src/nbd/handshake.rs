@@ -1,7 +1,8 @@
 //! Negotiation: what a client asks for before it may send requests.
 //!
-//! A client names options until it picks the export. Every option that is not known is answered as such. Bounds: so many options a
-//! connection, so many bytes an option; a client that exceeds them loses the connection.
+//! A client names options until it picks the export. Every option that is not known is answered as
+//! such. Bounds: so many options a connection, so many bytes an option; a client that exceeds them
+//! loses the connection.
 
 use std::io::{self, Read, Write};
 
@@ -118,7 +119,8 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// Greets a client on a fresh line; returns whether it wants no padding. On an encrypted line there is no second greeting.
+/// Greets a client on a fresh line; returns whether it wants no padding. On an encrypted line there
+/// is no second greeting.
 pub fn greet(reader: &mut impl Read, writer: &mut impl Write) -> Result<bool, Ended> {
     let mut hello = Vec::with_capacity(18);
     hello.extend(NBD_MAGIC.to_be_bytes());
@@ -132,8 +134,8 @@ pub fn greet(reader: &mut impl Read, writer: &mut impl Write) -> Result<bool, En
     Ok(flags & u32::from(NO_ZEROES) != 0)
 }
 
-/// Answers options until the client picks the export, switches to TLS, or leaves. `admit` is asked when the client wants to go on to
-/// requests.
+/// Answers options until the client picks the export, switches to TLS, or leaves. `admit` is asked
+/// when the client wants to go on to requests.
 pub fn negotiate(
     reader: &mut impl Read,
     writer: &mut impl Write,

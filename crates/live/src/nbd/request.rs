@@ -90,8 +90,8 @@ impl Header {
     /// Bytes of a request without its payload.
     pub const BYTES: usize = 28;
 
-    /// Reads a request; none when the client has left between two. A wrong magic number is an error of kind *invalid data*, as
-    /// nobody knows where the next request would begin.
+    /// Reads a request; none when the client has left between two. A wrong magic number is an error
+    /// of kind *invalid data*, as nobody knows where the next request would begin.
     pub fn read(reader: &mut impl Read) -> io::Result<Option<Self>> {
         let mut bytes = [0; Self::BYTES];
         let mut length = 0;

@@ -1,8 +1,8 @@
 //! All who are connected to one listener, and the loop that lets them in and sends them away.
 //!
-//! Those who still shake hands have a limit of their own: when it is reached, the one that came first is closed. So nobody can
-//! keep others out by knocking slowly, and clients are never closed for those who knock. Whoever keeps the server waiting
-//! beyond its time is closed as well.
+//! Those who still shake hands have a limit of their own: when it is reached, the one that came
+//! first is closed. So nobody can keep others out by knocking slowly, and clients are never closed
+//! for those who knock. Whoever keeps the server waiting beyond its time is closed as well.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,7 +20,8 @@ use super::socket::Socket;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long those that were closed may take to leave before newcomers are turned away.
 const WAY_OUT: Duration = Duration::from_millis(500);
-/// How long to wait when no more connections can be taken, most likely for want of file descriptors.
+/// How long to wait when no more connections can be taken, most likely for want of file
+/// descriptors.
 const BREATHER: Duration = Duration::from_millis(10);
 
 /// All who are connected to one listener, in the order in which they came.
@@ -43,7 +44,8 @@ impl Guests {
         self.here.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody knocks. Waits for those that were closed to leave, if they are too many; none if they do not.
+    /// Somebody knocks. Waits for those that were closed to leave, if they are too many; none if
+    /// they do not.
     fn admit(&self, socket: Socket) -> Option<Arc<Socket>> {
         let is_crowded = |guests: &mut VecDeque<Arc<Socket>>| {
             guests.iter().filter(|guest| !guest.is_client()).count() >= 2 * self.most
@@ -90,7 +92,8 @@ impl Guests {
             let Some(socket) = self.admit(socket) else { continue };
             let (guests, serve, ours) = (Arc::clone(self), serve.clone(), Arc::clone(&socket));
             let thread = std::thread::Builder::new().name(name.into()).spawn(move || {
-                // A panic there ends this guest, and the panic's own report is all that there is to say.
+                // A panic there ends this guest, and the panic's own report is all that there is to
+                // say.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| serve(&ours)));
                 ours.close();
                 guests.leave(&ours);
@@ -162,7 +165,8 @@ mod tests {
         let closed: Vec<_> = knocking.iter().map(|guest| guest.is_closed()).collect();
         assert_eq!(closed, [true, true, false, false, false]);
         assert!(!client.is_closed());
-        // Those two have not left yet, so there is room for one more before newcomers must wait for them.
+        // Those two have not left yet, so there is room for one more before newcomers must wait for
+        // them.
         guest(&guests);
         let (ours, _) = UnixStream::pair().expect("a pair");
         assert!(guests.admit(Socket::new(Stream::Unix(ours)).expect("a socket")).is_none());

@@ -1,4 +1,5 @@
-//! One client as the engine and the server know it: what is to leave for it, and how to be rid of it.
+//! One client as the engine and the server know it: what is to leave for it, and how to be rid of
+//! it.
 
 use std::io::IoSlice;
 use std::net::Shutdown;
@@ -29,8 +30,8 @@ impl Connection {
         self.line.shutdown(Shutdown::Both);
     }
 
-    /// Whether the client is gone or was sent away. What it asked for before is not to be done any more: after a power cut it
-    /// would come as from nowhere.
+    /// Whether the client is gone or was sent away. What it asked for before is not to be done any
+    /// more: after a power cut it would come as from nowhere.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::SeqCst)
     }

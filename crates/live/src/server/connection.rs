@@ -1,8 +1,9 @@
 //! One client: a thread that reads its requests and one that writes its replies.
 //!
-//! The reader negotiates, parses and checks requests, takes their payloads and hands them to the engine. It touches no device.
-//! It may stand still at any byte, because the client does or because the client's share is used up; nobody waits for it, and if
-//! the client is to blame its time is limited.
+//! The reader negotiates, parses and checks requests, takes their payloads and hands them to the
+//! engine. It touches no device. It may stand still at any byte, because the client does or because
+//! the client's share is used up; nobody waits for it, and if the client is to blame its time is
+//! limited.
 
 use std::io::{self, BufRead, BufReader, IoSlice, Read, Write};
 use std::sync::Arc;
@@ -104,8 +105,8 @@ fn read_requests(connection: &Arc<Connection>, agreed: Agreed, shared: &Shared) 
     Ok(())
 }
 
-/// What a client sends. Between two requests it may be silent for as long as it likes; once one has begun, it must come whole
-/// within its time.
+/// What a client sends. Between two requests it may be silent for as long as it likes; once one has
+/// begun, it must come whole within its time.
 struct Requests<'a> {
     reader: BufReader<&'a Line>,
     shared: &'a Shared,

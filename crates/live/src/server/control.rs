@@ -1,6 +1,7 @@
 //! The socket beside the image: a line of JSON asks, a line of JSON answers.
 //!
-//! It is how `ftlkit stat` and `ftlkit fault` reach a server. Each caller has a thread of its own and a short while.
+//! It is how `ftlkit stat` and `ftlkit fault` reach a server. Each caller has a thread of its own
+//! and a short while.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,11 +1,14 @@
-//! The one thread that owns the device: takes requests, serves one piece after the other, and hands the replies out.
+//! The one thread that owns the device: takes requests, serves one piece after the other, and hands
+//! the replies out.
 //!
-//! Requests of one client are served in the order in which they came. Clients take turns, and long requests are served in
-//! pieces (`pieces.rs`), so a client waits for one piece of each other client at most, whatever those ask for.
+//! Requests of one client are served in the order in which they came. Clients take turns, and long
+//! requests are served in pieces (`pieces.rs`), so a client waits for one piece of each other
+//! client at most, whatever those ask for.
 //!
-//! **A power cut** sends all clients away without a word, as a device that vanishes does, and brings the translation layer back
-//! from what the flash holds; then clients may come again. With `stay_off` that waits until somebody restores the power.
-//! **A disk that fails, or a bug in a translation layer,** ends the server; what it had acknowledged is on the image.
+//! **A power cut** sends all clients away without a word, as a device that vanishes does, and
+//! brings the translation layer back from what the flash holds; then clients may come again. With
+//! `stay_off` that waits until somebody restores the power. **A disk that fails, or a bug in a
+//! translation layer,** ends the server; what it had acknowledged is on the image.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,9 +32,11 @@ use crate::LiveError;
 use crate::drive::{DriveError, LiveDrive, Piece};
 use crate::nbd::{self, Command, Errno, Extent, Reply};
 
-/// Requests after which replies are handed out, so that the first of a batch does not wait for the last.
+/// Requests after which replies are handed out, so that the first of a batch does not wait for the
+/// last.
 const HAND_OUT_AFTER: usize = 16;
-/// How long nothing must be asked before the translation layer is offered idle time: long beside a request, short beside a pause.
+/// How long nothing must be asked before the translation layer is offered idle time: long beside a
+/// request, short beside a pause.
 const IDLE_AFTER: Duration = Duration::from_millis(5);
 /// What is offered at once: more would make the next request wait noticeably.
 const IDLE_BUDGET: Nanos = Nanos(2_000_000);
@@ -113,7 +118,8 @@ impl Engine {
         }
     }
 
-    /// Serves a piece of whoever is next; hands replies out when there are some, or when the next piece may take long.
+    /// Serves a piece of whoever is next; hands replies out when there are some, or when the next
+    /// piece may take long.
     fn take_turn(&mut self) -> Result<(), LiveError> {
         let Some(request) = self.turns.take() else { return self.hand_out() };
         let is_long = request.length >= LONG_BYTES || request.command == Command::Flush;
@@ -353,7 +359,8 @@ impl Engine {
     }
 }
 
-/// Whoever waits for the engine, or comes later, is not kept waiting when it has ended, well or not.
+/// Whoever waits for the engine, or comes later, is not kept waiting when it has ended, well or
+/// not.
 struct ClosesQueue(Arc<Shared>);
 
 impl Drop for ClosesQueue {

@@ -51,7 +51,8 @@ impl<K: PartialEq + Clone, W> Turns<K, W> {
         self.of(key).push_back(work);
     }
 
-    /// The rest of what was taken: it stays before what the client asked later, and waits for its next turn.
+    /// The rest of what was taken: it stays before what the client asked later, and waits for its
+    /// next turn.
     pub(crate) fn put_back(&mut self, key: &K, work: W) {
         self.of(key).push_front(work);
     }

@@ -10,10 +10,11 @@ const SLOWEST_BYTES_PER_S: u64 = 256 << 10;
 pub struct Limits {
     /// For the whole handshake, TLS included.
     pub handshake: Duration,
-    /// Connections that are still shaking hands; one more and the oldest of them is closed. Apart from the limit on clients.
+    /// Connections that are still shaking hands; one more and the oldest of them is closed. Apart
+    /// from the limit on clients.
     pub handshakes: usize,
-    /// For a request from its first byte to its last, and for replies from the moment at which they are ready until the client
-    /// has taken them; a second more for each 256 KiB.
+    /// For a request from its first byte to its last, and for replies from the moment at which they
+    /// are ready until the client has taken them; a second more for each 256 KiB.
     pub transfer: Duration,
     /// For a caller of the control socket or of the metrics to ask, and again to take the answer.
     pub caller: Duration,

@@ -1,8 +1,9 @@
 //! Where a server listens, and the files of its Unix sockets.
 //!
-//! A socket's file is replaced only if nobody answers there, and removed at the end only if it is still the one that was made.
-//! Both happen under a lock on the folder, so of two servers that start at once only one finds the file unused. Nobody but the
-//! owner may connect, whatever the umask: the file's mode is set before the socket listens.
+//! A socket's file is replaced only if nobody answers there, and removed at the end only if it is
+//! still the one that was made. Both happen under a lock on the folder, so of two servers that
+//! start at once only one finds the file unused. Nobody but the owner may connect, whatever the
+//! umask: the file's mode is set before the socket listens.
 
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -72,7 +73,8 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// Listens; also says where, for a port may have been left open. `options` are what could name another place.
+    /// Listens; also says where, for a port may have been left open. `options` are what could name
+    /// another place.
     pub(crate) fn bind(address: &Address, options: &str) -> Result<(Self, Address), LiveError> {
         match address {
             Address::Unix(path) => Ok((Self::bind_unix(path, options)?, address.clone())),
@@ -144,7 +146,8 @@ pub(crate) struct UnixSocket {
 
 impl Drop for UnixSocket {
     fn drop(&mut self) {
-        // Without the lock there is a moment in which another server's file could be taken for ours; it is short.
+        // Without the lock there is a moment in which another server's file could be taken for
+        // ours; it is short.
         let _folder = lock_folder(&self.path);
         let is_ours = |found: std::fs::Metadata| (found.dev(), found.ino()) == (self.device, self.inode);
         if self.path.symlink_metadata().is_ok_and(is_ours) {
@@ -179,7 +182,8 @@ fn somebody_answers(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Keeps other servers from replacing or removing sockets in the folder of a path; none where folders cannot be locked.
+/// Keeps other servers from replacing or removing sockets in the folder of a path; none where
+/// folders cannot be locked.
 fn lock_folder(path: &Path) -> io::Result<Option<File>> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = File::open(folder)?;

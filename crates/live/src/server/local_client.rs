@@ -1,7 +1,8 @@
 //! The inner door: a host in the same process asks the engine, without a socket and a protocol.
 //!
-//! Its requests go through the same queue, are recorded and counted as those of clients, and what they did outlives the process before they
-//! return. A power cut is told to the host once, by the first request after it: what was not flushed before may be gone.
+//! Its requests go through the same queue, are recorded and counted as those of clients, and what
+//! they did outlives the process before they return. A power cut is told to the host once, by the
+//! first request after it: what was not flushed before may be gone.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;

@@ -13,7 +13,8 @@ use crate::nbd::Command;
 pub enum DoorError {
     /// What the device says.
     LiveDrive(DriveError),
-    /// The power was cut and is back since the last request: what was written and not flushed may be gone. This request was not begun.
+    /// The power was cut and is back since the last request: what was written and not flushed may
+    /// be gone. This request was not begun.
     PowerWasCut,
     /// The server has ended.
     Ended,

@@ -5,10 +5,11 @@
 //!                  └▶ a thread a caller of control and metrics ▶
 //! ```
 //!
-//! Nobody who connects is waited for without end ([`Limits`]), and nobody's connections keep others out (`guests.rs`).
+//! Nobody who connects is waited for without end ([`Limits`]), and nobody's connections keep others
+//! out (`guests.rs`).
 //!
-//! Stopping: no more clients, no more requests; what was asked is served and answered; everything reaches the disk. Clients
-//! that do not take their replies are waited for only so long.
+//! Stopping: no more clients, no more requests; what was asked is served and answered; everything
+//! reaches the disk. Clients that do not take their replies are waited for only so long.
 
 mod accept;
 mod client;
@@ -113,7 +114,8 @@ pub struct Ready {
     pub logical_bytes: u64,
     /// Name of the translation layer.
     pub ftl: String,
-    /// How long the modelled device recovers before it answers, in seconds; zero without modelled latency.
+    /// How long the modelled device recovers before it answers, in seconds; zero without modelled
+    /// latency.
     pub mount_s: f64,
     /// Whether it is served for reading alone.
     pub is_read_only: bool,

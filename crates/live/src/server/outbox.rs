@@ -1,13 +1,16 @@
 //! Replies on their way to one client, and how much it may ask for meanwhile.
 //!
-//! A request is admitted, served, and its reply sent; until then it counts against the client's share. So a client that
-//! never reads holds its own share and nobody else's, and the engine never waits for a client.
+//! A request is admitted, served, and its reply sent; until then it counts against the client's
+//! share. So a client that never reads holds its own share and nobody else's, and the engine never
+//! waits for a client.
 //!
-//! Whoever has replies sends them itself if they are small, nobody else is sending and the client takes them at once: waking the
-//! writer takes longer than serving a request. What is left is the writer's.
+//! Whoever has replies sends them itself if they are small, nobody else is sending and the client
+//! takes them at once: waking the writer takes longer than serving a request. What is left is the
+//! writer's.
 //!
-//! A reply may have a moment before which it is not sent: when the modelled device would have answered. Replies leave in
-//! order of these moments, and of those without in the order in which they were ready.
+//! A reply may have a moment before which it is not sent: when the modelled device would have
+//! answered. Replies leave in order of these moments, and of those without in the order in which
+//! they were ready.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -19,13 +22,16 @@ use bytes::{Buf, Bytes};
 
 /// Requests of one client that may be under way; more than any client keeps.
 const MOST_REQUESTS: usize = 1024;
-/// Bytes of one client that may be under way, of requests and replies; one larger request may be alone.
+/// Bytes of one client that may be under way, of requests and replies; one larger request may be
+/// alone.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Bytes of replies that are sent by who has them. To copy more into a socket would keep other clients waiting.
+/// Bytes of replies that are sent by who has them. To copy more into a socket would keep other
+/// clients waiting.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// Before a reply's moment the last stretch is waited out awake: as long as waking up has lately taken, within these bounds.
+/// Before a reply's moment the last stretch is waited out awake: as long as waking up has lately
+/// taken, within these bounds.
 const AWAKE_BEFORE: RangeInclusive<Duration> = Duration::from_micros(60)..=Duration::from_micros(300);
 
 /// A reply in buffers.
@@ -158,8 +164,8 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Replies are ready. Those that come back are for the caller to send, which ends with [`sent`](Self::sent) or
-    /// [`leave`](Self::leave).
+    /// Replies are ready. Those that come back are for the caller to send, which ends with
+    /// [`sent`](Self::sent) or [`leave`](Self::leave).
     pub(crate) fn deliver(&self, replies: Vec<Outgoing>) -> Option<Parcel> {
         let mut state = self.lock();
         if state.is_closed {

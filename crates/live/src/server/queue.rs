@@ -1,9 +1,10 @@
 //! What the engine has to do: filled by many threads, emptied by one, in batches.
 //!
-//! It needs no bound of its own: each connection holds back requests beyond its share (`outbox.rs`), and the number of
-//! connections is bounded.
+//! It needs no bound of its own: each connection holds back requests beyond its share
+//! (`outbox.rs`), and the number of connections is bounded.
 //!
-//! Whoever empties it stays awake for a moment when there is nothing: under load something comes sooner than a thread wakes up.
+//! Whoever empties it stays awake for a moment when there is nothing: under load something comes
+//! sooner than a thread wakes up.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,7 +77,8 @@ impl<T> Queue<T> {
         self.is_filled.store(false, Ordering::Release);
     }
 
-    /// Takes everything, waiting for something at most so long; `batch` must be empty and may stay so.
+    /// Takes everything, waiting for something at most so long; `batch` must be empty and may stay
+    /// so.
     pub(crate) fn take_all(&self, batch: &mut VecDeque<T>, limit: Option<Duration>) {
         if self.stays_awake && limit != Some(Duration::ZERO) {
             self.look_out();

@@ -1,7 +1,7 @@
 //! Record mode: the requests that are served become a trace.
 //!
-//! The trace's writer runs in a thread of its own, behind a queue of bounded length, and the file takes its name when the
-//! server stops. A server that is killed leaves no trace.
+//! The trace's writer runs in a thread of its own, behind a queue of bounded length, and the file
+//! takes its name when the server stops. A server that is killed leaves no trace.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -108,7 +108,8 @@ impl Shared {
         }
     }
 
-    /// How much later replies left than the modelled device would have answered; nothing without modelled latency.
+    /// How much later replies left than the modelled device would have answered; nothing without
+    /// modelled latency.
     pub(crate) fn lateness(&self) -> Responses {
         self.lateness.lock().unwrap_or_else(PoisonError::into_inner).responses()
     }
@@ -138,8 +139,8 @@ impl Shared {
         self.power_changed.notify_all();
     }
 
-    /// A client asks to be served: a place, or why there is none. Waits for a recovery to end, for half of the time that the client
-    /// has left to shake hands.
+    /// A client asks to be served: a place, or why there is none. Waits for a recovery to end, for
+    /// half of the time that the client has left to shake hands.
     pub(crate) fn reserve(&self, socket: &Socket) -> Result<Place<'_>, Refusal> {
         let power = self.power.lock().unwrap_or_else(PoisonError::into_inner);
         let is_returning = |power: &mut Power| *power == Power::Returning;

@@ -1,7 +1,8 @@
 //! A connection of either family, and how long its peer may take.
 //!
-//! A peer that keeps a thread waiting beyond its time is not told: its socket is shut down by who looks after all of them
-//! ([`Guests`](super::guests::Guests)), and the thread finds the end of the line, wherever it waits.
+//! A peer that keeps a thread waiting beyond its time is not told: its socket is shut down by who
+//! looks after all of them ([`Guests`](super::guests::Guests)), and the thread finds the end of the
+//! line, wherever it waits.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -100,7 +101,8 @@ impl Socket {
         self.reading.store(limit.map_or(NEVER, |limit| self.moment(limit)), Ordering::Relaxed);
     }
 
-    /// Whoever reads waits at most so long from now on, and no longer than was said before; returns what was said before.
+    /// Whoever reads waits at most so long from now on, and no longer than was said before; returns
+    /// what was said before.
     pub(crate) fn read_no_later_than(&self, limit: Duration) -> u64 {
         self.reading.fetch_min(self.moment(limit), Ordering::Relaxed)
     }

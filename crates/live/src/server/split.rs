@@ -11,7 +11,8 @@ const DATA_BYTES: u64 = 256 << 10;
 /// Pages that are trimmed at once: a trim moves no data.
 const TRIMMED_PAGES: u64 = 4096;
 
-/// Bytes of a request's next piece, from a byte of the device on, when so many are left. Pieces end where pages do.
+/// Bytes of a request's next piece, from a byte of the device on, when so many are left. Pieces end
+/// where pages do.
 pub(crate) fn next(command: Command, at: u64, left: u32, page_bytes: usize) -> u32 {
     let page_bytes = page_bytes as u64;
     let most = match command {
@@ -38,7 +39,8 @@ pub(crate) fn asked(command: Command) -> Asked {
     }
 }
 
-/// Does a piece of what is asked, so many bytes from one of the device on; what is read is added to `read`.
+/// Does a piece of what is asked, so many bytes from one of the device on; what is read is added to
+/// `read`.
 pub(crate) fn perform(
     drive: &mut LiveDrive,
     command: Command,
@@ -52,7 +54,8 @@ pub(crate) fn perform(
         Command::Trim { .. } => drive.trim(at, length)?,
         Command::WriteZeroes { may_leave_holes, .. } => drive.write_zeroes(at, length, may_leave_holes)?,
         Command::Flush => drive.flush()?,
-        // Nothing would be read any faster for a cache; and a status is told in one go, when it is due.
+        // Nothing would be read any faster for a cache; and a status is told in one go, when it is
+        // due.
         Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => {}
     }
     Ok(())

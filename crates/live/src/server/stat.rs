@@ -1,4 +1,5 @@
-//! How a device is, like the SMART page of a drive: what was asked, what it cost, how worn it is, how far from its end.
+//! How a device is, like the SMART page of a drive: what was asked, what it cost, how worn it is,
+//! how far from its end.
 
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -36,13 +37,16 @@ pub struct Stat {
     pub clients_served: u64,
     /// Requests, and pieces of long ones, that had their turn since the server started.
     pub turns: u64,
-    /// The most turns of other clients that any client waited for its own, since the server started.
+    /// The most turns of other clients that any client waited for its own, since the server
+    /// started.
     pub turns_waited_max: u64,
     /// What hosts asked for since the power came on.
     pub host: HostCounts,
-    /// Bytes programmed ÷ bytes that hosts wrote, since then, as SMART counts; none before the first write.
+    /// Bytes programmed ÷ bytes that hosts wrote, since then, as SMART counts; none before the
+    /// first write.
     pub write_amplification: Option<f64>,
-    /// Pages programmed ÷ pages that hosts' writes touched, since then; none before the first write.
+    /// Pages programmed ÷ pages that hosts' writes touched, since then; none before the first
+    /// write.
     pub page_write_amplification: Option<f64>,
     /// Flash operations since then, by cause.
     pub operations: Vec<CausedOperations>,
@@ -50,7 +54,8 @@ pub struct Stat {
     pub notes: Vec<(&'static str, u64)>,
     /// Hits ÷ look-ups of the mapping cache since then; none where there is none.
     pub mapping_hit_ratio: Option<f64>,
-    /// Pages written that replaced a version that waited in the write buffer, of all that came into it; none without one.
+    /// Pages written that replaced a version that waited in the write buffer, of all that came into
+    /// it; none without one.
     pub buffer_hit_ratio: Option<f64>,
     /// Numbers of the scheme's own.
     pub gauges: Vec<(&'static str, f64)>,
@@ -68,8 +73,8 @@ pub struct Stat {
     pub spares: Spares,
     /// Reads that needed correction since the server started.
     pub corrected_reads: u64,
-    /// How much later replies left than the modelled device would have answered, since the server started; none without
-    /// modelled latency.
+    /// How much later replies left than the modelled device would have answered, since the server
+    /// started; none without modelled latency.
     pub lateness_ns: Option<Responses>,
     /// Bytes of RAM that a controller would need for the mapping.
     pub mapping_ram_bytes: u64,

@@ -1,10 +1,11 @@
 //! TLS by rustls, on a line that one thread reads and another writes.
 //!
-//! Certificates are a folder, named as other NBD programs name them: `server-cert.pem`, `server-key.pem`, and `ca-cert.pem` if
-//! clients must show certificates signed by it.
+//! Certificates are a folder, named as other NBD programs name them: `server-cert.pem`,
+//! `server-key.pem`, and `ca-cert.pem` if clients must show certificates signed by it.
 //!
-//! The state of the connection is one, for both directions; it is locked only while bytes are turned into records or back, never
-//! while the socket is waited for. Records must leave in the order in which they were made, so writing has a lock of its own.
+//! The state of the connection is one, for both directions; it is locked only while bytes are
+//! turned into records or back, never while the socket is waited for. Records must leave in the
+//! order in which they were made, so writing has a lock of its own.
 
 use std::fs::File;
 use std::io::{self, BufReader, IoSlice, Read, Write};
@@ -35,7 +36,8 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    /// Reads the folder. A key that everybody on this host can read is none, unless insecurity is asked for.
+    /// Reads the folder. A key that everybody on this host can read is none, unless insecurity is
+    /// asked for.
     pub(crate) fn read(folder: &Path, is_insecure: bool) -> Result<Self, LiveError> {
         let chain: Vec<_> = certificates(&folder.join("server-cert.pem"))?;
         let key_path = folder.join("server-key.pem");

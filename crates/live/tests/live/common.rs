@@ -1,4 +1,5 @@
-//! What the tests share: small images, a server in this process, and a client that can also misbehave.
+//! What the tests share: small images, a server in this process, and a client that can also
+//! misbehave.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -197,7 +198,8 @@ impl Client {
         Ok(self.cookie)
     }
 
-    /// Takes a reply: its cookie, its error (0 for none), and what was read or the runs of a status.
+    /// Takes a reply: its cookie, its error (0 for none), and what was read or the runs of a
+    /// status.
     pub(crate) fn receive(&mut self, read: &mut [u8], offset: u64) -> io::Result<Answer> {
         let mut runs = Vec::new();
         loop {

@@ -1,4 +1,5 @@
-//! Sockets and the control socket: nobody's file is taken away, and no caller keeps the server from answering or from stopping.
+//! Sockets and the control socket: nobody's file is taken away, and no caller keeps the server from
+//! answering or from stopping.
 
 use std::fs;
 use std::io::Write;
@@ -52,7 +53,8 @@ fn a_server_stops_and_leaves_alone_what_has_taken_the_place_of_its_sockets() {
 fn an_image_whose_folder_takes_no_socket_is_served_through_a_link() {
     let (first, second) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let (image, link) = (create(first.path(), "page"), second.path().join("disk.img"));
-    // What stands in the way here is a folder of that name; a file system that is only read says no as well.
+    // What stands in the way here is a folder of that name; a file system that is only read says no
+    // as well.
     fs::create_dir(control_path(&image)).expect("a folder");
     let refused = Server::start(&options(&image)).err().expect("refused").to_string();
     assert!(refused.contains("cannot listen on") && refused.contains("ln -s"), "{refused}");

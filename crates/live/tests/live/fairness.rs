@@ -1,4 +1,5 @@
-//! Clients take turns: whatever one asks for, another waits for a bounded number of pieces. Counted, not timed.
+//! Clients take turns: whatever one asks for, another waits for a bounded number of pieces.
+//! Counted, not timed.
 
 use crate::common::{
     BLOCK_STATUS, Client, FUA, NO_HOLE, READ, TRIM, WRITE, WRITE_ZEROES, create, create_on, serve, small_device, stat,

@@ -1,4 +1,5 @@
-//! Clients that mean no good, or know no better: they get the right error or a closed line, and nobody else notices.
+//! Clients that mean no good, or know no better: they get the right error or a closed line, and
+//! nobody else notices.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,4 +1,5 @@
-//! Images that are not what they should be: said in words, never a panic, and what is intact stays readable.
+//! Images that are not what they should be: said in words, never a panic, and what is intact stays
+//! readable.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -20,7 +21,8 @@ fn fill(image: &Path) {
     server.stop().expect("a clean stop");
 }
 
-/// Pages that do not hold their number: those that cannot be read, and those that hold something else.
+/// Pages that do not hold their number: those that cannot be read, and those that hold something
+/// else.
 fn wrong_pages(image: &Path) -> (usize, usize) {
     let mut client = Client::connect(image).expect("a connection");
     let (mut unreadable, mut others) = (0, 0);

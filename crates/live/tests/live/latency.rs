@@ -1,4 +1,5 @@
-//! Modelled latency: replies leave when the simulated device would have answered, not before and not much after.
+//! Modelled latency: replies leave when the simulated device would have answered, not before and
+//! not much after.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -34,7 +35,8 @@ fn start(image: &Path) -> Server {
     Server::start(&ServeOptions { modelled: true, ..options(image) }).expect("a server")
 }
 
-/// Times of so many repetitions, shortest first. The machine may be busy, so what is late once proves nothing.
+/// Times of so many repetitions, shortest first. The machine may be busy, so what is late once
+/// proves nothing.
 fn times(repetitions: usize, mut act: impl FnMut()) -> Vec<Duration> {
     let mut times: Vec<_> = (0..repetitions)
         .map(|_| {

@@ -1,6 +1,8 @@
-//! The live device as its clients find it: what they write is kept, what they get wrong is answered, what breaks is said.
+//! The live device as its clients find it: what they write is kept, what they get wrong is
+//! answered, what breaks is said.
 //!
-//! Each test serves an image of a few megabytes within this process; real clients are tried in the Python tests.
+//! Each test serves an image of a few megabytes within this process; real clients are tried in the
+//! Python tests.
 
 mod common;
 mod doors;

@@ -1,4 +1,5 @@
-//! Clients that die, fall silent or do not listen: each costs the server a bounded time, and nobody else a place.
+//! Clients that die, fall silent or do not listen: each costs the server a bounded time, and nobody
+//! else a place.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,4 +1,5 @@
-//! Devices that cannot be written to, or whose first recovery is cut short: what is on them is read.
+//! Devices that cannot be written to, or whose first recovery is cut short: what is on them is
+//! read.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,8 @@ use live::{ServeOptions, Server};
 const EPERM: u32 = 1;
 const PAGES: u64 = 1024;
 
-/// Every page of the device holds its own number, some of them written twice; nothing is stopped in good order.
+/// Every page of the device holds its own number, some of them written twice; nothing is stopped in
+/// good order.
 fn used(folder: &Path, scheme: &str) -> std::path::PathBuf {
     let image = create(folder, scheme);
     let _server = serve(&image);

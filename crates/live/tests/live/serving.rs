@@ -1,4 +1,5 @@
-//! Every scheme as a disk: what was written is read, whatever the alignment, across restarts and power cuts.
+//! Every scheme as a disk: what was written is read, whatever the alignment, across restarts and
+//! power cuts.
 
 use crate::common::{
     BLOCK_STATUS, BUFFERED, Client, Dice, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, options, schemes,
@@ -93,7 +94,8 @@ fn writes_that_were_acknowledged_survive_every_kind_of_cut() {
             let after = 5 + dice.below(200);
             call(&image, &ControlRequest::Fault(FaultRequest::Cut { tear: Some(tear), after, stay_off: false }))
                 .expect("planned");
-            // Whole pages in single requests, so that only the last, which nobody acknowledged, is in doubt.
+            // Whole pages in single requests, so that only the last, which nobody acknowledged, is
+            // in doubt.
             let doubtful = loop {
                 let page = dice.below(1024) as usize;
                 let data = dice.bytes(4096);

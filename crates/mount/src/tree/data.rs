@@ -13,7 +13,8 @@ use crate::error::FileError;
 /// What is written where a file grows without being written to.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// Bytes by which a file grows before what waits may be made safe: less than a journal has room for beside all tables.
+/// Bytes by which a file grows before what waits may be made safe: less than a journal has room for
+/// beside all tables.
 const GROWN_AT_ONCE: u64 = 1 << 20;
 
 impl<V: Device> Tree<V> {
@@ -48,7 +49,8 @@ impl<V: Device> Tree<V> {
         Ok(bytes)
     }
 
-    /// Writes to a file, which grows if need be; what lies between its end and the first byte becomes zeros.
+    /// Writes to a file, which grows if need be; what lies between its end and the first byte
+    /// becomes zeros.
     pub fn write(&mut self, number: u64, offset: u64, data: &[u8]) -> Result<(), FileError> {
         let node = self.node(number)?;
         let (entry, is_removed) = (self.file(number)?.clone(), node.is_removed);
@@ -123,8 +125,8 @@ impl<V: Device> Tree<V> {
         })
     }
 
-    /// Gives a file zeros up to a length, if it is shorter, or leaves it as it is. What has grown may be made safe on the way: all at once would be
-    /// more than a journal has room for.
+    /// Gives a file zeros up to a length, if it is shorter, or leaves it as it is. What has grown
+    /// may be made safe on the way: all at once would be more than a journal has room for.
     fn grow(&mut self, number: u64, bytes: u64) -> Result<(), FileError> {
         let old = u64::from(self.file(number)?.bytes);
         if bytes > MOST_FILE_BYTES {
@@ -191,7 +193,8 @@ impl<V: Device> Tree<V> {
         })
     }
 
-    /// An operation has failed after the file had grown for it. Where nothing can be changed any more, it stays longer.
+    /// An operation has failed after the file had grown for it. Where nothing can be changed any
+    /// more, it stays longer.
     fn shrink_back(&mut self, number: u64, old: u64) {
         let _ = self.alter(number, |tree, entry, chain| {
             if old < entry.bytes.into() {
@@ -220,7 +223,8 @@ impl<V: Device> Tree<V> {
         Ok(())
     }
 
-    /// Changes a file's entry and clusters, as a whole or not at all; the entry is written when everything is made safe.
+    /// Changes a file's entry and clusters, as a whole or not at all; the entry is written when
+    /// everything is made safe.
     fn alter(
         &mut self,
         number: u64,

@@ -1,14 +1,16 @@
-//! The files and folders of a mounted volume, as programs ask for them: by number, as the kernel does.
+//! The files and folders of a mounted volume, as programs ask for them: by number, as the kernel
+//! does.
 //!
-//! A file has a number from when it is first looked up until the volume is unmounted. What was changed of its entry waits in its node and is written
-//! when everything is made safe. An operation that fails changes nothing.
+//! A file has a number from when it is first looked up until the volume is unmounted. What was
+//! changed of its entry waits in its node and is written when everything is made safe. An operation
+//! that fails changes nothing.
 //!
 //! **When the flash is worn out**, each change is refused from the first write on that the device
 //! refuses. What was accepted before that write and could not be kept (`owed.rs`) is still shown,
 //! so that it can be copied, and whoever asks for it to be safe is told that it is not.
 //!
-//! **Files that are removed while programs have them open** get a hidden name in the root folder and go when the last program closes them, or
-//! when the volume is mounted again.
+//! **Files that are removed while programs have them open** get a hidden name in the root folder
+//! and go when the last program closes them, or when the volume is mounted again.
 
 mod attributes;
 mod data;
@@ -73,7 +75,8 @@ pub struct Tree<V: Device> {
 }
 
 impl<V: Device> Tree<V> {
-    /// The files of a volume. What was removed while it was open, before the volume was last unmounted, goes now.
+    /// The files of a volume. What was removed while it was open, before the volume was last
+    /// unmounted, goes now.
     pub(crate) fn new(mut volume: Volume<Cache<V>>, analyzer: Analyzer, streams: u8) -> Result<Self, FileError> {
         // Without a journal, a volume that says so may have to be repaired, and goes on saying so.
         let was_in_use = volume.is_in_use()?;
@@ -233,7 +236,8 @@ impl<V: Device> Tree<V> {
         }
     }
 
-    /// Whether an entry is of a file that was removed and is still open, or was when the power went, which nobody sees.
+    /// Whether an entry is of a file that was removed and is still open, or was when the power
+    /// went, which nobody sees.
     fn is_hidden(&self, folder: Folder, entry: &Entry) -> bool {
         let node = self.numbers.get(&entry.id()).and_then(|number| self.nodes.get(number));
         node.is_some_and(|node| node.is_removed)
@@ -292,12 +296,14 @@ impl<V: Device> Tree<V> {
     }
 }
 
-/// Whether an entry of the root folder was removed while it was open, before the volume was last mounted.
+/// Whether an entry of the root folder was removed while it was open, before the volume was last
+/// mounted.
 fn is_left_over(entry: &Entry) -> bool {
     !entry.is_folder() && entry.name.starts_with(HIDDEN) && is_reserved(&entry.name)
 }
 
-/// Whether a name is kept for files that are removed while they are open; FAT does not tell upper from lower case.
+/// Whether a name is kept for files that are removed while they are open; FAT does not tell upper
+/// from lower case.
 fn is_reserved(name: &str) -> bool {
     let number = name.split_at_checked(HIDDEN.len()).filter(|(start, _)| start.eq_ignore_ascii_case(HIDDEN));
     number.is_some_and(|(_, rest)| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))

@@ -205,7 +205,8 @@ impl<V: Device> Tree<V> {
         self.attributes(number)
     }
 
-    /// Takes an entry away: for good, or under a hidden name, which is returned, while the file is open.
+    /// Takes an entry away: for good, or under a hidden name, which is returned, while the file is
+    /// open.
     fn remove_entry(&mut self, entry: &Entry) -> Result<Option<Entry>, FileError> {
         if !self.is_open(entry) {
             self.volume.remove(entry)?;

@@ -1,4 +1,5 @@
-//! Power cuts at every operation of the device: the volume is as it was when everything was safe last, or as it was about to be.
+//! Power cuts at every operation of the device: the volume is as it was when everything was safe
+//! last, or as it was about to be.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +53,8 @@ fn write(tree: &mut Tree<Memory>, folder: u64, name: &str, bytes: &[u8]) -> Resu
     tree.close(made.number)
 }
 
-/// What programs do, with everything made safe now and then; `safe` is told what there is then, before and after.
+/// What programs do, with everything made safe now and then; `safe` is told what there is then,
+/// before and after.
 pub(crate) fn script(tree: &mut Tree<Memory>, mut safe: impl FnMut(Files, bool)) -> Result<(), FileError> {
     let mut sync = |tree: &mut Tree<Memory>| {
         let now = try_all(tree)?;
@@ -67,7 +69,8 @@ pub(crate) fn script(tree: &mut Tree<Memory>, mut safe: impl FnMut(Files, bool))
     write(tree, ROOT, "db", &vec![7; 20_000])?;
     sync(tree)?;
     for round in 2..5 {
-        // As editors and git do: a new file takes the place of the old one, whose clusters are free then and used again.
+        // As editors and git do: a new file takes the place of the old one, whose clusters are free
+        // then and used again.
         write(tree, folder, "config.lock", &[round; 9_500])?;
         sync(tree)?;
         tree.rename((folder, "config.lock"), (folder, "config"), true)?;
@@ -185,7 +188,8 @@ fn a_power_cut_while_the_host_stays_up_loses_nothing() {
 
 #[test]
 fn what_hosts_that_are_killed_leave_is_repaired_without_losing_what_was_safe() {
-    // A process that is killed leaves what it wrote in order: everything up to some operation, and nothing behind.
+    // A process that is killed leaves what it wrote in order: everything up to some operation, and
+    // nothing behind.
     for at in (0..120).step_by(5) {
         let device = Memory::formatted(24);
         let mut tree = device.mounted();

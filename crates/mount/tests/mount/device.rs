@@ -1,4 +1,5 @@
-//! A device in memory. What was written since the last flush may be gone after a power cut, page by page.
+//! A device in memory. What was written since the last flush may be gone after a power cut, page by
+//! page.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! The files of a mounted volume without a kernel: on a device in memory that loses power at any moment.
+//! The files of a mounted volume without a kernel: on a device in memory that loses power at any
+//! moment.
 
 mod crash;
 mod device;

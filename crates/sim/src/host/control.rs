@@ -1,7 +1,8 @@
 //! The wire between a running study and whoever waits for it: progress out, cancellation in.
 //!
-//! A [`Control`] is shared between threads. The study announces its lines of progress once and then only stores counts; a
-//! reader sees each count as it last was. Cancelling sets a flag, which every run looks at at least every thousand requests.
+//! A [`Control`] is shared between threads. The study announces its lines of progress once and then
+//! only stores counts; a reader sees each count as it last was. Cancelling sets a flag, which every
+//! run looks at at least every thousand requests.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,8 +81,9 @@ impl Control {
     }
 }
 
-/// Which run this is among those that run side by side, and the first of them that failed. Later ones need not go on: the
-/// error reported is always that of the first in order, whatever the threads did.
+/// Which run this is among those that run side by side, and the first of them that failed. Later
+/// ones need not go on: the error reported is always that of the first in order, whatever the
+/// threads did.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order<'a> {
     pub(crate) index: usize,

@@ -1,7 +1,9 @@
-//! A study, checked: every key by itself, and every relation between keys, before anything is simulated.
+//! A study, checked: every key by itself, and every relation between keys, before anything is
+//! simulated.
 //!
-//! All relations are in [`Experiment::check`], so that one page tells what can be combined with what. A checked experiment
-//! runs without further questions about its input; what can still stop it is a trace that changes meanwhile, or a bug.
+//! All relations are in [`Experiment::check`], so that one page tells what can be combined with
+//! what. A checked experiment runs without further questions about its input; what can still stop
+//! it is a trace that changes meanwhile, or a bug.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +45,8 @@ pub(crate) struct Experiment {
     pub(crate) name: Option<String>,
     pub(crate) seed: u64,
     pub(crate) device: Device,
-    /// Whether the study leaves the device to the default preset, and what the capacity is taken from.
+    /// Whether the study leaves the device to the default preset, and what the capacity is taken
+    /// from.
     pub(crate) is_default_device: bool,
     pub(crate) capacity_reason: Option<String>,
     pub(crate) workload: Workload,
@@ -78,7 +81,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Every parameter with its value, as a user would write it; of parts behind the mapping as `part.parameter`.
+    /// Every parameter with its value, as a user would write it; of parts behind the mapping as
+    /// `part.parameter`.
     pub(crate) fn parameters(&self) -> BTreeMap<String, String> {
         let parts = self.resolved.parts().iter().flat_map(|part| {
             let name = move |key: &str| match part.kind {
@@ -92,7 +96,8 @@ impl Plan {
 }
 
 impl Experiment {
-    /// Checks a study. Reads its workload, a trace twice, and reports that as the first line of progress.
+    /// Checks a study. Reads its workload, a trace twice, and reports that as the first line of
+    /// progress.
     pub(crate) fn check(study: &Study, control: &Control) -> Result<Self, Unready> {
         let seed = study.seed.unwrap_or(1);
         let draft = Draft::of(&study.device)?;
@@ -252,7 +257,8 @@ impl Experiment {
         }
     }
 
-    /// Whether every translation layer can be built on the device: each is built once, empty, and let go.
+    /// Whether every translation layer can be built on the device: each is built once, empty, and
+    /// let go.
     fn check_plans(&self) -> Result<(), SimError> {
         let layout = self.device.layout();
         self.plans.iter().try_for_each(|plan| {

@@ -1,10 +1,13 @@
-//! What mounting costs: the power is cut when nothing is going on, and recovery is priced like any other work.
+//! What mounting costs: the power is cut when nothing is going on, and recovery is priced like any
+//! other work.
 //!
-//! Recovery reads all dies at once, so the time is what the busiest die or channel takes; see `docs/recovery.md` for what is
-//! read. Before the cut a flush makes trims last, so the device must hold afterwards what the host knows it to hold.
+//! Recovery reads all dies at once, so the time is what the busiest die or channel takes; see
+//! `docs/recovery.md` for what is read. Before the cut a flush makes trims last, so the device must
+//! hold afterwards what the host knows it to hold.
 //!
-//! Limits: reading a tag is priced like reading its page, though a controller need not move the page over the channel. What the
-//! controller does itself, such as sorting tags in RAM, takes no time.
+//! Limits: reading a tag is priced like reading its page, though a controller need not move the
+//! page over the channel. What the controller does itself, such as sorting tags in RAM, takes no
+//! time.
 
 use flash::{Flash, Store};
 use ftl::{FlashPort, Op, RecoverError, registry};
@@ -17,7 +20,8 @@ use crate::result::MountFacts;
 use crate::run_error::Halt;
 use crate::timing::device::{Device, Simulated};
 
-/// Cuts the power of a device and mounts it with idle resources; returns the host that uses it from there on.
+/// Cuts the power of a device and mounts it with idle resources; returns the host that uses it from
+/// there on.
 pub(crate) fn mount<S: Store + 'static, W: ReadChecker<S::Data>>(
     host: Host<Simulated<S>, W>,
     device: &Device,

@@ -1,20 +1,25 @@
 //! Bringing a device into a state worth measuring, before the clock of the measurement starts.
 //!
-//! *Fill* writes every logical page once, in order, a block's worth a request. *Steady* goes on with uniform random
-//! overwrites of single pages over the whole logical space until write amplification settles: the flash programs of two
-//! successive windows, each of half the physical pages, ask for host pages that differ by less than 1 %. It does not look
-//! for that before the physical pages have been programmed twice over, since the first windows only use up the spare, and
-//! gives up after twenty times, since some devices never settle; the results say which it was. Twenty times as many host pages are enough, too: a write buffer that
-//! holds the whole device programs nothing. *Workload* serves the workload's own reads
-//! and writes once, each as a write of all pages that it touches, in their order and one after the other: what is measured
-//! then finds its data where the workload itself puts it. The public `FlashSim` warms its flash like that (`warmFlash` in
-//! its `disksim_main.c` sends each request of the trace as a write, then resets the counts).
+//! *Fill* writes every logical page once, in order, a block's worth a request. *Steady* goes on
+//! with uniform random overwrites of single pages over the whole logical space until write
+//! amplification settles: the flash programs of two successive windows, each of half the physical
+//! pages, ask for host pages that differ by less than 1 %. It does not look for that before the
+//! physical pages have been programmed twice over, since the first windows only use up the spare,
+//! and gives up after twenty times, since some devices never settle; the results say which it was.
+//! Twenty times as many host pages are enough, too: a write buffer that holds the whole device
+//! programs nothing. *Workload* serves the workload's own reads and writes once, each as a write of
+//! all pages that it touches, in their order and one after the other: what is measured then finds
+//! its data where the workload itself puts it. The public `FlashSim` warms its flash like that
+//! (`warmFlash` in its `disksim_main.c` sends each request of the trace as a write, then resets the
+//! counts).
 //!
-//! *Auto* is decided before the first run, from the survey: a fill where the workload reads pages that it has not written itself, since
-//! reading such a page of an erased device costs nothing; else nothing. A trace says what was asked of a device in use.
+//! *Auto* is decided before the first run, from the survey: a fill where the workload reads pages
+//! that it has not written itself, since reading such a page of an erased device costs nothing;
+//! else nothing. A trace says what was asked of a device in use.
 //!
-//! Limits: *fill* and *steady* touch the whole logical space whatever the workload touches. Overwriting at random is the usual
-//! worst case, not the state that the workload itself would lead to; for that, take *workload*, or run the workload longer.
+//! Limits: *fill* and *steady* touch the whole logical space whatever the workload touches.
+//! Overwriting at random is the usual worst case, not the state that the workload itself would lead
+//! to; for that, take *workload*, or run the workload longer.
 
 use flash::Lpn;
 use ftl::{Cause, Device, Op};
@@ -38,7 +43,8 @@ use crate::workload::stream::Requests;
 const WINDOW: f64 = 0.5;
 /// Physical pages programmed, in multiples of the device, before windows are compared.
 const SETTLE_AFTER: f64 = 2.0;
-/// Physical pages programmed, or host pages written, in multiples of the device, after which it has to do.
+/// Physical pages programmed, or host pages written, in multiples of the device, after which it has
+/// to do.
 const GIVE_UP_AFTER: f64 = 20.0;
 /// How close two successive windows have to be.
 const SETTLED: f64 = 0.01;
@@ -119,7 +125,8 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         Ok(self.programs() as f64 / self.written as f64)
     }
 
-    /// Overwrites at random until write amplification settles; returns that of the last window and whether it settled.
+    /// Overwrites at random until write amplification settles; returns that of the last window and
+    /// whether it settled.
     fn overwrite(&mut self, master_seed: u64) -> Result<(f64, bool), Halt> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed::derive(master_seed, "precondition"));
         let physical = f64::from(self.host.media().device().geometry().pages());
@@ -152,7 +159,8 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         }
     }
 
-    /// Writes what the workload reads and writes, in its order; returns the write amplification of that, 0 where that is nothing.
+    /// Writes what the workload reads and writes, in its order; returns the write amplification of
+    /// that, 0 where that is nothing.
     fn rehearse(&mut self, requests: Requests) -> Result<f64, Halt> {
         let mut requests = Ahead::of(requests);
         while let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))? {

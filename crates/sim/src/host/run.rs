@@ -1,19 +1,22 @@
 //! One run: a translation layer on a fresh device, prepared, measured, and, if asked, verified.
 //!
 //! ```text
-//! create ── precondition ── restart the clock ── requests … ── results ── totals ┬─ done
-//!                                                  verified: read everything back, check invariants ─ power off, mount, again
+//! create ── precondition ── restart the clock ── requests … ── results ── totals ── done
+//! if verified, then: read everything back ── check invariants ── power off ── mount ── both again
 //! ```
 //!
-//! A run shares nothing with the runs beside it: it opens the workload itself and reads it as a stream. Whether lean or
-//! verified, it issues the same flash operations at the same times, so both have the same event hash.
+//! A run shares nothing with the runs beside it: it opens the workload itself and reads it as a
+//! stream. Whether lean or verified, it issues the same flash operations at the same times, so both
+//! have the same event hash.
 //!
-//! A device whose blocks wear out ends the run at the first request that it refuses. That is a result and no error: what was
-//! measured until then, and how much was written until then. Verification goes on as usual, since reads must.
+//! A device whose blocks wear out ends the run at the first request that it refuses. That is a
+//! result and no error: what was measured until then, and how much was written until then.
+//! Verification goes on as usual, since reads must.
 //!
-//! The totals are compared in every run, because that costs nothing. Reading back and checking the numbered invariants take
-//! time proportional to the device, so they belong to verified runs. These end with a power cut, too: the device is mounted again,
-//! which is priced, and must hold what it held.
+//! The totals are compared in every run, because that costs nothing. Reading back and checking the
+//! numbered invariants take time proportional to the device, so they belong to verified runs. These
+//! end with a power cut, too: the device is mounted again, which is priced, and must hold what it
+//! held.
 
 use std::time::Instant;
 
@@ -113,7 +116,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         }
         self.verify(Stage::Verification)?;
         self.compare_totals()?;
-        // A device that takes no writes any more cannot flush its trims either, and some of them would come back.
+        // A device that takes no writes any more cannot flush its trims either, and some of them
+        // would come back.
         let mount = if self.host.ftl().spares().admit().is_ok() { Some(self.mount()?) } else { None };
         Ok(RunResult { mount, ..result })
     }
@@ -126,7 +130,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         Ok(facts)
     }
 
-    /// Serves the whole workload, or what the device lives to serve. Tells how things stood when measuring began, too.
+    /// Serves the whole workload, or what the device lives to serve. Tells how things stood when
+    /// measuring began, too.
     fn measure(&mut self, reporter: &Reporter) -> Result<(Sampler, Option<EndOfLife>, Before), Halt> {
         let Experiment { workload, survey, samples, queue_depth, skip, .. } = self.experiment;
         if self.host.ftl().needs_future() {

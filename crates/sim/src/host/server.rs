@@ -1,11 +1,14 @@
-//! The host side of a run: requests become calls of the translation layer, and a pace says when each begins.
+//! The host side of a run: requests become calls of the translation layer, and a pace says when
+//! each begins.
 //!
-//! The driver is written once for both kinds of run. A *lean* run keeps no data and is watched by [`NoCheck`]; a *verified* run
-//! writes a stamp into every page and is watched by the [`check::ExactOracle`], which compares each read with the last write.
-//! What the watcher of a lean run does is nothing, and costs nothing.
+//! The driver is written once for both kinds of run. A *lean* run keeps no data and is watched by
+//! [`NoCheck`]; a *verified* run writes a stamp into every page and is watched by the
+//! [`check::ExactOracle`], which compares each read with the last write. What the watcher of a lean
+//! run does is nothing, and costs nothing.
 //!
-//! A request's pages in several extents start together. The rest of a partly written page is read before the write, under
-//! its own cause; a page that was never written has no rest, and the translation layer answers without a flash operation.
+//! A request's pages in several extents start together. The rest of a partly written page is read
+//! before the write, under its own cause; a page that was never written has no rest, and the
+//! translation layer answers without a flash operation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -252,7 +255,8 @@ impl Pace {
         }
     }
 
-    /// From when on the device has nothing to do before `next` begins; none when it has. A closed loop leaves no gaps.
+    /// From when on the device has nothing to do before `next` begins; none when it has. A closed
+    /// loop leaves no gaps.
     #[inline]
     pub(crate) fn idle_before(&self, next: Nanos) -> Option<Nanos> {
         match self {

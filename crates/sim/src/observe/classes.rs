@@ -1,11 +1,14 @@
-//! Latency by class: what kind of work an operation belongs to, how long it waited, and how long it was served.
+//! Latency by class: what kind of work an operation belongs to, how long it waited, and how long it
+//! was served.
 //!
-//! *Service* is what the operation takes on an idle device, *waiting* all else from the moment when it is ready to the moment when
-//! it is done: for its die, and in the middle of its work for its channel. So the two add up to what the operation costs whoever
-//! waits for it, and contention for a channel is not hidden in the service.
+//! *Service* is what the operation takes on an idle device, *waiting* all else from the moment when
+//! it is ready to the moment when it is done: for its die, and in the middle of its work for its
+//! channel. So the two add up to what the operation costs whoever waits for it, and contention for
+//! a channel is not hidden in the service.
 //!
-//! Limits: operations are looked at one by one. A request of several, or a whole collection, takes longer than each of them. With
-//! fixed latencies the service of a class that has one kind of operation is the same for all; only a collection mixes kinds.
+//! Limits: operations are looked at one by one. A request of several, or a whole collection, takes
+//! longer than each of them. With fixed latencies the service of a class that has one kind of
+//! operation is the same for all; only a collection mixes kinds.
 
 use ftl::{Cause, Op, Task, Work};
 
@@ -37,7 +40,8 @@ impl Class {
         (Self::Other, "other"),
     ];
 
-    /// The class of an operation. Moving data to make room is one class whatever is moved and however the scheme calls it.
+    /// The class of an operation. Moving data to make room is one class whatever is moved and
+    /// however the scheme calls it.
     fn of(cause: Cause, op: Op) -> Self {
         match (cause.work(), op) {
             (Work::Host, Op::Read) => Self::HostRead,

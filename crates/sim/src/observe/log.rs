@@ -1,8 +1,10 @@
-//! A row for every request, as Parquet: when it arrived, began and ended, what it did, and what it waited for.
+//! A row for every request, as Parquet: when it arrived, began and ended, what it did, and what it
+//! waited for.
 //!
-//! Runs go on side by side, so each writes a part of its own beside the target; when all are done the parts are put together in the order of
-//! the study, group by group as they are. Memory does not grow with the workload, and the file is the same whatever the number of threads.
-//! Nothing is left behind on an error, and the target appears when it is whole.
+//! Runs go on side by side, so each writes a part of its own beside the target; when all are done
+//! the parts are put together in the order of the study, group by group as they are. Memory does
+//! not grow with the workload, and the file is the same whatever the number of threads. Nothing is
+//! left behind on an error, and the target appears when it is whole.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

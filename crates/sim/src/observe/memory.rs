@@ -1,18 +1,22 @@
 //! Memory that a study will take, estimated before it is allocated.
 //!
-//! The large structures grow with the device: what the flash store and a map keep of each page, once for every run that is under way, and what the
-//! dense numbering keeps of each page touched. What is left out (log maps, caches, histograms) is small beside them, so the
-//! estimate is a lower bound; that is why the limit is below what the machine has.
+//! The large structures grow with the device: what the flash store and a map keep of each page,
+//! once for every run that is under way, and what the dense numbering keeps of each page touched.
+//! What is left out (log maps, caches, histograms) is small beside them, so the estimate is a lower
+//! bound; that is why the limit is below what the machine has.
 
 use std::fs;
 
 use crate::SimError;
 
-/// Bytes that a lean run keeps of each physical page: tag and validity 4.1, a page map 4.1, and a bit for what holds data.
+/// Bytes that a lean run keeps of each physical page: tag and validity 4.1, a page map 4.1, and a
+/// bit for what holds data.
 const LEAN_PAGE_BYTES: u64 = 9;
-/// Bytes that a verified run keeps of each physical page: tag, stamp and state 48, map 4.1, the oracle's versions 8.
+/// Bytes that a verified run keeps of each physical page: tag, stamp and state 48, map 4.1, the
+/// oracle's versions 8.
 const VERIFIED_PAGE_BYTES: u64 = 61;
-/// Bytes that the dense numbering keeps of each page touched, half of its table being empty after it has grown.
+/// Bytes that the dense numbering keeps of each page touched, half of its table being empty after
+/// it has grown.
 const DENSE_PAGE_BYTES: u64 = 34;
 
 /// Share of the memory available now that a study may take, unless it says otherwise.
@@ -26,13 +30,15 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// What the study says, else a share of what is available; without end where that cannot be told.
+    /// What the study says, else a share of what is available; without end where that cannot be
+    /// told.
     pub(crate) fn of(asked: Option<u64>) -> Self {
         let share = |bytes: u64| (bytes as f64 * SHARE) as u64;
         Self { bytes: asked.or_else(|| available().map(share)).unwrap_or(u64::MAX), is_asked: asked.is_some() }
     }
 
-    /// Refuses runs on a device of so many physical pages, if those under way at once would take more.
+    /// Refuses runs on a device of so many physical pages, if those under way at once would take
+    /// more.
     pub(crate) fn check_runs(self, pages: u32, verified: bool, at_once: usize) -> Result<(), SimError> {
         let page_bytes = if verified { VERIFIED_PAGE_BYTES } else { LEAN_PAGE_BYTES };
         let needed = u64::from(pages) * page_bytes * at_once as u64;

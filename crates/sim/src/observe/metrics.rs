@@ -1,8 +1,9 @@
 //! What a run measures while it goes: response times, host pages, and the time series.
 //!
-//! Response times go into HDR histograms of three significant digits, so memory does not grow with the run; means and maxima
-//! are exact. The class *all* is reads and writes together; trims and flushes are counted but not timed, since mixing
-//! metadata operations in would shift every percentile.
+//! Response times go into HDR histograms of three significant digits, so memory does not grow with
+//! the run; means and maxima are exact. The class *all* is reads and writes together; trims and
+//! flushes are counted but not timed, since mixing metadata operations in would shift every
+//! percentile.
 
 use ftl::{Nanos, Note, Op, Tally};
 use hdrhistogram::Histogram;
@@ -74,8 +75,9 @@ impl Latency {
         }
     }
 
-    /// The distribution as (response in nanoseconds, share of requests at or below it), at most 300 points: even steps up to
-    /// 97.5 %, then steps that shrink with what is left, so that the tail keeps its shape on a logarithmic axis.
+    /// The distribution as (response in nanoseconds, share of requests at or below it), at most 300
+    /// points: even steps up to 97.5 %, then steps that shrink with what is left, so that the tail
+    /// keeps its shape on a logarithmic axis.
     pub(crate) fn cdf(&self) -> Vec<(u64, f64)> {
         let (count, mut seen, mut next) = (self.histogram.len() as f64, 0, 0.0);
         let mut points = Vec::new();
@@ -175,12 +177,14 @@ impl Metrics {
     }
 }
 
-/// Bytes programmed ÷ bytes that the host wrote, as SMART counts; none where the host wrote nothing.
+/// Bytes programmed ÷ bytes that the host wrote, as SMART counts; none where the host wrote
+/// nothing.
 pub fn write_amplification(programs: u64, page_bytes: u32, bytes_written: u64) -> Option<f64> {
     (bytes_written > 0).then(|| programs as f64 * f64::from(page_bytes) / bytes_written as f64)
 }
 
-/// Pages programmed ÷ pages that host writes touch, as theory and papers count; none where the host wrote nothing.
+/// Pages programmed ÷ pages that host writes touch, as theory and papers count; none where the host
+/// wrote nothing.
 pub fn page_write_amplification(programs: u64, pages_written: u64) -> Option<f64> {
     (pages_written > 0).then(|| programs as f64 / pages_written as f64)
 }
@@ -191,7 +195,8 @@ pub fn mapping_hit_ratio(tally: &Tally) -> Option<f64> {
     (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
 }
 
-/// Pages written that found a version of them waiting ÷ all that came into a write buffer; none where a stack has none.
+/// Pages written that found a version of them waiting ÷ all that came into a write buffer; none
+/// where a stack has none.
 pub fn buffer_hit_ratio(tally: &Tally) -> Option<f64> {
     let (hits, misses) = (tally.note(Note::BufferHit), tally.note(Note::BufferMiss));
     (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
@@ -204,7 +209,8 @@ pub(crate) struct Standing<'a> {
     pub(crate) gauges: Vec<ftl::Gauge>,
 }
 
-/// The time series: a point each time so many requests are done. Each point describes the interval that it ends.
+/// The time series: a point each time so many requests are done. Each point describes the interval
+/// that it ends.
 pub(crate) struct Sampler {
     /// Requests of the whole run.
     requests: u64,

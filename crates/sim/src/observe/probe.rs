@@ -1,4 +1,5 @@
-//! What a run tells of single operations, where it is asked to: latency by class, the timeline of a window, and what requests waited for.
+//! What a run tells of single operations, where it is asked to: latency by class, the timeline of a
+//! window, and what requests waited for.
 //!
 //! Nobody pays for it who does not ask: pricing looks at one pointer for each operation.
 
@@ -46,7 +47,8 @@ impl Probe {
         }
     }
 
-    /// The request that began at `begin` is done at `done`: the parts of its time, where they are watched.
+    /// The request that began at `begin` is done at `done`: the parts of its time, where they are
+    /// watched.
     pub(crate) fn end_request(&mut self, begin: u64, done: u64) -> Option<Parts> {
         self.waiting.as_mut().map(|waiting| waiting.end(begin, done))
     }

@@ -1,9 +1,10 @@
-//! A timeline: every operation that is ready before a window of virtual time ends and done after it begins, for a chart of time ×
-//! resource. So what only waits in the window is there, too.
+//! A timeline: every operation that is ready before a window of virtual time ends and done after it
+//! begins, for a chart of time × resource. So what only waits in the window is there, too.
 //!
-//! Memory is bounded by [`MOST_OPERATIONS`]. A window that holds more is cut short, not thinned: it then ends where everything
-//! that is ready before is known to be there, and says what was asked. Operations are priced in program order, and a collection
-//! reaches far into the future; so what is known to be complete is what lies before the request in hand.
+//! Memory is bounded by [`MOST_OPERATIONS`]. A window that holds more is cut short, not thinned: it
+//! then ends where everything that is ready before is known to be there, and says what was asked.
+//! Operations are priced in program order, and a collection reaches far into the future; so what is
+//! known to be complete is what lies before the request in hand.
 
 use ftl::{Cause, Op, Task};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -13,10 +14,12 @@ use trace::units::{Nanoseconds, parse_duration};
 
 use crate::result::TimelineFacts;
 
-/// The most operations that a timeline holds: what a browser still draws, and some megabytes of results.
+/// The most operations that a timeline holds: what a browser still draws, and some megabytes of
+/// results.
 pub(crate) const MOST_OPERATIONS: usize = 20_000;
 
-/// A stretch of virtual time, counted from the begin of measurement. In TOML and JSON: `"10ms..12ms"`.
+/// A stretch of virtual time, counted from the begin of measurement. In TOML and JSON:
+/// `"10ms..12ms"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Its begin.
@@ -95,7 +98,8 @@ impl Recorder {
         *self = Self::new(self.asked);
     }
 
-    /// An operation found its place while the request that began at `now` is served: nothing is ready earlier any more.
+    /// An operation found its place while the request that began at `now` is served: nothing is
+    /// ready earlier any more.
     pub(crate) fn record(&mut self, placed: Placed, now: u64) {
         if placed.end_ns <= self.asked.from_ns || placed.ready_ns >= self.to_ns {
             return;

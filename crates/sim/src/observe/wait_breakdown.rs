@@ -6,13 +6,16 @@
 //!            waiting_ns.collection            service.host waiting_ns.host          service.host
 //! ```
 //!
-//! A request's time is a chain of operations, each ready when the one before it is done; where several run side by side, the one that
-//! is done last counts. An operation's own time (what it takes on an idle device) is *service* of its cause. The rest of the time from
-//! when it is ready until it is done is *waiting*, and goes to the causes of the operations that held its die, or its channel,
-//! meanwhile. What lies between operations is the controller's. So the parts of a request add up to its response, to the nanosecond.
+//! A request's time is a chain of operations, each ready when the one before it is done; where
+//! several run side by side, the one that is done last counts. An operation's own time (what it
+//! takes on an idle device) is *service* of its cause. The rest of the time from when it is ready
+//! until it is done is *waiting*, and goes to the causes of the operations that held its die, or
+//! its channel, meanwhile. What lies between operations is the controller's. So the parts of a
+//! request add up to its response, to the nanosecond.
 //!
-//! Limits: a stretch that nobody held (a gap too short for the operation) goes to whoever held the resource last before it began.
-//! Only the plain model has this; where promises move (`planner.rs`), who held what is known too late.
+//! Limits: a stretch that nobody held (a gap too short for the operation) goes to whoever held the
+//! resource last before it began. Only the plain model has this; where promises move
+//! (`planner.rs`), who held what is known too late.
 
 mod ledger;
 
@@ -180,7 +183,8 @@ impl PartSums {
         self.controller += u128::from(parts.controller);
     }
 
-    /// Mean nanoseconds a request: waiting by cause, and service by cause with the controller's; causes of nothing are left out.
+    /// Mean nanoseconds a request: waiting by cause, and service by cause with the controller's;
+    /// causes of nothing are left out.
     pub(crate) fn means(&self) -> Option<(Means, Means)> {
         let mean = |sum: u128| sum as f64 / self.requests as f64;
         let means = |sums: &[u128; Cause::COUNT]| -> Means {

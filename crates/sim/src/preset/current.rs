@@ -1,11 +1,12 @@
 //! Drives of today: what is published of them, and what had to be assumed.
 //!
-//! Makers publish capacity, channels and cell type of a drive, hardly ever its timing. So latencies come from emulators that
-//! were fitted to measured drives and from measurements of flash parts, each named. Where planes or several pages of a cell are
-//! programmed at once, a page's program latency is its share, so that a die programs as many bytes a second as measured.
+//! Makers publish capacity, channels and cell type of a drive, hardly ever its timing. So latencies
+//! come from emulators that were fitted to measured drives and from measurements of flash parts,
+//! each named. Where planes or several pages of a cell are programmed at once, a page's program
+//! latency is its share, so that a die programs as many bytes a second as measured.
 //!
-//! What no preset has: a write buffer, a pseudo-SLC cache, the host link, and mapping units smaller than a page. Requests smaller than a
-//! page are read-modify-write here, and dear.
+//! What no preset has: a write buffer, a pseudo-SLC cache, the host link, and mapping units smaller
+//! than a page. Requests smaller than a page are read-modify-write here, and dear.
 
 use flash::Shape;
 

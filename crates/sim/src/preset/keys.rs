@@ -40,7 +40,8 @@ impl Preset {
 }
 
 impl Keys {
-    /// These keys, with a study's own laid over them. The sizes and latencies that do not fit their type are named.
+    /// These keys, with a study's own laid over them. The sizes and latencies that do not fit their
+    /// type are named.
     pub(crate) fn under(mut self, text: &DeviceText) -> Result<Self, SimError> {
         let size = text.page_size.map_or(u64::from(self.shape.page_size_bytes), |size| size.0);
         self.shape = Shape {

@@ -48,7 +48,8 @@ pub struct PreconditionFacts {
     pub mode: &'static str,
     /// Host pages written.
     pub pages_written: u64,
-    /// Pages programmed ÷ pages written: of the last window of overwrites, of the fill, or of the workload.
+    /// Pages programmed ÷ pages written: of the last window of overwrites, of the fill, or of the
+    /// workload.
     pub page_write_amplification: f64,
     /// Whether write amplification settled; null but for `steady`.
     pub settled: Option<bool>,

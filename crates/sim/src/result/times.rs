@@ -20,7 +20,8 @@ impl<T> Classes<T> {
     }
 }
 
-/// Response times of one class in nanoseconds; null where it has no request. Percentiles have three significant digits.
+/// Response times of one class in nanoseconds; null where it has no request. Percentiles have three
+/// significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Responses {
     /// Mean, exact.
@@ -41,8 +42,8 @@ pub struct Responses {
     pub count: u64,
 }
 
-/// Waiting and service times of the flash operations of one class, in nanoseconds. Together they make up the time from when an
-/// operation is ready until it is done.
+/// Waiting and service times of the flash operations of one class, in nanoseconds. Together they
+/// make up the time from when an operation is ready until it is done.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassLatency {
     /// `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` or `other`.
@@ -51,14 +52,15 @@ pub struct ClassLatency {
     pub waiting_ns: Responses,
     /// What the operations take on an idle device.
     pub service_ns: Responses,
-    /// Distribution: (waiting in nanoseconds, share of operations at or below it), at most 300 points.
+    /// Distribution: (waiting in nanoseconds, share of operations at or below it), at most 300
+    /// points.
     pub waiting_cdf: Vec<(u64, f64)>,
     /// Distribution of the service.
     pub service_cdf: Vec<(u64, f64)>,
 }
 
-/// The flash operations that are ready before a window of virtual time ends and done after it begins, in order of their start; one
-/// element an operation.
+/// The flash operations that are ready before a window of virtual time ends and done after it
+/// begins, in order of their start; one element an operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimelineFacts {
     /// Begin of the window.

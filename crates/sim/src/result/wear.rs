@@ -15,21 +15,25 @@ pub struct Erases {
     pub min: u32,
     /// Of the most erased block.
     pub max: u32,
-    /// Gini coefficient over blocks: 0 where all were erased alike, near 1 where one took all erases; null without erases.
+    /// Gini coefficient over blocks: 0 where all were erased alike, near 1 where one took all
+    /// erases; null without erases.
     pub gini: Option<f64>,
-    /// (lowest count, highest count, blocks), at most 40 bins, in order, without gaps between counts.
+    /// (lowest count, highest count, blocks), at most 40 bins, in order, without gaps between
+    /// counts.
     pub histogram: Vec<(u32, u32, u64)>,
 }
 
-/// Where on the device blocks were erased. A cell is a stretch of neighbouring blocks of one plane; cells stand in the order channel, die,
-/// plane, block. A device of more planes than there may be cells has cells of several whole planes.
+/// Where on the device blocks were erased. A cell is a stretch of neighbouring blocks of one plane;
+/// cells stand in the order channel, die, plane, block. A device of more planes than there may be
+/// cells has cells of several whole planes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WearMap {
     /// Planes of a cell; 1 unless there are more planes than cells.
     pub planes_per_cell: u32,
     /// Blocks of a cell in each of its planes; the last cell of a plane may have fewer.
     pub blocks_per_cell: u32,
-    /// Mean erases during measurement of the cell's blocks that were good when the device was new; null where none was.
+    /// Mean erases during measurement of the cell's blocks that were good when the device was new;
+    /// null where none was.
     pub mean: Vec<Option<f64>>,
     /// Most erases of such a block.
     pub max: Vec<Option<u32>>,
@@ -59,18 +63,20 @@ pub struct EndOfLife {
     pub message: String,
 }
 
-/// How much the host may write before the device wears out, if the workload goes on as it was measured. Bytes are counted from the begin
-/// of the measurement; what preparation wore is worn.
+/// How much the host may write before the device wears out, if the workload goes on as it was
+/// measured. Bytes are counted from the begin of the measurement; what preparation wore is worn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Endurance {
     /// Erases that a block survives.
     pub limit: u32,
-    /// The power of the mean erase count with which blocks' erase counts drift apart: 1 where each keeps a rate of its own, 0 where levelling
-    /// holds them together; null without a forecast.
+    /// The power of the mean erase count with which blocks' erase counts drift apart: 1 where each
+    /// keeps a rate of its own, 0 where levelling holds them together; null without a forecast.
     pub drift: Option<f64>,
-    /// Until the first block fails; null where that is not known, or where it failed before anything was measured.
+    /// Until the first block fails; null where that is not known, or where it failed before
+    /// anything was measured.
     pub first_block: Option<Lifetime>,
-    /// Until the device is read-only, because one block more has failed than there are spares; null where that is not known.
+    /// Until the device is read-only, because one block more has failed than there are spares; null
+    /// where that is not known.
     pub spares_gone: Option<Lifetime>,
     /// Why nothing is forecast; null where something is, or where the device wore out.
     pub refusal: Option<String>,
@@ -89,6 +95,7 @@ pub struct Lifetime {
     pub is_measured: bool,
     /// The expected bytes in drive writes a day over the warranty.
     pub drive_writes_per_day: f64,
-    /// Years of 365 days in which the workload writes them at its own arrivals, before any speed-up; null where all arrive at once.
+    /// Years of 365 days in which the workload writes them at its own arrivals, before any
+    /// speed-up; null where all arrive at once.
     pub years: Option<f64>,
 }

@@ -1,4 +1,5 @@
-//! Values of a study that several spellings have: counts, a capacity or `auto`, a parameter as text, number or switch.
+//! Values of a study that several spellings have: counts, a capacity or `auto`, a parameter as
+//! text, number or switch.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,7 +1,8 @@
 //! What serde says of a wrong value, in the words of the other errors.
 
-/// The same in our words: `invalid type: string "eight", expected u64 at line 1 column 9` becomes `must be a whole number, 0 or more, not
-/// the text "eight"`. Only the last line is serde's; before it a parser may show the place.
+/// The same in our words: `invalid type: string "eight", expected u64 at line 1 column 9` becomes
+/// `must be a whole number, 0 or more, not the text "eight"`. Only the last line is serde's; before
+/// it a parser may show the place.
 pub fn in_words(said: &str) -> String {
     let said = said.trim_end();
     match said.rsplit_once('\n') {

@@ -1,22 +1,26 @@
 //! A channel: the transfers promised on it, and the gaps between them.
 //!
-//! All transfers take equally long, and time is cut into slots of a power of two of nanoseconds, at most one transfer long:
-//! so at most one transfer begins in a slot. The *calendar* is a ring of slots, each with the end of the transfer that begins in
-//! it; an entry of an earlier round is recognised by its time. A gap is thus looked for where it is needed, in the few
-//! neighbouring slots, without a list to keep in order.
+//! All transfers take equally long, and time is cut into slots of a power of two of nanoseconds, at
+//! most one transfer long: so at most one transfer begins in a slot. The *calendar* is a ring of
+//! slots, each with the end of the transfer that begins in it; an entry of an earlier round is
+//! recognised by its time. A gap is thus looked for where it is needed, in the few neighbouring
+//! slots, without a list to keep in order.
 
-/// Slots of a calendar: promises further apart than this many transfers forget each other. A chain of copies has to move some
-/// two thousand pages in one go, on a channel that it saturates alone, to be seen only in part; and 32 KiB a channel,
-/// touched where virtual time is, stay in the second-level cache.
+/// Slots of a calendar: promises further apart than this many transfers forget each other. A chain
+/// of copies has to move some two thousand pages in one go, on a channel that it saturates alone,
+/// to be seen only in part; and 32 KiB a channel, touched where virtual time is, stay in the
+/// second-level cache.
 const SLOTS: usize = 4096;
 
-/// Slots looked at between two decisions whether to go on: as many as a transfer without or with one conflict has for
-/// neighbours, so that the decision is nearly always the same and the processor can prefetch it.
+/// Slots looked at between two decisions whether to go on: as many as a transfer without or with
+/// one conflict has for neighbours, so that the decision is nearly always the same and the
+/// processor can prefetch it.
 const UNROLLED: usize = 6;
 
 /// One channel.
 pub(crate) struct Channel {
-    /// End of the transfer that began in each slot; 0 where there was none yet. None where transfers take no time.
+    /// End of the transfer that began in each slot; 0 where there was none yet. None where
+    /// transfers take no time.
     calendar: Option<Box<[u64; SLOTS]>>,
     transfer_ns: u64,
     slot_shift: u32,
@@ -81,7 +85,8 @@ impl Channel {
         let mut start = from;
         // A transfer that began less than one transfer before `start` still blocks it.
         let mut slot = from.saturating_sub(self.transfer_ns) >> self.slot_shift;
-        // One that ends at `end` overlaps when start < end < start + 2 transfers. Entries of another round are far from that.
+        // One that ends at `end` overlaps when start < end < start + 2 transfers. Entries of
+        // another round are far from that.
         let overlaps = 2 * self.transfer_ns - 1;
         loop {
             for _ in 0..UNROLLED {

@@ -1,12 +1,13 @@
 //! How a study's `[device]` table becomes a geometry with a logical capacity.
 //!
-//! Three keys are tied together: `blocks_per_plane` gives the physical pages, `spare` the share of them that the host does
-//! not see, `capacity` what it sees. With `capacity` alone the blocks are scaled to it; with `blocks_per_plane` alone the
-//! capacity follows; with both, both hold, and a `spare` beside them is a lower bound. The utilisation ρ of theory is
-//! logical pages ÷ physical pages. Bad blocks come out of the spare.
+//! Three keys are tied together: `blocks_per_plane` gives the physical pages, `spare` the share of
+//! them that the host does not see, `capacity` what it sees. With `capacity` alone the blocks are
+//! scaled to it; with `blocks_per_plane` alone the capacity follows; with both, both hold, and a
+//! `spare` beside them is a lower bound. The utilisation ρ of theory is logical pages ÷ physical
+//! pages. Bad blocks come out of the spare.
 //!
-//! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span is counted in pages of
-//! this device: a [`Draft`] knows the page size, the [`Device`] everything.
+//! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span
+//! is counted in pages of this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
 use flash::{Chip, ChipOptions, Geometry, PastEndurance, Pbn, Shape};
 use ftl::{Layout, Timed};
@@ -18,8 +19,9 @@ use crate::preset::{DEFAULT_PRESET, Keys, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
 use crate::{Abilities, Latencies, Model, Pricing, SimError, Suspend};
 
-/// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks open or free beside the
-/// data; with 128 blocks and a spare of 6 %, the lowest of the presets, it has seven. With fewer a tiny trace is refused.
+/// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
+/// open or free beside the data; with 128 blocks and a spare of 6 %, the lowest of the presets, it
+/// has seven. With fewer a tiny trace is refused.
 const SMALLEST_AUTO_BLOCKS: u64 = 128;
 
 /// The most dies whose timelines one run keeps: 256 times those of today's largest drives.
@@ -50,7 +52,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Checks a `[device]` table that stands alone: its capacity cannot be `auto`, as there is no workload to ask.
+    /// Checks a `[device]` table that stands alone: its capacity cannot be `auto`, as there is no
+    /// workload to ask.
     pub fn resolve(text: &DeviceText, seed: u64) -> Result<Self, SimError> {
         let draft = Draft::of(text)?;
         if text.capacity == Some(Capacity::Auto) {
@@ -132,7 +135,8 @@ impl Draft {
         capacity.or_else(|| says_nothing.then_some(Capacity::Auto))
     }
 
-    /// The whole device, for a workload that spans so many pages; none where there is none, or it is folded into the device.
+    /// The whole device, for a workload that spans so many pages; none where there is none, or it
+    /// is folded into the device.
     pub(crate) fn resolve(&self, span_pages: Option<u64>, seed: u64) -> Result<Device, SimError> {
         let asked_pages = match self.capacity() {
             Some(Capacity::Bytes(0)) => {
@@ -196,7 +200,8 @@ impl Draft {
         self.asked.preset.is_none()
     }
 
-    /// What the capacity is taken from, where neither the study nor a preset gives it: the workload's span, or the least there is.
+    /// What the capacity is taken from, where neither the study nor a preset gives it: the
+    /// workload's span, or the least there is.
     pub(crate) fn capacity_reason(&self, span_pages: Option<u64>) -> Option<String> {
         let (pages, least) = (span_pages?, self.smallest_auto());
         if self.capacity() != Some(Capacity::Auto) {
@@ -216,7 +221,8 @@ impl Draft {
         self.asked.preset.as_deref().unwrap_or(DEFAULT_PRESET)
     }
 
-    /// Whether the study gives both ends, capacity and blocks, and leaves the spare to what is between them.
+    /// Whether the study gives both ends, capacity and blocks, and leaves the spare to what is
+    /// between them.
     fn spare_follows(&self) -> bool {
         self.asked.spare.is_none() && self.asked.blocks_per_plane.is_some() && self.asked.capacity.is_some()
     }
@@ -277,7 +283,8 @@ impl Draft {
         Ok(())
     }
 
-    /// The least that `capacity = "auto"` gives, so that a small trace meets a device on which every scheme can work.
+    /// The least that `capacity = "auto"` gives, so that a small trace meets a device on which
+    /// every scheme can work.
     fn smallest_auto(&self) -> u64 {
         let shape = self.keys.shape;
         let rows = u64::from(shape.channels) * u64::from(shape.dies_per_channel) * u64::from(shape.planes_per_die);
@@ -333,7 +340,8 @@ impl Draft {
     }
 }
 
-/// Pages that the host sees of so many physical ones. The small addend undoes the rounding of, say, 100 × (1 − 0.1).
+/// Pages that the host sees of so many physical ones. The small addend undoes the rounding of, say,
+/// 100 × (1 − 0.1).
 fn exported(pages: u64, spare: f64) -> u64 {
     (pages as f64 * (1.0 - spare) + 1e-3).floor() as u64
 }

@@ -1,15 +1,17 @@
 //! The gaps of a die: stretches before its last promise in which it has nothing to do.
 //!
-//! They come about when an operation is priced that is ready only later, because it waits for others elsewhere: a copy to
-//! this die waits for its read on another one, an update of the mapping waits for the collection whose last step it is.
-//! They are kept in order of time. Those that are over are dropped; when there are still too many, the shortest goes, since
-//! fewest operations fit in it.
+//! They come about when an operation is priced that is ready only later, because it waits for
+//! others elsewhere: a copy to this die waits for its read on another one, an update of the mapping
+//! waits for the collection whose last step it is. They are kept in order of time. Those that are
+//! over are dropped; when there are still too many, the shortest goes, since fewest operations fit
+//! in it.
 
-/// Gaps remembered for a die. What matters are the few long ones, in front of an operation at the end of a long chain.
-/// More would lengthen the search and change little.
+/// Gaps remembered for a die. What matters are the few long ones, in front of an operation at the
+/// end of a long chain. More would lengthen the search and change little.
 const REMEMBERED: usize = 32;
 
-/// Room for gaps: with twice as much as is used, dropping the earliest is a step forward, and gaps move only every so often.
+/// Room for gaps: with twice as much as is used, dropping the earliest is a step forward, and gaps
+/// move only every so often.
 const ROOM: usize = 2 * REMEMBERED;
 
 /// Gaps whose ends are compared side by side: eight ends are a line of memory.
@@ -21,7 +23,8 @@ const LANES: usize = 4;
 /// Gaps of one die, ascending.
 #[derive(Clone, Copy)]
 pub(crate) struct Gaps {
-    /// When each ends; behind the last gap [`u64::MAX`], so that a search need not know how many there are.
+    /// When each ends; behind the last gap [`u64::MAX`], so that a search need not know how many
+    /// there are.
     ends: [u64; ROOM + REMEMBERED],
     starts: [u64; ROOM],
     first: usize,
@@ -63,7 +66,8 @@ impl Gaps {
         if ends[0] >= end {
             return 0;
         }
-        // Two steps of comparisons that do not wait for each other; halving takes five steps that do.
+        // Two steps of comparisons that do not wait for each other; halving takes five steps that
+        // do.
         let earlier = |ends: &[u64]| ends.iter().map(|&each| usize::from(each < end)).sum::<usize>();
         let row = ROW * earlier(&[ends[ROW - 1], ends[2 * ROW - 1], ends[3 * ROW - 1]]);
         row + earlier(&ends[row..row + ROW])
@@ -80,7 +84,8 @@ impl Gaps {
         if self.len == 0 { 0 } else { self.ends[self.first + self.len - 1] }
     }
 
-    /// Takes `start..end` out of the gap at a position; what is left of it counts if it is at least `shortest` long.
+    /// Takes `start..end` out of the gap at a position; what is left of it counts if it is at least
+    /// `shortest` long.
     pub(crate) fn split(&mut self, position: usize, start: u64, end: u64, shortest: u64) {
         let gap = self.at(position);
         let (before, after) = ((gap.0, start), (end, gap.1));
@@ -148,7 +153,8 @@ impl Gaps {
 
     /// The position of the shortest of [`REMEMBERED`] gaps; of the latest, where several are.
     fn shortest(&self) -> usize {
-        // Four searches side by side, each for the least of length and position in one number: none waits for another.
+        // Four searches side by side, each for the least of length and position in one number: none
+        // waits for another.
         let all = self.first..self.first + REMEMBERED;
         let (starts, ends) = (self.starts[all.clone()].chunks_exact(LANES), self.ends[all].chunks_exact(LANES));
         let mut least = [u64::MAX; LANES];

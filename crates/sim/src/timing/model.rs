@@ -1,26 +1,32 @@
 //! What an operation costs: a timeline per die and per channel.
 //!
 //! ```text
-//! read     die   |== sense ==|.. wait ..|= transfer =|        program  die   |= transfer =|===== program =====|
-//!          chan                         |= transfer =|                 chan  |= transfer =|
+//! read     die   |== sense ==|.. wait ..|= transfer =|
+//!          chan                         |= transfer =|
+//! program  die   |= transfer =|===== program =====|
+//!          chan  |= transfer =|
 //! erase    die   |====== erase ======|
 //! ```
 //!
-//! A die is held from the start of an operation to its end (its register holds the page while it waits for the channel).
-//! An operation begins when it is ready and its die and channel are free, first come first served *in virtual time*. The order in which
-//! operations are priced is another one: a collection is priced to its end, far into the future, before the next host request,
-//! which arrives long before. If a resource kept only when it is next free, that request would wait for all of
-//! it, even on dies that the collection touches once at its end. So each resource also remembers its gaps, and an
-//! operation takes the first one that it fits in: [`Gaps`] of a die, a [`Channel`]'s calendar.
+//! A die is held from the start of an operation to its end (its register holds the page while it
+//! waits for the channel). An operation begins when it is ready and its die and channel are free,
+//! first come first served *in virtual time*. The order in which operations are priced is another
+//! one: a collection is priced to its end, far into the future, before the next host request, which
+//! arrives long before. If a resource kept only when it is next free, that request would wait for
+//! all of it, even on dies that the collection touches once at its end. So each resource also
+//! remembers its gaps, and an operation takes the first one that it fits in: [`Gaps`] of a die, a
+//! [`Channel`]'s calendar.
 //!
-//! With [`Model::Serial`] there is one resource: an operation costs latency plus transfer and nothing overlaps, as in the
-//! `FlashSim` family of simulators.
+//! With [`Model::Serial`] there is one resource: an operation costs latency plus transfer and
+//! nothing overlaps, as in the `FlashSim` family of simulators.
 //!
-//! Limits: there is no cache mode; planes do not work in parallel, and there is no copy-back and no suspension, unless the device is
-//! told to have them: then `planner.rs` keeps the promises instead, slower, and says what it can and cannot do. Here what was promised is never
-//! moved: an operation that is ready a little earlier but priced later goes behind it if the gap before it is too short. And
-//! in a gap, a page may be read before the copy that a collection makes of it is done; a real device would read it at its old
-//! place, at the same cost. An operation costs O(1) and allocates nothing.
+//! Limits: there is no cache mode; planes do not work in parallel, and there is no copy-back and no
+//! suspension, unless the device is told to have them: then `planner.rs` keeps the promises
+//! instead, slower, and says what it can and cannot do. Here what was promised is never moved: an
+//! operation that is ready a little earlier but priced later goes behind it if the gap before it is
+//! too short. And in a gap, a page may be read before the copy that a collection makes of it is
+//! done; a real device would read it at its old place, at the same cost. An operation costs O(1)
+//! and allocates nothing.
 
 use flash::Geometry;
 use ftl::{Nanos, Op, Span, Task, Timing};
@@ -45,8 +51,9 @@ pub enum Model {
     Serial,
 }
 
-/// The shortest gap that is remembered, in shortest operations. Into a shorter one hardly anything fits that is not ready
-/// just when it begins; and copies between two dies leave one of a single read on the target for every page.
+/// The shortest gap that is remembered, in shortest operations. Into a shorter one hardly anything
+/// fits that is not ready just when it begins; and copies between two dies leave one of a single
+/// read on the target for every page.
 const WORTH_REMEMBERING: u64 = 2;
 
 /// Timelines of a device.
@@ -217,7 +224,8 @@ impl Pricing {
         }
     }
 
-    /// Time for which each channel moved data, in nanoseconds; zero with [`Model::Serial`], which has no channels.
+    /// Time for which each channel moved data, in nanoseconds; zero with [`Model::Serial`], which
+    /// has no channels.
     pub fn channel_busy_ns(&self) -> Box<dyn ExactSizeIterator<Item = u64> + '_> {
         match self.planner() {
             Some(planner) => Box::new(planner.channel_busy_ns().iter().copied()),
@@ -233,7 +241,8 @@ impl Pricing {
         Nanos(self.dies.iter().map(|die| die.free_at).max().unwrap_or(0))
     }
 
-    /// The first gap of a die that an operation fits: its position, and where the operation would lie in it.
+    /// The first gap of a die that an operation fits: its position, and where the operation would
+    /// lie in it.
     #[inline]
     fn find_gap(&self, op: Op, index: usize, at: u64) -> Option<(usize, Place)> {
         let (gaps, channel) = (&self.gaps[index], &self.channels[self.dies[index].channel as usize]);

@@ -1,49 +1,57 @@
-//! Pricing of devices that can do more: copy-back, planes side by side, suspension, collections that yield or are limited.
+//! Pricing of devices that can do more: copy-back, planes side by side, suspension, collections
+//! that yield or are limited.
 //!
-//! The rules are those of `model.rs`, but promises are kept in complete lists, and they are of two kinds. What a request waits for
-//! is *fixed*: its completion has been told, so it never moves. What nobody waits for (`FlashPort::in_background`: collections, mostly) is
-//! *movable* while it has not begun: a read may be put before it, and it is planned again, around everything fixed, in the order in
-//! which it was first planned, each operation after the one that it followed.
+//! The rules are those of `model.rs`, but promises are kept in complete lists, and they are of two
+//! kinds. What a request waits for is *fixed*: its completion has been told, so it never moves.
+//! What nobody waits for (`FlashPort::in_background`: collections, mostly) is *movable* while it
+//! has not begun: a read may be put before it, and it is planned again, around everything fixed, in
+//! the order in which it was first planned, each operation after the one that it followed.
 //!
-//! What is planned again is what the read can move: the movable operations of its channel, and those of other channels from the first
-//! one on that follows an operation which has moved. Everything else would be put where it is: it found its place before what was
-//! planned later came, and nothing planned before it has moved. (Nearly: a copy inside a plane frees the channel, a second plane
-//! can join what came later, and what was planned past a read that was ready later may have left room. Other channels notice when a
-//! read of their own passes.)
+//! What is planned again is what the read can move: the movable operations of its channel, and
+//! those of other channels from the first one on that follows an operation which has moved.
+//! Everything else would be put where it is: it found its place before what was planned later came,
+//! and nothing planned before it has moved. (Nearly: a copy inside a plane frees the channel, a
+//! second plane can join what came later, and what was planned past a read that was ready later may
+//! have left room. Other channels notice when a read of their own passes.)
 //!
 //! ```text
-//! gc_yields   die  |= copy =|= copy =|= copy =|= erase =|      suspend  die  |======= erase =======|
-//!                    ^ a read comes                                            ^ a read comes
-//!             die  |= copy =|read|= copy =|= copy =|= erase =|          die  |===|s|read|r|==== erase ====|
+//! gc_yields  die  |= copy =|= copy =|= copy =|= erase =|  suspend  die |====== erase =====|
+//!                   ^ a read comes                                       ^ a read comes
+//!            die  |= copy =|read|= copy =|= copy =|= erase =|      die |===|s|read|r|== erase ===|
 //! ```
 //!
-//! - *Copy-back*: a page read and programmed in the same plane, one after the other, stays in the register: neither half moves over the
-//!   channel, and nothing uses the die between the two.
-//! - *Planes*: an operation that is ready when one of its kind begins on another plane of its die runs beside it. Transfers take turns.
-//! - *Suspension*: a read that finds its die erasing or programming, as `suspend` says, gets the die after `suspend_ns`; what is
-//!   left of the work follows it, or comes later where it does not fit in, and takes `resume_ns` more. Such work does not begin before a
-//!   read that is ready.
+//! - *Copy-back*: a page read and programmed in the same plane, one after the other, stays in the
+//!   register: neither half moves over the channel, and nothing uses the die between the two.
+//! - *Planes*: an operation that is ready when one of its kind begins on another plane of its die
+//!   runs beside it. Transfers take turns.
+//! - *Suspension*: a read that finds its die erasing or programming, as `suspend` says, gets the
+//!   die after `suspend_ns`; what is left of the work follows it, or comes later where it does not
+//!   fit in, and takes `resume_ns` more. Such work does not begin before a read that is ready.
 //! - *Yielding*: a read goes before all movable operations that have not begun.
-//! - *Channels that collect*: a collection that begins on a channel with none under way waits until fewer than `gc_channels` channels
-//!   have one.
+//! - *Channels that collect*: a collection that begins on a channel with none under way waits until
+//!   fewer than `gc_channels` channels have one.
 //!
 //! Limits.
-//! - Only what nobody waits for is suspended or yields. The program of a host's page is fixed, and so is a merge that a write waits
-//!   for; only reads pass or suspend.
-//! - A scheme has done a collection when it is planned. A block may thus be written at its promised time though the erase that freed it
-//!   was moved behind that; a real device would use another free block, or wait. The same holds for a page that is read while its copy
-//!   is under way: it would be read at its old place.
-//! - A backlog of more than [`MOST_MOVABLE`] operations lets nobody pass any more, as a device does that runs out of free
-//!   blocks. It also bounds what a read costs us: time proportional to the backlog of its channel, if collections stay on theirs.
-//! - The chain of a collection is kept in order, also across dies. A later collection follows an earlier one only through their dies,
-//!   channels and the permission to collect.
-//! - Planes may work at any pages of their blocks; older parts ask for equal page numbers. The first of two programs is done one
-//!   transfer before the second, where some parts start them together.
-//! - A program that copies a page and is ready when a read of its plane ends is taken to copy what was read: schemes read and program page by
-//!   page.
-//! - Copies inside a plane are not checked by the controller's error correction; a simulated page has no bit errors.
-//! - `time_ns` of results, and the event hash, count background operations as first planned; timelines, latency by class and
-//!   utilisation as they came to lie.
+//! - Only what nobody waits for is suspended or yields. The program of a host's page is fixed, and
+//!   so is a merge that a write waits for; only reads pass or suspend.
+//! - A scheme has done a collection when it is planned. A block may thus be written at its promised
+//!   time though the erase that freed it was moved behind that; a real device would use another
+//!   free block, or wait. The same holds for a page that is read while its copy is under way: it
+//!   would be read at its old place.
+//! - A backlog of more than [`MOST_MOVABLE`] operations lets nobody pass any more, as a device does
+//!   that runs out of free blocks. It also bounds what a read costs us: time proportional to the
+//!   backlog of its channel, if collections stay on theirs.
+//! - The chain of a collection is kept in order, also across dies. A later collection follows an
+//!   earlier one only through their dies, channels and the permission to collect.
+//! - Planes may work at any pages of their blocks; older parts ask for equal page numbers. The
+//!   first of two programs is done one transfer before the second, where some parts start them
+//!   together.
+//! - A program that copies a page and is ready when a read of its plane ends is taken to copy what
+//!   was read: schemes read and program page by page.
+//! - Copies inside a plane are not checked by the controller's error correction; a simulated page
+//!   has no bit errors.
+//! - `time_ns` of results, and the event hash, count background operations as first planned;
+//!   timelines, latency by class and utilisation as they came to lie.
 
 mod abilities;
 mod backlog;
@@ -239,8 +247,8 @@ impl Planner {
         spot
     }
 
-    /// What an operation of a chain follows: the one of the chain that ends when it is ready; for the first of a collection, the
-    /// collection whose permission it gets.
+    /// What an operation of a chain follows: the one of the chain that ends when it is ready; for
+    /// the first of a collection, the collection whose permission it gets.
     fn followed(&mut self, task: Task, at: u64) -> After {
         let begins = self.permissions.iter().all(|permission| permission.chain != task.chain);
         if let Some(most) = self.abilities.gc_channels
@@ -252,7 +260,8 @@ impl Planner {
         self.backlog.of_chain_ending(task.chain, at).map_or(After::Moment(at), After::Job)
     }
 
-    /// Takes a permission to collect: that of the same channel, if it collects already, else one that is free first.
+    /// Takes a permission to collect: that of the same channel, if it collects already, else one
+    /// that is free first.
     fn permit(&mut self, task: Task, at: u64, most: u32) -> After {
         let channel = self.lanes.channel(task.die);
         let same = self.permissions.iter().position(|permission| permission.channel == channel && permission.end > at);

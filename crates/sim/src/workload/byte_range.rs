@@ -1,7 +1,9 @@
-//! From bytes to pages: which pages a range of bytes concerns, and what of them a write leaves as it is. Studies and live devices ask here.
+//! From bytes to pages: which pages a range of bytes concerns, and what of them a write leaves as
+//! it is. Studies and live devices ask here.
 //!
-//! A read takes every page that it touches. A write that covers its first or its last page in part needs the rest of it, which
-//! is read before (cause `read_modify_write`). A trim forgets only pages that it covers whole.
+//! A read takes every page that it touches. A write that covers its first or its last page in part
+//! needs the rest of it, which is read before (cause `read_modify_write`). A trim forgets only
+//! pages that it covers whole.
 
 use std::ops::Range;
 
@@ -73,7 +75,8 @@ impl PageSpan {
     }
 }
 
-/// Reads what a write leaves of the pages that it covers in part, all at the same time; `read` reads one.
+/// Reads what a write leaves of the pages that it covers in part, all at the same time; `read`
+/// reads one.
 pub fn read_rest<D: Device, P, E>(
     media: &mut FlashPort<D>,
     partial: impl IntoIterator<Item = P>,

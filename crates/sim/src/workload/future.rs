@@ -1,4 +1,5 @@
-//! What a workload will ask of a translation layer, call by call as the host makes them when it serves it (`Host::serve`), for one that looks ahead.
+//! What a workload will ask of a translation layer, call by call as the host makes them when it
+//! serves it (`Host::serve`), for one that looks ahead.
 
 use ftl::{Asked, FutureRequest};
 use trace::Op;

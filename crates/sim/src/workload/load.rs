@@ -1,10 +1,12 @@
 //! How much of its device a run used, and whether more was asked than the device can do.
 //!
-//! Every operation holds its die and, while it moves a page, its channel. The resource that the requests hold longest bounds what the
-//! device can do: N requests that hold it for B seconds cannot be served faster than N ÷ B a second, whatever the order (the
-//! bottleneck law of operational analysis). That rate of the *bottleneck* needs no backlog to be seen, and does not depend on one. It is an
-//! upper bound and no promise: it is a mean over the run, and where at each moment another resource is asked for by all, far less is served.
-//! What a run that is overloaded serves is measured: its `iops`.
+//! Every operation holds its die and, while it moves a page, its channel. The resource that the
+//! requests hold longest bounds what the device can do: N requests that hold it for B seconds
+//! cannot be served faster than N ÷ B a second, whatever the order (the bottleneck law of
+//! operational analysis). That rate of the *bottleneck* needs no backlog to be seen, and does not
+//! depend on one. It is an upper bound and no promise: it is a mean over the run, and where at each
+//! moment another resource is asked for by all, far less is served. What a run that is overloaded
+//! serves is measured: its `iops`.
 
 use crate::Pricing;
 use crate::result::{LoadFacts, QUARTERS};
@@ -12,7 +14,8 @@ use crate::result::{LoadFacts, QUARTERS};
 /// Of the bottleneck's rate, what may be offered before the device counts as overloaded.
 const NEARLY_ALL: f64 = 0.95;
 
-/// By how much a run may outlast its arrivals, as a share of them, before a growing backlog counts as overload.
+/// By how much a run may outlast its arrivals, as a share of them, before a growing backlog counts
+/// as overload.
 const OUTLASTS: f64 = 0.01;
 
 /// Follows the load of a run.

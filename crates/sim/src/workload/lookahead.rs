@@ -1,8 +1,10 @@
-//! Requests read some time before they begin, so that a translation layer can ask for the memory that they will touch.
+//! Requests read some time before they begin, so that a translation layer can ask for the memory
+//! that they will touch.
 //!
-//! A simulated device of many gigabytes has maps of tens of megabytes, and nearly every request touches a random entry. A
-//! request is announced when it is read and twice more when it is nearer: first for what is found by its address, then for what
-//! that points to, and so on. Nothing else depends on it, and a malformed line still ends the run.
+//! A simulated device of many gigabytes has maps of tens of megabytes, and nearly every request
+//! touches a random entry. A request is announced when it is read and twice more when it is nearer:
+//! first for what is found by its address, then for what that points to, and so on. Nothing else
+//! depends on it, and a malformed line still ends the run.
 
 use ftl::PrefetchStage;
 
@@ -10,7 +12,8 @@ use crate::SimError;
 use crate::workload::paging::PageRequest;
 use crate::workload::stream::Requests;
 
-/// Requests read ahead: enough for a miss to memory to be over, few enough that the lines stay in the first-level cache.
+/// Requests read ahead: enough for a miss to memory to be over, few enough that the lines stay in
+/// the first-level cache.
 pub(crate) const AHEAD: usize = 16;
 /// When a request is announced, in requests before its beginning.
 pub(crate) const ANNOUNCED: [(usize, PrefetchStage); 3] =
@@ -38,7 +41,8 @@ impl Ahead {
         &mut self,
         mut announce: impl FnMut(&PageRequest, PrefetchStage),
     ) -> Result<Option<&PageRequest>, SimError> {
-        // The slot of the request taken last is free again; it was the one handed out before this call.
+        // The slot of the request taken last is free again; it was the one handed out before this
+        // call.
         while !self.ended && self.read < self.taken + AHEAD {
             let slot = &mut self.ring[self.read % AHEAD];
             if self.requests.next(slot)? {

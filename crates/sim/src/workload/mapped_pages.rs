@@ -1,6 +1,7 @@
 //! Which logical pages hold data: how many page reads find none, and so cost no flash operation.
 //!
-//! One bit a logical page, and only where a read can find nothing: a device that was filled and is never trimmed holds every page.
+//! One bit a logical page, and only where a read can find nothing: a device that was filled and is
+//! never trimmed holds every page.
 
 use flash::Lpn;
 use trace::Op;

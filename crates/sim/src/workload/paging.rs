@@ -1,8 +1,8 @@
 //! From a record's pages (`byte_range.rs`) to pages of the device.
 //!
-//! What a record's addresses mean on this device
-//! is the user's choice: taken as they are, modulo the capacity, or page by page in order of first touch. The last can tear
-//! a request into several runs of neighbouring pages, its *extents*; so can the wrap at the end of the device.
+//! What a record's addresses mean on this device is the user's choice: taken as they are, modulo
+//! the capacity, or page by page in order of first touch. The last can tear a request into several
+//! runs of neighbouring pages, its *extents*; so can the wrap at the end of the device.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +33,8 @@ pub(crate) struct FirstTouch {
 }
 
 impl FirstTouch {
-    /// Numbers the pages that a record touches; fails when 32 bits do not count them, or memory does not hold them.
+    /// Numbers the pages that a record touches; fails when 32 bits do not count them, or memory
+    /// does not hold them.
     pub(crate) fn touch(&mut self, pages: PageSpan, limit: Limit) -> Result<(), SimError> {
         limit.check_dense(self.len().saturating_add(pages.pages()))?;
         for page in pages.first..pages.end {
@@ -62,7 +63,8 @@ pub(crate) struct Extent {
     pub(crate) pages: u32,
 }
 
-/// The pages that a record concerns, before they are placed on a device: those it touches, or for a trim those it covers whole.
+/// The pages that a record concerns, before they are placed on a device: those it touches, or for a
+/// trim those it covers whole.
 pub(crate) fn span_of(record: &Record, page_bytes: u64) -> PageSpan {
     let length = u64::from(record.length);
     match record.op {
@@ -72,7 +74,8 @@ pub(crate) fn span_of(record: &Record, page_bytes: u64) -> PageSpan {
     }
 }
 
-/// A host request in pages. One is filled again and again, so that nothing is allocated per request.
+/// A host request in pages. One is filled again and again, so that nothing is allocated per
+/// request.
 #[derive(Clone, Debug)]
 pub(crate) struct PageRequest {
     pub(crate) op: Op,
@@ -126,7 +129,8 @@ impl Pager {
         Self { page_bytes: u64::from(page_size_bytes), logical_pages, placement }
     }
 
-    /// Splits a record. Fails when it does not fit the device, which a survey of the same workload has ruled out.
+    /// Splits a record. Fails when it does not fit the device, which a survey of the same workload
+    /// has ruled out.
     pub(crate) fn split(&self, record: &Record, into: &mut PageRequest) -> Result<(), SimError> {
         let span = span_of(record, self.page_bytes);
         into.op = record.op;

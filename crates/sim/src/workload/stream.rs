@@ -1,9 +1,11 @@
-//! The workload of a study: where requests come from, and one survey of them before anything is simulated.
+//! The workload of a study: where requests come from, and one survey of them before anything is
+//! simulated.
 //!
-//! Every run opens the workload anew and reads it as a stream, so memory does not grow with a trace and runs share nothing.
-//! The survey reads it once beforehand. It finds what would otherwise stop a run after hours (a malformed line, an address
-//! beyond the device), counts what was left out or changed, and knows how many requests there are, which `capacity = "auto"`, the dense
-//! numbering and the time series all ask for.
+//! Every run opens the workload anew and reads it as a stream, so memory does not grow with a trace
+//! and runs share nothing. The survey reads it once beforehand. It finds what would otherwise stop
+//! a run after hours (a malformed line, an address beyond the device), counts what was left out or
+//! changed, and knows how many requests there are, which `capacity = "auto"`, the dense numbering
+//! and the time series all ask for.
 
 use std::path::PathBuf;
 
@@ -43,7 +45,8 @@ enum Source {
 }
 
 impl Workload {
-    /// Checks the keys of a `[workload]` table. Reads a trace once, to lay out its devices, and reports that.
+    /// Checks the keys of a `[workload]` table. Reads a trace once, to lay out its devices, and
+    /// reports that.
     pub(crate) fn of(text: &WorkloadText, master_seed: u64, reporter: &Reporter) -> Result<Self, Unready> {
         let speedup = text.speedup.unwrap_or(1.0);
         if !(speedup > 0.0 && speedup.is_finite()) {
@@ -64,7 +67,8 @@ impl Workload {
         })
     }
 
-    /// Whether every request arrives at once, so that an open loop would measure a queue as long as the workload.
+    /// Whether every request arrives at once, so that an open loop would measure a queue as long as
+    /// the workload.
     pub(crate) fn arrives_at_once(&self) -> bool {
         matches!(&self.source, Source::Generated { spec, .. } if spec.arrivals == Arrivals::AtOnce
             && !matches!(spec.pattern, Pattern::Phases(_)))
@@ -112,7 +116,8 @@ impl Workload {
         Ok(Requests { stream: self.stream()?, pager })
     }
 
-    /// Reads the workload once, in pages of so many bytes; `written`: looks for reads of what was never written.
+    /// Reads the workload once, in pages of so many bytes; `written`: looks for reads of what was
+    /// never written.
     pub(crate) fn survey(
         &self,
         page_size_bytes: u32,
@@ -358,7 +363,8 @@ impl Stream {
         };
         match next {
             Some(record) if self.is_adjusted || record.time_ns >= LATEST_NS => self.adjust(record).map(Some),
-            // Taken apart: a record built of small fields and then moved as a whole makes the processor wait for them to arrive.
+            // Taken apart: a record built of small fields and then moved as a whole makes the
+            // processor wait for them to arrive.
             Some(Record { time_ns, op, offset, length, device, hint }) => {
                 Ok(Some(Record { time_ns, op, offset, length, device, hint }))
             }

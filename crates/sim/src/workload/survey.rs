@@ -1,7 +1,8 @@
-//! One look over a workload before anything is simulated: how much it asks, how far it reaches, what was changed in it.
+//! One look over a workload before anything is simulated: how much it asks, how far it reaches,
+//! what was changed in it.
 //!
-//! Counts are in pages of the device. Nothing is remembered per request; only the dense numbering and the set of written pages
-//! grow, with the pages touched, and only where they are asked for.
+//! Counts are in pages of the device. Nothing is remembered per request; only the dense numbering
+//! and the set of written pages grow, with the pages touched, and only where they are asked for.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::workload::paging::{FirstTouch, span_of};
 #[derive(Clone, Debug)]
 pub(crate) struct Survey {
     pub(crate) facts: WorkloadFacts,
-    /// Pages that the device needs: one past the highest touched, or with the dense numbering as many as are touched.
+    /// Pages that the device needs: one past the highest touched, or with the dense numbering as
+    /// many as are touched.
     pub(crate) span_pages: u64,
     /// The request that reaches highest: its number, counted from 1, and the record.
     pub(crate) highest: Option<(u64, Record)>,
@@ -30,7 +32,8 @@ pub(crate) struct Survey {
     pub(crate) unwritten: Option<Unwritten>,
 }
 
-/// How much of what a workload reads it has not written itself. The rest of a page that is written in part is read, too.
+/// How much of what a workload reads it has not written itself. The rest of a page that is written
+/// in part is read, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unwritten {
     /// Page reads.
@@ -39,7 +42,8 @@ pub(crate) struct Unwritten {
     pub(crate) of_unwritten: u64,
 }
 
-/// Which pages are written so far. Addresses are the workload's own: what a wrap folds together counts apart.
+/// Which pages are written so far. Addresses are the workload's own: what a wrap folds together
+/// counts apart.
 #[derive(Default)]
 struct Written {
     pages: RoaringTreemap,
@@ -88,7 +92,8 @@ pub(crate) struct Surveyor {
 }
 
 impl Surveyor {
-    /// A survey in pages of so many bytes: with the dense numbering or without, and with the set of written pages or without.
+    /// A survey in pages of so many bytes: with the dense numbering or without, and with the set of
+    /// written pages or without.
     pub(crate) fn new(page_bytes: u64, dense: bool, written: bool, limit: Limit) -> Self {
         Self {
             page_bytes,
@@ -187,7 +192,8 @@ impl Surveyor {
         sentences
     }
 }
-/// What is done to the device before measuring, and why. `unwritten` is what the survey found, where it was asked to look.
+/// What is done to the device before measuring, and why. `unwritten` is what the survey found,
+/// where it was asked to look.
 pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Precondition, PreconditionChosen) {
     let Unwritten { reads, of_unwritten } = unwritten.unwrap_or_default();
     let (mode, reason) = match asked {

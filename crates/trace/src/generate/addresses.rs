@@ -1,4 +1,5 @@
-//! Where requests go: one sampler per pattern, in units of the part's region. It knows neither bytes nor lengths.
+//! Where requests go: one sampler per pattern, in units of the part's region. It knows neither
+//! bytes nor lengths.
 
 use super::permutation::Permutation;
 use super::plan::{ExtentsPlan, PartPlan, PlacesPlan};
@@ -16,12 +17,14 @@ pub(crate) enum Places {
     Zipf { ranks: ZipfRanks, extents: Extents },
     /// The first `hot` extents (before scattering) against the others.
     HotCold { hot: u64, hot_chance: Chance, extents: Extents },
-    /// No sampling: the part goes on where it stopped. Holds nothing, since every part remembers that anyway.
+    /// No sampling: the part goes on where it stopped. Holds nothing, since every part remembers
+    /// that anyway.
     Sequential,
 }
 
 impl Places {
-    /// For one part; `master` is the workload's seed, `name` the part's, for what is the part's alone.
+    /// For one part; `master` is the workload's seed, `name` the part's, for what is the part's
+    /// alone.
     pub(crate) fn new(plan: &PartPlan, master: u64, name: &str) -> Self {
         match &plan.places {
             PlacesPlan::Uniform => Self::Uniform { units: plan.units },
@@ -89,7 +92,8 @@ impl Passes {
     }
 }
 
-/// A region cut into extents of equal size (the last may be shorter), in order or scattered by a fixed permutation.
+/// A region cut into extents of equal size (the last may be shorter), in order or scattered by a
+/// fixed permutation.
 #[derive(Clone, Debug)]
 pub(crate) struct Extents {
     count: u64,
@@ -110,7 +114,8 @@ struct Drift {
 
 impl Extents {
     fn new(plan: &ExtentsPlan, units: u64, master: u64) -> Self {
-        // Named after the hot set alone, so that parts which agree on it share their popular places.
+        // Named after the hot set alone, so that parts which agree on it share their popular
+        // places.
         let scatter = plan.hot_set.map(|set| Permutation::new(plan.count, derive(master, &format!("hot set {set}"))));
         Self {
             count: plan.count,

@@ -1,4 +1,5 @@
-//! When requests arrive: gaps, added up on a clock of whole nanoseconds that keeps the fractions it cannot show.
+//! When requests arrive: gaps, added up on a clock of whole nanoseconds that keeps the fractions it
+//! cannot show.
 
 use super::seed::{Chance, Stream};
 use super::spec::Arrivals;
@@ -35,7 +36,8 @@ impl GapSampler {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clock {
     now_ns: u64,
-    /// The part of a nanosecond that has passed beyond `now_ns`, so that rounding does not shift the mean gap.
+    /// The part of a nanosecond that has passed beyond `now_ns`, so that rounding does not shift
+    /// the mean gap.
     fraction_ns: f64,
 }
 

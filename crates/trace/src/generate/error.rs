@@ -1,5 +1,5 @@
-//! Why a workload cannot be generated: always the user's input, so always a sentence with the key, the value, the limit and
-//! the next step.
+//! Why a workload cannot be generated: always the user's input, so always a sentence with the key,
+//! the value, the limit and the next step.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
-//! Which units hold data: written, and not trimmed since. Trims need it to hit such a unit uniformly.
+//! Which units hold data: written, and not trimmed since. Trims need it to hit such a unit
+//! uniformly.
 //!
-//! A list of the units in use, and for every unit of the range its place in that list: marking, forgetting and drawing one at
-//! random are each O(1). It costs 4 bytes per unit of the range and 4 per unit in use, so a generator only keeps it when
-//! something trims.
+//! A list of the units in use, and for every unit of the range its place in that list: marking,
+//! forgetting and drawing one at random are each O(1). It costs 4 bytes per unit of the range and 4
+//! per unit in use, so a generator only keeps it when something trims.
 
 use super::seed::Stream;
 

@@ -1,9 +1,10 @@
 //! The generator itself: an iterator of records that carries out a checked plan.
 //!
-//! Per request it lets a gap pass on the clock, draws a part of the current phase, and lets that part draw operation, length
-//! and place, each from a random stream of its own, derived by name: changing the write share leaves the addresses as they
-//! were. Memory is constant, but for the record of written units that trims need. It yields exactly `requests` records and
-//! never fails: all that could be wrong was refused when it was built.
+//! Per request it lets a gap pass on the clock, draws a part of the current phase, and lets that
+//! part draw operation, length and place, each from a random stream of its own, derived by name:
+//! changing the write share leaves the addresses as they were. Memory is constant, but for the
+//! record of written units that trims need. It yields exactly `requests` records and never fails:
+//! all that could be wrong was refused when it was built.
 
 use super::addresses::Places;
 use super::arrivals::{Clock, GapSampler};
@@ -16,8 +17,8 @@ use super::spec::GeneratorSpec;
 use super::weighted::Weighted;
 use crate::record::{Hint, Op, Record};
 
-/// A generated workload: yields the records of a [`GeneratorSpec`] in order of arrival, always the same for the same seed.
-/// A clone goes on from the same point, independently.
+/// A generated workload: yields the records of a [`GeneratorSpec`] in order of arrival, always the
+/// same for the same seed. A clone goes on from the same point, independently.
 #[derive(Clone, Debug)]
 pub struct Generator {
     requests_left: u64,
@@ -80,7 +81,8 @@ enum Operations {
 }
 
 impl Generator {
-    /// Checks `spec` and prepares to generate it from `seed`. Costs milliseconds, more only where trims need a table.
+    /// Checks `spec` and prepares to generate it from `seed`. Costs milliseconds, more only where
+    /// trims need a table.
     pub fn new(spec: &GeneratorSpec, seed: u64) -> Result<Self, SpecError> {
         let plan = Plan::new(spec)?;
         let range = Range { start: plan.start, unit: plan.unit };
@@ -227,7 +229,8 @@ impl Operations {
             (Chance::Never, Chance::Never) => Self::Only(Op::Read),
             (_, _) => {
                 let bound = |share: f64| (share * 18_446_744_073_709_551_616.0) as u64;
-                // A conversion saturates, so shares that add to 1 leave a read with probability 2⁻⁶⁴ at most: never.
+                // A conversion saturates, so shares that add to 1 leave a read with probability
+                // 2⁻⁶⁴ at most: never.
                 Self::Drawn { trim_below: bound(trim_share), write_below: bound(trim_share + write_share) }
             }
         }

@@ -1,4 +1,5 @@
-//! What one value of a workload description must be by itself: ranges, and the sentence for what lies outside.
+//! What one value of a workload description must be by itself: ranges, and the sentence for what
+//! lies outside.
 //!
 //! It does not know how values combine; that is [`super::plan`]'s business.
 
@@ -13,9 +14,11 @@ const MAX_LENGTH: u64 = u32::MAX as u64;
 const MAX_UNITS: u64 = 1 << 52;
 /// Ends of address ranges, so that no sum of an offset and a length overflows.
 const MAX_END: u64 = 1 << 63;
-/// Expected length of a whole workload in nanoseconds (36 years); leaves the clock 16-fold room before 64 bits end.
+/// Expected length of a whole workload in nanoseconds (36 years); leaves the clock 16-fold room
+/// before 64 bits end.
 const MAX_DURATION_NS: f64 = 1_152_921_504_606_846_976.0;
-/// More choices than any measured distribution has; the limit keeps a broken input from filling memory.
+/// More choices than any measured distribution has; the limit keeps a broken input from filling
+/// memory.
 pub(super) const MAX_CHOICES: usize = 65_536;
 
 /// The range's units.
@@ -72,7 +75,8 @@ pub(super) fn check_sizes(key: &str, sizes: Option<&Sizes>, unit: u64, units: u6
                 let rule = format!("must be at least `min`, {}", Bytes(u64::from(min)));
                 return Err(SpecError::field(format!("{key}.uniform.max"), Bytes(u64::from(max)), rule));
             }
-            // At most 2³² − 1 sizes; the count itself could be 2³² only for min = 0, which is refused.
+            // At most 2³² − 1 sizes; the count itself could be 2³² only for min = 0, which is
+            // refused.
             Ok(SizesPlan::Steps { min, step, count: (max - min) / step + 1 })
         }
         Some(Sizes::Choice(choices)) => {
@@ -165,8 +169,8 @@ pub(super) fn check_share(key: &str, value: f64) -> Result<f64, SpecError> {
     Err(SpecError::field(key, value, "is a share and must be 0 to 1 (write 0.35 for 35 %)"))
 }
 
-/// The key called `name` beside the pattern at `key`: a pattern's key ends in `pattern` except inside a mixture, where the
-/// path names the part.
+/// The key called `name` beside the pattern at `key`: a pattern's key ends in `pattern` except
+/// inside a mixture, where the path names the part.
 pub(super) fn beside(key: &str, name: &str) -> String {
     match key.strip_suffix("pattern") {
         Some(parent) => format!("{parent}{name}"),

@@ -1,14 +1,17 @@
 //! Generated workloads: from a description and a seed to records, the same ones every time.
 //!
-//! * [`GeneratorSpec`] says what is wanted: where requests go ([`Pattern`]), what they do, how long they are ([`Sizes`]), when
-//!   they arrive ([`Arrivals`]). It reads from TOML and JSON, and unknown keys are errors.
+//! * [`GeneratorSpec`] says what is wanted: where requests go ([`Pattern`]), what they do, how long
+//!   they are ([`Sizes`]), when they arrive ([`Arrivals`]). It reads from TOML and JSON, and
+//!   unknown keys are errors.
 //! * [`generate`] checks it and returns a [`Generator`], an iterator of [`crate::Record`]s.
-//! * [`presets()`] lists ready descriptions that meet the figures which papers print for well-known traces.
+//! * [`presets()`] lists ready descriptions that meet the figures which papers print for well-known
+//!   traces.
 //!
-//! A generator knows nothing of flash: its `unit` is an alignment, not a page. It models no feedback either: a request does
-//! not wait for an earlier one, which is the simulated host's business. Requests are independent draws within a phase, so
-//! what a trace has beyond its marginal figures (working sets that drift, a daily rhythm, a scan that evicts a cache) is only
-//! there where phases put it.
+//! A generator knows nothing of flash: its `unit` is an alignment, not a page. It models no
+//! feedback either: a request does not wait for an earlier one, which is the simulated host's
+//! business. Requests are independent draws within a phase, so what a trace has beyond its marginal
+//! figures (working sets that drift, a daily rhythm, a scan that evicts a cache) is only there
+//! where phases put it.
 
 mod addresses;
 mod arrivals;
@@ -30,8 +33,8 @@ pub use generator::Generator;
 pub use presets::{Preset, Published, preset, presets};
 pub use spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, WeightedSize, Zipf};
 
-/// Checks `spec` and returns its records, `spec.requests` of them, in order of arrival and from time 0. Equal arguments
-/// give equal records on every platform.
+/// Checks `spec` and returns its records, `spec.requests` of them, in order of arrival and from
+/// time 0. Equal arguments give equal records on every platform.
 ///
 /// ```
 /// use trace::generate::{GeneratorSpec, generate};

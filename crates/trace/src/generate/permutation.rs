@@ -1,23 +1,27 @@
 //! A pseudorandom permutation of 0…n−1 in constant memory: every number once per pass, none stored.
 //!
-//! Numbers of k bits, where 2^k is the next power of two, go through rounds that are bijections each: XOR with a key, multiply
-//! by an odd constant, XOR the high half into the low one, all modulo 2^k. *Cycle walking* makes the whole a permutation of n:
-//! a result of n or more is fed back in until it falls below n. Walking follows the bijection's cycle, so it always ends and
-//! never meets a number twice; as n is more than half the power of two, it takes fewer than two turns on average.
+//! Numbers of k bits, where 2^k is the next power of two, go through rounds that are bijections
+//! each: XOR with a key, multiply by an odd constant, XOR the high half into the low one, all
+//! modulo 2^k. *Cycle walking* makes the whole a permutation of n: a result of n or more is fed
+//! back in until it falls below n. Walking follows the bijection's cycle, so it always ends and
+//! never meets a number twice; as n is more than half the power of two, it takes fewer than two
+//! turns on average.
 //!
-//! A Feistel network is the better known construction, but with halves of ten bits it needs eight rounds of a full-width
-//! product to lose its stripes, which costs three times as much as this.
+//! A Feistel network is the better known construction, but with halves of ten bits it needs eight
+//! rounds of a full-width product to lose its stripes, which costs three times as much as this.
 //!
-//! It is a shuffle for simulation, not a cipher: of the n! orders it can produce at most 2⁶⁴, one per key.
+//! It is a shuffle for simulation, not a cipher: of the n! orders it can produce at most 2⁶⁴, one
+//! per key.
 
 use super::seed::mix;
 
-/// Measured by the distances between the images of neighbours (χ² in 64 classes, 100 keys, 2⁸ to 2²² numbers): three rounds
-/// leave plain stripes, four do so under some keys, five spread like true shuffles. More would only cost time.
+/// Measured by the distances between the images of neighbours (χ² in 64 classes, 100 keys, 2⁸ to
+/// 2²² numbers): three rounds leave plain stripes, four do so under some keys, five spread like
+/// true shuffles. More would only cost time.
 const ROUNDS: usize = 5;
 
-/// Odd, and 5 modulo 8, with few regularities in any number of low bits: a multiplier of Steele and Vigna's for congruential
-/// generators modulo powers of two.
+/// Odd, and 5 modulo 8, with few regularities in any number of low bits: a multiplier of Steele and
+/// Vigna's for congruential generators modulo powers of two.
 const MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
 
 /// One permutation of 0 to n − 1.
@@ -39,8 +43,8 @@ impl Permutation {
             state = mix(state);
             state & mask
         });
-        // Half the width, rounded up: the high bits, which a multiplication mixes best, go down to the low ones. Never 0, which
-        // would turn that XOR into a constant.
+        // Half the width, rounded up: the high bits, which a multiplication mixes best, go down to
+        // the low ones. Never 0, which would turn that XOR into a constant.
         Self { count, mask, shift: bits.div_ceil(2).max(1), keys }
     }
 
@@ -86,7 +90,8 @@ mod tests {
 
     #[test]
     fn neighbours_land_anywhere() {
-        // The distance between the images of neighbours, in 64 classes: uniform for a random permutation.
+        // The distance between the images of neighbours, in 64 classes: uniform for a random
+        // permutation.
         for count in [1 << 16, 100_003] {
             for key in 0..40 {
                 let permutation = Permutation::new(count, key);
@@ -104,7 +109,8 @@ mod tests {
 
     #[test]
     fn two_keys_give_unrelated_orders() {
-        // Joint distribution of the two images over a 16 × 16 grid: 255 degrees of freedom, uniform if unrelated.
+        // Joint distribution of the two images over a 16 × 16 grid: 255 degrees of freedom, uniform
+        // if unrelated.
         let count = 1 << 16;
         for key in 0..40 {
             let (one, two) = (Permutation::new(count, mix(key)), Permutation::new(count, mix(key + 1)));

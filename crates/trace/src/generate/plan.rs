@@ -1,8 +1,9 @@
-//! A workload description, checked: every default filled in, every inheritance resolved, every range and relation verified.
+//! A workload description, checked: every default filled in, every inheritance resolved, every
+//! range and relation verified.
 //!
-//! This is the second stage after [`super::spec`]. A plan can be carried out without further questions, which is why the
-//! samplers built from it take its numbers as they are. What concerns several values together is checked here, what one value
-//! must be by itself in [`super::limits`].
+//! This is the second stage after [`super::spec`]. A plan can be carried out without further
+//! questions, which is why the samplers built from it take its numbers as they are. What concerns
+//! several values together is checked here, what one value must be by itself in [`super::limits`].
 
 use super::error::SpecError;
 use super::limits::{
@@ -15,7 +16,8 @@ use crate::units::Bytes;
 
 /// Units of a range with trims: positions of written units are kept in 32 bits each.
 const MAX_TRIM_UNITS: u64 = u32::MAX as u64 - 1;
-/// Beyond this exponent all but the first extent have vanished, and (2⁵²)^−θ nears the smallest number `f64` can hold.
+/// Beyond this exponent all but the first extent have vanished, and (2⁵²)^−θ nears the smallest
+/// number `f64` can hold.
 const MAX_THETA: f64 = 16.0;
 /// Rounding allowance where shares that should add to 1 were computed in `f64`.
 const SHARE_SLACK: f64 = 1e-9;

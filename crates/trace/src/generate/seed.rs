@@ -1,14 +1,17 @@
-//! Seeds by name: one master seed, and for every consumer of randomness a seed of its own, derived from what it is called.
+//! Seeds by name: one master seed, and for every consumer of randomness a seed of its own, derived
+//! from what it is called.
 //!
-//! Counting seeds up (`seed++`) ties every stream to how many came before it, so that adding one consumer changes all the
-//! others. A name does not move. The function is fixed for ever, since saved results are only repeatable while it holds:
-//! FNV-1a over the name's bytes, then two rounds of `SplitMix64`'s finaliser that fold in the master seed. It is a hash, not
-//! a cipher: it keeps streams apart, it does not hide anything.
+//! Counting seeds up (`seed++`) ties every stream to how many came before it, so that adding one
+//! consumer changes all the others. A name does not move. The function is fixed for ever, since
+//! saved results are only repeatable while it holds: FNV-1a over the name's bytes, then two rounds
+//! of `SplitMix64`'s finaliser that fold in the master seed. It is a hash, not a cipher: it keeps
+//! streams apart, it does not hide anything.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The seed of the consumer called `name` under the master seed. The same pair always gives the same seed.
+/// The seed of the consumer called `name` under the master seed. The same pair always gives the
+/// same seed.
 pub fn derive(master: u64, name: &str) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in name.bytes() {
@@ -25,7 +28,8 @@ pub(crate) fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// One stream of random numbers: xoshiro256++, whose output is fixed by its authors' definition, not by a library's version.
+/// One stream of random numbers: xoshiro256++, whose output is fixed by its authors' definition,
+/// not by a library's version.
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
@@ -41,15 +45,16 @@ impl Stream {
         self.0.next_u64()
     }
 
-    /// A number below `limit` (which is at least 1), by the high half of a 128-bit product. The bias against any one number
-    /// is at most `limit`/2⁶⁴, which for an address space of 2⁴⁰ units no run could ever see.
+    /// A number below `limit` (which is at least 1), by the high half of a 128-bit product. The
+    /// bias against any one number is at most `limit`/2⁶⁴, which for an address space of 2⁴⁰ units
+    /// no run could ever see.
     #[inline]
     pub fn below(&mut self, limit: u64) -> u64 {
         self.below_with_rest(limit).0
     }
 
-    /// As [`Stream::below`], and the low half of the product: given the number, it is nearly uniform over 64 bits, and
-    /// stands in for a second draw.
+    /// As [`Stream::below`], and the low half of the product: given the number, it is nearly
+    /// uniform over 64 bits, and stands in for a second draw.
     #[inline]
     pub(crate) fn below_with_rest(&mut self, limit: u64) -> (u64, u64) {
         let product = u128::from(self.bits()) * u128::from(limit);
@@ -62,15 +67,16 @@ impl Stream {
         ((self.bits() >> 11) + 1) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// An exponential variate of mean 1. `libm`'s logarithm is the same on every platform; the standard library's is not.
+    /// An exponential variate of mean 1. `libm`'s logarithm is the same on every platform; the
+    /// standard library's is not.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
         -libm::log(self.unit_interval())
     }
 }
 
-/// A probability, prepared so that asking costs one comparison, and nothing at all (not even a random number) when the
-/// answer is certain.
+/// A probability, prepared so that asking costs one comparison, and nothing at all (not even a
+/// random number) when the answer is certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chance {
     /// Probability 0.

@@ -1,7 +1,8 @@
 //! What a generated workload is, as a study file or a Python caller writes it.
 //!
-//! This is the first of two stages: text becomes these types (unknown keys and impossible units are refused here), and
-//! [`super::plan`] turns them into a checked plan (ranges and relations are refused there). Nothing here draws a number.
+//! This is the first of two stages: text becomes these types (unknown keys and impossible units are
+//! refused here), and [`super::plan`] turns them into a checked plan (ranges and relations are
+//! refused there). Nothing here draws a number.
 //!
 //! ```toml
 //! requests = 2_000_000
@@ -12,8 +13,8 @@
 //! arrivals = { poisson = { mean_gap = "80us" } }
 //! ```
 //!
-//! A *share* is a fraction from 0 to 1, never a percentage. What a part or a phase leaves out, it takes from the workload
-//! around it.
+//! A *share* is a fraction from 0 to 1, never a percentage. What a part or a phase leaves out, it
+//! takes from the workload around it.
 
 use std::fmt;
 
@@ -31,29 +32,35 @@ pub struct GeneratorSpec {
     pub requests: u64,
     /// First byte of the address range. A multiple of `unit`. Default 0.
     pub start: Bytes,
-    /// Bytes in the address range. A multiple of `unit`, from one unit to 2⁵² units (2³² − 2 when anything trims). Default 1 GiB.
+    /// Bytes in the address range. A multiple of `unit`, from one unit to 2⁵² units (2³² − 2 when
+    /// anything trims). Default 1 GiB.
     pub span: Bytes,
-    /// Requests that do not continue an earlier one start at a multiple of this; also what one trim discards. 1 B to 1 GiB;
-    /// smaller than the device's page gives partial pages, larger leaves gaps. Default 4 KiB.
+    /// Requests that do not continue an earlier one start at a multiple of this; also what one trim
+    /// discards. 1 B to 1 GiB; smaller than the device's page gives partial pages, larger leaves
+    /// gaps. Default 4 KiB.
     pub unit: Bytes,
-    /// Whether every unit counts as written before the first request, so that trims have targets from the start. Set it
-    /// when the simulated device is filled beforehand. Default false.
+    /// Whether every unit counts as written before the first request, so that trims have targets
+    /// from the start. Set it when the simulated device is filled beforehand. Default false.
     pub filled: bool,
     /// When requests arrive. Default [`Arrivals::AtOnce`], for closed-loop runs.
     pub arrivals: Arrivals,
     /// Where requests go. Default [`Pattern::Uniform`].
     pub pattern: Pattern,
-    /// Share of all requests that write, 0 to 1; with `trim_share` at most 1, and the rest reads. Default: all that does not trim.
+    /// Share of all requests that write, 0 to 1; with `trim_share` at most 1, and the rest reads.
+    /// Default: all that does not trim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_share: Option<f64>,
-    /// Share of all requests that trim one unit, chosen uniformly among those written and not trimmed since; when there is
-    /// none, the request writes instead. 0 to 1, default 0. Costs 8 bytes of memory per unit of the span.
+    /// Share of all requests that trim one unit, chosen uniformly among those written and not
+    /// trimmed since; when there is none, the request writes instead. 0 to 1, default 0. Costs 8
+    /// bytes of memory per unit of the span.
     pub trim_share: f64,
-    /// Share of reads and writes that start exactly where the one before them ended (in a mixture: the one before them of the
-    /// same part), 0 to 1. One that would leave the range goes where the pattern says instead. Default 0.
+    /// Share of reads and writes that start exactly where the one before them ended (in a mixture:
+    /// the one before them of the same part), 0 to 1. One that would leave the range goes where the
+    /// pattern says instead. Default 0.
     pub sequential_share: f64,
-    /// Whether reads and writes that do not continue an earlier one start at a multiple of their own length, counted from the
-    /// start of their range, as a program that reads and writes records does; else at a multiple of `unit`. Default false.
+    /// Whether reads and writes that do not continue an earlier one start at a multiple of their
+    /// own length, counted from the start of their range, as a program that reads and writes
+    /// records does; else at a multiple of `unit`. Default false.
     #[serde(skip_serializing_if = "is_false")]
     pub aligned: bool,
     /// How long requests are (trims are one unit). Default: one unit, whatever `unit` is.
@@ -83,10 +90,11 @@ impl Default for GeneratorSpec {
     }
 }
 
-/// Where requests go. Patterns without settings are written as text (`pattern = "uniform"`), the others as a table with one
-/// key (`pattern = { zipf = { theta = 0.9 } }`).
+/// Where requests go. Patterns without settings are written as text (`pattern = "uniform"`), the
+/// others as a table with one key (`pattern = { zipf = { theta = 0.9 } }`).
 ///
-/// A request that would run past the end of the range starts earlier, at the last unit from which it fits.
+/// A request that would run past the end of the range starts earlier, at the last unit from which
+/// it fits.
 #[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pattern {
@@ -96,11 +104,13 @@ pub enum Pattern {
     Permutation,
     /// Every unit once per pass, in the same pseudorandom order every pass.
     SamePermutation,
-    /// The popularity of extents falls as a power of their rank; inside an extent units are equally likely.
+    /// The popularity of extents falls as a power of their rank; inside an extent units are equally
+    /// likely.
     Zipf(Zipf),
     /// Two temperatures; inside each, extents and units are equally likely.
     HotCold(HotCold),
-    /// Each request starts where this pattern's last one ended; at the end of the range, from the start again.
+    /// Each request starts where this pattern's last one ended; at the end of the range, from the
+    /// start again.
     Sequential,
     /// Each request belongs to one of several parts, drawn by weight.
     Mixed(Vec<Part>),
@@ -112,21 +122,24 @@ pub enum Pattern {
 #[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
 #[serde(deny_unknown_fields)]
 pub struct Zipf {
-    /// Exponent: the k-th most popular extent gets requests in proportion to k^−θ. 0 (all alike) to 16 (all to the first);
-    /// 1 and its neighbourhood need no care.
+    /// Exponent: the k-th most popular extent gets requests in proportion to k^−θ. 0 (all alike) to
+    /// 16 (all to the first); 1 and its neighbourhood need no care.
     pub theta: f64,
-    /// Bytes that share one popularity; a multiple of `unit`. Larger means more spatial locality. Default one unit.
+    /// Bytes that share one popularity; a multiple of `unit`. Larger means more spatial locality.
+    /// Default one unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<Bytes>,
-    /// Whether popular extents lie scattered over the range (true, the default) or in order of rank from its start.
+    /// Whether popular extents lie scattered over the range (true, the default) or in order of rank
+    /// from its start.
     #[serde(default = "scattered")]
     pub scatter: bool,
-    /// Which scattering: parts and phases that agree on this number (and on range and extent) share their popular places, so
-    /// a phase with another number moves them. Default 0.
+    /// Which scattering: parts and phases that agree on this number (and on range and extent) share
+    /// their popular places, so a phase with another number moves them. Default 0.
     #[serde(default)]
     pub hot_set: u64,
-    /// Requests after which popularity moves on by one extent: each takes the rank before its own, and the first becomes
-    /// the last. Requests count that this part draws a place for. Default 0: places stay.
+    /// Requests after which popularity moves on by one extent: each takes the rank before its own,
+    /// and the first becomes the last. Requests count that this part draws a place for. Default 0:
+    /// places stay.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: u64,
 }
@@ -135,7 +148,8 @@ pub struct Zipf {
 #[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
 #[serde(deny_unknown_fields)]
 pub struct HotCold {
-    /// Share of the range that is hot, above 0 and below 1; rounded to whole extents, leaving at least one of each temperature.
+    /// Share of the range that is hot, above 0 and below 1; rounded to whole extents, leaving at
+    /// least one of each temperature.
     pub hot_data_share: f64,
     /// Share of the requests that go there, 0 to 1.
     pub hot_request_share: f64,
@@ -176,7 +190,8 @@ pub struct Part {
     pub weight: f64,
     /// Where its requests go; neither mixed nor phases.
     pub pattern: Pattern,
-    /// The slice of the range it uses, `[from, to]` as shares of the span, rounded to units. Default all, `[0, 1]`.
+    /// The slice of the range it uses, `[from, to]` as shares of the span, rounded to units.
+    /// Default all, `[0, 1]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<[f64; 2]>,
     /// As in [`GeneratorSpec::write_share`].
@@ -185,7 +200,8 @@ pub struct Part {
     /// As in [`GeneratorSpec::trim_share`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim_share: Option<f64>,
-    /// As in [`GeneratorSpec::sequential_share`]; the part remembers where its own last request ended.
+    /// As in [`GeneratorSpec::sequential_share`]; the part remembers where its own last request
+    /// ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential_share: Option<f64>,
     /// As in [`GeneratorSpec::aligned`].
@@ -250,13 +266,15 @@ pub enum Arrivals {
         /// Mean time between two arrivals, 1 ns or more.
         mean_gap: Nanoseconds,
     },
-    /// Bursts and pauses, both without memory (an interrupted Poisson process): every gap is exponential with mean
-    /// `burst_gap`, and with probability 1/`burst` an exponential pause is added, of the mean that makes the overall
-    /// mean gap `mean_gap`: `burst` × (`mean_gap` − `burst_gap`).
+    /// Bursts and pauses, both without memory (an interrupted Poisson process): every gap is
+    /// exponential with mean `burst_gap`, and with probability 1/`burst` an exponential pause is
+    /// added, of the mean that makes the overall mean gap `mean_gap`:
+    /// `burst` × (`mean_gap` − `burst_gap`).
     Bursty {
         /// Mean time between two arrivals over the whole stream, 1 ns or more.
         mean_gap: Nanoseconds,
-        /// Mean time between two arrivals inside a burst, at most `mean_gap` (where the process is Poisson).
+        /// Mean time between two arrivals inside a burst, at most `mean_gap` (where the process is
+        /// Poisson).
         burst_gap: Nanoseconds,
         /// Mean number of requests in a burst, 1 to 10⁹ (geometrically distributed).
         burst: f64,

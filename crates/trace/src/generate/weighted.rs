@@ -1,7 +1,8 @@
 //! Choice by weight in constant time: Walker's alias table, as Vose builds it.
 //!
-//! n columns of equal width; each holds at most two outcomes, so a draw is one random number: its high part picks the
-//! column, its low part which of the two. It knows nothing of what the outcomes mean.
+//! n columns of equal width; each holds at most two outcomes, so a draw is one random number: its
+//! high part picks the column, its low part which of the two. It knows nothing of what the outcomes
+//! mean.
 
 use super::seed::Stream;
 
@@ -20,13 +21,15 @@ struct Column {
 }
 
 impl Weighted {
-    /// Builds the table. The caller has checked that the weights are finite, not negative, and not all zero.
+    /// Builds the table. The caller has checked that the weights are finite, not negative, and not
+    /// all zero.
     pub(crate) fn new(weights: &[f64]) -> Self {
         let count = weights.len();
         let total: f64 = weights.iter().sum();
         let mut shares: Vec<f64> = weights.iter().map(|weight| weight / total * count as f64).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..count).partition(|&i| shares[i] < 1.0);
-        // An outcome that is never paired fills its column; rounding leaves a few such on either list.
+        // An outcome that is never paired fills its column; rounding leaves a few such on either
+        // list.
         let mut columns: Vec<Column> = (0..count).map(|i| Column { keep: u64::MAX, other: i as u32 }).collect();
         while let (Some(&poor), Some(&rich)) = (small.last(), large.last()) {
             small.pop();

@@ -1,21 +1,24 @@
-//! Zipf ranks in constant time and constant memory: rank k of 1…n with probability proportional to k^−θ, any θ ≥ 0.
+//! Zipf ranks in constant time and constant memory: rank k of 1…n with probability proportional to
+//! k^−θ, any θ ≥ 0.
 //!
-//! Not rejection-inversion (Hörmann and Derflinger 1996), the usual choice: that pays a logarithm and an exponential for every
-//! draw and needs special care near θ = 1. Here the ranks are cut into log-linear buckets, the way latency histograms are:
-//! single ranks up to 128, then 64 buckets to every octave. An alias table picks a bucket in proportion to its envelope
-//! (width × the weight of its first rank), a second number picks a rank inside and accepts it with probability
-//! (k/first)^−θ. Inside a bucket that ratio never falls below (1 + 1/64)^−θ, so nearly every draw is accepted by comparing
-//! with that bound, and the power is computed only for the 1.5·θ % that fall between. The result is exact (it is rejection
-//! sampling, not a histogram approximation), θ = 0 and θ = 1 need no special case, and the tables stay below 4 000 entries,
-//! 160 KB, whatever n.
+//! Not rejection-inversion (Hörmann and Derflinger 1996), the usual choice: that pays a logarithm
+//! and an exponential for every draw and needs special care near θ = 1. Here the ranks are cut into
+//! log-linear buckets, the way latency histograms are: single ranks up to 128, then 64 buckets to
+//! every octave. An alias table picks a bucket in proportion to its envelope (width × the weight of
+//! its first rank), a second number picks a rank inside and accepts it with probability
+//! (k/first)^−θ. Inside a bucket that ratio never falls below (1 + 1/64)^−θ, so nearly every draw
+//! is accepted by comparing with that bound, and the power is computed only for the 1.5·θ % that
+//! fall between. The result is exact (it is rejection sampling, not a histogram approximation), θ =
+//! 0 and θ = 1 need no special case, and the tables stay below 4 000 entries, 160 KB, whatever n.
 //!
 //! It knows ranks only; where a rank lies in the address space is [`super::addresses`]' business.
 
 use super::seed::Stream;
 use super::weighted::Weighted;
 
-/// Ranks up to here have a bucket each. With 64 buckets an octave from there on, no bucket is wider than 1/64 of its first
-/// rank; twice as many would halve the powers computed, and double tables that now fit the L1 cache.
+/// Ranks up to here have a bucket each. With 64 buckets an octave from there on, no bucket is wider
+/// than 1/64 of its first rank; twice as many would halve the powers computed, and double tables
+/// that now fit the L1 cache.
 const SINGLE_RANKS: u64 = 128;
 const BUCKETS_PER_OCTAVE: u64 = 64;
 
@@ -33,7 +36,8 @@ struct Bucket {
     first: u64,
     /// Ranks in the bucket.
     width: u64,
-    /// Below this (of 2⁶⁴) every rank of the bucket is accepted: the weight of its last rank over that of its first.
+    /// Below this (of 2⁶⁴) every rank of the bucket is accepted: the weight of its last rank over
+    /// that of its first.
     squeeze: u64,
 }
 
@@ -50,7 +54,8 @@ impl ZipfRanks {
     pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
         loop {
             let bucket = self.buckets[self.envelope.draw(stream)];
-            // Single ranks take the same way, accepted at once: a branch for them would be mispredicted every other time.
+            // Single ranks take the same way, accepted at once: a branch for them would be
+            // mispredicted every other time.
             let (step, rest) = stream.below_with_rest(bucket.width);
             if rest < bucket.squeeze || self.accepts(bucket.first, step, rest) {
                 return bucket.first - 1 + step;
@@ -105,7 +110,8 @@ mod tests {
         assert!(bounds(1 << 52).count() < 4000);
     }
 
-    /// Pearson's χ² over exact probabilities, the tail pooled so that every cell expects at least 20 draws.
+    /// Pearson's χ² over exact probabilities, the tail pooled so that every cell expects at least
+    /// 20 draws.
     fn chi_square(count: u64, theta: f64, draws: u64) -> (f64, f64) {
         let ranks = ZipfRanks::new(count, theta);
         let mut stream = Stream::named(11, "zipf test");
@@ -131,7 +137,8 @@ mod tests {
         for theta in [0.0, 0.3, 0.8, 0.99, 1.0, 1.01, 1.5, 3.0] {
             for count in [1, 2, 100, 1000, 20_000] {
                 let (statistic, freedom) = chi_square(count, theta, 1_000_000);
-                // For f degrees of freedom χ² has mean f and variance 2f; 4.5 σ is beyond chance for the forty cases here.
+                // For f degrees of freedom χ² has mean f and variance 2f; 4.5 σ is beyond chance
+                // for the forty cases here.
                 assert!(
                     statistic <= freedom + 4.5 * (2.0 * freedom).sqrt() + 12.0,
                     "θ={theta} n={count}: χ²={statistic} f={freedom}"

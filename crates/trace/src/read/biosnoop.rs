@@ -1,8 +1,9 @@
 //! The tool biosnoop of bcc: `TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)`.
 //!
-//! Seconds since the first request; the sector is one of 512 B, the size in bytes. The process name may hold blanks, so the fields
-//! behind it are counted from the end of the line; `-Q` puts the time in the queue before the latency. The time is that of
-//! the *completion*: arrivals are earlier by the latency, which differs between requests.
+//! Seconds since the first request; the sector is one of 512 B, the size in bytes. The process name
+//! may hold blanks, so the fields behind it are counted from the end of the line; `-Q` puts the
+//! time in the queue before the latency. The time is that of the *completion*: arrivals are earlier
+//! by the latency, which differs between requests.
 
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};
@@ -60,7 +61,8 @@ impl Layout for Biosnoop {
         Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device(devices, disk)?)))
     }
 
-    /// All words of the process are one field; the time in the queue, which may be missing, is none.
+    /// All words of the process are one field; the time in the queue, which may be missing, is
+    /// none.
     fn fields<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
         let words = blanks(line);
         let behind = |queue: usize| words.len().checked_sub(BEHIND + queue).filter(|&at| at > 1);

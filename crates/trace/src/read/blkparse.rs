@@ -1,13 +1,16 @@
-//! The text that blkparse prints: `maj,min cpu seq time pid action rwbs sector + sectors [process]`.
+//! The text that blkparse prints: `maj,min cpu seq time pid action rwbs sector + sectors
+//! [process]`.
 //!
-//! One request passes through several actions (queued Q, inserted I, dispatched D, completed C, …) and has a line for each,
-//! so exactly one action is taken, Q unless the user says otherwise; taking all would count every request several times.
-//! Sectors have 512 B, times are seconds. Of the operation (`rwbs`): R reads, W writes, D and E discard, F alone flushes; F in
-//! front of another is a barrier that belongs to it, and the letters behind (S, A, M, …) are hints. Requests without data
-//! (N) are none of ours.
+//! One request passes through several actions (queued Q, inserted I, dispatched D, completed C, …)
+//! and has a line for each, so exactly one action is taken, Q unless the user says otherwise;
+//! taking all would count every request several times. Sectors have 512 B, times are seconds. Of
+//! the operation (`rwbs`): R reads, W writes, D and E discard, F alone flushes; F in front of
+//! another is a barrier that belongs to it, and the letters behind (S, A, M, …) are hints. Requests
+//! without data (N) are none of ours.
 //!
-//! An event that blkparse could not place in time carries the wall clock instead of the time since the start, and stands
-//! some fifty years behind the others. Such a line is refused (or skipped and counted), since its time is unknown.
+//! An event that blkparse could not place in time carries the wall clock instead of the time since
+//! the start, and stands some fifty years behind the others. Such a line is refused (or skipped and
+//! counted), since its time is unknown.
 //!
 //! The summary at the end of the file is left out.
 
@@ -20,7 +23,8 @@ use crate::devices::Devices;
 use crate::format::TimeUnit;
 use crate::record::Op;
 
-/// Times from here on are a wall clock's where earlier ones were not: 10⁹ s is the year 2001, and no trace runs for 30 years.
+/// Times from here on are a wall clock's where earlier ones were not: 10⁹ s is the year 2001, and
+/// no trace runs for 30 years.
 const WALL_CLOCK_NS: u64 = 1_000_000_000_000_000_000;
 
 /// The layout, taking one action and counting time in a given unit.

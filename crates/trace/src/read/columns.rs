@@ -1,7 +1,8 @@
-//! Delimited text in columns that the user names: between commas, semicolons, or blanks, as the first line has it.
+//! Delimited text in columns that the user names: between commas, semicolons, or blanks, as the
+//! first line has it.
 //!
-//! Reads and writes are known by their usual words (`R`, `W`, `read`, `write`, and the like) and by those that the user names. A digit
-//! alone is never taken for one or the other.
+//! Reads and writes are known by their usual words (`R`, `W`, `read`, `write`, and the like) and by
+//! those that the user names. A digit alone is never taken for one or the other.
 
 use super::fault::Fault;
 use super::fields::trim;

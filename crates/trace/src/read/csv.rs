@@ -1,8 +1,9 @@
-//! Our own format as text, written by `convert`: `time_ns,op,offset,length,stream,temperature,file_type,device`.
+//! Our own format as text, written by `convert`:
+//! `time_ns,op,offset,length,stream,temperature,file_type,device`.
 //!
-//! Nanoseconds, read|write|trim|flush, bytes, bytes, three hints of 0 to 255, and the device's name, which stands last because it may
-//! hold commas; then it is in double quotes, and a double quote in it is doubled. Without that header there is but one hint, the
-//! stream.
+//! Nanoseconds, read|write|trim|flush, bytes, bytes, three hints of 0 to 255, and the device's
+//! name, which stands last because it may hold commas; then it is in double quotes, and a double
+//! quote in it is doubled. Without that header there is but one hint, the stream.
 
 use super::fault::Fault;
 use super::fields::Commas;

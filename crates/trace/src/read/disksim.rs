@@ -1,7 +1,7 @@
 //! `DiskSim` ASCII: `time device block blocks flags`.
 //!
-//! Milliseconds with a fraction, blocks of 512 B, flags in hexadecimal of which bit 0 set is a **read**; the other bits
-//! (synchronous, time-critical, …) do not matter here.
+//! Milliseconds with a fraction, blocks of 512 B, flags in hexadecimal of which bit 0 set is a
+//! **read**; the other bits (synchronous, time-critical, …) do not matter here.
 
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};

@@ -1,9 +1,10 @@
 //! Event Tracing for Windows as xperf prints it (SNIA: Exchange, `DevDiv`, TPC-E).
 //!
-//! `DiskRead|DiskWrite, TimeStamp, Process (PID), TID, Irp, ByteOffset, IOSize, ElapsedTime, DiskNum, …`. Microseconds;
-//! offset and size are bytes in hexadecimal. A description of all event kinds stands between `BeginHeader` and `EndHeader`.
-//! Every other event (`DiskReadInit`, `FileIoRead`, …) is left out: the same request appears in several of them. Process
-//! names may contain commas; the field ends with the process number in parentheses.
+//! `DiskRead|DiskWrite, TimeStamp, Process (PID), TID, Irp, ByteOffset, IOSize, ElapsedTime,
+//! DiskNum, …`. Microseconds; offset and size are bytes in hexadecimal. A description of all event
+//! kinds stands between `BeginHeader` and `EndHeader`. Every other event (`DiskReadInit`,
+//! `FileIoRead`, …) is left out: the same request appears in several of them. Process names may
+//! contain commas; the field ends with the process number in parentheses.
 
 use super::fault::Fault;
 use super::fields::{Commas, trim};
@@ -36,8 +37,8 @@ impl Etw {
         Self { unit, part: Part::Start }
     }
 
-    /// Leaves an event out that is no request. Without a header in front, it must at least look like an event, or any text
-    /// would pass for a trace without requests.
+    /// Leaves an event out that is no request. Without a header in front, it must at least look
+    /// like an event, or any text would pass for a trace without requests.
     fn other(&self, name: &[u8], fields: &mut Commas) -> Result<Parsed, Fault> {
         let is_event = name.first().is_some_and(u8::is_ascii_alphabetic)
             && (self.part == Part::Events || number::whole(fields.next("the timestamp")?).is_ok());

@@ -1,8 +1,10 @@
-//! Why a record cannot be used, in the words of an error sentence, before it is known which record it was.
+//! Why a record cannot be used, in the words of an error sentence, before it is known which record
+//! it was.
 
 use crate::error::excerpt;
 
-/// What is wrong with a record. Made only when something is wrong, so that a good record costs no allocation.
+/// What is wrong with a record. Made only when something is wrong, so that a good record costs no
+/// allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// "the offset is `abc`, but …": a clause without a full stop.

@@ -1,7 +1,8 @@
 //! Rows of a text taken by the values of their columns, alike for every text format.
 //!
-//! A column is called as the format or the user's `--columns` calls it, or as the file's own first line does, in any case. It is known
-//! only when that line was seen, so an unknown one is refused at the first row.
+//! A column is called as the format or the user's `--columns` calls it, or as the file's own first
+//! line does, in any case. It is known only when that line was seen, so an unknown one is refused
+//! at the first row.
 
 use std::path::Path;
 
@@ -59,7 +60,8 @@ impl Filter {
         Ok(conditions.all(|(condition, place)| fields.get(place).is_some_and(|field| condition.is_met_by(field))))
     }
 
-    /// Each name of a column and which one it is; the user's own names and the format's before the file's.
+    /// Each name of a column and which one it is; the user's own names and the format's before the
+    /// file's.
     fn names(&self, layout: &dyn Layout) -> Vec<(usize, String)> {
         let own = layout.names().unwrap_or_else(|| names(self.format));
         let all = own.into_iter().enumerate().chain(self.header.iter().cloned().enumerate());

@@ -1,9 +1,11 @@
 //! fio's iolog, versions 2 and 3.
 //!
-//! The first line says which: `fio version N iolog`. Version 2 lines are `file action [offset length]` and have no time;
-//! only `file wait N` does, and moves the clock on by N microseconds, so requests between two waits arrive at once. Version 3
-//! lines are `time file action [offset length]`, microseconds since the job began. Offset and length are bytes. `sync` and
-//! `datasync` become flushes; `add`, `open` and `close` are no requests. The file is the device.
+//! The first line says which: `fio version N iolog`. Version 2 lines are
+//! `file action [offset length]` and have no time; only `file wait N` does, and moves the clock on
+//! by N microseconds, so requests between two waits arrive at once. Version 3 lines are
+//! `time file action [offset length]`, microseconds since the job began. Offset and length are
+//! bytes. `sync` and `datasync` become flushes; `add`, `open` and `close` are no requests. The file
+//! is the device.
 
 use super::fault::Fault;
 use super::fields::{Blanks, trim};

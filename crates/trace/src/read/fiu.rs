@@ -1,7 +1,8 @@
 //! FIU (home, mail, web servers): `ts pid process lba size rw major minor md5`.
 //!
-//! Nanoseconds, LBA and size in blocks of 512 B, R or W. The device is `major,minor`. The process name may hold blanks, so
-//! the fields behind it are counted from the end of the line. The hash of the content is not used.
+//! Nanoseconds, LBA and size in blocks of 512 B, R or W. The device is `major,minor`. The process
+//! name may hold blanks, so the fields behind it are counted from the end of the line. The hash of
+//! the content is not used.
 
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};

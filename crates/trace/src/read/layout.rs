@@ -28,17 +28,20 @@ pub(crate) trait Layout: Send {
         None
     }
 
-    /// What a line that is no row calls the columns, perhaps nothing; none for a row. Asked up to the first row.
+    /// What a line that is no row calls the columns, perhaps nothing; none for a row. Asked up to
+    /// the first row.
     fn heading(&self, _line: &[u8]) -> Option<Vec<String>> {
         None
     }
 
-    /// The fields of a line, one for each column, where they do not stand as the format's description has it.
+    /// The fields of a line, one for each column, where they do not stand as the format's
+    /// description has it.
     fn fields<'a>(&self, _line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
         None
     }
 
-    /// Why a trace that was read to its end may have held no request, and what to do: a clause starting with punctuation.
+    /// Why a trace that was read to its end may have held no request, and what to do: a clause
+    /// starting with punctuation.
     fn remark(&self) -> Option<String> {
         None
     }

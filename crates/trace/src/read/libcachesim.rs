@@ -1,6 +1,8 @@
-//! The block trace as `libCacheSim` ships it in CSV: `version,time,op,size,lbn`, a `CloudPhysics` trace in text.
+//! The block trace as `libCacheSim` ships it in CSV: `version,time,op,size,lbn`, a `CloudPhysics`
+//! trace in text.
 //!
-//! Time in seconds (usually whole), the SCSI operation code in hexadecimal, size in bytes, lbn in 512 B sectors. One device.
+//! Time in seconds (usually whole), the SCSI operation code in hexadecimal, size in bytes, lbn in
+//! 512 B sectors. One device.
 
 use super::fault::Fault;
 use super::fields::{Commas, sectors};

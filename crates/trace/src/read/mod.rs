@@ -1,8 +1,8 @@
 //! Readers, one file a format, and the one list of them.
 //!
-//! A text format is a [`Layout`]: it turns one line into what the line says, and knows neither files nor the options that
-//! are common to all. [`TextSource`](text::TextSource) drives it over the lines of a file. The two binary formats are
-//! sources of their own.
+//! A text format is a [`Layout`]: it turns one line into what the line says, and knows neither
+//! files nor the options that are common to all. [`TextSource`](text::TextSource) drives it over
+//! the lines of a file. The two binary formats are sources of their own.
 
 mod alibaba;
 mod biosnoop;

@@ -1,8 +1,9 @@
 //! MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
 //!
-//! Timestamps are Windows file times (100 ns), offset and size bytes. A device is a host's disk, named as the traces are:
-//! host `hm`, disk 0 is `hm_0`. The response time is the traced device's and says nothing about a simulated one; it must be
-//! there, as a line without it is cut short, but is not used. No header.
+//! Timestamps are Windows file times (100 ns), offset and size bytes. A device is a host's disk,
+//! named as the traces are: host `hm`, disk 0 is `hm_0`. The response time is the traced device's
+//! and says nothing about a simulated one; it must be there, as a line without it is cut short, but
+//! is not used. No header.
 
 use super::fault::Fault;
 use super::fields::Commas;

@@ -1,7 +1,8 @@
-//! Numbers out of bytes, without going through text: whole, hexadecimal, and decimal times in whole nanoseconds.
+//! Numbers out of bytes, without going through text: whole, hexadecimal, and decimal times in whole
+//! nanoseconds.
 //!
-//! A sign is never accepted: nothing in a trace is negative, and a negative number read as a large one is how addresses
-//! come to be folded. Overflow is an error, not a wrap.
+//! A sign is never accepted: nothing in a trace is negative, and a negative number read as a large
+//! one is how addresses come to be folded. Overflow is an error, not a wrap.
 
 use crate::format::TimeUnit;
 
@@ -15,7 +16,8 @@ pub(super) type Expected = &'static str;
 /// How many digits cannot overflow.
 const SAFE_DIGITS: usize = 19;
 
-/// Digits up to the first other byte: their value and how many there are. None if there is none or they overflow.
+/// Digits up to the first other byte: their value and how many there are. None if there is none or
+/// they overflow.
 #[inline]
 pub(super) fn digits(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0_u64;
@@ -70,7 +72,8 @@ pub(super) fn hex(bytes: &[u8]) -> Result<u64, Expected> {
     Ok(value)
 }
 
-/// All of `bytes` as a time counted in `unit`, in nanoseconds. A fraction finer than a nanosecond is rounded.
+/// All of `bytes` as a time counted in `unit`, in nanoseconds. A fraction finer than a nanosecond
+/// is rounded.
 #[inline]
 pub(super) fn time(bytes: &[u8], unit: TimeUnit) -> Result<u64, Expected> {
     let (value, count) = digits(bytes).ok_or(DECIMAL)?;
@@ -89,7 +92,8 @@ pub(super) fn time(bytes: &[u8], unit: TimeUnit) -> Result<u64, Expected> {
     }
 }
 
-/// The digits after the point, in nanoseconds. Digits beyond the eighteenth are below a nanosecond in every unit.
+/// The digits after the point, in nanoseconds. Digits beyond the eighteenth are below a nanosecond
+/// in every unit.
 fn fraction_ns(fraction: &[u8], unit: TimeUnit) -> u64 {
     let significant = &fraction[..fraction.len().min(18)];
     let Some((value, count)) = digits(significant) else { return 0 };

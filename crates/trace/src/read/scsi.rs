@@ -2,8 +2,9 @@
 
 use crate::record::Op;
 
-/// What a command does to the medium; none for those that neither read, write nor flush it (inquiries, reservations, …).
-/// An UNMAP names its ranges in data that traces do not carry, so it is none too.
+/// What a command does to the medium; none for those that neither read, write nor flush it
+/// (inquiries, reservations, …). An UNMAP names its ranges in data that traces do not carry, so it
+/// is none too.
 pub(super) fn operation(code: u64) -> Option<Op> {
     match code {
         0x08 | 0x28 | 0x88 | 0xa8 => Some(Op::Read),

@@ -1,10 +1,11 @@
 //! `SSDsim` and `MQSim` ASCII: `time device sector sectors operation`.
 //!
-//! Both lay a line out alike and mean the same by it: whole nanoseconds unless the configuration says otherwise, 512 B sectors,
-//! 1 is a read and 0 a write (`ASCIITraceReadCode` in `MQSim`'s source). They remain two formats because their users know their files
-//! by these names. Files in this layout with times in microseconds are about; nothing in them says so, and `--time-unit us`
-//! does. `DiskSim` has the same five columns too, but counts milliseconds; a file of whole numbers fits all three, and which it
-//! is must then be said.
+//! Both lay a line out alike and mean the same by it: whole nanoseconds unless the configuration
+//! says otherwise, 512 B sectors, 1 is a read and 0 a write (`ASCIITraceReadCode` in `MQSim`'s
+//! source). They remain two formats because their users know their files by these names. Files in
+//! this layout with times in microseconds are about; nothing in them says so, and `--time-unit us`
+//! does. `DiskSim` has the same five columns too, but counts milliseconds; a file of whole numbers
+//! fits all three, and which it is must then be said.
 
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};

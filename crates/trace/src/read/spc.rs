@@ -1,8 +1,10 @@
-//! SPC, as the `UMass` repository publishes Financial and `WebSearch`: `ASU,LBA,Size,Opcode,Timestamp[,…]`.
+//! SPC, as the `UMass` repository publishes Financial and `WebSearch`:
+//! `ASU,LBA,Size,Opcode,Timestamp[,…]`.
 //!
-//! LBA counts 512 B sectors **within** an application storage unit (ASU), which is the device; size is in bytes; the opcode
-//! is r or w in any case; timestamps are seconds since the start. Lines may carry further fields, not all of them the same
-//! number, which are left alone. Equal timestamps are common.
+//! LBA counts 512 B sectors **within** an application storage unit (ASU), which is the device; size
+//! is in bytes; the opcode is r or w in any case; timestamps are seconds since the start. Lines may
+//! carry further fields, not all of them the same number, which are left alone. Equal timestamps
+//! are common.
 
 use super::fault::Fault;
 use super::fields::{Commas, sectors};

@@ -1,7 +1,8 @@
 //! Systor '17, virtual desktops: `Timestamp,Response,IOType,LUN,Offset,Size`.
 //!
-//! Timestamps are Unix seconds with a fraction; offset and size are bytes; the type is R or W, or blank where no response
-//! was seen, and such lines are no requests. The response time may be blank too and is not used.
+//! Timestamps are Unix seconds with a fraction; offset and size are bytes; the type is R or W, or
+//! blank where no response was seen, and such lines are no requests. The response time may be blank
+//! too and is not used.
 
 use super::fault::Fault;
 use super::fields::Commas;

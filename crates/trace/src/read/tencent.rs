@@ -1,7 +1,7 @@
 //! Tencent block storage: `Timestamp,Offset,Size,IOType,VolumeID`.
 //!
-//! Whole seconds, so many requests share one; offset and size in 512 B sectors; **0 is a read, 1 a write**, the reverse of
-//! what the simulators' formats mean by them.
+//! Whole seconds, so many requests share one; offset and size in 512 B sectors; **0 is a read, 1 a
+//! write**, the reverse of what the simulators' formats mean by them.
 
 use super::fault::Fault;
 use super::fields::{Commas, sectors};

@@ -1,4 +1,5 @@
-//! Any text format over a file: lines through its layout, blank lines and a header left out, bad lines refused or counted.
+//! Any text format over a file: lines through its layout, blank lines and a header left out, bad
+//! lines refused or counted.
 
 use super::fault::Fault;
 use super::filter::Filter;

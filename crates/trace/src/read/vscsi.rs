@@ -1,11 +1,13 @@
 //! `CloudPhysics` vscsi, binary, little-endian, versions 1 and 2.
 //!
-//! Version 1, 32 bytes: `u32 sn, len, nSG; u16 cmd, ver; u64 lbn, ts`. Version 2, 40 bytes: `u16 cmd, ver; u32 sn, len, nSG;
-//! u64 lbn, ts, rt`. The high byte of `ver` is the version. `len` is bytes, `lbn` 512 B sectors, `ts` microseconds, `cmd` the
-//! SCSI operation code. The file has no header and names no device, so it has one, `0`.
+//! Version 1, 32 bytes: `u32 sn, len, nSG; u16 cmd, ver; u64 lbn, ts`. Version 2, 40 bytes:
+//! `u16 cmd, ver; u32 sn, len, nSG; u64 lbn, ts, rt`. The high byte of `ver` is the version. `len`
+//! is bytes, `lbn` 512 B sectors, `ts` microseconds, `cmd` the SCSI operation code. The file has no
+//! header and names no device, so it has one, `0`.
 //!
-//! A record whose `ver` is another than the file's is damage, not a request; so is a last record that is cut short. Records
-//! have a fixed size, so reading on behind a bad one (`--skip-bad`) stays in step.
+//! A record whose `ver` is another than the file's is damage, not a request; so is a last record
+//! that is cut short. Records have a fixed size, so reading on behind a bad one (`--skip-bad`)
+//! stays in step.
 
 use std::path::PathBuf;
 
@@ -84,8 +86,8 @@ fn number(record: &[u8], at: usize, size: usize) -> u64 {
     record[at..at + size].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// Whether a file that starts with `head` is a vscsi trace: every record looked at has its version, and a command that is
-/// one byte, as SCSI's are.
+/// Whether a file that starts with `head` is a vscsi trace: every record looked at has its version,
+/// and a command that is one byte, as SCSI's are.
 pub(crate) fn fits(head: &[u8]) -> bool {
     let Some(version) = Version::of(head) else { return false };
     let mut records = head.chunks_exact(version.size()).take(SAMPLE).peekable();

@@ -1,21 +1,24 @@
-//! What a workload is like: the columns by which the papers describe theirs (WAFTL's table III, the thesis's table 5.1),
-//! and those by which one sees what a trace would do to a device.
+//! What a workload is like: the columns by which the papers describe theirs (WAFTL's table III, the
+//! thesis's table 5.1), and those by which one sees what a trace would do to a device.
 //!
 //! Meanings, since papers differ and seldom say:
-//! - *Sequential*: the request starts exactly where the one before it on the same device ended, whatever the two do.
-//!   *Sequential write*: a write that starts exactly where the last **write** of its device ended, reads in between not counting.
+//! - *Sequential*: the request starts exactly where the one before it on the same device ended,
+//!   whatever the two do. *Sequential write*: a write that starts exactly where the last **write**
+//!   of its device ended, reads in between not counting.
 //! - *KB* of a request is 1024 bytes; *GB* of a span is 10⁹ bytes.
 //! - *Size classes*: small ≤ 4 KB, medium < 16 KB, large the rest; of reads and writes.
-//! - *Footprint*: distinct 4 KiB pages touched by reads and writes. *Overwrite factor*: pages touched by writes, each time
-//!   counted, over distinct pages written; 1 means that nothing is written twice.
+//! - *Footprint*: distinct 4 KiB pages touched by reads and writes. *Overwrite factor*: pages
+//!   touched by writes, each time counted, over distinct pages written; 1 means that nothing is
+//!   written twice.
 //! - *Span*: from the lowest byte to the highest, device by device, summed in the total.
 //! - *Gap*: time between two arrivals in a row.
-//! - *Residue*: start of a request in 512 B sectors, modulo 8; 0 starts at a 4 KiB boundary. *Best shift*: the bytes to add
-//!   to all addresses so that most requests lie on 4 KiB pages at both ends.
+//! - *Residue*: start of a request in 512 B sectors, modulo 8; 0 starts at a 4 KiB boundary. *Best
+//!   shift*: the bytes to add to all addresses so that most requests lie on 4 KiB pages at both
+//!   ends.
 //!
-//! Shares and means over nothing are `None`. Trims and flushes count as requests but have no part in sizes and footprint;
-//! trims have one in sequentiality, span and alignment. Memory grows with the pages touched (compressed bitmaps), not with
-//! the requests.
+//! Shares and means over nothing are `None`. Trims and flushes count as requests but have no part
+//! in sizes and footprint; trims have one in sequentiality, span and alignment. Memory grows with
+//! the pages touched (compressed bitmaps), not with the requests.
 
 mod profile;
 mod tally;
@@ -42,7 +45,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// The statistics of requests in order of arrival. Devices are named by their number; see [`Statistics::of_trace`].
+    /// The statistics of requests in order of arrival. Devices are named by their number; see
+    /// [`Statistics::of_trace`].
     pub fn of(records: impl IntoIterator<Item = Result<Record, TraceError>>) -> Result<Self, TraceError> {
         let mut survey = Observer::new();
         for record in records {
@@ -70,8 +74,9 @@ struct Observer {
 
 impl Observer {
     fn new() -> Self {
-        // Three significant digits: a percentile is within 0.1 %, at some 450 KB whatever the number of requests. The bounds
-        // are given, since a saturating record into a histogram that would have to grow counts as its present bound.
+        // Three significant digits: a percentile is within 0.1 %, at some 450 KB whatever the
+        // number of requests. The bounds are given, since a saturating record into a histogram that
+        // would have to grow counts as its present bound.
         let gaps = Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("bounds and digits are valid");
         Self { devices: Vec::new(), gaps, previous_ns: None }
     }
@@ -148,7 +153,7 @@ mod tests {
             record(0, Op::Write, 100, 4096, 0),  // touches pages 0 and 1
             record(1, Op::Write, 4096, 4096, 0), // page 1 again
             record(2, Op::Read, 4096, 8192, 0),  // pages 1 and 2
-            record(3, Op::Write, 4096, 4096, 1), // the same address on another device is another page
+            record(3, Op::Write, 4096, 4096, 1), // another device, so another page
         ])
         .total;
         assert_eq!(total.footprint, Footprint { read_pages: 2, written_pages: 3, touched_pages: 4 });

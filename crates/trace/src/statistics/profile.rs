@@ -1,4 +1,5 @@
-//! The rows of the statistics: plain data, in the units that their names end in, ready for a table or for JSON.
+//! The rows of the statistics: plain data, in the units that their names end in, ready for a table
+//! or for JSON.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -24,7 +25,8 @@ pub struct Profile {
     pub write_percent: Option<f64>,
     /// Trims among the requests, 0 to 100.
     pub trim_percent: Option<f64>,
-    /// Requests (reads, writes, trims) that start exactly where the one before on their device ended, 0 to 100.
+    /// Requests (reads, writes, trims) that start exactly where the one before on their device
+    /// ended, 0 to 100.
     pub sequential_percent: Option<f64>,
     /// Writes that start exactly where the last write of their device ended, 0 to 100.
     pub sequential_write_percent: Option<f64>,
@@ -83,13 +85,15 @@ pub struct Footprint {
 pub struct Alignment {
     /// Requests that start at a multiple of 4 KiB, 0 to 100.
     pub aligned_percent: f64,
-    /// Requests by start in 512 B sectors modulo 8, 0 to 100 each; with `off_sector_percent` they add up to 100.
+    /// Requests by start in 512 B sectors modulo 8, 0 to 100 each; with `off_sector_percent` they
+    /// add up to 100.
     pub residue_percent: [f64; 8],
     /// Requests that do not start at a multiple of 512 B, 0 to 100.
     pub off_sector_percent: f64,
     /// The most common residue, 0 to 7.
     pub common_residue: u8,
-    /// Bytes to add to every address so that most requests start and end on 4 KiB boundaries, 0 to 3584.
+    /// Bytes to add to every address so that most requests start and end on 4 KiB boundaries, 0
+    /// to 3584.
     pub best_shift_bytes: u64,
     /// Requests that then start and end on 4 KiB boundaries, 0 to 100.
     pub best_shift_percent: f64,

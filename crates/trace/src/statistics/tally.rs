@@ -134,8 +134,8 @@ impl Tally {
         }
     }
 
-    /// Adds a device's counts to a total. The total itself observes nothing, so page sets need not be merged: pages of
-    /// different devices are different pages.
+    /// Adds a device's counts to a total. The total itself observes nothing, so page sets need not
+    /// be merged: pages of different devices are different pages.
     pub(super) fn absorb(&mut self, device: &Self) {
         self.reads += device.reads;
         self.writes += device.writes;

@@ -33,13 +33,15 @@ pub struct Conversion {
     pub left_out: BTreeMap<String, u64>,
 }
 
-/// Converts the trace at `from` to `to`, which is replaced if it is there. All devices are kept, with their names.
+/// Converts the trace at `from` to `to`, which is replaced if it is there. All devices are kept,
+/// with their names.
 pub fn convert(from: &Path, options: &OpenOptions, to: &Path, target: Target) -> Result<Conversion, TraceError> {
     let done = convert_while(from, options, to, target, || true)?;
     Ok(done.expect("a conversion that is always told to go on goes on to its end"))
 }
 
-/// The same, asking `go_on` before each request; when told to stop it leaves nothing behind and returns none.
+/// The same, asking `go_on` before each request; when told to stop it leaves nothing behind and
+/// returns none.
 pub fn convert_while(
     from: &Path,
     options: &OpenOptions,

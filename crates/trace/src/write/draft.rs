@@ -26,7 +26,8 @@ impl Draft {
         };
         let mut builder = tempfile::Builder::new();
         builder.prefix(".ftlkit-").suffix(".part");
-        // Temporary files are private by default; this one becomes an ordinary file, as the umask would have it.
+        // Temporary files are private by default; this one becomes an ordinary file, as the umask
+        // would have it.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder).map_err(|error| TraceError::write(path, error))?;

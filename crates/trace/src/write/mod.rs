@@ -1,7 +1,8 @@
 //! Traces out: Parquet or CSV, all or nothing.
 //!
-//! A trace is written to a file beside its target, which takes the target's name when it is complete. Whoever looks at the
-//! target sees the old file, or the whole new one, or none; an error or an interruption leaves no part behind.
+//! A trace is written to a file beside its target, which takes the target's name when it is
+//! complete. Whoever looks at the target sees the old file, or the whole new one, or none; an error
+//! or an interruption leaves no part behind.
 
 mod convert;
 mod csv;
@@ -21,8 +22,8 @@ use draft::Draft;
 pub use convert::{Conversion, convert, convert_while};
 pub use target::Target;
 
-/// Writes requests as they come to `path`; returns how many. Devices are called by their numbers; to keep their names, use
-/// [`convert`](convert()). Nothing is left behind on an error.
+/// Writes requests as they come to `path`; returns how many. Devices are called by their numbers;
+/// to keep their names, use [`convert`](convert()). Nothing is left behind on an error.
 pub fn write(
     records: impl IntoIterator<Item = Result<Record, TraceError>>,
     path: &Path,

@@ -1,5 +1,5 @@
-//! Our Parquet: eight columns of integers, row groups of a bounded size, the devices' names in the metadata. See the reader
-//! for the columns.
+//! Our Parquet: eight columns of integers, row groups of a bounded size, the devices' names in the
+//! metadata. See the reader for the columns.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -18,8 +18,8 @@ use super::sink::Sink;
 use crate::read::parquet::DEVICES_KEY;
 use crate::record::Record;
 
-/// Rows in a row group. At 37 bytes a row it takes 5 MB of memory while it is being filled, and is large enough that the
-/// dictionary and the headers of its columns do not show in the file's size.
+/// Rows in a row group. At 37 bytes a row it takes 5 MB of memory while it is being filled, and is
+/// large enough that the dictionary and the headers of its columns do not show in the file's size.
 const GROUP_ROWS: usize = 1 << 17;
 
 const SCHEMA: &str = "message trace {
@@ -53,7 +53,8 @@ struct Group {
 }
 
 impl Group {
-    /// Unsigned numbers are stored as the signed ones of the same bits; the schema says that they are unsigned.
+    /// Unsigned numbers are stored as the signed ones of the same bits; the schema says that they
+    /// are unsigned.
     fn push(&mut self, record: &Record) {
         self.times.push(record.time_ns.cast_signed());
         self.ops.push(record.op as i32);

@@ -1,4 +1,5 @@
-//! What a user may get wrong, one test each: the error says what, where, and what to do, and nothing is left behind.
+//! What a user may get wrong, one test each: the error says what, where, and what to do, and
+//! nothing is left behind.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! Compressed traces are read as they are, whatever they are called, and several members in a row are one trace.
+//! Compressed traces are read as they are, whatever they are called, and several members in a row
+//! are one trace.
 
 use std::io::Write;
 

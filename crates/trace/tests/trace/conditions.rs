@@ -1,8 +1,10 @@
-//! Conditions on the columns of a text (`--where`): the same for every format, each row left out counted, nothing guessed.
+//! Conditions on the columns of a text (`--where`): the same for every format, each row left out
+//! counted, nothing guessed.
 
 use trace::{Conditions, DeviceChoice, Format, OpenOptions, Record, StackedDevices, Trace, open_bytes};
 
-/// Events of an SSD simulator as a table: each request has a row when it is queued and one when it is dispatched.
+/// Events of an SSD simulator as a table: each request has a row when it is queued and one when it
+/// is dispatched.
 const EVENTS: &str = "time,kind,op,offset,size,device\n0,Q,W,0,4096,a\n1,D,W,0,4096,a\n2,Q,R,8192,4096,a\n2,x,SYNC,-,-,b\n3,D,R,8192,4096,a\n";
 const COLUMNS: &str = "time:us, -, op, offset:B, size:B, device";
 

@@ -1,7 +1,9 @@
-//! Real traces, if they are at hand: their figures, counted beforehand with an independent script, must come out.
+//! Real traces, if they are at hand: their figures, counted beforehand with an independent script,
+//! must come out.
 //!
-//! The traces are not part of the project. They are looked for in the folder that `FTLKIT_TRACES` names, or else beside the
-//! project; where they are absent the tests pass and say that they skipped.
+//! The traces are not part of the project. They are looked for in the folder that `FTLKIT_TRACES`
+//! names, or else beside the project; where they are absent the tests pass and say that they
+//! skipped.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +16,8 @@ struct Known {
     format: Format,
     devices: usize,
     requests: u64,
-    /// As printed: write %, mean KB, mean KB of writes, duration s, span GB. The last digit is the tolerance.
+    /// As printed: write %, mean KB, mean KB of writes, duration s, span GB. The last digit is the
+    /// tolerance.
     figures: [&'static str; 5],
 }
 
@@ -94,7 +97,8 @@ fn known() -> Vec<Known> {
     ]
 }
 
-/// Whether `value`, printed with as many digits, would be `figure`; one that ends in 5 may have been rounded either way.
+/// Whether `value`, printed with as many digits, would be `figure`; one that ends in 5 may have
+/// been rounded either way.
 fn meets(value: f64, figure: &str) -> bool {
     let decimals = figure.split_once('.').map_or("", |(_, decimals)| decimals);
     let half = decimals.chars().fold(0.5, |half, _| half / 10.0);
@@ -188,7 +192,8 @@ fn devices_are_stacked_without_meeting() {
     let separate = Statistics::of_trace(&mut open(&path, &plain()).unwrap()).unwrap().total;
     let together = Statistics::of(flat.records().unwrap()).unwrap().total;
     assert_eq!(together.requests, 10_000);
-    // Bases are multiples of a page, so the devices touch the same number of pages one after another as apart.
+    // Bases are multiples of a page, so the devices touch the same number of pages one after
+    // another as apart.
     assert_eq!(together.footprint, separate.footprint);
     assert_eq!(together.overwrite_factor, separate.overwrite_factor);
     assert_eq!(together.end_byte, Some(flat.facts().end_byte));

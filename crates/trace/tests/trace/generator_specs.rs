@@ -1,5 +1,5 @@
-//! Descriptions of workloads: what their text may say, what is refused and how, and that the same description and seed always
-//! mean the same records.
+//! Descriptions of workloads: what their text may say, what is refused and how, and that the same
+//! description and seed always mean the same records.
 
 use proptest::prelude::*;
 use trace::generate::{Arrivals, Generator, GeneratorSpec, Pattern, Sizes, generate};
@@ -184,7 +184,8 @@ fn fingerprint(records: impl Iterator<Item = Record>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// Fails when a release changes what a seed means. That may be intended; then the change belongs in the release notes.
+/// Fails when a release changes what a seed means. That may be intended; then the change belongs in
+/// the release notes.
 #[test]
 fn what_a_seed_means_does_not_change() {
     const BURSTY: &str = "{ bursty = { mean_gap = '1ms', burst_gap = '1us', burst = 4 } }";

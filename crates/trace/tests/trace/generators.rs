@@ -1,5 +1,5 @@
-//! Generated workloads against what theory says of them, on fixed seeds. Tolerances are 4 to 5 standard deviations, so a
-//! failure is a defect, not bad luck.
+//! Generated workloads against what theory says of them, on fixed seeds. Tolerances are 4 to 5
+//! standard deviations, so a failure is a defect, not bad luck.
 
 use std::collections::BTreeSet;
 
@@ -25,14 +25,15 @@ fn share(records: &[Record], belongs: impl Fn(&Record) -> bool) -> f64 {
     records.iter().filter(|record| belongs(record)).count() as f64 / records.len() as f64
 }
 
-/// Whether a share measured over `count` draws can be the probability `expected`: within 5 standard deviations.
+/// Whether a share measured over `count` draws can be the probability `expected`: within 5 standard
+/// deviations.
 fn assert_share(measured: f64, expected: f64, count: usize, what: &str) {
     let deviation = (expected * (1.0 - expected) / count as f64).sqrt();
     assert!((measured - expected).abs() <= 5.0 * deviation + 1e-12, "{what}: {measured}, expected {expected}");
 }
 
-/// Whether Pearson's χ² of counts against probabilities is within 5 standard deviations of its mean. Every cell must expect
-/// enough draws for χ² to apply.
+/// Whether Pearson's χ² of counts against probabilities is within 5 standard deviations of its
+/// mean. Every cell must expect enough draws for χ² to apply.
 fn assert_frequencies(counts: &[u64], probabilities: &[f64], what: &str) {
     let draws = counts.iter().sum::<u64>() as f64;
     assert!(probabilities.iter().all(|p| p * draws >= 10.0), "{what}: too few draws to judge");
@@ -132,7 +133,8 @@ fn parts_of_one_hot_set_share_their_popular_places_and_others_do_not() {
     assert_ne!(hottest(0, 1.0), hottest(1, 1.0));
 }
 
-/// With 10 hot places of 100 and a step every 50 draws, place `perm(k)` is hot from the time it has rank 9 until it has had rank 0.
+/// With 10 hot places of 100 and a step every 50 draws, place `perm(k)` is hot from the time it has
+/// rank 9 until it has had rank 0.
 #[test]
 fn popular_places_drift_one_by_one() {
     let toml = |drift: u32| {
@@ -144,7 +146,8 @@ fn popular_places_drift_one_by_one() {
     let drawn = units(&records(&toml(50), 4));
     let windows: Vec<_> = drawn.chunks(50).map(window).collect();
     assert!(windows.iter().all(|window| window.len() <= 10));
-    // Places that are hot in one window or the next: one new in each step, and all the first ones gone after ten.
+    // Places that are hot in one window or the next: one new in each step, and all the first ones
+    // gone after ten.
     let both = |first: usize, second: usize| windows[first].union(&windows[second]).count();
     assert!((0..windows.len() - 1).all(|step| both(step, step + 1) <= 11));
     assert!((0..windows.len() - 10).all(|step| windows[step].is_disjoint(&windows[step + 10])));
@@ -170,7 +173,8 @@ fn aligned_requests_start_at_multiples_of_their_length() {
 
 #[test]
 fn extents_are_even_inside_and_the_last_may_be_short() {
-    // 10 units in extents of 4: the last holds 2, and each of its units gets twice as much as elsewhere.
+    // 10 units in extents of 4: the last holds 2, and each of its units gets twice as much as
+    // elsewhere.
     let toml = "requests = 1000000\nspan = '40KiB'\npattern = { zipf = { theta = 0, extent = '16KiB' } }";
     let twelfth = 1.0 / 12.0;
     let expected: Vec<f64> = [twelfth; 8].into_iter().chain([2.0 * twelfth; 2]).collect();
@@ -273,8 +277,9 @@ fn trims_hit_what_is_in_use_and_leave_the_expected_fraction() {
 
 #[test]
 fn trims_are_uniform_over_what_is_in_use() {
-    // Writes favour a tenth of the units tenfold, but a unit in use is as likely to be trimmed as any other in use. With the
-    // trims spread evenly over time, every unit's trims then follow how long it is in use, not how often it is written.
+    // Writes favour a tenth of the units tenfold, but a unit in use is as likely to be trimmed as
+    // any other in use. With the trims spread evenly over time, every unit's trims then follow how
+    // long it is in use, not how often it is written.
     let toml = "requests = 2000000\nspan = '4000KiB'\ntrim_share = 0.3\npattern = { hot_cold = { hot_data_share = 0.1, hot_request_share = 0.5, scatter = false } }";
     let mut in_use = BTreeSet::new();
     let (mut trims_hot, mut expected_hot, mut trims) = (0.0, 0.0, 0.0);

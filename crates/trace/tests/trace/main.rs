@@ -1,4 +1,5 @@
-//! Traces read, written and generated: the same requests again, the figures that they were said to have, and errors that tell where.
+//! Traces read, written and generated: the same requests again, the figures that they were said to
+//! have, and errors that tell where.
 
 mod arbitrary;
 mod bad_input;

@@ -1,6 +1,7 @@
 //! The presets against the figures they were made after, and `docs/workloads.md` against both.
 //!
-//! `UPDATE_DOCS=1 cargo test -p trace --test trace presets` writes the tables of the documentation anew.
+//! `UPDATE_DOCS=1 cargo test -p trace --test trace presets` writes the tables of the documentation
+//! anew.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -12,8 +13,8 @@ use trace::{Op, Record, Statistics};
 
 const KIB: f64 = 1024.0;
 
-/// The columns of WAFTL's table III and of the thesis' table 5.1, counted here and not by the crate, so that one mistake
-/// cannot hide in both.
+/// The columns of WAFTL's table III and of the thesis' table 5.1, counted here and not by the
+/// crate, so that one mistake cannot hide in both.
 #[derive(Default)]
 struct Figures {
     requests: f64,
@@ -126,7 +127,8 @@ fn the_statistics_show_the_same_figures() {
     }
 }
 
-/// What a publication prints must be in the table above all: no preset without figures, none forgotten.
+/// What a publication prints must be in the table above all: no preset without figures, none
+/// forgotten.
 #[test]
 fn the_twenty_presets_carry_the_papers_figures() {
     let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
@@ -149,7 +151,8 @@ struct Buffer {
     used: usize,
     /// Last use of every page, 0 for never.
     last_use: Vec<u64>,
-    /// Pages in order of use, with the use they were entered for; an entry is stale when the page was used again since.
+    /// Pages in order of use, with the use they were entered for; an entry is stale when the page
+    /// was used again since.
     order: VecDeque<(u64, u64)>,
     clock: u64,
 }
@@ -176,7 +179,8 @@ impl Buffer {
     }
 }
 
-/// Page hits of a warm 64 MiB buffer, % of the pages of writes that are not large; the first half of the requests warms it.
+/// Page hits of a warm 64 MiB buffer, % of the pages of writes that are not large; the first half
+/// of the requests warms it.
 fn buffer_hit_percent(spec: &GeneratorSpec, seed: u64) -> f64 {
     let mut buffer = Buffer::new(spec.span.0 / 2048, 32_768);
     let (mut hits, mut pages) = (0.0, 0.0);

@@ -1,4 +1,5 @@
-//! What is written in our own formats is read back as it was; Parquet of other tools' making is read too.
+//! What is written in our own formats is read back as it was; Parquet of other tools' making is
+//! read too.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +16,8 @@ fn all(path: &Path) -> Vec<Record> {
     open(path, &OpenOptions::default()).unwrap().map(Result::unwrap).collect()
 }
 
-/// Any workload that a reader could have read: times from 0 and in order, no empty request but flushes, no overflow.
+/// Any workload that a reader could have read: times from 0 and in order, no empty request but
+/// flushes, no overflow.
 fn workload() -> impl Strategy<Value = Vec<Record>> {
     let offset = prop_oneof![0..1_u64 << 40, Just(0), Just(u64::MAX - u64::from(u32::MAX))];
     let length = prop_oneof![1..=1_u32 << 20, Just(u32::MAX), Just(1)];
@@ -47,7 +49,8 @@ proptest! {
         prop_assert_eq!(&all(&first), &records);
         convert(&first, &OpenOptions::default(), &csv, Target::Csv).unwrap();
         convert(&csv, &OpenOptions::default(), &second, Target::Parquet).unwrap();
-        // Text names devices, so they are numbered anew in order of first appearance; their names tell which is which.
+        // Text names devices, so they are numbered anew in order of first appearance; their names
+        // tell which is which.
         let named = |path: &Path| -> Vec<(Record, String)> {
             let mut trace = open(path, &OpenOptions::default()).unwrap();
             let mut named = Vec::new();

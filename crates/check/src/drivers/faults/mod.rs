@@ -2,16 +2,18 @@
 //!
 //! After every request the host holds the scheme to this:
 //!
-//! - a page whose content was hit by an uncorrectable read may say so, and goes on saying so until it is written again or
-//!   trimmed; it never holds anything else, and every other page holds what it should;
+//! - a page whose content was hit by an uncorrectable read may say so, and goes on saying so until
+//!   it is written again or trimmed; it never holds anything else, and every other page holds what
+//!   it should;
 //! - failed programs and erases lose nothing;
-//! - a write fails with *read-only* when more blocks have failed than there were spares, and not before; from then on all
-//!   writes do, while everything written before can still be read;
-//! - the invariants hold, the spares used are the blocks that failed, and what causes are charged is what the flash counted.
+//! - a write fails with *read-only* when more blocks have failed than there were spares, and not
+//!   before; from then on all writes do, while everything written before can still be read;
+//! - the invariants hold, the spares used are the blocks that failed, and what causes are charged
+//!   is what the flash counted.
 //!
-//! A plan may also cut the power. Then the scheme is recovered with the blocks that are not marked bad, and `allowed.rs` says
-//! what pages may hold. Pages that have decayed before a cut are no part of that: with the tag gone, nobody can tell whose
-//! page it was, so plans have one or the other.
+//! A plan may also cut the power. Then the scheme is recovered with the blocks that are not marked
+//! bad, and `allowed.rs` says what pages may hold. Pages that have decayed before a cut are no part
+//! of that: with the tag gone, nobody can tell whose page it was, so plans have one or the other.
 //!
 //! Limits: a trim may fail as a write does, for a scheme may have to make room for it.
 
@@ -94,7 +96,8 @@ impl<'a> Trial<'a> {
         let format = |_: &mut FlashPort<_>| Ok(create(&case.stack, &layout)?);
         let device = Timed { chip: frail.into(), timing: FixedTimes::default() };
         let mut driver = Driver::start(device, Hints::of(case), format, books)?;
-        // Requests begin at 1 here, and reads are given their moments too, though they are done page by page at the one before.
+        // Requests begin at 1 here, and reads are given their moments too, though they are done
+        // page by page at the one before.
         driver.pass();
         Ok(Self { case, trail, driver, endured: FaultRunReport::default() })
     }

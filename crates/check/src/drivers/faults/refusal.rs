@@ -53,8 +53,9 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Whether a device may be read-only although spares are left. Each failure costs a die its last free block until that is
-    /// restored: a second one at once, or a cut before that, may find every die without.
+    /// Whether a device may be read-only although spares are left. Each failure costs a die its
+    /// last free block until that is restored: a second one at once, or a cut before that, may find
+    /// every die without.
     pub(super) fn may_be_early(&self) -> bool {
         let (books, dies) = (&self.driver.books, self.frail().geometry().dies());
         let is_all_dies = books.failed_before > 0 && books.failed_blocks.len() as u32 >= dies;

@@ -11,8 +11,8 @@ use crate::testing::{device, layout};
 const PAGES: u32 = 4;
 const LOGICAL_PAGES: u32 = 18;
 
-/// Appends where the order allows it, copies the block where it does not, and gives blocks back: as the block-mapped scheme
-/// does, but with a model that says what must be current.
+/// Appends where the order allows it, copies the block where it does not, and gives blocks back: as
+/// the block-mapped scheme does, but with a model that says what must be current.
 #[test]
 fn blocks_that_are_remapped_keep_their_current_pages_in_place() {
     let (mut flash, layout) = (device(8, PAGES), layout(8, PAGES, LOGICAL_PAGES));

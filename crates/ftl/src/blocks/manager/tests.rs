@@ -1,4 +1,5 @@
-//! The owner against a model: a set of free blocks with their erase counts, blocks in use, blocks that fail.
+//! The owner against a model: a set of free blocks with their erase counts, blocks in use, blocks
+//! that fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 

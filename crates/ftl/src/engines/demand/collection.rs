@@ -1,17 +1,20 @@
-//! Collection in the demand-paged machine: data blocks, whose moved pages change the map, and translation blocks, whose moved
-//! pages change the directory.
+//! Collection in the demand-paged machine: data blocks, whose moved pages change the map, and
+//! translation blocks, whose moved pages change the directory.
 //!
-//! Moved pages whose entries are cached change only there. The others are sorted by translation page, and each translation
-//! page concerned is rewritten once, in all its copies.
+//! Moved pages whose entries are cached change only there. The others are sorted by translation
+//! page, and each translation page concerned is rewritten once, in all its copies.
 //!
-//! **Why that always finds room.** Besides each die's reserve, one block a copy is set aside for translation pages that a collection has to
-//! write when no die can lend one. It is opened when all other translation blocks are full, and each page that is written to it makes one
-//! of theirs invalid. So its room and those invalid pages are a block's worth together. Collecting translation blocks needs no mapping
-//! updates, and what is valid in them fills whatever room there is, on any die, before another block is opened; so one block is
-//! free in the end, and is set aside before the next data block is collected.
+//! **Why that always finds room.** Besides each die's reserve, one block a copy is set aside for
+//! translation pages that a collection has to write when no die can lend one. It is opened when all
+//! other translation blocks are full, and each page that is written to it makes one of theirs
+//! invalid. So its room and those invalid pages are a block's worth together. Collecting
+//! translation blocks needs no mapping updates, and what is valid in them fills whatever room there
+//! is, on any die, before another block is opened; so one block is free in the end, and is set
+//! aside before the next data block is collected.
 //!
-//! After a power cut there are no other translation blocks, so the block aside cannot answer for the first pages. Hence room for the
-//! whole table is made before its first page is written: until then a collection writes no translation pages, and gains room each time.
+//! After a power cut there are no other translation blocks, so the block aside cannot answer for
+//! the first pages. Hence room for the whole table is made before its first page is written: until
+//! then a collection writes no translation pages, and gains room each time.
 
 use flash::{Lpn, Pbn, Ppn, Role, Tag};
 
@@ -69,7 +72,8 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     fn is_whole(&mut self) -> bool {
         let is_sound =
             self.blocks.spares().admit().is_ok() && !self.blocks.has_lost_reserve() && !self.space.has_failing();
-        // Without a block aside, a collection may have to collect others first, and with no die to lend one it would use that.
+        // Without a block aside, a collection may have to collect others first, and with no die to
+        // lend one it would use that.
         is_sound
             && self.aside.len() >= self.table.copies() as usize
             && (0..self.space.dies()).any(|die| self.can_lend(die))
@@ -139,9 +143,10 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     fn refill<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32) -> Result<(), FtlError> {
-        // Moving a data block also writes translation pages, so a policy that keeps choosing full blocks (fifo does) may
-        // spend as much as it gains for ever. So a block without an invalid page is passed over; and after a turn of the whole die
-        // the policy has had its chance, and the best block goes.
+        // Moving a data block also writes translation pages, so a policy that keeps choosing full
+        // blocks (fifo does) may spend as much as it gains for ever. So a block without an invalid
+        // page is passed over; and after a turn of the whole die the policy has had its chance, and
+        // the best block goes.
         let mut choices = self.space.blocks_per_die();
         while self.space.is_short(&self.blocks, die) {
             let is_choice = choices > 0;
@@ -178,7 +183,8 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 }
 
 impl<S: DemandScheme> DemandPaged<S> {
-    /// Where pages of a stream go when their block is emptied. Translation pages and guests stay among themselves.
+    /// Where pages of a stream go when their block is emptied. Translation pages and guests stay
+    /// among themselves.
     fn destination_of(&self, from: Stream, why: Cause) -> Stream {
         let stays = from == TRANSLATION || Some(from) == S::ForeignPages::STREAM;
         if stays { from } else { self.space.destination(from, why, COLLECTED) }
@@ -190,8 +196,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         self.placement.die(stream).filter(|&die| self.space.has_room(die, stream))
     }
 
-    /// The next die in turn of one channel that has a place for a page of a stream, perhaps after collecting there; none if no die
-    /// of that channel has.
+    /// The next die in turn of one channel that has a place for a page of a stream, perhaps after
+    /// collecting there; none if no die of that channel has.
     pub fn next_die_on<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -208,7 +214,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(None)
     }
 
-    /// The next die in turn that has a place for a copy of a translation page, on none of these channels if that is possible.
+    /// The next die in turn that has a place for a copy of a translation page, on none of these
+    /// channels if that is possible.
     pub(super) fn next_translation_die<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -246,7 +253,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         let (moved, result) = self.move_pages(flash, die, &moving);
-        // What was moved is mapped there even if something failed on the way; unless its translation page could not be written.
+        // What was moved is mapped there even if something failed on the way; unless its
+        // translation page could not be written.
         let updated = flash.with_cause(of_the_map, |flash| self.update_translations(flash));
         let unmoved = self.take_back_updates();
         let result = result.and(updated).and_then(|()| self.replace_vanishing(flash, die, victim));
@@ -272,7 +280,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         written
     }
 
-    /// Forgets the updates that could not be written: their pages stay where the map says. Returns those places.
+    /// Forgets the updates that could not be written: their pages stay where the map says. Returns
+    /// those places.
     fn take_back_updates(&mut self) -> Vec<Ppn> {
         let mut unmoved = Vec::new();
         for (_, lpn, to) in self.updates.drain(..) {
@@ -285,8 +294,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         unmoved
     }
 
-    /// A die for a translation page in the middle of a collection, when nothing else may be collected; on none of these channels
-    /// if that is possible.
+    /// A die for a translation page in the middle of a collection, when nothing else may be
+    /// collected; on none of these channels if that is possible.
     pub(super) fn die_for_translation<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -323,8 +332,9 @@ impl<S: DemandScheme> DemandPaged<S> {
         self.blocks.free_on(die) > 1
     }
 
-    /// A die that gives its last free block for translation pages, because the block set aside for them has failed. What the
-    /// collection moves is placed by then, and the die gets its reserve back as after any failure.
+    /// A die that gives its last free block for translation pages, because the block set aside for
+    /// them has failed. What the collection moves is placed by then, and the die gets its reserve
+    /// back as after any failure.
     #[cold]
     fn refuge(&self) -> Option<u32> {
         (0..self.space.dies()).find(|&die| self.space.has_failing() && self.blocks.free_on(die) > 0)
@@ -357,7 +367,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Puts another free block of the same die aside instead of one that was, if there is one, so that each takes part in the erases.
+    /// Puts another free block of the same die aside instead of one that was, if there is one, so
+    /// that each takes part in the erases.
     pub(super) fn exchange_aside(&mut self, pbn: Pbn) {
         let at = self.aside.iter().position(|&aside| aside == pbn);
         let other = at.and_then(|_| self.blocks.take_on(self.space.die_of(pbn), AllocRequest::new(Purpose::Reserve)));
@@ -366,7 +377,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Makes room for so many translation pages after a power cut, and for the blocks aside, before any of the table is written.
+    /// Makes room for so many translation pages after a power cut, and for the blocks aside, before
+    /// any of the table is written.
     pub(super) fn make_room_for_table<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,

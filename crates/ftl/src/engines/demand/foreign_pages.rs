@@ -1,7 +1,8 @@
 //! Pages that lie in the space of the demand-paged machine and are not in its table.
 //!
-//! A scheme that maps some of its data otherwise, as WAFTL does, keeps that data in the same space and so shares blocks, collection and
-//! reserves with the page-mapped data. The machine moves such pages like its own, and asks here whose they are. It knows nothing else of them.
+//! A scheme that maps some of its data otherwise, as WAFTL does, keeps that data in the same space
+//! and so shares blocks, collection and reserves with the page-mapped data. The machine moves such
+//! pages like its own, and asks here whose they are. It knows nothing else of them.
 
 use flash::{Lpn, Ppn, Role, Tag};
 
@@ -15,8 +16,8 @@ use crate::recovery::trims::Trims;
 
 /// Data in the machine's space that its table does not map.
 pub trait ForeignPages: Send + Sized {
-    /// The stream of theirs whose filled blocks nobody collects until the scheme lets go of them. What is moved out of such a block stays in
-    /// this stream.
+    /// The stream of theirs whose filled blocks nobody collects until the scheme lets go of them.
+    /// What is moved out of such a block stays in this stream.
     const STREAM: Option<Stream> = None;
 
     /// The role by which recovery knows the pages of that stream.
@@ -40,7 +41,8 @@ pub trait ForeignPages: Send + Sized {
         false
     }
 
-    /// A page that has to be moved cannot be read: tells whether it was theirs and the same lies elsewhere, and then forgets this one.
+    /// A page that has to be moved cannot be read: tells whether it was theirs and the same lies
+    /// elsewhere, and then forgets this one.
     fn drop_duplicate(&mut self, _from: Ppn) -> bool {
         false
     }
@@ -55,13 +57,14 @@ pub trait ForeignPages: Send + Sized {
         false
     }
 
-    /// Recovery has found everything: keeps what is theirs, and returns what the table shall map after all.
+    /// Recovery has found everything: keeps what is theirs, and returns what the table shall map
+    /// after all.
     fn settle(&mut self, _space: &mut PageSpace, _trims: &Trims) -> Vec<(Lpn, Ppn)> {
         Vec::new()
     }
 
-    /// Checks that what they hold is valid and carries its logical page; returns how many pages that are, without those that the table maps
-    /// there, too.
+    /// Checks that what they hold is valid and carries its logical page; returns how many pages
+    /// that are, without those that the table maps there, too.
     fn check<D: Device>(
         &self,
         _media: &FlashPort<D>,

@@ -1,21 +1,24 @@
-//! The machine that all demand-paged schemes share: page mapping whose table lies in translation pages on flash, with some of
-//! it in RAM.
+//! The machine that all demand-paged schemes share: page mapping whose table lies in translation
+//! pages on flash, with some of it in RAM.
 //!
-//! Which entries are in RAM is the cache's business (`policy.rs`). A translation page is written when something that is
-//! newer than flash has to leave RAM, or when a collection moved pages whose entries are not in RAM; whoever writes it takes
-//! all newer entries of that page along. Those pages and their copies are in `translation.rs`, garbage
-//! collection is in `collection.rs`.
+//! Which entries are in RAM is the cache's business (`policy.rs`). A translation page is written
+//! when something that is newer than flash has to leave RAM, or when a collection moved pages whose
+//! entries are not in RAM; whoever writes it takes all newer entries of that page along. Those
+//! pages and their copies are in `translation.rs`, garbage collection is in `collection.rs`.
 //!
 //! Invariants, under the numbers that the schemes' headers repeat:
-//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
-//! - I2: there are as many valid pages as mapped LPNs, copies of translation pages and needed trim pages together.
+//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a
+//!   valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, copies of translation pages and needed trim
+//!   pages together.
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
-//! - I4: each copy of a translation page lies where the directory says; unwritten ones map nothing, unless the device is
-//!   read-only and so they cannot be written.
+//! - I4: each copy of a translation page lies where the directory says; unwritten ones map nothing,
+//!   unless the device is read-only and so they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.
 //!
-//! Two groups of methods serve single schemes: those that change the table for data that the host did not write (WAFTL), and those
-//! for schemes that keep data pages in the same RAM and decide themselves what leaves.
+//! Two groups of methods serve single schemes: those that change the table for data that the host
+//! did not write (WAFTL), and those for schemes that keep data pages in the same RAM and decide
+//! themselves what leaves.
 
 use flash::{Lpn, Pbn, Ppn, Role};
 
@@ -73,7 +76,8 @@ const WRITE_MISSES: Parameter = Parameter {
 /// The parameters of every demand-paged scheme.
 pub const PARAMETERS: [Parameter; 7] = joined(&[&WITHOUT_SUMMARIES, &[summary::PARAMETER]]);
 
-/// The same for a scheme with blocks in which no summary has room, and which says so in [`DemandScheme::summaries`].
+/// The same for a scheme with blocks in which no summary has room, and which says so in
+/// [`DemandScheme::summaries`].
 pub const WITHOUT_SUMMARIES: [Parameter; 6] =
     joined(&[&[MAPPING_BYTES, WRITE_MISSES], &victims::PARAMETERS, &[GC_THRESHOLD]]);
 
@@ -99,7 +103,8 @@ pub struct DemandPaged<S: DemandScheme> {
     pub(super) copy_choice: CopyChoice,
     delays: AccessDelays,
     gc_idle: usize,
-    /// Whether nothing of the table lies on flash yet, after a power cut: then moved pages change it in RAM alone.
+    /// Whether nothing of the table lies on flash yet, after a power cut: then moved pages change
+    /// it in RAM alone.
     pub(super) rebuilding: bool,
     /// Whether nobody waits for a write's lookup, nor for making room in the cache.
     pub(super) background: bool,
@@ -263,7 +268,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Writes a logical page, of which the host says this, to a stream, on a die that `next_die` finds.
+    /// Writes a logical page, of which the host says this, to a stream, on a die that `next_die`
+    /// finds.
     #[inline]
     pub fn write_page<D: Device>(
         &mut self,
@@ -315,7 +321,8 @@ impl<S: DemandScheme> DemandPaged<S> {
     pub fn find<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         match self.lookup(flash, lpn, false) {
             Ok(slot) => Ok(self.cache.ppn(slot, &self.table)),
-            // A changed entry cannot leave the cache any more, so this one is fetched each time it is needed.
+            // A changed entry cannot leave the cache any more, so this one is fetched each time it
+            // is needed.
             Err(FtlError::ReadOnly { .. }) => self.find_on_flash(flash, lpn),
             Err(error) => Err(error),
         }
@@ -406,8 +413,9 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Writes a copy of a logical page that lies elsewhere in the space to a stream. `at` tells where, after what it takes to find room may have
-    /// moved it; if it says nothing, nothing is done.
+    /// Writes a copy of a logical page that lies elsewhere in the space to a stream. `at` tells
+    /// where, after what it takes to find room may have moved it; if it says nothing, nothing is
+    /// done.
     pub fn copy_page<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -446,14 +454,15 @@ impl<S: DemandScheme> DemandPaged<S> {
         self.background
     }
 
-    /// Uses the entry of a logical page, which is in RAM, without asking what it says: the memory that a simulation needs for that is touched by nothing
-    /// else, so that the processor would wait for it.
+    /// Uses the entry of a logical page, which is in RAM, without asking what it says: the memory
+    /// that a simulation needs for that is touched by nothing else, so that the processor would
+    /// wait for it.
     pub fn use_entry<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
         self.lookup(flash, lpn, false).map(|_| ())
     }
 
-    /// Writes a logical page that leaves RAM. That is no use of its entry, which therefore stays where it is in its cache; if it is not there, it is
-    /// fetched.
+    /// Writes a logical page that leaves RAM. That is no use of its entry, which therefore stays
+    /// where it is in its cache; if it is not there, it is fetched.
     pub fn write_down<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -470,7 +479,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Writes a cached translation page with all its newer entries, if it has any, so that it can leave RAM.
+    /// Writes a cached translation page with all its newer entries, if it has any, so that it can
+    /// leave RAM.
     pub fn write_back<D: Device>(&mut self, flash: &mut FlashPort<D>, page: u32) -> Result<(), FtlError> {
         let mut eviction = Note::CleanEviction;
         flash.with_cause(Cause::Mapping, |flash| {
@@ -494,7 +504,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Where a logical page lies, when nothing can be brought into RAM any more: an entry that is not there is fetched each time.
+    /// Where a logical page lies, when nothing can be brought into RAM any more: an entry that is
+    /// not there is fetched each time.
     pub fn find_without_keeping<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,

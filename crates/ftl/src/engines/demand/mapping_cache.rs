@@ -1,4 +1,5 @@
-//! Mapping entries in RAM: which are cached, which of them are newer than flash, and which leaves next.
+//! Mapping entries in RAM: which are cached, which of them are newer than flash, and which leaves
+//! next.
 
 use flash::{Lpn, Ppn, long_array, long_array_of};
 
@@ -70,8 +71,9 @@ pub struct MappingCache {
 }
 
 impl MappingCache {
-    /// An empty cache of `capacity` entries (no more than there are logical pages), which leave in the order that `recency`, asked
-    /// for that capacity, gives, alone or in batches. There are so many entries, a multiple of 64, in a translation page.
+    /// An empty cache of `capacity` entries (no more than there are logical pages), which leave in
+    /// the order that `recency`, asked for that capacity, gives, alone or in batches. There are so
+    /// many entries, a multiple of 64, in a translation page.
     pub fn new(
         capacity: usize,
         recency: impl FnOnce(usize) -> Recency,
@@ -107,7 +109,8 @@ impl MappingCache {
         prefetch(&self.entries, slot.0 as usize);
     }
 
-    /// Asks for the memory that dismissing the entry which leaves next touches, and for the entry that follows.
+    /// Asks for the memory that dismissing the entry which leaves next touches, and for the entry
+    /// that follows.
     #[inline]
     fn prefetch_victim(&mut self) {
         if let Some(slot) = self.recency.victim() {

@@ -1,8 +1,9 @@
-//! What makes one demand-paged scheme differ from another: what of the map is kept in RAM, and in how many copies it lies on
-//! flash.
+//! What makes one demand-paged scheme differ from another: what of the map is kept in RAM, and in
+//! how many copies it lies on flash.
 //!
-//! The machine (`machine.rs`) asks the cache for an entry. If it is not there, the machine writes the translation page that
-//! [`MapCache::must_write`] names, if any, reads the one that is needed, and lets the cache take the entry over.
+//! The machine (`machine.rs`) asks the cache for an entry. If it is not there, the machine writes
+//! the translation page that [`MapCache::must_write`] names, if any, reads the one that is needed,
+//! and lets the cache take the entry over.
 
 use flash::{Lpn, Ppn};
 
@@ -21,7 +22,8 @@ use crate::recovery::summary::Summaries;
 /// What structures take in RAM: names and bytes.
 pub type Ram = Vec<(&'static str, u64)>;
 
-/// What a look-up and a change of the map in RAM take. B adds these to every request; others count them as nothing beside flash.
+/// What a look-up and a change of the map in RAM take. B adds these to every request; others count
+/// them as nothing beside flash.
 pub const RAM_DELAYS: [Parameter; 2] = [
     Parameter {
         name: "ram_read_delay",
@@ -44,7 +46,8 @@ pub trait DemandScheme {
     /// What the registry knows of it.
     const ENTRY: Entry;
 
-    /// Kinds of content with blocks of their own: the host's, collected pages and translation pages, then what the scheme adds.
+    /// Kinds of content with blocks of their own: the host's, collected pages and translation
+    /// pages, then what the scheme adds.
     const STREAMS: &'static [Purpose] = &[Purpose::Data, Purpose::Collected, Purpose::Translation];
 
     /// What it keeps in RAM.
@@ -58,13 +61,14 @@ pub trait DemandScheme {
         Ok(1)
     }
 
-    /// Where summaries lie, by [`summary::PARAMETER`](crate::recovery::summary::PARAMETER). A scheme that does not declare it says
-    /// here that there are none.
+    /// Where summaries lie, by [`summary::PARAMETER`](crate::recovery::summary::PARAMETER). A
+    /// scheme that does not declare it says here that there are none.
     fn summaries(layout: &Layout, values: &Values) -> Result<Summaries, ConfigError> {
         Summaries::from_values(values, layout, Self::ENTRY.name)
     }
 
-    /// Which copy of a translation page a miss reads, for a scheme that declares [`copy_choice::PARAMETER`](crate::engines::demand::copy_choice::PARAMETER).
+    /// Which copy of a translation page a miss reads, for a scheme that declares
+    /// [`copy_choice::PARAMETER`](crate::engines::demand::copy_choice::PARAMETER).
     fn copy_choice(_values: &Values) -> CopyChoice {
         CopyChoice::default()
     }
@@ -74,8 +78,8 @@ pub trait DemandScheme {
         Placement::default()
     }
 
-    /// Free blocks of a die that idle time is used to reach beyond those at which it collects, for a scheme that declares
-    /// [`GC_IDLE`](crate::engines::page_map::mapped::GC_IDLE).
+    /// Free blocks of a die that idle time is used to reach beyond those at which it collects, for
+    /// a scheme that declares [`GC_IDLE`](crate::engines::page_map::mapped::GC_IDLE).
     fn gc_idle(_values: &Values) -> usize {
         0
     }
@@ -103,13 +107,16 @@ pub trait MapCache {
     /// Whether something must leave before an entry can be brought in.
     fn is_full(&self) -> bool;
 
-    /// A translation page that has to be written before what leaves next can leave, if that is newer than flash.
+    /// A translation page that has to be written before what leaves next can leave, if that is
+    /// newer than flash.
     fn must_write(&mut self) -> Option<u32>;
 
-    /// Brings in an entry that was not cached, fresh from its translation page, in place of what leaves next.
+    /// Brings in an entry that was not cached, fresh from its translation page, in place of what
+    /// leaves next.
     fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Self::Slot;
 
-    /// Where an entry's page lies. A cache need not repeat what the translation page on flash says of a clean entry.
+    /// Where an entry's page lies. A cache need not repeat what the translation page on flash says
+    /// of a clean entry.
     fn ppn(&self, slot: Self::Slot, table: &TranslationTable) -> Option<Ppn>;
 
     /// Changes an entry, which is then newer than flash.
@@ -126,7 +133,8 @@ pub trait MapCache {
         false
     }
 
-    /// Hands out the entries of a translation page that are newer than flash, in order, which thereby become clean.
+    /// Hands out the entries of a translation page that are newer than flash, in order, which
+    /// thereby become clean.
     fn clean(&mut self, translation_page: u32, write: impl FnMut(Lpn, Option<Ppn>));
 
     /// Asks for the memory that tells which entries of a translation page are newer than flash.

@@ -18,7 +18,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Asks for what writing a translation page touches: where it lies, and its entries that are newer than flash.
+    /// Asks for what writing a translation page touches: where it lies, and its entries that are
+    /// newer than flash.
     #[inline]
     pub(super) fn prefetch_translation(&self, page: u32, stage: PrefetchStage) {
         match stage {
@@ -49,7 +50,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Asks for what reading a logical page touches on flash, and before it its translation page, if that is not in RAM.
+    /// Asks for what reading a logical page touches on flash, and before it its translation page,
+    /// if that is not in RAM.
     #[inline]
     pub fn prefetch_page<D: Device>(&self, flash: &FlashPort<D>, lpn: Lpn) {
         let page = self.table.page_of(lpn);

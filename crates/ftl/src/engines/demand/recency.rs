@@ -1,9 +1,11 @@
-//! Which cached item leaves next: least recently used, segmented or not, or the clock's approximation of it.
+//! Which cached item leaves next: least recently used, segmented or not, or the clock's
+//! approximation of it.
 //!
-//! Segmented LRU is two lists: an item enters the *probationary* one, a hit moves it to the *protected* one, and what overflows
-//! there falls back to the probationary list's recent end. With no protected part this is plain LRU. A clock keeps a bit an
-//! item, set by a hit; its hand passes over set bits, clearing them, and stops at the first that is not set. A clock that sees no
-//! hits is first in, first out.
+//! Segmented LRU is two lists: an item enters the *probationary* one, a hit moves it to the
+//! *protected* one, and what overflows there falls back to the probationary list's recent end. With
+//! no protected part this is plain LRU. A clock keeps a bit an item, set by a hit; its hand passes
+//! over set bits, clearing them, and stops at the first that is not set. A clock that sees no hits
+//! is first in, first out.
 
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::memory::linked_lists::LinkedLists;

@@ -1,15 +1,20 @@
-//! The mapping table on flash: translation pages, found by the global translation directory (GTD) in RAM.
+//! The mapping table on flash: translation pages, found by the global translation directory (GTD)
+//! in RAM.
 //!
-//! A translation page holds as many consecutive entries LPN → PPN as [`MAPPING_BYTES`] leaves room for. What the pages on flash say is
-//! mirrored here, four bytes an entry, because a simulated page has no bytes to keep it in; the mirror of a page changes only at the moment the
-//! page is programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its page.
+//! A translation page holds as many consecutive entries LPN → PPN as [`MAPPING_BYTES`] leaves room
+//! for. What the pages on flash say is mirrored here, four bytes an entry, because a simulated page
+//! has no bytes to keep it in; the mirror of a page changes only at the moment the page is
+//! programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its
+//! page.
 //!
 //! A page may be kept in several copies (RFTL 3.2); the directory then has a place for each.
 //!
-//! **Newer entries.** Which entries in RAM are newer than flash is a bitmap over logical pages, so that all entries of one translation page are neighbours there and can be written back
-//! together, without following links from one to the next.
+//! **Newer entries.** Which entries in RAM are newer than flash is a bitmap over logical pages, so
+//! that all entries of one translation page are neighbours there and can be written back together,
+//! without following links from one to the next.
 //!
-//! **Paging.** Every access to the map asks which translation page an entry is in, several times, so the division is strength-reduced once.
+//! **Paging.** Every access to the map asks which translation page an entry is in, several times,
+//! so the division is strength-reduced once.
 
 use flash::{Lpn, Ppn, long_array};
 use strength_reduce::StrengthReducedU32;
@@ -49,7 +54,8 @@ impl TranslationTable {
         layout.geometry.page_size_bytes() / mapping_bytes
     }
 
-    /// A table for so many logical pages of which no page has been written; each will have so many copies, at least one.
+    /// A table for so many logical pages of which no page has been written; each will have so many
+    /// copies, at least one.
     pub fn new(logical_pages: u32, entries_per_page: u32, copies: u32) -> Self {
         Self {
             directory: vec![None; (logical_pages.div_ceil(entries_per_page) * copies) as usize],
@@ -71,7 +77,8 @@ impl TranslationTable {
         self.copies
     }
 
-    /// Where the copies of a translation page lie; none where one was never written. Without any, all its entries are unmapped.
+    /// Where the copies of a translation page lie; none where one was never written. Without any,
+    /// all its entries are unmapped.
     #[inline]
     pub fn locations(&self, page: u32) -> &[Option<Ppn>] {
         let first = (page * self.copies) as usize;
@@ -149,8 +156,8 @@ impl TranslationTable {
         4 * self.directory.len() as u64
     }
 
-    /// Checks that each written translation page lies where the GTD says, and that unwritten ones map nothing, unless nothing
-    /// can be written.
+    /// Checks that each written translation page lies where the GTD says, and that unwritten ones
+    /// map nothing, unless nothing can be written.
     pub fn check<D: Device>(
         &self,
         flash: &FlashPort<D>,

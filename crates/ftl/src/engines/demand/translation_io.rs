@@ -1,8 +1,9 @@
 //! Translation pages of the demand-paged machine, read and written.
 //!
-//! A translation page may have copies on several channels (RFTL 3.2). They are written together; which one is read,
-//! `copy_choice.rs` says, and among equals it is the first. A copy that cannot be read is written anew from
-//! another. When none can, the mirror replaces it, without the scan that a controller would need.
+//! A translation page may have copies on several channels (RFTL 3.2). They are written together;
+//! which one is read, `copy_choice.rs` says, and among equals it is the first. A copy that cannot
+//! be read is written anew from another. When none can, the mirror replaces it, without the scan
+//! that a controller would need.
 
 use flash::{Lpn, Ppn, Role};
 
@@ -15,7 +16,8 @@ use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
 
 impl<S: DemandScheme> DemandPaged<S> {
-    /// Writes copies of a translation page anew that turned out to be lost. The host does not wait for that.
+    /// Writes copies of a translation page anew that turned out to be lost. The host does not wait
+    /// for that.
     pub(super) fn repair<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -33,8 +35,9 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(())
     }
 
-    /// Reads a copy of a translation page: the one that keeps the miss waiting least. One that cannot be read is passed over. Returns the
-    /// content, none if there is none, and the copies that are lost though others are not.
+    /// Reads a copy of a translation page: the one that keeps the miss waiting least. One that
+    /// cannot be read is passed over. Returns the content, none if there is none, and the copies
+    /// that are lost though others are not.
     pub(super) fn read_translation<D: Device>(
         &self,
         flash: &mut FlashPort<D>,
@@ -58,8 +61,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Writes all copies of a translation page with these updates and all newer cached entries, on the dies that `place` finds,
-    /// told on which channels there are copies already.
+    /// Writes all copies of a translation page with these updates and all newer cached entries, on
+    /// the dies that `place` finds, told on which channels there are copies already.
     pub(super) fn write_translation<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -113,7 +116,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Writes every translation page that maps something, for a table whose content is known but of which no page is left.
+    /// Writes every translation page that maps something, for a table whose content is known but of
+    /// which no page is left.
     pub(super) fn rewrite_table<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         self.blocks.spares().admit()?;
         let needed = |scheme: &Self, page: u32| !scheme.table.is_written(page) && scheme.table.maps_something(page);

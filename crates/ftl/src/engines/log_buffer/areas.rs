@@ -1,10 +1,12 @@
 //! A sequential area, and shared log blocks that leave in the order in which they came.
 //!
-//! The sequential area (`sequential.rs`) is one block for many schemes: it takes writes at offset 0 of a logical block, and those that continue
-//! it exactly; the next stream merges it. All else goes to shared blocks. Which of them takes a page, which of them leaves, which pages of a
-//! leaving one are merged, and how the log blocks are divided, is [`Sharing`].
+//! The sequential area (`sequential.rs`) is one block for many schemes: it takes writes at offset 0
+//! of a logical block, and those that continue it exactly; the next stream merges it. All else goes
+//! to shared blocks. Which of them takes a page, which of them leaves, which pages of a leaving one
+//! are merged, and how the log blocks are divided, is [`Sharing`].
 //!
-//! A second chance is one bit for each logical page: whether the page was moved to the end of the log and not written since.
+//! A second chance is one bit for each logical page: whether the page was moved to the end of the
+//! log and not written since.
 
 use std::collections::VecDeque;
 
@@ -46,14 +48,15 @@ pub trait Sharing {
     #[inline]
     fn request(&mut self, _request: &Request, _sequential: &mut SequentialArea) {}
 
-    /// A shared block with room that takes this page; none if one has to be opened. `youngest` was opened last.
+    /// A shared block with room that takes this page; none if one has to be opened. `youngest` was
+    /// opened last.
     #[inline]
     fn place(&mut self, log: &LogSpace, youngest: Option<Slot>, _page: LogPage) -> Option<Slot> {
         youngest.filter(|&slot| log.has_room(slot))
     }
 
-    /// The shared block that leaves before one may be opened, while none has room. The queue, the first one in front, may be put into
-    /// another order.
+    /// The shared block that leaves before one may be opened, while none has room. The queue, the
+    /// first one in front, may be put into another order.
     #[inline]
     fn victim(&mut self, _log: &LogSpace, queue: &mut VecDeque<Slot>) -> Option<Slot> {
         queue.front().copied()
@@ -64,7 +67,8 @@ pub trait Sharing {
         false
     }
 
-    /// Whether that is asked of one page after the other while others are merged, as [`LogPolicy::goes_page_by_page`] says.
+    /// Whether that is asked of one page after the other while others are merged, as
+    /// [`LogPolicy::goes_page_by_page`] says.
     fn goes_page_by_page(&self) -> bool {
         false
     }
@@ -129,7 +133,8 @@ impl<S: Sharing> LogAreas<S> {
         Self::new(layout, SequentialArea::new(layout, Admits::InPlace, streams, 0), log_blocks, sharing)
     }
 
-    /// A log of so many blocks, of which the sequential area has its limit and the shared blocks are the rest.
+    /// A log of so many blocks, of which the sequential area has its limit and the shared blocks
+    /// are the rest.
     pub fn new(layout: &Layout, sequential: SequentialArea, log_blocks: u32, sharing: S) -> Self {
         let (queue, shared) = (VecDeque::new(), layout.logical_blocks());
         Self { sequential, queue, log_blocks, shared, is_divided_anew: false, sharing }
@@ -276,7 +281,8 @@ impl SecondChanceBits {
         self.had[word] |= bit;
     }
 
-    /// A page was written, or left the log: it has its chance anew. Tells whether it had been moved.
+    /// A page was written, or left the log: it has its chance anew. Tells whether it had been
+    /// moved.
     #[inline]
     pub fn renewed(&mut self, lpn: Lpn) -> bool {
         let (word, bit) = Self::of(lpn);

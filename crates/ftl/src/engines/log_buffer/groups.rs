@@ -1,7 +1,8 @@
 //! Groups of neighbouring logical blocks, each with log blocks of its own.
 //!
-//! A group is named by its first logical block. Its log blocks are known oldest first, and the groups that have any by when
-//! they were written last. Groups may be joined with their right neighbour and split.
+//! A group is named by its first logical block. Its log blocks are known oldest first, and the
+//! groups that have any by when they were written last. Groups may be joined with their right
+//! neighbour and split.
 
 use std::ops::Range;
 
@@ -132,8 +133,8 @@ impl LogGroups {
         }
     }
 
-    /// A group takes over the logical blocks of the one to its right. Its log blocks are older than those that are moved to it
-    /// afterwards ([`reassign`](Self::reassign)).
+    /// A group takes over the logical blocks of the one to its right. Its log blocks are older than
+    /// those that are moved to it afterwards ([`reassign`](Self::reassign)).
     pub fn join_right(&mut self, group: u32) {
         if let Some(right) = self.right_of(group) {
             let members = self.members(right);
@@ -162,7 +163,8 @@ impl LogGroups {
         self.opened(to, slot);
     }
 
-    /// RAM of the table of groups as a controller would keep it: for each log block its number and its group.
+    /// RAM of the table of groups as a controller would keep it: for each log block its number and
+    /// its group.
     pub fn table_bytes(log_blocks: u32) -> u64 {
         8 * u64::from(log_blocks)
     }

@@ -1,23 +1,28 @@
-//! The machine that all log-buffer schemes share: data blocks under a block map, a log for what does not fit there, merges.
+//! The machine that all log-buffer schemes share: data blocks under a block map, a log for what
+//! does not fit there, merges.
 //!
-//! A page goes into its data block if the program order still allows it, otherwise to the log block that the policy names
-//! (`policy.rs`). When the policy wants a block to leave, it is merged: switched or completed if it is in place, else
-//! each logical block with a newest page in it is merged into a fresh block (`merge.rs`), and it is erased.
+//! A page goes into its data block if the program order still allows it, otherwise to the log block
+//! that the policy names (`policy.rs`). When the policy wants a block to leave, it is merged:
+//! switched or completed if it is in place, else each logical block with a newest page in it is
+//! merged into a fresh block (`merge.rs`), and it is erased.
 //!
 //! Merges are waited for by the request that needs the space, erases included (A-SAST eq. 1).
 //!
 //! Invariants, under the numbers that the schemes' headers repeat:
-//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.
+//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy
+//!   of it.
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
 //! - I3: a log page that is the newest copy carries its LPN.
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
-//! **Eviction.** A log block that leaves becomes a data block, or its newest pages are moved or merged, and it is erased.
+//! **Eviction.** A log block that leaves becomes a data block, or its newest pages are moved or
+//! merged, and it is erased.
 //!
 //! **Trims** survive a power cut as docs/recovery.md says.
 //!
-//! **Relocation.** A data block is emptied by a full merge of its logical block. A log block leaves the log before its turn: each logical block with a newest
-//! page in it is merged. A page in it that says what was trimmed speaks for older copies in older log blocks, which would come back
+//! **Relocation.** A data block is emptied by a full merge of its logical block. A log block leaves
+//! the log before its turn: each logical block with a newest page in it is merged. A page in it
+//! that says what was trimmed speaks for older copies in older log blocks, which would come back
 //! without it; so those leave before it, oldest first.
 
 use std::collections::BTreeMap;
@@ -209,7 +214,8 @@ impl<S: LogScheme> LogBuffer<S> {
         Ok(())
     }
 
-    /// The data block, if the page can be programmed there in its place; a logical block's first page gets it one.
+    /// The data block, if the page can be programmed there in its place; a logical block's first
+    /// page gets it one.
     fn home<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -338,7 +344,8 @@ impl<S: LogScheme> LogBuffer<S> {
         Ok(())
     }
 
-    /// Moves or merges each newest page of a victim, one after the other; tells how many were not moved.
+    /// Moves or merges each newest page of a victim, one after the other; tells how many were not
+    /// moved.
     fn move_or_merge<D: Device>(&mut self, flash: &mut FlashPort<D>, victim: Slot) -> Result<u32, FtlError> {
         let Some(pbn) = self.log.block(victim).map(|block| block.pbn) else { return Ok(0) };
         let mut merged = 0;
@@ -379,7 +386,8 @@ impl<S: LogScheme> LogBuffer<S> {
         Ok(())
     }
 
-    /// Merges what is newest in a log block, and erases it. One that has left already is passed over.
+    /// Merges what is newest in a log block, and erases it. One that has left already is passed
+    /// over.
     pub(super) fn merge_away<D: Device>(&mut self, flash: &mut FlashPort<D>, slot: Slot) -> Result<(), FtlError> {
         let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(()) };
         self.merge_owners(flash, slot)?;
@@ -388,7 +396,8 @@ impl<S: LogScheme> LogBuffer<S> {
         Ok(())
     }
 
-    /// Merges each logical block with a newest page in a log block, and tells how many such pages there were.
+    /// Merges each logical block with a newest page in a log block, and tells how many such pages
+    /// there were.
     fn merge_owners<D: Device>(&mut self, flash: &mut FlashPort<D>, slot: Slot) -> Result<u32, FtlError> {
         let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(0) };
         let newest = self.log.newest_in(flash, slot);
@@ -402,7 +411,8 @@ impl<S: LogScheme> LogBuffer<S> {
         Ok(newest.len() as u32)
     }
 
-    /// A full merge of a logical block, after which log blocks that serve it alone hold nothing newest.
+    /// A full merge of a logical block, after which log blocks that serve it alone hold nothing
+    /// newest.
     pub(super) fn merge_block<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -423,8 +433,8 @@ impl<S: LogScheme> LogBuffer<S> {
         }
     }
 
-    /// Erases the log blocks that serve a logical block alone, whose pages have all moved elsewhere: as data blocks they would
-    /// bring old copies back.
+    /// Erases the log blocks that serve a logical block alone, whose pages have all moved
+    /// elsewhere: as data blocks they would bring old copies back.
     fn drop_dedicated<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -452,8 +462,9 @@ impl<S: LogScheme> LogBuffer<S> {
 }
 
 impl<S: LogScheme> LogBuffer<S> {
-    /// Makes pending trims survive a power cut: full merges leave the trimmed pages behind, and either a page of the log says which
-    /// copies in older log blocks are void, or those log blocks are merged, too.
+    /// Makes pending trims survive a power cut: full merges leave the trimmed pages behind, and
+    /// either a page of the log says which copies in older log blocks are void, or those log blocks
+    /// are merged, too.
     pub(super) fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let runs = self.trims.pending_runs();
         let in_log = self.policy.place_of_trims(&self.log).is_some();

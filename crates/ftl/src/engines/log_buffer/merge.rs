@@ -1,13 +1,13 @@
 //! Merging log blocks with data blocks.
 //!
 //! ```text
-//!   switch    log  [0][1][2][3]                      the log block becomes the data block     1 erase
-//!   partial   log  [0][1][ ][ ]  + data [ ][ ][2][3]  copy the rest, then as above             1 erase
+//!   switch    log  [0][1][2][3]                       the log block becomes a data block: 1 erase
+//!   partial   log  [0][1][ ][ ]  + data [ ][ ][2][3]  copy the rest, then as above: 1 erase
 //!   full      log  [2][7][2'][9] + data [0][1][2][3]  newest pages of a logical block ▶ free block
 //! ```
 //!
-//! A full merge of every logical block in a victim costs `N · A(L)` copies and `A(L) + 1` erases (A-SAST eq. 1), where A(L) is the
-//! number of logical blocks with a newest page in it.
+//! A full merge of every logical block in a victim costs `N · A(L)` copies and `A(L) + 1` erases
+//! (A-SAST eq. 1), where A(L) is the number of logical blocks with a newest page in it.
 //!
 //! The counts say how many full merges log blocks cost, and where.
 
@@ -51,9 +51,9 @@ impl Homes for Known<'_> {
     }
 }
 
-/// Merges one logical block: its newest pages go to a free block, which becomes its data block; the old one is erased.
-/// A logical block without any page left loses its data block. The maps change only when everything has been copied, so a
-/// merge that fails half way leaves them as they were.
+/// Merges one logical block: its newest pages go to a free block, which becomes its data block; the
+/// old one is erased. A logical block without any page left loses its data block. The maps change
+/// only when everything has been copied, so a merge that fails half way leaves them as they were.
 pub fn full<D: Device>(
     flash: &mut FlashPort<D>,
     blocks: &mut BlockManager,
@@ -75,8 +75,9 @@ pub fn full<D: Device>(
     replace(flash, blocks, data, lbn, to)
 }
 
-/// Turns a log block that holds the first `filled` pages of a logical block in place into its data block: a switch merge when
-/// it is complete, otherwise a partial merge that copies the rest. If it fails, the maps are as they were.
+/// Turns a log block that holds the first `filled` pages of a logical block in place into its data
+/// block: a switch merge when it is complete, otherwise a partial merge that copies the rest. If it
+/// fails, the maps are as they were.
 pub fn in_place<D: Device>(
     flash: &mut FlashPort<D>,
     blocks: &mut BlockManager,
@@ -105,9 +106,9 @@ pub fn in_place<D: Device>(
     replace(flash, blocks, data, lbn, Some(to))
 }
 
-/// Puts a page that was lifted in its place in a block that is being filled, and returns the block: another one, if this one failed.
-/// Whatever lies in the block was put there because it is the newest, but for the
-/// superseded pages.
+/// Puts a page that was lifted in its place in a block that is being filled, and returns the block:
+/// another one, if this one failed. Whatever lies in the block was put there because it is the
+/// newest, but for the superseded pages.
 fn put_page<D: Device>(
     flash: &mut FlashPort<D>,
     blocks: &mut BlockManager,
@@ -194,7 +195,8 @@ impl MergeCounts {
         self.left += 1;
     }
 
-    /// `associativity` is the mean number of full merges that a leaving log block cost: A(L) of A-SAST eq. 1.
+    /// `associativity` is the mean number of full merges that a leaving log block cost: A(L) of
+    /// A-SAST eq. 1.
     pub fn gauges(&self) -> Vec<Gauge> {
         let associativity = self.for_leaving as f64 / self.left.max(1) as f64;
         let by_region = REGIONS.into_iter().zip(self.by_region);

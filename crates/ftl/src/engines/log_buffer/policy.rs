@@ -1,9 +1,9 @@
-//! What makes one log-buffer scheme differ from another: whose pages share a log block, which block leaves, who gets a second
-//! chance.
+//! What makes one log-buffer scheme differ from another: whose pages share a log block, which block
+//! leaves, who gets a second chance.
 //!
-//! The engine (`machine.rs`) asks [`LogPolicy::place`] where a page goes. If that is a new block, it asks
-//! [`LogPolicy::victim`] for a block that leaves first, and then where the page goes now. Every block that is opened or leaves is told
-//! to the policy, so that it can keep its queues.
+//! The engine (`machine.rs`) asks [`LogPolicy::place`] where a page goes. If that is a new block,
+//! it asks [`LogPolicy::victim`] for a block that leaves first, and then where the page goes now.
+//! Every block that is opened or leaves is told to the policy, so that it can keep its queues.
 //!
 //! ```text
 //!   place ─▶ In(slot) ───────────────▶ append ─▶ appended
@@ -12,9 +12,10 @@
 //!     └──────────────────────────────────────────────┘
 //! ```
 //!
-//! A trimmed page must not come back from an older copy in the log (`docs/recovery.md`). Where log blocks leave in the order in
-//! which they came and one of them may take any page, a page that says so goes to the youngest ([`LogPolicy::place_of_trims`]):
-//! when it leaves, no older copy is left. Elsewhere a flush merges every log block with a copy of a trimmed page.
+//! A trimmed page must not come back from an older copy in the log (`docs/recovery.md`). Where log
+//! blocks leave in the order in which they came and one of them may take any page, a page that says
+//! so goes to the youngest ([`LogPolicy::place_of_trims`]): when it leaves, no older copy is left.
+//! Elsewhere a flush merges every log block with a copy of a trimmed page.
 
 use flash::{Lbn, Lpn};
 
@@ -35,7 +36,8 @@ pub trait LogScheme {
     /// What it decides.
     type Policy: LogPolicy + Send;
 
-    /// What it needs of the device. Allocates nothing, since the device may turn out to be too small.
+    /// What it needs of the device. Allocates nothing, since the device may turn out to be too
+    /// small.
     fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError>;
 
     /// The policy for an empty log of so many blocks.
@@ -94,13 +96,14 @@ pub trait LogPolicy {
     /// A write request begins.
     fn request(&mut self, _request: &Request) {}
 
-    /// A log block that leaves before the request that has begun is served, though nobody asks for its space. Asked until there is none.
+    /// A log block that leaves before the request that has begun is served, though nobody asks for
+    /// its space. Asked until there is none.
     fn leaves_now(&mut self, _log: &LogSpace) -> Option<Slot> {
         None
     }
 
-    /// Where the newest copy of a page goes that cannot go into its data block. May be asked again for the same page after
-    /// a block has been opened.
+    /// Where the newest copy of a page goes that cannot go into its data block. May be asked again
+    /// for the same page after a block has been opened.
     fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place;
 
     /// A log block that has to leave before one may be opened for this group.
@@ -112,7 +115,8 @@ pub trait LogPolicy {
     /// A page of a logical block was appended to a block.
     fn appended(&mut self, _log: &LogSpace, _slot: Slot, _page: LogPage) {}
 
-    /// A victim is about to leave in this way. Of a block that leaves because trims are written down or a block is emptied, only [`left`](Self::left) tells.
+    /// A victim is about to leave in this way. Of a block that leaves because trims are written
+    /// down or a block is emptied, only [`left`](Self::left) tells.
     fn merged(&mut self, _log: &LogSpace, _slot: Slot, _how: Merged) {}
 
     /// A block is about to leave: all its pages have been merged or moved.
@@ -123,13 +127,14 @@ pub trait LogPolicy {
         None
     }
 
-    /// Whether a newest page of a victim is moved to where its group's next pages go, instead of being merged.
+    /// Whether a newest page of a victim is moved to where its group's next pages go, instead of
+    /// being merged.
     fn moves(&mut self, _log: &LogSpace, _victim: Slot, _lpn: Lpn) -> bool {
         false
     }
 
-    /// Whether the newest pages of a victim are moved or merged one after the other, so that a merge takes along later ones that would have
-    /// moved; else those that move go first.
+    /// Whether the newest pages of a victim are moved or merged one after the other, so that a
+    /// merge takes along later ones that would have moved; else those that move go first.
     fn goes_page_by_page(&self) -> bool {
         false
     }
@@ -137,7 +142,8 @@ pub trait LogPolicy {
     /// The logical block of a page was merged, and the log has no newest copy of the page now.
     fn settled(&mut self, _lpn: Lpn) {}
 
-    /// The group of a log block that recovery found, with pages of this logical block, if any can be told.
+    /// The group of a log block that recovery found, with pages of this logical block, if any can
+    /// be told.
     fn recovered_group(&self, lbn: Option<Lbn>) -> u32;
 
     /// Where a page that says what was trimmed goes, if that is how trims survive.

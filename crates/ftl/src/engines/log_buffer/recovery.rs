@@ -1,7 +1,8 @@
 //! Bringing a log-buffer scheme back from the tags alone; the reasons are in `docs/recovery.md`.
 //!
-//! Data and log blocks are told apart by role and logical block. A log block in place counts as one that claims its
-//! logical block, as a data block does. Shared log blocks keep their order and are not filled further.
+//! Data and log blocks are told apart by role and logical block. A log block in place counts as one
+//! that claims its logical block, as a data block does. Shared log blocks keep their order and are
+//! not filled further.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +48,8 @@ impl<S: LogScheme> LogBuffer<S> {
         Ok(())
     }
 
-    /// The log blocks, first to last; tells for each logical page whether its newest copy is in one of them.
+    /// The log blocks, first to last; tells for each logical page whether its newest copy is in one
+    /// of them.
     fn adopt_log(&mut self, scanned: &Scanned, layout: &Layout, newest: &[Option<Newest>], log: &[Pbn]) -> Vec<bool> {
         let blocks: BTreeMap<Pbn, &[(Ppn, Tag)]> = scanned.blocks(layout).collect();
         let mut in_log = vec![false; layout.logical_pages as usize];
@@ -69,8 +71,9 @@ impl<S: LogScheme> LogBuffer<S> {
         in_log
     }
 
-    /// Makes one home of the blocks that claim a logical block, of which each holds something that the others do not. A home must not
-    /// hold copies from before a flushed trim, as a log block in place may: they would come back when the trim page has left the log.
+    /// Makes one home of the blocks that claim a logical block, of which each holds something that
+    /// the others do not. A home must not hold copies from before a flushed trim, as a log block in
+    /// place may: they would come back when the trim page has left the log.
     fn settle<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,

@@ -1,7 +1,7 @@
 //! When groups of logical blocks are split and joined (A-SAST III.C).
 //!
-//! A group is split if its log blocks have pages of too many data blocks; neighbours are joined if they hardly use theirs. When to
-//! look at a group is the policy's business.
+//! A group is split if its log blocks have pages of too many data blocks; neighbours are joined if
+//! they hardly use theirs. When to look at a group is the policy's business.
 
 use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::space::LogSpace;

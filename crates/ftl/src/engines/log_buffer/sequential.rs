@@ -1,9 +1,11 @@
-//! The sequential area of a log: log blocks that each hold pages of one logical block, in the hope that they become data blocks.
+//! The sequential area of a log: log blocks that each hold pages of one logical block, in the hope
+//! that they become data blocks.
 //!
-//! Which requests it is for is told by their length. Which of their pages it takes is [`Admits`]: all, each logical block's in the order in
-//! which they come; or only those that can stand in their places, from the first page of a logical block on, so that every block stays in
-//! place. When the area is full, the block that has not been written for the longest time makes room. How large it is may be changed at any
-//! time; whoever does so has the blocks leave that are too many.
+//! Which requests it is for is told by their length. Which of their pages it takes is [`Admits`]:
+//! all, each logical block's in the order in which they come; or only those that can stand in their
+//! places, from the first page of a logical block on, so that every block stays in place. When the
+//! area is full, the block that has not been written for the longest time makes room. How large it
+//! is may be changed at any time; whoever does so has the blocks leave that are too many.
 
 use flash::Lbn;
 
@@ -93,8 +95,8 @@ impl SequentialArea {
         self.sets.victim(log, group)
     }
 
-    /// The block that is the cheapest to give up: one that can be switched, else one that can be completed; of several the one that has not
-    /// been written for the longest time.
+    /// The block that is the cheapest to give up: one that can be switched, else one that can be
+    /// completed; of several the one that has not been written for the longest time.
     pub fn cheapest(&self, log: &LogSpace) -> Option<Slot> {
         let cost = |slot: &Slot| {
             let in_place = log.block(*slot).is_some_and(|block| block.in_place.is_some());

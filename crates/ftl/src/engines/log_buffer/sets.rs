@@ -1,7 +1,8 @@
-//! Set association: groups of N logical blocks, each with at most K log blocks that its members share.
+//! Set association: groups of N logical blocks, each with at most K log blocks that its members
+//! share.
 //!
-//! A group that has K log blocks merges its oldest to get another; when the log space is used up, the group that has not been
-//! written for the longest time gives up its oldest.
+//! A group that has K log blocks merges its oldest to get another; when the log space is used up,
+//! the group that has not been written for the longest time gives up its oldest.
 
 use flash::Lbn;
 
@@ -10,7 +11,8 @@ use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::policy::{LogPage, LogPolicy, Place};
 use crate::engines::log_buffer::space::{LogSpace, Slot};
 
-/// Gauges of how many groups there are of 1, 2 to 3, 4 to 7 … logical blocks; the last takes all that are larger.
+/// Gauges of how many groups there are of 1, 2 to 3, 4 to 7 … logical blocks; the last takes all
+/// that are larger.
 const SIZES: [&str; 9] = [
     "groups_of_1",
     "groups_of_2",
@@ -43,7 +45,8 @@ impl LogSets {
         self.groups.oldest(group).filter(|_| self.groups.count(group) >= self.group_limit)
     }
 
-    /// From now on there may be so many log blocks; those that are too many stay until they are asked to leave.
+    /// From now on there may be so many log blocks; those that are too many stay until they are
+    /// asked to leave.
     pub fn set_limit(&mut self, limit: u32) {
         self.limit = limit;
     }

@@ -1,14 +1,18 @@
 //! Log blocks: page-mapped blocks that take the updates of data blocks.
 //!
-//! The log map says, for each logical page, which log page holds its newest copy, if a log page does. A log block stays in
-//! its *slot* from the time it is opened until it leaves, even if a failing block is replaced by another on the way. Whose pages
-//! may share a block, where the next page goes and who leaves is the policy's decision (`policy.rs`), not known here.
+//! The log map says, for each logical page, which log page holds its newest copy, if a log page
+//! does. A log block stays in its *slot* from the time it is opened until it leaves, even if a
+//! failing block is replaced by another on the way. Whose pages may share a block, where the next
+//! page goes and who leaves is the policy's decision (`policy.rs`), not known here.
 //!
-//! As long as a log block holds the first pages of one logical block in their places and nothing else, it is *in place*, and
-//! its tags say so: it may become a data block, and recovery takes it for one.
+//! As long as a log block holds the first pages of one logical block in their places and nothing
+//! else, it is *in place*, and its tags say so: it may become a data block, and recovery takes it
+//! for one.
 //!
-//! **Associativity.** A(L) is how many logical blocks have a newest page in a log block. It is what a full merge of the block costs (A-SAST eq. 1). Each physical block has the list of its owners with their pages; a log
-//! block has few owners, at most as many as pages, so the list is searched from end to end.
+//! **Associativity.** A(L) is how many logical blocks have a newest page in a log block. It is what
+//! a full merge of the block costs (A-SAST eq. 1). Each physical block has the list of its owners
+//! with their pages; a log block has few owners, at most as many as pages, so the list is searched
+//! from end to end.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +49,8 @@ pub struct LogBlock {
     pub group: u32,
     /// Programmed pages; recovered blocks count as full.
     pub filled: u32,
-    /// The logical block whose first `filled` pages it holds in their places, if it holds nothing else.
+    /// The logical block whose first `filled` pages it holds in their places, if it holds nothing
+    /// else.
     pub in_place: Option<Lbn>,
     /// Its number among all log blocks that were opened, or found by recovery.
     pub opened: u64,
@@ -61,7 +66,8 @@ pub struct LogSpace {
     slots: Vec<Option<LogBlock>>,
     vacant: Vec<Slot>,
     opened: u64,
-    /// For each slot with pages that say what was trimmed, those runs: first logical page and extent.
+    /// For each slot with pages that say what was trimmed, those runs: first logical page and
+    /// extent.
     trims: BTreeMap<Slot, Vec<(u32, u32)>>,
     associativity: Option<Associativity>,
     /// For each physical block, the newest pages in it.
@@ -162,7 +168,8 @@ impl LogSpace {
         known.map_or(0, |(associativity, block)| associativity.of(block.pbn))
     }
 
-    /// For each logical block with a newest page in a log block, how many. Empty unless the log keeps track.
+    /// For each logical block with a newest page in a log block, how many. Empty unless the log
+    /// keeps track.
     pub fn owners(&self, slot: Slot) -> &[(Lbn, u32)] {
         let known = self.associativity.as_ref().zip(self.block(slot));
         known.map_or(&[], |(associativity, block)| associativity.owners(block.pbn))
@@ -207,7 +214,8 @@ impl LogSpace {
         }
     }
 
-    /// No log block that holds pages of this logical block in their places becomes a data block any more.
+    /// No log block that holds pages of this logical block in their places becomes a data block any
+    /// more.
     pub fn never_switch(&mut self, lbn: Lbn) {
         for block in self.slots.iter_mut().flatten().filter(|block| block.in_place == Some(lbn)) {
             block.in_place = None;
@@ -235,7 +243,8 @@ impl LogSpace {
         self.program(flash, (data, blocks), slot, label, content, in_place.then_some(lbn))
     }
 
-    /// Appends a page to a log block that has room. If that fails, a free block takes the log block's place.
+    /// Appends a page to a log block that has room. If that fails, a free block takes the log
+    /// block's place.
     pub fn program<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -276,7 +285,8 @@ impl LogSpace {
         }
     }
 
-    /// The logical pages whose newest copy lies in a log block, in page order. Read from the page table of the log in RAM.
+    /// The logical pages whose newest copy lies in a log block, in page order. Read from the page
+    /// table of the log in RAM.
     pub fn newest_in<D: Device>(&self, flash: &FlashPort<D>, slot: Slot) -> Vec<Lpn> {
         let tags = self.tags(flash, slot);
         tags.filter(|&(ppn, lpn)| self.map.get(lpn.index()) == Some(&Some(ppn))).map(|(_, lpn)| lpn).collect()

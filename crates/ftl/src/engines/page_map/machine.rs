@@ -1,11 +1,11 @@
-//! The machine of the schemes that keep the whole page map in RAM: pages are looked up, appended, collected and recovered here; which
-//! pages share blocks is the policy's (`policy.rs`).
+//! The machine of the schemes that keep the whole page map in RAM: pages are looked up, appended,
+//! collected and recovered here; which pages share blocks is the policy's (`policy.rs`).
 //!
 //! It checks these invariants, which the headers of its schemes number alike:
 //!
 //! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
-//! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is mapped twice and none
-//!   is lost).
+//! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is
+//!   mapped twice and none is lost).
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 
 use flash::{Lpn, Pbn, Ppn, Role, Tag, long_array};
@@ -186,7 +186,8 @@ impl<S: PageMapScheme> PageMap<S> {
         }
     }
 
-    /// The first die from this one on, in turn, that can open a block for a stream, perhaps after collecting there.
+    /// The first die from this one on, in turn, that can open a block for a stream, perhaps after
+    /// collecting there.
     #[inline(never)]
     fn make_place<D: Device>(
         &mut self,
@@ -210,8 +211,8 @@ impl<S: PageMapScheme> PageMap<S> {
         Err(self.blocks.out_of_space("a host write"))
     }
 
-    /// Whether a die has neither an open block with room (collecting into a shared stream may leave one) nor a free block
-    /// to open.
+    /// Whether a die has neither an open block with room (collecting into a shared stream may leave
+    /// one) nor a free block to open.
     #[inline]
     fn is_starved(&self, die: u32, stream: Stream) -> bool {
         !self.space.has_room(die, stream) && self.space.is_short(&self.blocks, die)

@@ -1,15 +1,19 @@
 //! Placement, garbage collection and failure handling shared by page-mapped schemes.
 //!
-//! A scheme knows what a page means and how to move it ([`PageMapped::collect`]). Everything else is the same whether the map lies in
-//! RAM or on flash: reserves that failures took are restored first, then failing blocks emptied, then a die is chosen; trims are written
-//! down in runs; after a power cut the newest pages are taken over.
+//! A scheme knows what a page means and how to move it ([`PageMapped::collect`]). Everything else
+//! is the same whether the map lies in RAM or on flash: reserves that failures took are restored
+//! first, then failing blocks emptied, then a die is chosen; trims are written down in runs; after
+//! a power cut the newest pages are taken over.
 //!
-//! **Idle time.** A block is collected before a write needs the room only if what that takes at most fits into the time that is left, told by the prices of its operations: a collection
-//! is never left half done, and a request that comes when the time is over finds the device idle. So gaps shorter than the
-//! collection of one block are not used. One block is collected at a time, on the die that has the fewest free blocks first.
+//! **Idle time.** A block is collected before a write needs the room only if what that takes at
+//! most fits into the time that is left, told by the prices of its operations: a collection is
+//! never left half done, and a request that comes when the time is over finds the device idle. So
+//! gaps shorter than the collection of one block are not used. One block is collected at a time, on
+//! the die that has the fewest free blocks first.
 //!
-//! Limits: what fails on the way takes longer than what was asked for. Translation pages are counted as if each moved page had one of its own,
-//! so demand-paged schemes use less of the time than they could.
+//! Limits: what fails on the way takes longer than what was asked for. Translation pages are
+//! counted as if each moved page had one of its own, so demand-paged schemes use less of the time
+//! than they could.
 
 use flash::{Lpn, Pbn, Ppn, Role, Tag};
 
@@ -56,7 +60,8 @@ pub trait PageMapped {
         space.is_short_of(blocks, die, more)
     }
 
-    /// Whether nothing has failed that has yet to be made good, so that a block may be collected in idle time.
+    /// Whether nothing has failed that has yet to be made good, so that a block may be collected in
+    /// idle time.
     fn is_whole(&mut self) -> bool {
         let (space, blocks, _) = self.parts();
         blocks.spares().admit().is_ok() && !blocks.has_lost_reserve() && !space.has_failing()
@@ -69,10 +74,12 @@ pub trait PageMapped {
         space.take_victim(blocks, die)
     }
 
-    /// The stream of collected pages: of those of the block in hand, where streams are collected apart or wear is levelled.
+    /// The stream of collected pages: of those of the block in hand, where streams are collected
+    /// apart or wear is levelled.
     fn collected(&self) -> Stream;
 
-    /// The stream of the pages in the block in hand that say what was trimmed, and of those that take the place of last copies there.
+    /// The stream of the pages in the block in hand that say what was trimmed, and of those that
+    /// take the place of last copies there.
     fn collected_trims(&self) -> Stream {
         self.collected()
     }
@@ -98,10 +105,12 @@ pub trait PageMapped {
         1
     }
 
-    /// The LPN whose page this is, found in the map, for a page that cannot be read and so does not tell.
+    /// The LPN whose page this is, found in the map, for a page that cannot be read and so does not
+    /// tell.
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn>;
 
-    /// Tells of a data page that will be moved, so that the scheme can ask for the memory that it will touch.
+    /// Tells of a data page that will be moved, so that the scheme can ask for the memory that it
+    /// will touch.
     fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage);
 
     /// The role that a data page of the block in hand has where it is moved to.
@@ -110,7 +119,8 @@ pub trait PageMapped {
         Role::Collected
     }
 
-    /// A data page that has to be moved cannot be read: tells whether that is no loss, since the same lies elsewhere, and then forgets this one.
+    /// A data page that has to be moved cannot be read: tells whether that is no loss, since the
+    /// same lies elsewhere, and then forgets this one.
     fn drop_duplicate(&mut self, _from: Ppn) -> bool {
         false
     }
@@ -118,8 +128,9 @@ pub trait PageMapped {
     /// A data page was moved: changes the map.
     fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn);
 
-    /// Moves what is valid in a block, then gives the block back to the owner. `why` is [`Cause::Collection`], [`Cause::Relocation`]
-    /// for a block that fails, or [`Cause::WearLeveling`].
+    /// Moves what is valid in a block, then gives the block back to the owner. `why` is
+    /// [`Cause::Collection`], [`Cause::Relocation`] for a block that fails, or
+    /// [`Cause::WearLeveling`].
     fn collect<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -138,7 +149,8 @@ pub trait PageMapped {
         Ok(())
     }
 
-    /// The next die in turn that has a place for a page of a stream, perhaps after collecting there.
+    /// The next die in turn that has a place for a page of a stream, perhaps after collecting
+    /// there.
     fn next_die<D: Device>(&mut self, flash: &mut FlashPort<D>, stream: Stream) -> Result<u32, FtlError>;
 
     /// Collects a block; the host does not wait for that.
@@ -160,7 +172,8 @@ pub trait PageMapped {
         let die = self.space().die_of(pbn);
         flash.with_cause(Cause::WearLeveling, |flash| {
             self.repair_before_write(flash)?;
-            // What a collection wrote beside the pages that it moved may have taken the die's last free block.
+            // What a collection wrote beside the pages that it moved may have taken the die's last
+            // free block.
             if self.blocks().free_on(die) == 0 && !self.blocks().may_have_failed() {
                 self.refill(flash, die)?;
             }
@@ -183,7 +196,8 @@ pub trait PageMapped {
         Ok(self.blocks().fate_of(pbn))
     }
 
-    /// What comes before a page is placed: refuses on a read-only device, and makes good what failures have done.
+    /// What comes before a page is placed: refuses on a read-only device, and makes good what
+    /// failures have done.
     #[inline]
     fn repair_before_write<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         self.blocks().spares().admit()?;
@@ -218,8 +232,9 @@ pub trait PageMapped {
         Ok(())
     }
 
-    /// Empties blocks in which a page could not be programmed, and marks them bad; but first collects, so that the reserve of
-    /// their die stays whole. A block for which there is no room yet waits.
+    /// Empties blocks in which a page could not be programmed, and marks them bad; but first
+    /// collects, so that the reserve of their die stays whole. A block for which there is no room
+    /// yet waits.
     #[cold]
     fn empty_failing<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         for die in self.space().failing_dies() {
@@ -233,14 +248,16 @@ pub trait PageMapped {
         Ok(())
     }
 
-    /// Programs a page of the host's on the next die in turn that has a place for it; one that fails is tried again elsewhere.
+    /// Programs a page of the host's on the next die in turn that has a place for it; one that
+    /// fails is tried again elsewhere.
     #[inline]
     fn append<D: Device>(&mut self, flash: &mut FlashPort<D>, label: Label, data: &D::Data) -> Result<Ppn, FtlError> {
         self.append_on(flash, (HOST, Hint::NONE), (label, 0), data, |scheme, flash| scheme.next_die(flash, HOST))
     }
 
-    /// Programs a page of a stream, of which the host says this, on a die that `next_die` finds, with what is kept of the host's hint, 0 for
-    /// nothing; one that fails is tried again on the die that it finds then.
+    /// Programs a page of a stream, of which the host says this, on a die that `next_die` finds,
+    /// with what is kept of the host's hint, 0 for nothing; one that fails is tried again on the
+    /// die that it finds then.
     #[inline]
     fn append_on<D: Device>(
         &mut self,
@@ -316,7 +333,8 @@ pub trait PageMapped {
         Ok(true)
     }
 
-    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come back.
+    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come
+    /// back.
     fn replace_vanishing<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -347,8 +365,9 @@ pub trait PageMapped {
         Ok(())
     }
 
-    /// Takes over what a used device holds: finds the newest page of each LPN and of each trim, has the former mapped, and
-    /// returns the LPNs of which an outdated page may come back, which have to be guarded when pages can be programmed again.
+    /// Takes over what a used device holds: finds the newest page of each LPN and of each trim, has
+    /// the former mapped, and returns the LPNs of which an outdated page may come back, which have
+    /// to be guarded when pages can be programmed again.
     fn take_over<D: Device>(
         &mut self,
         layout: &Layout,
@@ -372,7 +391,8 @@ pub trait PageMapped {
     }
 }
 
-/// Does something for each page, given its position too, up to the first error; returns the pages done, and how it ended.
+/// Does something for each page, given its position too, up to the first error; returns the pages
+/// done, and how it ended.
 #[inline]
 pub fn up_to_error(
     pages: &[Ppn],
@@ -395,7 +415,8 @@ pub const GC_IDLE: Parameter = Parameter {
     source: "ftlkit",
 };
 
-/// Collects blocks while there is time, until each die has `more` free blocks than those at which it collects anyway.
+/// Collects blocks while there is time, until each die has `more` free blocks than those at which
+/// it collects anyway.
 pub fn collect_in_idle<S: PageMapped, D: Device>(
     scheme: &mut S,
     flash: &mut FlashPort<D>,

@@ -1,4 +1,5 @@
-//! The engine of page maps: where pages are placed, how their blocks are collected, and what a failing block costs.
+//! The engine of page maps: where pages are placed, how their blocks are collected, and what a
+//! failing block costs.
 
 pub mod machine;
 pub mod mapped;

@@ -1,4 +1,5 @@
-//! Where the pages of a stream go one after another: to all dies in turn, or into one block until that is full.
+//! Where the pages of a stream go one after another: to all dies in turn, or into one block until
+//! that is full.
 
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::page_map::space::Stream;

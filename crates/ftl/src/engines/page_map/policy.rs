@@ -1,8 +1,10 @@
 //! What makes one scheme with its map in RAM differ from another: which pages share open blocks.
 //!
-//! The machine (`machine.rs`) asks the policy for the stream of each page that the host writes. A stream has one open block a die, so
-//! pages of different streams never share a block when they are written. What a collection moves out of one block goes to one stream: the last
-//! free block of a die makes room for one, and several could each ask for a block of their own in the middle of a collection.
+//! The machine (`machine.rs`) asks the policy for the stream of each page that the host writes. A
+//! stream has one open block a die, so pages of different streams never share a block when they are
+//! written. What a collection moves out of one block goes to one stream: the last free block of a
+//! die makes room for one, and several could each ask for a block of their own in the middle of a
+//! collection.
 
 use flash::{Lpn, Role, Tag};
 
@@ -18,7 +20,8 @@ use crate::port::error::ConfigError;
 
 /// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
 pub trait PageMapScheme {
-    /// What the registry knows of it. Its parameters hold those of victims, `gc_threshold`, `gc_idle` and `checkpoint`.
+    /// What the registry knows of it. Its parameters hold those of victims, `gc_threshold`,
+    /// `gc_idle` and `checkpoint`.
     const ENTRY: Entry;
 
     /// What it decides.
@@ -30,14 +33,15 @@ pub trait PageMapScheme {
 
 /// What these schemes decide differently.
 pub trait StreamPolicy {
-    /// Streams, at least one, with what the blocks of each are used for: each keeps an open block a die, which has to be spared.
+    /// Streams, at least one, with what the blocks of each are used for: each keeps an open block a
+    /// die, which has to be spared.
     fn streams(&self) -> &'static [Purpose];
 
     /// The stream of a page that the host writes with a request.
     fn written(&mut self, request: &Request, lpn: Lpn) -> Stream;
 
-    /// What is kept of a request's hint in the tags of its pages, from 1 on, or 0 for nothing; every copy keeps it. None leaves it to the
-    /// wear policy what tags keep.
+    /// What is kept of a request's hint in the tags of its pages, from 1 on, or 0 for nothing;
+    /// every copy keeps it. None leaves it to the wear policy what tags keep.
     #[inline]
     fn stored_hint(&self, _request: &Request) -> Option<u8> {
         None
@@ -48,13 +52,15 @@ pub trait StreamPolicy {
         false
     }
 
-    /// What the host said of a page, as far as [`stored_hint`](Self::stored_hint) kept it; none if it never keeps anything.
+    /// What the host said of a page, as far as [`stored_hint`](Self::stored_hint) kept it; none if
+    /// it never keeps anything.
     #[inline]
     fn hint_of(&self, _kept: u8) -> Option<Hint> {
         None
     }
 
-    /// The stream of what a collection moves out of a block of this stream. What is moved to level wear has a stream beside these.
+    /// The stream of what a collection moves out of a block of this stream. What is moved to level
+    /// wear has a stream beside these.
     fn collected(&self, from: Stream) -> Stream;
 
     /// The stream of a block in which recovery finds a page with this tag.

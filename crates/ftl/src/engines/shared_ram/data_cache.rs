@@ -1,8 +1,9 @@
 //! Data pages in RAM, found by their logical page.
 //!
-//! What they hold lies behind the door ([`RamPages`](crate::memory::ram_pages::RamPages)). A page is *newer* than flash when the host has written it since;
-//! of all others flash has the same. Each has a place, a number below the most pages that were ever held at once, by which lists and tables
-//! beside this one can name it.
+//! What they hold lies behind the door ([`RamPages`](crate::memory::ram_pages::RamPages)). A page
+//! is *newer* than flash when the host has written it since; of all others flash has the same. Each
+//! has a place, a number below the most pages that were ever held at once, by which lists and
+//! tables beside this one can name it.
 
 use std::num::NonZeroU32;
 
@@ -101,8 +102,8 @@ impl DataCache {
         self.places[place as usize].is_newer = false;
     }
 
-    /// Field by field: a whole that is read just after its small fields were written makes the processor wait until all writes before them have arrived in
-    /// its cache (docs/performance.md).
+    /// Field by field: a whole that is read just after its small fields were written makes the
+    /// processor wait until all writes before them have arrived in its cache (docs/performance.md).
     #[inline]
     fn put(&mut self, place: u32, Held { lpn, page, hint, is_newer }: Held) {
         let at = &mut self.places[place as usize];

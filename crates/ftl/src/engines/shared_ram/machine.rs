@@ -1,13 +1,15 @@
 //! The machine of the schemes that keep data pages and a part of the map in one RAM.
 //!
-//! It is a demand-paged map with pages held in front of it. The host's writes end in RAM; a page that is newer than flash is written when it has to
-//! leave, or by a flush, after which it stays. What leaves for whom is the policy's (`policy.rs`).
+//! It is a demand-paged map with pages held in front of it. The host's writes end in RAM; a page
+//! that is newer than flash is written when it has to leave, or by a flush, after which it stays.
+//! What leaves for whom is the policy's (`policy.rs`).
 //!
-//! Requests for more than a share of a block go around RAM: what they read and is not held is read from flash, and what they
-//! write is programmed at once; a version that was held is dropped then, not before.
+//! Requests for more than a share of a block go around RAM: what they read and is not held is read
+//! from flash, and what they write is programmed at once; a version that was held is dropped then,
+//! not before.
 //!
-//! On a device that has become read-only nothing newer than flash can leave RAM. What is held can be read until the power goes, and entries of the map
-//! that are not in RAM are fetched each time.
+//! On a device that has become read-only nothing newer than flash can leave RAM. What is held can
+//! be read until the power goes, and entries of the map that are not in RAM are fetched each time.
 
 use flash::{Lpn, Pbn, Ppn};
 
@@ -60,7 +62,8 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         }
     }
 
-    /// Serves a request, then lets the time pass that it has taken in RAM, where one thing is done after another.
+    /// Serves a request, then lets the time pass that it has taken in RAM, where one thing is done
+    /// after another.
     fn serve<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -153,7 +156,8 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         self.and_look_up(flash, lpn, work)
     }
 
-    /// Does something for which there is room. The entry may have come although it failed afterwards, as on flash that fails.
+    /// Does something for which there is room. The entry may have come although it failed
+    /// afterwards, as on flash that fails.
     fn and_look_up<D: Device, R>(
         &mut self,
         flash: &mut FlashPort<D>,

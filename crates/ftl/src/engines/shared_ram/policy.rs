@@ -1,7 +1,9 @@
-//! What makes one scheme that keeps data and map in one RAM differ from another: who leaves for whom.
+//! What makes one scheme that keeps data and map in one RAM differ from another: who leaves for
+//! whom.
 //!
-//! The machine (`machine.rs`) serves requests, moves pages between RAM and flash and keeps the promise of what a power cut may take. It tells a
-//! policy what is used, and asks it what has to leave RAM before an entry of the map or a data page can be brought there. A policy answers with
+//! The machine (`machine.rs`) serves requests, moves pages between RAM and flash and keeps the
+//! promise of what a power cut may take. It tells a policy what is used, and asks it what has to
+//! leave RAM before an entry of the map or a data page can be brought there. A policy answers with
 //! names ([`Evict`]) and does no flash operation.
 
 use flash::Lpn;
@@ -95,10 +97,11 @@ pub struct RamView<'a, C> {
 pub enum EvictionReason {
     /// The map's entry of a page is to be used.
     Entry(Lpn),
-    /// A data page that is held is to be written, and the map's entry of it brought into RAM for that, without its leaving for it.
+    /// A data page that is held is to be written, and the map's entry of it brought into RAM for
+    /// that, without its leaving for it.
     WriteDown(Lpn),
-    /// A data page is to be held that is not; its entry has been used just before, under a policy for which that
-    /// [counts](SharedRamPolicy::FINDS_DATA_BY_ENTRY).
+    /// A data page is to be held that is not; its entry has been used just before, under a policy
+    /// for which that [counts](SharedRamPolicy::FINDS_DATA_BY_ENTRY).
     Data(Lpn),
 }
 
@@ -110,7 +113,8 @@ pub trait SharedRamPolicy: Send + Sized {
     /// The demand-paged map, with the scheme's registry entry.
     type Map: DemandScheme;
 
-    /// Whether data pages are found through the map, so that each access to one uses its entry, in RAM or not.
+    /// Whether data pages are found through the map, so that each access to one uses its entry, in
+    /// RAM or not.
     const FINDS_DATA_BY_ENTRY: bool;
 
     /// Whether a page that is read and not in RAM is held from then on.
@@ -151,7 +155,8 @@ pub trait SharedRamPolicy: Send + Sized {
     /// The data page at a place is about to leave.
     fn leaves(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
 
-    /// A page was trimmed, or written around RAM: whether it was held or not, what RAM had of it is of no use.
+    /// A page was trimmed, or written around RAM: whether it was held or not, what RAM had of it is
+    /// of no use.
     fn superseded(&mut self, _lpn: Lpn) {}
 
     /// Asks for the memory that using the data page at a place will touch.
@@ -160,7 +165,8 @@ pub trait SharedRamPolicy: Send + Sized {
     /// Asks for the memory that holding a page will touch, or using its entry.
     fn prefetch_page(&self, _cache: &CacheOf<Self>, _lpn: Lpn) {}
 
-    /// The place of the data page that leaves after the one at a place if nothing is used before, where that can be told at once.
+    /// The place of the data page that leaves after the one at a place if nothing is used before,
+    /// where that can be told at once.
     fn leaves_after(&self, _place: u32) -> Option<u32> {
         None
     }

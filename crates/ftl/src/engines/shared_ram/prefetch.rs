@@ -10,8 +10,8 @@ use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 
 impl<P: SharedRamPolicy> SharedRam<P> {
-    /// Asks for what a request for a page touches: where it is held, and its neighbours in the lists of the policy; of a page that is not held its
-    /// entry in the map and its tag on flash.
+    /// Asks for what a request for a page touches: where it is held, and its neighbours in the
+    /// lists of the policy; of a page that is not held its entry in the map and its tag on flash.
     #[inline]
     pub(super) fn prefetch_use<D: Device>(&self, flash: &FlashPort<D>, lpn: Lpn, stage: PrefetchStage) {
         if stage == PrefetchStage::Far {
@@ -36,7 +36,8 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         }
     }
 
-    /// When a page leaves, asks for what those touch that probably leave after it: the nearer one is, the more is known of it.
+    /// When a page leaves, asks for what those touch that probably leave after it: the nearer one
+    /// is, the more is known of it.
     #[inline]
     pub(super) fn prefetch_evictions(&self, next_victim: Lpn) {
         let after = |place: &u32| self.policy.leaves_after(*place);

@@ -1,4 +1,5 @@
-//! What adapt decides about shared log blocks: which leaves, which of its pages move on, and how the log is divided.
+//! What adapt decides about shared log blocks: which leaves, which of its pages move on, and how
+//! the log is divided.
 
 use std::collections::VecDeque;
 
@@ -70,7 +71,8 @@ impl Sharing for Adaptive {
 
     #[inline]
     fn request(&mut self, request: &Request, sequential: &mut SequentialArea) {
-        // A request that were recorded at once would have its own pages moved, only to replace the copies.
+        // A request that were recorded at once would have its own pages moved, only to replace the
+        // copies.
         if let Transfer::Predicted(history) = &mut self.transfer
             && let Some(served) = self.served.replace(*request)
         {
@@ -81,7 +83,8 @@ impl Sharing for Adaptive {
         }
     }
 
-    /// Algorithm 3: the second block in place of the first, if the first has many newest pages and the second has not. The first is then the last.
+    /// Algorithm 3: the second block in place of the first, if the first has many newest pages and
+    /// the second has not. The first is then the last.
     fn victim(&mut self, log: &LogSpace, queue: &mut VecDeque<Slot>) -> Option<Slot> {
         let (first, second) = (queue.front().copied()?, queue.get(1).copied());
         let is_dear = |slot| self.tau_pages.is_some_and(|tau| log.newest_pages(slot) >= tau);
@@ -98,7 +101,8 @@ impl Sharing for Adaptive {
         let had = self.chances.renewed(lpn);
         self.misses += u64::from(had);
         match &self.transfer {
-            // The table may cover more than the log has pages, and then moves alone would never make room.
+            // The table may cover more than the log has pages, and then moves alone would never
+            // make room.
             Transfer::Predicted(history) => {
                 area == Area::Shared && self.moved_in_a_row < self.pages_per_block && history.covers(lpn)
             }

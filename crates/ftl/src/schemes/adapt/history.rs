@@ -1,8 +1,10 @@
 //! The historical access table (HAT): which pages were written by the last requests.
 //!
-//! A record is a request's first page and its number of pages. It covers these pages, or all of the logical blocks that they lie in. One that is written again, with the same two, becomes the youngest; a new one
-//! takes the place of the oldest. Records are found by their first page through a hash; how many of them cover a page is counted page by page, which
-//! the simulation keeps in a table of its own (a controller would look for the few pages before).
+//! A record is a request's first page and its number of pages. It covers these pages, or all of the
+//! logical blocks that they lie in. One that is written again, with the same two, becomes the
+//! youngest; a new one takes the place of the oldest. Records are found by their first page through
+//! a hash; how many of them cover a page is counted page by page, which the simulation keeps in a
+//! table of its own (a controller would look for the few pages before).
 
 use flash::Lpn;
 
@@ -32,7 +34,8 @@ pub struct History {
 }
 
 impl History {
-    /// A table without records for as many of them as its bytes hold. A page is covered when any page of its unit is.
+    /// A table without records for as many of them as its bytes hold. A page is covered when any
+    /// page of its unit is.
     pub fn new(bytes: u64, logical_pages: u32, unit_pages: u32) -> Self {
         let size = (bytes / RECORD_BYTES).min(u64::from(u16::MAX)) as usize;
         let bucket_bits = size.next_power_of_two().ilog2();
@@ -47,7 +50,8 @@ impl History {
         }
     }
 
-    /// A write request comes. Of one of more pages than two bytes count, the first of them are recorded.
+    /// A write request comes. Of one of more pages than two bytes count, the first of them are
+    /// recorded.
     pub fn wrote(&mut self, request: &Request) {
         let record = (request.lpn.get(), request.pages.min(u32::from(u16::MAX)) as u16);
         let bucket = self.bucket(record.0);
@@ -77,7 +81,8 @@ impl History {
         self.covering[(lpn.get() / self.unit_pages) as usize] > 0
     }
 
-    /// The next place for a record, or that of the oldest, which is forgotten; none if there is no room for any.
+    /// The next place for a record, or that of the oldest, which is forgotten; none if there is no
+    /// room for any.
     fn vacant(&mut self) -> Option<u32> {
         if self.records.len() < self.size {
             return Some(self.records.len() as u32);

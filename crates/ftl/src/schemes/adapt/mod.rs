@@ -1,10 +1,13 @@
 //! # adapt: a log buffer that divides itself by its workload
 //!
 //! ## Idea
-//! As in faster, log blocks are shared by all data blocks and leave in the order they came; beside them is a sequential area of several blocks, one for
-//! each logical block, for requests above a threshold. How many blocks it has is decided while running: after each interval one block changes sides, by
-//! how many sequential blocks became data blocks and how many pages shared blocks had merged. A newest page of a leaving block moves to the
-//! end of the log only if a recent request wrote it, and a block that is nearly all newest pages changes places with the end as a whole.
+//! As in faster, log blocks are shared by all data blocks and leave in the order they came; beside
+//! them is a sequential area of several blocks, one for each logical block, for requests above a
+//! threshold. How many blocks it has is decided while running: after each interval one block
+//! changes sides, by how many sequential blocks became data blocks and how many pages shared blocks
+//! had merged. A newest page of a leaving block moves to the end of the log only if a recent
+//! request wrote it, and a block that is nearly all newest pages changes places with the end as a
+//! whole.
 //!
 //! ```text
 //!   sequential   [0'][1'][ ][ ]   [8'][9'][10'][ ]           one block for each logical block
@@ -15,68 +18,87 @@
 //! ```
 //!
 //! ## Source
-//! Wang 2013 5.2-5.5: eqs. 5.1-5.2, algorithms 2 and 3, figs. 5.1-5.2. `partition=fast` is ADAPT-sw of fig. 5.7; `threshold_high=4KiB` is ADAPT-2
-//! and `threshold_low=64KiB` ADAPT-32 of fig. 5.8.
+//! Wang 2013 5.2-5.5: eqs. 5.1-5.2, algorithms 2 and 3, figs. 5.1-5.2. `partition=fast` is ADAPT-sw
+//! of fig. 5.7; `threshold_high=4KiB` is ADAPT-2 and `threshold_low=64KiB` ADAPT-32 of fig. 5.8.
 //!
 //! ## Departures
-//! - A first write goes in place into the data block when the program order still allows it (Wang 2013 3.2.2).
-//! - ERL, which Wang 2013 5.4 counts among ADAPT's modules, is described nowhere in it. It is left out.
-//! - Wang 2013 5.2 does not say what becomes of a request above the threshold that begins inside a logical block. Sequential blocks are block-mapped (5.2), so
-//!   here the area takes what stands in its place there: a first page of a logical block, and what continues its block. The rest goes to
-//!   the random log. `admits = any_page` takes all, as last does. A request is above the threshold if it has more pages than that (5.1: one of 4 KB
-//!   is small).
-//! - Which block of a full sequential area leaves is not said: the one that has not been written for the longest time, as in last.
-//! - δ and φ of an interval in which nothing is divided by are 0; δ is at most 1. A full merge of φ is that of a shared block that leaves, and its
-//!   merged pages are the newest ones in it, since 0 is among the values that φ may have.
-//! - Where δ asks for a block more than the sequential area may have, nothing changes (algorithm 2 does not look at φ then).
+//! - A first write goes in place into the data block when the program order still allows it (Wang
+//!   2013 3.2.2).
+//! - ERL, which Wang 2013 5.4 counts among ADAPT's modules, is described nowhere in it. It is left
+//!   out.
+//! - Wang 2013 5.2 does not say what becomes of a request above the threshold that begins inside a
+//!   logical block. Sequential blocks are block-mapped (5.2), so here the area takes what stands in
+//!   its place there: a first page of a logical block, and what continues its block. The rest goes
+//!   to the random log. `admits = any_page` takes all, as last does. A request is above the
+//!   threshold if it has more pages than that (5.1: one of 4 KB is small).
+//! - Which block of a full sequential area leaves is not said: the one that has not been written
+//!   for the longest time, as in last.
+//! - δ and φ of an interval in which nothing is divided by are 0; δ is at most 1. A full merge of φ
+//!   is that of a shared block that leaves, and its merged pages are the newest ones in it, since 0
+//!   is among the values that φ may have.
+//! - Where δ asks for a block more than the sequential area may have, nothing changes (algorithm 2
+//!   does not look at φ then).
 //! - The size at the beginning is not said: one block, as in fast.
-//! - A page is in the table if a recorded request wrote it (Wang 2013 5.3). Its newest copy is then as young as that request. So a table that remembers
-//!   fewer requests than the log goes round in finds no page of the block that leaves: `docs/log-buffers.md` has the counts, for this
-//!   and for `hat_covers = logical_blocks`, by which a request speaks for all pages of its logical blocks.
-//! - Its order on a coming write request (Wang 2013 5.3) is not said. A request is recorded when it has been served: recorded at once, it would have the older copies
-//!   of its own pages moved, which it replaces then.
-//! - When the random area loses a block, its first block leaves, whatever τ says (Wang 2013 5.2 names the head; algorithm 3 is asked where the area is full).
+//! - A page is in the table if a recorded request wrote it (Wang 2013 5.3). Its newest copy is then
+//!   as young as that request. So a table that remembers fewer requests than the log goes round in
+//!   finds no page of the block that leaves: `docs/log-buffers.md` has the counts, for this and for
+//!   `hat_covers = logical_blocks`, by which a request speaks for all pages of its logical blocks.
+//! - Its order on a coming write request (Wang 2013 5.3) is not said. A request is recorded when it
+//!   has been served: recorded at once, it would have the older copies of its own pages moved,
+//!   which it replaces then.
+//! - When the random area loses a block, its first block leaves, whatever τ says (Wang 2013 5.2
+//!   names the head; algorithm 3 is asked where the area is full).
 //! - Requests that prepare the device count for intervals like others.
 //! - Pages move in a row, without one being written by the host, only as many as a block has:
 //!   the table can cover more pages than the log holds, and then moving would never make room.
-//! - No block changes places with the end while a page of the log says what was trimmed: such a page must not leave before older blocks.
-//! - τ is a share of a block's pages, and reached when a block has so many (algorithm 3; Wang 2013 5.4 says "exceeds").
+//! - No block changes places with the end while a page of the log says what was trimmed: such a
+//!   page must not leave before older blocks.
+//! - τ is a share of a block's pages, and reached when a block has so many (algorithm 3; Wang 2013
+//!   5.4 says "exceeds").
 //!
 //! ## State
-//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; `hat` bytes of records of 6 B; newest pages, 1 B × log blocks (2 B from 256 pages a block on). Flash: as fast.
+//! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; `hat` bytes of records of 6 B;
+//! newest pages, 1 B × log blocks (2 B from 256 pages a block on). Flash: as fast.
 //!
 //! ## Read
 //! 1. The log page that holds the newest copy, else the page in the data block if it is current.
 //!
 //! ## Write
-//! 1. `History::wrote`: the request is recorded. `Partition::request`: at the end of an interval the areas get other shares, and a block leaves
-//!    the one that lost.
+//! 1. `History::wrote`: the request is recorded. `Partition::request`: at the end of an interval
+//!    the areas get other shares, and a block leaves the one that lost.
 //! 2. In place if possible;
-//! 3. a request above the threshold: to the log block of its logical block in the sequential area (`SequentialArea::place`);
+//! 3. a request above the threshold: to the log block of its logical block in the sequential area
+//!    (`SequentialArea::place`);
 //! 4. else to the end of the random log.
 //!
 //! ## Reclaim
-//! 1. `Adaptive::victim`: when the random area is full, its first block leaves; if that has τ newest pages and the second has not, the second leaves
-//!    and the first goes to the end.
-//! 2. `Adaptive::moves`, page by page: a newest page that a recent request wrote is copied to the end; for another the logical block is merged, with its later pages.
-//! 3. Sequential area: the least recently written block, or a full one of the same logical block, is switched, completed or fully merged.
-//! 4. `SequentialArea::cheapest`: an area that lost its share gives up a block that can be switched, else one that can be completed; the random area its first.
+//! 1. `Adaptive::victim`: when the random area is full, its first block leaves; if that has τ
+//!    newest pages and the second has not, the second leaves and the first goes to the end.
+//! 2. `Adaptive::moves`, page by page: a newest page that a recent request wrote is copied to the
+//!    end; for another the logical block is merged, with its later pages.
+//! 3. Sequential area: the least recently written block, or a full one of the same logical block,
+//!    is switched, completed or fully merged.
+//! 4. `SequentialArea::cheapest`: an area that lost its share gives up a block that can be
+//!    switched, else one that can be completed; the random area its first.
 //!
 //! ## Recover
-//! 1. As fast. Sequential blocks in place claim their logical block; all other log blocks are shared ones, in the order in which they were opened.
-//! 2. The table is empty, and the areas have their first sizes, since tags tell what blocks hold and not what was measured. To have n sequential
-//!    blocks again takes n − 1 intervals at least.
+//! 1. As fast. Sequential blocks in place claim their logical block; all other log blocks are
+//!    shared ones, in the order in which they were opened.
+//! 2. The table is empty, and the areas have their first sizes, since tags tell what blocks hold
+//!    and not what was measured. To have n sequential blocks again takes n − 1 intervals at least.
 //!
 //! ## Invariants
-//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy of it.
+//! - I1: a current data page carries its LPN in its place, and then no log page is the newest copy
+//!   of it.
 //! - I2: no block is mapped twice, or mapped and free; free blocks are erased.
 //! - I3: a log page that is the newest copy carries its LPN.
 //! - I4: every good block is a data block, a log block or free, until the device is read-only.
 //!
 //! ## Costs
-//! A newest page of a leaving block costs one copy if it is in the table and no page before it had its logical block merged, which takes it along; else b copies
-//! and an erase for its logical block. A sequential block costs one
-//! erase, and as many copies as it lacks pages, if it is in place; otherwise b copies and two erases.
+//! A newest page of a leaving block costs one copy if it is in the table and no page before it had
+//! its logical block merged, which takes it along; else b copies and an erase for its logical
+//! block. A sequential block costs one erase, and as many copies as it lacks pages, if it is in
+//! place; otherwise b copies and two erases.
 
 mod adaptive;
 mod history;
@@ -227,7 +249,8 @@ impl LogScheme for Adapt {
     }
 }
 
-/// How far a share of whole blocks or pages may be off by the arithmetic of floating point: 0.55 × 100 is a little more than 55.
+/// How far a share of whole blocks or pages may be off by the arithmetic of floating point:
+/// 0.55 × 100 is a little more than 55.
 const ROUNDING: f64 = 1e-6;
 
 /// One block of each area.
@@ -245,8 +268,9 @@ fn rules(layout: &Layout, values: &Values, log_blocks: u32) -> Rules {
     }
 }
 
-/// Refuses a sequential area that leaves none of the log blocks that were asked for random. Of a log that follows the capacity it takes what it may, so that
-/// whoever accepts a capacity accepts smaller ones.
+/// Refuses a sequential area that leaves none of the log blocks that were asked for random. Of a
+/// log that follows the capacity it takes what it may, so that whoever accepts a capacity accepts
+/// smaller ones.
 fn require_random_block(values: &Values) -> Result<(), ConfigError> {
     let (given, log_blocks) = (values.integer("sequential_blocks"), values.integer("log_blocks"));
     if log_blocks == 0 || given < log_blocks {

@@ -1,7 +1,8 @@
 //! How the log blocks are divided between the two areas while running (Wang 2013 5.2).
 //!
-//! Interval by interval it measures δ, the share of the sequential area's new blocks that end as data blocks, and φ, the pages that a shared
-//! block has to have merged when it leaves. Each is compared with its exponential moving average over the intervals before.
+//! Interval by interval it measures δ, the share of the sequential area's new blocks that end as
+//! data blocks, and φ, the pages that a shared block has to have merged when it leaves. Each is
+//! compared with its exponential moving average over the intervals before.
 
 use crate::engines::log_buffer::areas::Area;
 use crate::engines::log_buffer::policy::Merged;
@@ -68,8 +69,8 @@ impl Partition {
         self.allocations += 1;
     }
 
-    /// A block of an area leaves in this way. A shared block that happens to become a data block counts for neither figure, and neither does a
-    /// full merge of a sequential one.
+    /// A block of an area leaves in this way. A shared block that happens to become a data block
+    /// counts for neither figure, and neither does a full merge of a sequential one.
     pub fn merged(&mut self, area: Area, how: Merged) {
         match (area, how) {
             (Area::Sequential, Merged::InPlace) => self.in_place += 1,

@@ -1,4 +1,5 @@
-//! What has left RAM of late: the numbers of pages, the one that left longest ago is forgotten first.
+//! What has left RAM of late: the numbers of pages, the one that left longest ago is forgotten
+//! first.
 
 use std::collections::{BTreeMap, VecDeque};
 

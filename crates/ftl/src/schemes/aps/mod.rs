@@ -1,65 +1,79 @@
 //! # aps: one RAM for data pages and map entries, in two parts whose border moves
 //!
 //! ## Idea
-//! Which is worth more, RAM for data or for the map, depends on the workload. So the RAM has two parts, each in the order of use, and of each it is known what has
-//! left it of late: its *ghosts*. What comes back as a ghost would have been a hit in a larger part. After some requests the part with the dearer
-//! misses of that kind gets a step of the other.
+//! Which is worth more, RAM for data or for the map, depends on the workload. So the RAM has two
+//! parts, each in the order of use, and of each it is known what has left it of late: its *ghosts*.
+//! What comes back as a ghost would have been a hit in a larger part. After some requests the part
+//! with the dearer misses of that kind gets a step of the other.
 //!
 //! ```text
-//!   ghosts ◀─ data pages, least recently used ◀┄┄ border ┄┄▶ map entries, least recently used ─▶ ghosts
+//!   ghosts ◀─ data pages, in order of use ◀┄┄ border ┄┄▶ map entries, in order of use ─▶ ghosts
 //! ```
 //!
 //! ## Source
 //! Wang 2013 3.2.3 and 6.5.1; Shim 2010.
 //!
 //! ## Departures
-//! - Wang 2013 gives neither the size of the ghost lists nor the step. A list has as many ghosts as a step has room for, and one more for what leaves for the one
-//!   that comes, so that its hits are those that a step would have made; a step is 1 % of the RAM.
-//! - Costs of misses are those of flash operations. A miss of the map costs a read, and a read and a program if what left for it was newer than flash. A miss of a
-//!   page that is written costs the program of what leaves, and a read if it is loaded; one of a page that is read costs a read.
-//! - Wang 2013 tells of requests that go around RAM for treeftl and jtl, and of pages that are loaded before they are written for treeftl (6.2.2, fig. 6.2). Here aps has both.
-//! - Requests are counted as they reach the layer: the rest of a page that is written in part is one of its own, and those that prepare the device count. The border is
-//!   judged when the last of an interval begins.
-//! - A page that is trimmed, or written around RAM, is no ghost any more: no larger part would have held it.
+//! - Wang 2013 gives neither the size of the ghost lists nor the step. A list has as many ghosts as
+//!   a step has room for, and one more for what leaves for the one that comes, so that its hits are
+//!   those that a step would have made; a step is 1 % of the RAM.
+//! - Costs of misses are those of flash operations. A miss of the map costs a read, and a read and
+//!   a program if what left for it was newer than flash. A miss of a page that is written costs the
+//!   program of what leaves, and a read if it is loaded; one of a page that is read costs a read.
+//! - Wang 2013 tells of requests that go around RAM for treeftl and jtl, and of pages that are
+//!   loaded before they are written for treeftl (6.2.2, fig. 6.2). Here aps has both.
+//! - Requests are counted as they reach the layer: the rest of a page that is written in part is
+//!   one of its own, and those that prepare the device count. The border is judged when the last of
+//!   an interval begins.
+//! - A page that is trimmed, or written around RAM, is no ghost any more: no larger part would have
+//!   held it.
 //! - Of equal costs the border stays. A part is never smaller than a flash page.
-//! - The border says what is wanted: pages and entries beyond it leave when the other part needs their room, and not before.
-//! - As treeftl, data pages are held when they are written, not when they are read (Wang 2013 6.2.1 counts Shim 2010 among write buffers).
-//! - A flush writes all that is newer than flash, and leaves it in RAM. Pages go to all dies in turn, as in dftl.
+//! - The border says what is wanted: pages and entries beyond it leave when the other part needs
+//!   their room, and not before.
+//! - As treeftl, data pages are held when they are written, not when they are read (Wang 2013 6.2.1
+//!   counts Shim 2010 among write buffers).
+//! - A flush writes all that is newer than flash, and leaves it in RAM. Pages go to all dies in
+//!   turn, as in dftl.
 //!
 //! ## State
-//! RAM: `ram` bytes of data pages and entries of 8 B; two links an entry and a page; two ghost lists of 4 B each; where flash has what a data page replaces; GTD.
-//! Flash: as in dftl.
+//! RAM: `ram` bytes of data pages and entries of 8 B; two links an entry and a page; two ghost
+//! lists of 4 B each; where flash has what a data page replaces; GTD. Flash: as in dftl.
 //!
 //! ## Read
 //! 1. A data page in RAM is read there, without the map.
-//! 2. Otherwise its entry is brought into RAM if it is not there, and the page read from flash. It is not kept.
+//! 2. Otherwise its entry is brought into RAM if it is not there, and the page read from flash. It
+//!    is not kept.
 //!
 //! ## Write
 //! 1. A data page in RAM is replaced, without the map.
-//! 2. One that is not is read from flash first (`load_before_write`), and then held. If the data part is full, the page used longest ago is written; for that its entry
-//!    is needed.
+//! 2. One that is not is read from flash first (`load_before_write`), and then held. If the data
+//!    part is full, the page used longest ago is written; for that its entry is needed.
 //! 3. Requests for more than `bypass_above` of a block are programmed at once.
 //!
-//! A flush writes all that is newer, then trims as dftl does. A trim takes the page out of RAM and out of the map.
+//! A flush writes all that is newer, then trims as dftl does. A trim takes the page out of RAM and
+//! out of the map.
 //!
 //! ## Reclaim
 //! As in dftl.
 //!
 //! ## Recover
-//! As in dftl; RAM is empty, and the border is in the middle. What waited there is as old as its last version on flash.
+//! As in dftl; RAM is empty, and the border is in the middle. What waited there is as old as its
+//! last version on flash.
 //!
 //! ## Invariants
-//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
-//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
+//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a
+//!   valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim
+//!   pages together.
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
-//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
-//!   they cannot be written.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless
+//!   the device is read-only and so they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.
 //! - I6: data pages and entries in RAM are no more than it has room for.
 //!
 //! ## Costs
-//! A write costs 2 µs in RAM, and when the data part is full a program and a look-up. All that was written since the last flush and is still in RAM is lost in a
-//! power cut.
+//! A write costs 2 µs in RAM, and when the data part is full a program and a look-up. All that was
+//! written since the last flush and is still in RAM is lost in a power cut.
 
 use flash::Lpn;
 
@@ -228,7 +242,8 @@ impl SharedRamPolicy for Aps {
             EvictionReason::Entry(_) => (ENTRY_BYTES, map_used, all - self.data_bytes, false),
             EvictionReason::Data(_) => (page, data_used, self.data_bytes, true),
         };
-        // The part itself has to make room if it is full, else the other one, which is beyond the border.
+        // The part itself has to make room if it is full, else the other one, which is beyond the
+        // border.
         if part_used + comes > part {
             return self.first(ram, is_data);
         }

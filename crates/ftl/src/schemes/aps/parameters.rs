@@ -64,7 +64,8 @@ impl Sizes {
         }
     }
 
-    /// Ghosts of entries and of data pages, for which a step would have room, and what leaves for the one that comes.
+    /// Ghosts of entries and of data pages, for which a step would have room, and what leaves for
+    /// the one that comes.
     pub(super) fn ghosts(&self) -> [usize; 2] {
         [(ENTRY_BYTES, self.most_entries), (self.page, self.most_pages)]
             .map(|(bytes, most)| (self.step / bytes).min(most) as usize + 1)

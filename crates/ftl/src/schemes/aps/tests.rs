@@ -111,12 +111,14 @@ fn both_parts_agree_with_lists_by_use_and_never_take_more_than_the_ram() {
 
 #[test]
 fn the_border_moves_to_the_part_whose_ghosts_come_back() {
-    // Four pages and 256 entries to begin with; a step of a page, for which there is one ghost page or 64 ghost entries.
+    // Four pages and 256 entries to begin with; a step of a page, for which there is one ghost page
+    // or 64 ghost entries.
     let mut bench = Bench::new(&[("ram", "4KiB"), ("interval", "10"), ("step", "0.125")]);
     assert_eq!(bench.aps.data_bytes, 2048);
     // Five pages in turn: each comes back as the one ghost.
     (0..100).for_each(|i| bench.write(Lpn::new(i % 5)));
-    // Five pages have room from the first judgement on; the last miss on the way there moves the border once more.
+    // Five pages have room from the first judgement on; the last miss on the way there moves the
+    // border once more.
     assert_eq!(bench.aps.data_bytes, 2048 + 2 * 512);
     // 180 entries in turn, where 128 have room: while pages are hit, entries come back.
     for i in 0..3000 {

@@ -1,11 +1,13 @@
 //! Which channels take part in writes that go to several at once (BDB 6, figs. 5-6).
 //!
-//! A channel is left out while it collects garbage, or when it holds the most worn blocks. BDB says no more than that. Here a channel
-//! holds the most worn blocks if one of its blocks was erased `gap` times more often than every block of the least worn channel. So
-//! one channel is never left out for its wear; and when all that are not worn are collecting, that is overlooked, lest a
+//! A channel is left out while it collects garbage, or when it holds the most worn blocks. BDB says
+//! no more than that. Here a channel holds the most worn blocks if one of its blocks was erased
+//! `gap` times more often than every block of the least worn channel. So one channel is never left
+//! out for its wear; and when all that are not worn are collecting, that is overlooked, lest a
 //! write wait for a channel that it need not use.
 //!
-//! How worn channels are is the block manager's to know (`blocks/manager.rs`), and which collect is [`FlashPort`](crate::port::flash_port::FlashPort)'s.
+//! How worn channels are is the block manager's to know (`blocks/manager.rs`), and which collect is
+//! [`FlashPort`](crate::port::flash_port::FlashPort)'s.
 
 use crate::api::parameter::{Kind, Parameter};
 
@@ -27,7 +29,8 @@ pub(super) const PARAMETERS: [Parameter; 2] = [
     },
 ];
 
-/// The valid channels, in order; at least one. `most_erases` is the highest erase count of a block on each channel.
+/// The valid channels, in order; at least one. `most_erases` is the highest erase count of a block
+/// on each channel.
 pub(super) fn list_valid(most_erases: &[u32], is_collecting: impl Fn(u32) -> bool, gap: u32, into: &mut Vec<u32>) {
     into.clear();
     let least = most_erases.iter().copied().min().unwrap_or(0);

@@ -1,9 +1,10 @@
 //! # bdb: demand-paged mapping behind a buffer that tells sequential from random pages
 //!
 //! ## Idea
-//! Pages wait in registers until enough have come to be written well. A page whose neighbour comes next is sequential, and a full
-//! buffer of these goes page after page into one block, which later becomes invalid as a whole. Any other is random, and as many
-//! of these as there are valid channels go to all of these channels at once.
+//! Pages wait in registers until enough have come to be written well. A page whose neighbour comes
+//! next is sequential, and a full buffer of these goes page after page into one block, which later
+//! becomes invalid as a whole. Any other is random, and as many of these as there are valid
+//! channels go to all of these channels at once.
 //!
 //! ```text
 //!            next − previous = 1 ┌▶ [7 sequential pages] ─▶ one block
@@ -15,30 +16,37 @@
 //! BDB 3-6, tab. 1; on top of dftl.
 //!
 //! ## Departures
-//! - B looks the old page up when a new one comes, to invalidate it. Here that is done when the new one is programmed: until then
-//!   the old one is what a power cut leaves.
-//! - BDB does not say what becomes of a page that comes again while it waits: the older version is dropped; nor when a buffer is written
-//!   down besides when it is full: a flush does it, idle time does not.
-//! - BDB does not say what "the most worn blocks" are (`schemes/bdb/channel_status.rs`), nor what happens when no channel is valid: then
-//!   collections are overlooked. When a channel has no place left, the page goes to another.
-//! - In a random write B takes any block with an empty page. Here a channel has one open block a die, as in dftl.
-//! - The delay of the bus (BDB tab. 1) is the device's transfer time; those of RAM are 0 unless asked for, as dftl's are.
+//! - B looks the old page up when a new one comes, to invalidate it. Here that is done when the new
+//!   one is programmed: until then the old one is what a power cut leaves.
+//! - BDB does not say what becomes of a page that comes again while it waits: the older version is
+//!   dropped; nor when a buffer is written down besides when it is full: a flush does it, idle time
+//!   does not.
+//! - BDB does not say what "the most worn blocks" are (`schemes/bdb/channel_status.rs`), nor what
+//!   happens when no channel is valid: then collections are overlooked. When a channel has no place
+//!   left, the page goes to another.
+//! - In a random write B takes any block with an empty page. Here a channel has one open block a
+//!   die, as in dftl.
+//! - The delay of the bus (BDB tab. 1) is the device's transfer time; those of RAM are 0 unless
+//!   asked for, as dftl's are.
 //!
 //! ## State
-//! RAM: CMT and GTD as in dftl; the buffers and two registers, a page and 4 B for its LPN each. Flash: as in dftl; sequential pages have
-//! blocks of their own.
+//! RAM: CMT and GTD as in dftl; the buffers and two registers, a page and 4 B for its LPN each.
+//! Flash: as in dftl; sequential pages have blocks of their own.
 //!
 //! ## Read
 //! 1. From the buffers if the page waits there: one register access.
 //! 2. Otherwise as in dftl.
 //!
 //! ## Write
-//! 1. The page waiting in Pre-Register is `sort_previous`ed into a buffer, by the address of the one that comes.
-//! 2. `write_down`: a buffer that is full, of `sequential_buffer` pages or of one for each valid channel, is written, and the request
-//!    waits for it.
-//! 3. `accept`: only then the page that comes replaces any version that waits. So one that is refused changes nothing.
+//! 1. The page waiting in Pre-Register is `sort_previous`ed into a buffer, by the address of the
+//!    one that comes.
+//! 2. `write_down`: a buffer that is full, of `sequential_buffer` pages or of one for each valid
+//!    channel, is written, and the request waits for it.
+//! 3. `accept`: only then the page that comes replaces any version that waits. So one that is
+//!    refused changes nothing.
 //!
-//! A flush writes both buffers down, then trims as dftl does. A trim takes the page out of the buffer and out of the map.
+//! A flush writes both buffers down, then trims as dftl does. A trim takes the page out of the
+//! buffer and out of the map.
 //!
 //! ## Reclaim
 //! As in dftl.
@@ -47,18 +55,22 @@
 //! As in dftl; the buffers are gone. What waited there is as old as its last version on flash.
 //!
 //! ## Invariants
-//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a valid page that carries it.
-//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
+//! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a
+//!   valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim
+//!   pages together.
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
-//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
-//!   they cannot be written.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless
+//!   the device is read-only and so they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.
-//! - I6: each LPN waits at most once, no buffer holds more than it has room for, and RAM holds nothing else.
+//! - I6: each LPN waits at most once, no buffer holds more than it has room for, and RAM holds
+//!   nothing else.
 //!
 //! ## Costs
-//! A random page costs an eighth of a program's time, with eight channels; a sequential one all of it, since a block lies on one die.
-//! Up to 16 acknowledged pages are lost in a power cut if no flush came after them. On a device that has become read-only what waits
-//! can be read until the power goes, and a flush says that it cannot be made to last.
+//! A random page costs an eighth of a program's time, with eight channels; a sequential one all of
+//! it, since a block lies on one die. Up to 16 acknowledged pages are lost in a power cut if no
+//! flush came after them. On a device that has become read-only what waits can be read until the
+//! power goes, and a flush says that it cannot be made to last.
 
 mod channel_status;
 pub(crate) mod write_buffer;
@@ -157,7 +169,8 @@ impl Bdb {
         }
     }
 
-    /// Whether a buffer is to be written down: it has no room, or a random page for each valid channel.
+    /// Whether a buffer is to be written down: it has no room, or a random page for each valid
+    /// channel.
     fn is_full<D: Device>(&mut self, flash: &FlashPort<D>, locality: Locality) -> bool {
         let waiting = self.buffer.of(locality).len();
         self.list_valid_channels(flash);

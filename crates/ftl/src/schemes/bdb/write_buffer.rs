@@ -1,17 +1,19 @@
 //! A write buffer that tells sequential pages from random ones (BDB 3-4, figs. 1-2).
 //!
-//! A page that comes waits in a register until the next one comes. The difference of the two addresses then tells what the
-//! first one was: 1 means that it is followed by its neighbour, and it joins the *sequential* pages; anything else, and it
-//! joins the *random* ones. Pages are judged one by one, so small requests that follow each other are found sequential, which
-//! a threshold on the size of requests cannot see.
+//! A page that comes waits in a register until the next one comes. The difference of the two
+//! addresses then tells what the first one was: 1 means that it is followed by its neighbour, and
+//! it joins the *sequential* pages; anything else, and it joins the *random* ones. Pages are judged
+//! one by one, so small requests that follow each other are found sequential, which a threshold on
+//! the size of requests cannot see.
 //!
 //! ```text
 //!   10 11 12 50 51 7 ──▶ previous ──▶ next − previous = 1 ?  yes: sequential 10 11 50
-//!                                                            no:  random     12 51        (7 waits)
+//!                                                            no:  random     12 51    (7 waits)
 //! ```
 //!
-//! It knows which pages wait, in which order, and for how many there is room; what they hold lies in [`RamPages`](crate::memory::ram_pages::RamPages),
-//! and when and where they go is the scheme's. Of each logical page at most one version waits.
+//! It knows which pages wait, in which order, and for how many there is room; what they hold lies
+//! in [`RamPages`](crate::memory::ram_pages::RamPages), and when and where they go is the scheme's.
+//! Of each logical page at most one version waits.
 
 use flash::Lpn;
 
@@ -104,7 +106,8 @@ impl WriteBuffer {
         self.sequential_room + self.random_room + 1
     }
 
-    /// What is wrong with the buffer, if anything is: a page that waits twice, or one more than there is room for.
+    /// What is wrong with the buffer, if anything is: a page that waits twice, or one more than
+    /// there is room for.
     pub(crate) fn fault(&self) -> Option<String> {
         let mut lpns: Vec<_> = self.iter().map(|waiting| waiting.lpn).collect();
         lpns.sort_unstable();
@@ -128,8 +131,8 @@ impl WriteBuffer {
         self.iter().count()
     }
 
-    /// Sorts the previous page in, now that the address of the next one is known, and tells where. It stays where it is if the
-    /// next one is a new version of it.
+    /// Sorts the previous page in, now that the address of the next one is known, and tells where.
+    /// It stays where it is if the next one is a new version of it.
     pub(crate) fn sort_previous(&mut self, next: Lpn) -> Option<Locality> {
         let previous = self.previous.take_if(|previous| previous.lpn != next)?;
         let locality = match next.get().checked_sub(previous.lpn.get()) {
@@ -145,12 +148,14 @@ impl WriteBuffer {
         self.random.extend(self.previous.take());
     }
 
-    /// A page has come, and waits in the register, where nothing waits; no version of it waits anywhere else.
+    /// A page has come, and waits in the register, where nothing waits; no version of it waits
+    /// anywhere else.
     pub(crate) fn hold(&mut self, waiting: Waiting) {
         self.previous = Some(waiting);
     }
 
-    /// A logical page does not wait any more: it is superseded, trimmed or written down. Returns what it held.
+    /// A logical page does not wait any more: it is superseded, trimmed or written down. Returns
+    /// what it held.
     pub(crate) fn remove(&mut self, lpn: Lpn) -> Option<RamPage> {
         if let Some(previous) = self.previous.take_if(|previous| previous.lpn == lpn) {
             return Some(previous.page);

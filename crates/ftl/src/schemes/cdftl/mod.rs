@@ -1,10 +1,11 @@
 //! # cdftl: demand-paged mapping with translation pages cached behind single entries
 //!
 //! ## Idea
-//! Neighbouring pages are often asked for together, and a miss reads their whole translation page anyway. So besides the
-//! single entries of dftl (CMT) some translation pages are kept whole (CTP): a first level for pages that are asked for again,
-//! a second one for their neighbours. Changed entries that leave the first level fall into the second, and a translation page
-//! that is written from there need not be read before.
+//! Neighbouring pages are often asked for together, and a miss reads their whole translation page
+//! anyway. So besides the single entries of dftl (CMT) some translation pages are kept whole (CTP):
+//! a first level for pages that are asked for again, a second one for their neighbours. Changed
+//! entries that leave the first level fall into the second, and a translation page that is written
+//! from there need not be read before.
 //!
 //! ```text
 //!   LPN ─▶ CMT ──miss──▶ CTP ──miss──▶ GTD ─▶ translation page on flash
@@ -15,17 +16,20 @@
 //! Wang 2013 3.2.3 and fig. 3.2; Qin 2011.
 //!
 //! ## Departures
-//! - A changed entry whose translation page has left the CTP can no longer fall there. When it leaves the CMT, its translation
-//!   page is written as in dftl, with all changed entries.
-//! - A hit in the CTP moves the entry to the CMT unless another one would have to be written for that.
+//! - A changed entry whose translation page has left the CTP can no longer fall there. When it
+//!   leaves the CMT, its translation page is written as in dftl, with all changed entries.
+//! - A hit in the CTP moves the entry to the CMT unless another one would have to be written for
+//!   that.
 //! - Wang 2013 gives no sizes: by default both levels take the same RAM.
-//! - Otherwise as dftl: victims among data and translation blocks alike, one block set aside for translation pages.
+//! - Otherwise as dftl: victims among data and translation blocks alike, one block set aside for
+//!   translation pages.
 //!
 //! ## State
 //! RAM: CMT, 8 B an entry; CTP, a page each; GTD, 4 B × translation pages. Flash: as dftl.
 //!
 //! ## Read
-//! 1. `lookup`: a hit on either level is free; a miss makes room on both, then reads the translation page.
+//! 1. `lookup`: a hit on either level is free; a miss makes room on both, then reads the
+//!    translation page.
 //! 2. The data page.
 //!
 //! ## Write
@@ -34,24 +38,28 @@
 //!
 //! ## Reclaim
 //! 1. As in dftl: dies collect data and translation blocks alike, by one policy.
-//! 2. Moved data pages change their entries in either level; those that are in neither change their translation pages, each once.
+//! 2. Moved data pages change their entries in either level; those that are in neither change their
+//!    translation pages, each once.
 //! 3. Moved translation pages change the GTD.
 //!
 //! ## Recover
-//! 1. Of each LPN the highest version among all tags of data and trim pages wins. Translation pages are not needed for that,
-//!    and may be older than the data: their blocks are erased.
+//! 1. Of each LPN the highest version among all tags of data and trim pages wins. Translation pages
+//!    are not needed for that, and may be older than the data: their blocks are erased.
 //! 2. `rewrite_table` writes them anew; both levels start empty.
 //!
 //! ## Invariants
-//! - I1: an LPN that is mapped (by the CMT, else by the CTP, else by its translation page) points to a valid page that carries it.
-//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
+//! - I1: an LPN that is mapped (by the CMT, else by the CTP, else by its translation page) points
+//!   to a valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim
+//!   pages together.
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
-//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
-//!   they cannot be written.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless
+//!   the device is read-only and so they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.
 //!
 //! ## Costs
-//! An access costs a mapping read for a miss on both levels, and a write for each changed translation page that leaves the CTP.
+//! An access costs a mapping read for a miss on both levels, and a write for each changed
+//! translation page that leaves the CTP.
 
 mod two_level_cache;
 

@@ -1,8 +1,9 @@
 //! Mapping entries in RAM on two levels: single entries, and whole translation pages behind them.
 //!
-//! A miss brings the whole translation page into the second level (CTP) and its entry into the first (CMT). An entry that
-//! leaves the CMT falls into its translation page if that is cached. So what an entry says stands, in this order, in the CMT,
-//! in its cached translation page, on flash. Both levels are plain LRU.
+//! A miss brings the whole translation page into the second level (CTP) and its entry into the
+//! first (CMT). An entry that leaves the CMT falls into its translation page if that is cached. So
+//! what an entry says stands, in this order, in the CMT, in its cached translation page, on flash.
+//! Both levels are plain LRU.
 //!
 //! Which entries are newer than flash is known for both levels together.
 
@@ -54,8 +55,8 @@ pub struct TwoLevelCache {
 }
 
 impl TwoLevelCache {
-    /// Empty levels of so many entries and translation pages, each at least one, over so many logical pages with so many
-    /// entries, a multiple of 64, in a translation page.
+    /// Empty levels of so many entries and translation pages, each at least one, over so many
+    /// logical pages with so many entries, a multiple of 64, in a translation page.
     pub fn new(entries: usize, pages: usize, logical_pages: u32, entries_per_page: u32) -> Self {
         let translation_pages = logical_pages.div_ceil(entries_per_page);
         let entry_capacity = entries.min(logical_pages as usize);
@@ -100,7 +101,8 @@ impl TwoLevelCache {
         if self.entries.len() == self.entry_capacity { self.entry_recency.victim() } else { None }
     }
 
-    /// Whether an entry may leave the first level without a word: flash knows it, or its cached translation page takes it.
+    /// Whether an entry may leave the first level without a word: flash knows it, or its cached
+    /// translation page takes it.
     fn may_fall(&self, lpn: Lpn) -> bool {
         !self.is_newer(lpn) || self.page_of.contains_key(&self.place(lpn).0)
     }

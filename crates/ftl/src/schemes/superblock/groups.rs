@@ -1,11 +1,14 @@
-//! Physical blocks of superblocks: N neighbouring logical blocks share the blocks that hold their pages.
+//! Physical blocks of superblocks: N neighbouring logical blocks share the blocks that hold their
+//! pages.
 //!
-//! A superblock has as many blocks as its data fill and some more for updates; each has at most one block open for the host
-//! and one for collected pages. Which pages are valid is known; what they mean, and moving them, is the scheme's.
+//! A superblock has as many blocks as its data fill and some more for updates; each has at most one
+//! block open for the host and one for collected pages. Which pages are valid is known; what they
+//! mean, and moving them, is the scheme's.
 //!
-//! **Why there is always a victim.** When a superblock may not open a block, some superblock, perhaps itself, has more blocks
-//! than it has logical ones, so a block's worth of its pages is invalid or erased. Collecting there, again and again,
-//! frees a block in the end. Each collection needs at most one free block and returns one; that one is kept in reserve, and another as long
+//! **Why there is always a victim.** When a superblock may not open a block, some superblock,
+//! perhaps itself, has more blocks than it has logical ones, so a block's worth of its pages is
+//! invalid or erased. Collecting there, again and again, frees a block in the end. Each collection
+//! needs at most one free block and returns one; that one is kept in reserve, and another as long
 //! as a block may fail.
 
 use std::ops::Range;
@@ -71,7 +74,8 @@ pub(super) struct Superblocks {
 }
 
 impl Superblocks {
-    /// Superblocks of `size` logical blocks on an erased device, each with up to `most_extra` more, all with up to `extra_limit`.
+    /// Superblocks of `size` logical blocks on an erased device, each with up to `most_extra` more,
+    /// all with up to `extra_limit`.
     pub(super) fn new(layout: &Layout, size: u32, most_extra: u32, extra_limit: u32) -> Self {
         let logical = layout.logical_blocks();
         let of = |first: u32| Superblock { logical_blocks: size.min(logical - first), ..Superblock::default() };
@@ -90,8 +94,8 @@ impl Superblocks {
         }
     }
 
-    /// Refuses a device with fewer than `extra` blocks beside the data and one to collect into; otherwise tells how many may
-    /// fail.
+    /// Refuses a device with fewer than `extra` blocks beside the data and one to collect into;
+    /// otherwise tells how many may fail.
     pub(super) fn require(layout: &Layout, scheme: &str, extra: u32) -> Result<Spares, ConfigError> {
         let needed = extra.saturating_add(1);
         match layout.spare_blocks().checked_sub(needed) {
@@ -106,7 +110,8 @@ impl Superblocks {
         }
     }
 
-    /// For recovery: these pages are valid, each of a page of a superblock; all blocks without one are erased.
+    /// For recovery: these pages are valid, each of a page of a superblock; all blocks without one
+    /// are erased.
     pub(super) fn adopt<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -192,7 +197,8 @@ impl Superblocks {
         open.filter(|&(_, next)| next < self.geometry.pages_per_block())
     }
 
-    /// Prepares a superblock for a page of which the host says this, as far as that is possible without moving pages.
+    /// Prepares a superblock for a page of which the host says this, as far as that is possible
+    /// without moving pages.
     pub(super) fn prepare(&mut self, blocks: &mut BlockManager, superblock: u32, said: Hint) -> Result<Step, FtlError> {
         if self.room(superblock, Stream::Hot).is_some() {
             return Ok(Step::Ready);
@@ -217,7 +223,8 @@ impl Superblocks {
         victim.map(Step::Collect).ok_or_else(|| blocks.out_of_space("a block of a superblock"))
     }
 
-    /// The block with the fewest valid pages, but the one that takes collected pages only if it has none.
+    /// The block with the fewest valid pages, but the one that takes collected pages only if it has
+    /// none.
     fn fewest_valid(&self, superblock: u32) -> Option<Pbn> {
         let own = &self.all[superblock as usize];
         let takes_moved = |pbn: Pbn| own.open[Stream::Cold as usize].is_some_and(|(block, _)| block == pbn);
@@ -233,8 +240,8 @@ impl Superblocks {
         Ok(())
     }
 
-    /// Programs a page into the open block of a stream; one for collected pages is opened if need be. None if the page failed: then its
-    /// block takes no more pages, and waits to be emptied.
+    /// Programs a page into the open block of a stream; one for collected pages is opened if need
+    /// be. None if the page failed: then its block takes no more pages, and waits to be emptied.
     pub(super) fn program<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -279,8 +286,8 @@ impl Superblocks {
         self.ledger.invalidate(ppn);
     }
 
-    /// A block is about to be emptied: it takes no more pages, lest what leaves it lands in it again. Returns its valid pages
-    /// in order.
+    /// A block is about to be emptied: it takes no more pages, lest what leaves it lands in it
+    /// again. Returns its valid pages in order.
     pub(super) fn begin_emptying(&mut self, pbn: Pbn) -> Vec<Ppn> {
         self.close(pbn);
         let mut pages = Vec::new();
@@ -322,7 +329,8 @@ impl Superblocks {
         (0..self.geometry.blocks()).map(|block| u64::from(self.ledger.valid_pages(Pbn::new(block)))).sum()
     }
 
-    /// Checks that free blocks are erased and nobody's (`free`), and that no superblock has more blocks than it may (`bounds`).
+    /// Checks that free blocks are erased and nobody's (`free`), and that no superblock has more
+    /// blocks than it may (`bounds`).
     pub(super) fn check<D: Device>(
         &self,
         flash: &FlashPort<D>,
@@ -339,8 +347,9 @@ impl Superblocks {
             BrokenInvariant::unless(self.ledger.valid_pages(pbn) == 0, free, || format!("{pbn} is free but in use"))?;
         }
         blocks.check(flash, free)?;
-        // A collection that found no room, or a power cut in one, may leave a superblock with one more until its next. Of blocks that
-        // waited to be emptied recovery knows nothing: it finds them as any others, and the superblock loses them by its collections.
+        // A collection that found no room, or a power cut in one, may leave a superblock with one
+        // more until its next. Of blocks that waited to be emptied recovery knows nothing: it finds
+        // them as any others, and the superblock loses them by its collections.
         let most = |own: &Superblock| {
             own.found.max(own.logical_blocks as usize + self.most_extra as usize) + 1 + self.failing.len()
         };

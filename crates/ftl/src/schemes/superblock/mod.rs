@@ -1,10 +1,12 @@
 //! # superblock: page mapping inside groups of blocks
 //!
 //! ## Idea
-//! N neighbouring logical blocks form a superblock, which has up to N + K physical blocks. Inside it any page may lie anywhere, and
-//! the pages that the host writes are kept apart from those that a collection moves. What is reclaimed is reclaimed inside
-//! the superblock, so sequential and random writes need not be told apart and no merge ever gathers a logical block. The page map of a logical
-//! block travels in the spare areas of its pages; a few are cached, and a miss reads it back.
+//! N neighbouring logical blocks form a superblock, which has up to N + K physical blocks. Inside
+//! it any page may lie anywhere, and the pages that the host writes are kept apart from those that
+//! a collection moves. What is reclaimed is reclaimed inside the superblock, so sequential and
+//! random writes need not be told apart and no merge ever gathers a logical block. The page map of
+//! a logical block travels in the spare areas of its pages; a few are cached, and a miss reads it
+//! back.
 //!
 //! ```text
 //!   superblock   [0'][5][2][7']  [1][3][4][6]  [0"][7"][ ][ ]      N = 2, K = 1
@@ -14,42 +16,52 @@
 //! ## Source
 //! Wang 2013 3.2.2, A-SAST, reference 9; Kang 2006.
 //!
-//! Of Kang 2006, and of its longer form (Jung 2010), only abstracts could be had. They agree in this: adjacent logical blocks are
-//! mapped together, pages lie anywhere inside, and their map is in the spare area. What leaves first could not be checked.
+//! Of Kang 2006, and of its longer form (Jung 2010), only abstracts could be had. They agree in
+//! this: adjacent logical blocks are mapped together, pages lie anywhere inside, and their map is
+//! in the spare area. What leaves first could not be checked.
 //!
 //! ## Departures
-//! - Blocks for updates come from a log space shared by all superblocks. When it is used up, a superblock that has none of it takes one
-//!   from the superblock that was not written for the longest time, by collecting there.
-//! - Where a superblock may not open a block, the host's pages fill up the block that a collection has left open.
-//! - Kang 2006 finds a page's entry in three steps through spare areas. Here a miss reads two: that of the superblock's last
-//!   page, for where the map is, and that of the logical block's last page, for the map.
+//! - Blocks for updates come from a log space shared by all superblocks. When it is used up, a
+//!   superblock that has none of it takes one from the superblock that was not written for the
+//!   longest time, by collecting there.
+//! - Where a superblock may not open a block, the host's pages fill up the block that a collection
+//!   has left open.
+//! - Kang 2006 finds a page's entry in three steps through spare areas. Here a miss reads two: that
+//!   of the superblock's last page, for where the map is, and that of the logical block's last
+//!   page, for the map.
 //!
 //! ## State
-//! RAM: the cached parts of the map, 2 B × pages of a block each; where each superblock's last page lies, 4 B × superblocks. Flash: tags
-//! carry LPN and role, and stand for the map in the spare area; `log_space` of the data blocks' number as blocks for updates.
+//! RAM: the cached parts of the map, 2 B × pages of a block each; where each superblock's last page
+//! lies, 4 B × superblocks. Flash: tags carry LPN and role, and stand for the map in the spare
+//! area; `log_space` of the data blocks' number as blocks for updates.
 //!
 //! ## Read
 //! 1. `look_up` reads the logical block's part of the map unless it is cached;
 //! 2. then the page.
 //!
 //! ## Write
-//! 1. `look_up`, then `place`: the next page of the superblock's open block, after collections if there is no room.
+//! 1. `look_up`, then `place`: the next page of the superblock's open block, after collections if
+//!    there is no room.
 //!
 //! ## Reclaim
-//! 1. `collect`: of the superblock's blocks the one with the fewest valid pages; they move to its block for collected pages.
+//! 1. `collect`: of the superblock's blocks the one with the fewest valid pages; they move to its
+//!    block for collected pages.
 //! 2. Blocks with a failed page are emptied before the next write and marked bad.
 //!
 //! ## Recover
-//! 1. Of each logical page the copy with the highest version counts; of several blocks with the same copies one is given up. Blocks
-//!    without a needed page are erased, all others belong to the superblock of their pages and are not filled further.
-//! 2. Trims survive as in page: a flush writes a page for each run of trimmed pages of a superblock.
+//! 1. Of each logical page the copy with the highest version counts; of several blocks with the
+//!    same copies one is given up. Blocks without a needed page are erased, all others belong to
+//!    the superblock of their pages and are not filled further.
+//! 2. Trims survive as in page: a flush writes a page for each run of trimmed pages of a
+//!    superblock.
 //!
 //! ## Invariants
 //! - I1: every mapped LPN maps to a valid page that carries that LPN, in a block of its superblock.
 //! - I2: valid pages = mapped LPNs + needed trim pages.
 //! - I3: no block is used twice; free blocks are erased.
-//! - I4: no superblock has more blocks than N + K, but for one that a collection is filling, those that fail, and those that
-//!   had failed before a power cut and were not yet empty: it never gets more than recovery found, and loses them by collections.
+//! - I4: no superblock has more blocks than N + K, but for one that a collection is filling, those
+//!   that fail, and those that had failed before a power cut and were not yet empty: it never gets
+//!   more than recovery found, and loses them by collections.
 //!
 //! ## Costs
 //! Inside a superblock as page mapping: at a utilisation of N / (N + K), without cache misses.
@@ -302,7 +314,8 @@ impl Superblock {
         }
     }
 
-    /// Makes pending trims survive a power cut: a page for each run of trimmed pages of one superblock.
+    /// Makes pending trims survive a power cut: a page for each run of trimmed pages of one
+    /// superblock.
     fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         for (first, extent) in self.table.pending_runs_within(|lpn| self.superblocks.of_page(lpn).0) {
             let to = self.place(flash, Hint::NONE, (Trims::label(first, extent), &Content::New(D::Data::default())))?;

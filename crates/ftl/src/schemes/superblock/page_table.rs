@@ -1,7 +1,8 @@
 //! A page map together with the trims that must survive a power cut.
 //!
-//! It says where the newest copy of each logical page lies, and what a page that has to be moved becomes elsewhere: host data, a lost page
-//! if it cannot be read, or a page that says what was trimmed.
+//! It says where the newest copy of each logical page lies, and what a page that has to be moved
+//! becomes elsewhere: host data, a lost page if it cannot be read, or a page that says what was
+//! trimmed.
 
 use std::ops::Range;
 
@@ -81,7 +82,8 @@ impl PageTable {
         Ok((Label::new(lost, Role::Lost), Content::New(D::Data::default())))
     }
 
-    /// The runs of pending trims, each as (first page, pages), cut where the group of their pages changes.
+    /// The runs of pending trims, each as (first page, pages), cut where the group of their pages
+    /// changes.
     pub(super) fn pending_runs_within(&self, group: impl Fn(Lpn) -> u32) -> Vec<(u32, u32)> {
         let mut pieces: Vec<(u32, u32)> = Vec::new();
         for (first, extent) in self.trims.pending_runs() {
@@ -105,8 +107,8 @@ impl PageTable {
         }
     }
 
-    /// The last copies of trimmed pages among these, which must be replaced before they are erased, lest older ones come back
-    /// (`trims.rs`); each with what takes its place.
+    /// The last copies of trimmed pages among these, which must be replaced before they are erased,
+    /// lest older ones come back (`trims.rs`); each with what takes its place.
     pub(super) fn replacements<D: Device>(
         &self,
         flash: &mut FlashPort<D>,

@@ -1,8 +1,9 @@
 //! A page map in the spare areas of the pages themselves, of which RAM caches a few parts.
 //!
-//! Each program carries, in its page's spare area, the part of the map that it changes, so writing the map costs nothing. A part, that of
-//! one logical block, that is not cached is read back: the spare area of the superblock's last page tells where the part is, that of the
-//! logical block's last page is the part. What the map says is not known here, only what it costs to read.
+//! Each program carries, in its page's spare area, the part of the map that it changes, so writing
+//! the map costs nothing. A part, that of one logical block, that is not cached is read back: the
+//! spare area of the superblock's last page tells where the part is, that of the logical block's
+//! last page is the part. What the map says is not known here, only what it costs to read.
 
 use std::ops::Range;
 

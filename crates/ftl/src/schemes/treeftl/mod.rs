@@ -1,9 +1,11 @@
 //! # treeftl: one RAM for data pages and translation pages, in a tree
 //!
 //! ## Idea
-//! A data page in RAM is found through its entry in the map, so the entries of pages in RAM are worth keeping there, too. The directory points to
-//! translation pages, and these to data pages: a tree that grows by what is used and is pruned at its leaves. A translation page with its data
-//! pages is a *caching group*. What leaves is searched among groups first, and then within one, which are few to look at.
+//! A data page in RAM is found through its entry in the map, so the entries of pages in RAM are
+//! worth keeping there, too. The directory points to translation pages, and these to data pages: a
+//! tree that grows by what is used and is pruned at its leaves. A translation page with its data
+//! pages is a *caching group*. What leaves is searched among groups first, and then within one,
+//! which are few to look at.
 //!
 //! ```text
 //!   GTD ─┬▶ CTP ─┬▶ CDP        a group: a CTP and its CDPs
@@ -16,33 +18,45 @@
 //!
 //! ## Departures
 //! - Wang 2013 writes each translation page that leaves; here only one that is newer than flash.
-//! - Where a data page is in RAM Wang 2013 has its address in RAM in its entry. Here the entry keeps the place on flash, and the place in RAM stands beside.
-//! - Wang 2013 says nothing of flushes: all that is newer than flash is written, and stays in RAM. Idle time is not used, which 6.4.3 offers as a remedy for losses.
+//! - Where a data page is in RAM Wang 2013 has its address in RAM in its entry. Here the entry
+//!   keeps the place on flash, and the place in RAM stands beside.
+//! - Wang 2013 says nothing of flushes: all that is newer than flash is written, and stays in RAM.
+//!   Idle time is not used, which 6.4.3 offers as a remedy for losses.
 //! - Translation pages of requests that go around RAM are cached like any other.
-//! - The time in the LATTE is that of any access to the group, as 6.3.1 first says, and not of its data pages alone: a translation page that only reads use has no other.
-//! - Wang 2013 charges for searching (fig. 6.9) without a figure: `selection_delay` is 0 unless asked for. Searched are all groups and the pages of one, or all pages.
+//! - The time in the LATTE is that of any access to the group, as 6.3.1 first says, and not of its
+//!   data pages alone: a translation page that only reads use has no other.
+//! - Wang 2013 charges for searching (fig. 6.9) without a figure: `selection_delay` is 0 unless
+//!   asked for. Searched are all groups and the pages of one, or all pages.
 //! - Pages go to all dies in turn, as in dftl; collection is dftl's.
-//! - OPT is told what the host will ask (Wang 2013 6.5.1: "used"). A data page is kept for its next write, and of those that are not written again the one that is read
-//!   last leaves: a read brings no page into RAM. So what it has most of is hits of translation pages and of writes; another order may read less.
-//! - With `write_misses = background` a write that misses waits for its translation page only if the page has to be loaded.
+//! - OPT is told what the host will ask (Wang 2013 6.5.1: "used"). A data page is kept for its next
+//!   write, and of those that are not written again the one that is read last leaves: a read brings
+//!   no page into RAM. So what it has most of is hits of translation pages and of writes; another
+//!   order may read less.
+//! - With `write_misses = background` a write that misses waits for its translation page only if
+//!   the page has to be loaded.
 //!
 //! ## State
-//! RAM: as many pages as `ram` has room for, data and translation pages; two links a page and the ends of a list a group (a time and an offset a group
-//! with `latte`); where flash has what a data page replaces; GTD, 4 B × translation pages. Flash: as in dftl.
+//! RAM: as many pages as `ram` has room for, data and translation pages; two links a page and the
+//! ends of a list a group (a time and an offset a group with `latte`); where flash has what a data
+//! page replaces; GTD, 4 B × translation pages. Flash: as in dftl.
 //!
 //! ## Read
 //! 1. A data page in RAM is read there.
-//! 2. Otherwise its translation page is brought into RAM if it is not there, and the page read from flash. It is not kept.
+//! 2. Otherwise its translation page is brought into RAM if it is not there, and the page read from
+//!    flash. It is not kept.
 //!
 //! ## Write
 //! 1. The translation page is brought into RAM if it is not there.
-//! 2. A data page in RAM is replaced. One that is not is read from flash first (`load_before_write`), and then held.
+//! 2. A data page in RAM is replaced. One that is not is read from flash first
+//!    (`load_before_write`), and then held.
 //! 3. Requests for more than `bypass_above` of a block are programmed at once.
 //!
-//! What leaves for that, by `victims`: of the group used longest ago the data page used longest ago (`group`); the one of the lowest offset, the last
-//! used one last (`latte`); the page used longest ago of all (`page`, Tree-PL of 6.5.3); the one that is used again last (`opt`: Belady's, for simulated runs alone,
-//! `treeftl/opt.rs`). A translation page leaves when it has no data pages.
-//! A flush writes all that is newer, then trims as dftl does. A trim takes the page out of RAM and out of the map.
+//! What leaves for that, by `victims`: of the group used longest ago the data page used longest ago
+//! (`group`); the one of the lowest offset, the last used one last (`latte`); the page used longest
+//! ago of all (`page`, Tree-PL of 6.5.3); the one that is used again last (`opt`: Belady's, for
+//! simulated runs alone, `treeftl/opt.rs`). A translation page leaves when it has no data pages. A
+//! flush writes all that is newer, then trims as dftl does. A trim takes the page out of RAM and
+//! out of the map.
 //!
 //! ## Reclaim
 //! As in dftl; moved pages whose translation page is in RAM change only there.
@@ -51,17 +65,21 @@
 //! As in dftl; RAM is empty. What waited there is as old as its last version on flash.
 //!
 //! ## Invariants
-//! - I1: an LPN that is mapped (by its cached translation page, else by that on flash) points to a valid page that carries it.
-//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim pages together.
+//! - I1: an LPN that is mapped (by its cached translation page, else by that on flash) points to a
+//!   valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim
+//!   pages together.
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
-//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless the device is read-only and so
-//!   they cannot be written.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless
+//!   the device is read-only and so they cannot be written.
 //! - I5: a clean cached entry says what its translation page says.
-//! - I6: data and translation pages in RAM are no more than it has room for; the translation page of each data page is there, too.
+//! - I6: data and translation pages in RAM are no more than it has room for; the translation page
+//!   of each data page is there, too.
 //!
 //! ## Costs
-//! A write costs 2 µs in RAM; if it misses, up to two reads, and when RAM is full a program for what leaves. All that was written since the last flush
-//! and is still in RAM is lost in a power cut.
+//! A write costs 2 µs in RAM; if it misses, up to two reads, and when RAM is full a program for
+//! what leaves. All that was written since the last flush and is still in RAM is lost in a power
+//! cut.
 
 use flash::Lpn;
 

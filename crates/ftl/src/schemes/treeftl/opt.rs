@@ -1,11 +1,14 @@
 //! Belady's choice: what is used again last leaves (Wang 2013 6.5.1, OPT).
 //!
-//! A translation page is used by each access to a page of its group. Of a data page the use that counts is its next write: a read does not bring it into RAM, so
-//! a page that leaves misses all reads up to that write however soon the first of them comes. With this no order has more hits, those of translation pages and
-//! of writes together; a page that is trimmed first, or superseded on flash, counts as never written again. Of pages that are never written again the one
-//! that is read last leaves, which costs none of these hits.
+//! A translation page is used by each access to a page of its group. Of a data page the use that
+//! counts is its next write: a read does not bring it into RAM, so a page that leaves misses all
+//! reads up to that write however soon the first of them comes. With this no order has more hits,
+//! those of translation pages and of writes together; a page that is trimmed first, or superseded
+//! on flash, counts as never written again. Of pages that are never written again the one that is
+//! read last leaves, which costs none of these hits.
 //!
-//! What the host will ask is told by the shell (`Mapping::set_future`), also of what is in RAM by then. Until then nothing is known: all counts as never used.
+//! What the host will ask is told by the shell (`Mapping::set_future`), also of what is in RAM by
+//! then. Until then nothing is known: all counts as never used.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +25,12 @@ type Moment = u64;
 
 const NEVER: Moment = Moment::MAX;
 
-/// When what is in RAM is used: a group, or a data page that is written; and when a page is read that is not written again.
+/// When what is in RAM is used: a group, or a data page that is written; and when a page is read
+/// that is not written again.
 type Next = (Moment, Moment);
 
-/// The moment at which a request comes to a page; the page's translation page is used just before it.
+/// The moment at which a request comes to a page; the page's translation page is used just before
+/// it.
 fn moment(number: u64, position: u32) -> Moment {
     number << 32 | u64::from(position) << 1 | 1
 }
@@ -89,7 +94,8 @@ impl Opt {
         self.group_uses.get(later).filter(|&&(of, _)| of == group).map_or(NEVER, |&(_, at)| at)
     }
 
-    /// When a data page is written after a moment, if it is held until then; else when it is read first, while it is held.
+    /// When a data page is written after a moment, if it is held until then; else when it is read
+    /// first, while it is held.
     fn next_of_page(&self, lpn: Lpn, now: Moment) -> Next {
         let later = self.changes.partition_point(|&(of, at, _)| (of, at) <= (lpn, now));
         let end = match self.changes.get(later).filter(|&&(of, ..)| of == lpn) {

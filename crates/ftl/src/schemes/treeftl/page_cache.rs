@@ -1,10 +1,12 @@
 //! Whole translation pages in RAM, and no single entries.
 //!
-//! A miss brings a translation page, a write of it leaves it there. Which page leaves, and when, is said by whoever owns the RAM that such
-//! pages share with others: before a miss, room has been made ([`PageCache::let_go`]).
+//! A miss brings a translation page, a write of it leaves it there. Which page leaves, and when, is
+//! said by whoever owns the RAM that such pages share with others: before a miss, room has been
+//! made ([`PageCache::let_go`]).
 //!
-//! What a clean entry says is read from the mirror of the translation page on flash, which changes only when the page is written. Only what is newer is kept here:
-//! whole pages were copied once, which took time (docs/performance.md).
+//! What a clean entry says is read from the mirror of the translation page on flash, which changes
+//! only when the page is written. Only what is newer is kept here: whole pages were copied once,
+//! which took time (docs/performance.md).
 
 use flash::{Lpn, Ppn, long_array};
 

@@ -1,6 +1,7 @@
 //! What leaves the tree next.
 //!
-//! All orders know the groups in RAM and the data pages of each, by place and by logical page. A group that has data pages never leaves.
+//! All orders know the groups in RAM and the data pages of each, by place and by logical page. A
+//! group that has data pages never leaves.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -38,7 +39,8 @@ pub(super) trait Order: fmt::Debug + Send {
     /// A translation page leaves, which has no data pages.
     fn let_go(&mut self, group: u32);
 
-    /// What leaves next, if there is anything; not the translation page of the group in use, which by use is the last anyway.
+    /// What leaves next, if there is anything; not the translation page of the group in use, which
+    /// by use is the last anyway.
     fn next(&mut self, held: &DataCache, in_use: Option<u32>) -> Option<Victim>;
 
     /// Asks for the memory that using the data page at a place will touch.
@@ -47,13 +49,15 @@ pub(super) trait Order: fmt::Debug + Send {
     /// Asks for the memory that use of a group will touch, and a page that comes to it.
     fn prefetch_group(&self, _group: u32) {}
 
-    /// The place of the data page that leaves after the one at a place if nothing is used before, where that can be told at once.
+    /// The place of the data page that leaves after the one at a place if nothing is used before,
+    /// where that can be told at once.
     fn leaves_after(&self, _place: u32) -> Option<u32> {
         None
     }
 }
 
-/// The order that `victims` asks for, if it looks back, in RAM with room for so many pages, over so many groups of so many logical pages each.
+/// The order that `victims` asks for, if it looks back, in RAM with room for so many pages, over so
+/// many groups of so many logical pages each.
 pub(super) fn from_values(values: &Values, room_pages: usize, groups: u32, group_pages: u32) -> Box<dyn Order> {
     match values.word("victims") {
         "latte" => Box::new(Latte::new(groups, group_pages)),
@@ -62,8 +66,8 @@ pub(super) fn from_values(values: &Values, room_pages: usize, groups: u32, group
     }
 }
 
-/// What an order takes in RAM with room for so many pages, over so many groups: links of 4 B; with `latte` 4 B for the time and 2 B for the offset. No
-/// controller can have `opt`.
+/// What an order takes in RAM with room for so many pages, over so many groups: links of 4 B; with
+/// `latte` 4 B for the time and 2 B for the offset. No controller can have `opt`.
 pub(super) fn bytes(values: &Values, room_pages: u64, groups: u64) -> u64 {
     let groups = groups.min(room_pages);
     match values.word("victims") {
@@ -101,7 +105,8 @@ impl Groups {
         self.count -= 1;
     }
 
-    /// The group used longest ago, what leaves of it if it has pages, and the items to be looked at for that.
+    /// The group used longest ago, what leaves of it if it has pages, and the items to be looked at
+    /// for that.
     fn next(&self, page: impl FnOnce(u32) -> Option<Lpn>) -> Option<Victim> {
         let group = self.order.front(0)?;
         let what = page(group).map_or(Evict::Translation(group), Evict::Data);
@@ -173,8 +178,8 @@ impl Order for ByGroup {
     }
 }
 
-/// The table of last access times (Wang 2013 6.3.1): groups by use; of a group its pages by offset, the one used last after all others. Times are kept as an
-/// order, which is the same.
+/// The table of last access times (Wang 2013 6.3.1): groups by use; of a group its pages by offset,
+/// the one used last after all others. Times are kept as an order, which is the same.
 #[derive(Clone, Debug)]
 struct Latte {
     groups: Groups,
@@ -228,7 +233,8 @@ impl Order for Latte {
     }
 }
 
-/// One list of all pages by use (Tree-PL of Wang 2013 6.5.3). A translation page counts as used after each of its data pages, so it is never before them.
+/// One list of all pages by use (Tree-PL of Wang 2013 6.5.3). A translation page counts as used
+/// after each of its data pages, so it is never before them.
 #[derive(Clone, Debug)]
 struct ByPage {
     pages: LinkedLists,

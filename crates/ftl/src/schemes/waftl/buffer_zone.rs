@@ -1,12 +1,14 @@
-//! A zone: a log over all channels to which every page is appended first, and which is given up as a whole.
+//! A zone: a log over all channels to which every page is appended first, and which is given up as
+//! a whole.
 //!
 //! ```text
 //!   die 0  [7][2][7'][ ]      at     2 → (0,1)   7' → (0,2)   9 → (1,1) …
 //!   die 1  [3][9][2~][ ]      nodes  block 0: 2 pages, 1 dirty, popularity 3 …
 //! ```
 //!
-//! It knows where the newest copy of each of its pages lies, by logical page, and of each logical block with pages in it how many there are, how many are dirty
-//! (newer than what lies outside) and how often it was accessed. Pages are written and moved by others; so a page of the zone may lie
+//! It knows where the newest copy of each of its pages lies, by logical page, and of each logical
+//! block with pages in it how many there are, how many are dirty (newer than what lies outside) and
+//! how often it was accessed. Pages are written and moved by others; so a page of the zone may lie
 //! anywhere, and after a power cut some do.
 
 use flash::{Geometry, Lbn, Lpn, Ppn, long_array};
@@ -17,7 +19,8 @@ use crate::api::request::BlockRun;
 /// A logical block with pages in the zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Accesses since the zone was begun: a run over neighbouring pages is one, also when it goes on in the next request.
+    /// Accesses since the zone was begun: a run over neighbouring pages is one, also when it goes
+    /// on in the next request.
     pub popularity: u32,
     /// Pages in the zone.
     pub pages: u32,
@@ -164,7 +167,8 @@ impl BufferZone {
         (0..).map(Lbn::new).zip(&self.nodes).filter(|(_, node)| node.pages > 0).map(|(lbn, _)| lbn).collect()
     }
 
-    /// Of the logical blocks in the zone those of highest popularity, so many; of equally popular ones the lower.
+    /// Of the logical blocks in the zone those of highest popularity, so many; of equally popular
+    /// ones the lower.
     pub fn most_popular(&self, count: usize) -> Vec<Lbn> {
         let mut blocks = self.blocks();
         blocks.sort_by_key(|&lbn| (std::cmp::Reverse(self.node(lbn).popularity), lbn));

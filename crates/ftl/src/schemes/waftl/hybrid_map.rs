@@ -1,16 +1,20 @@
-//! A hybrid map: each logical block is mapped as a whole, or page by page, or not at all, and a zone lies before all of them.
+//! A hybrid map: each logical block is mapped as a whole, or page by page, or not at all, and a
+//! zone lies before all of them.
 //!
 //! ```text
 //!   GMT   0 → block 17      1 → page-mapped      2 → absent      3 → block 4
 //!   zone  1.3 → …  3.0 → …                                       wins over what the others hold
 //! ```
 //!
-//! What is mapped page by page stands in the table of the demand-paged machine (`engines/demand`), in whose space everything lies. A block-mapped
-//! logical block has a block of its own, page `i` at offset `i`; which of its pages count is the space's knowledge. So that what lies in the space fits, no
-//! page that says what was trimmed may be needed for a block-mapped logical block: whoever trims a page of one has it mapped page by page first.
+//! What is mapped page by page stands in the table of the demand-paged machine (`engines/demand`),
+//! in whose space everything lies. A block-mapped logical block has a block of its own, page `i` at
+//! offset `i`; which of its pages count is the space's knowledge. So that what lies in the space
+//! fits, no page that says what was trimmed may be needed for a block-mapped logical block: whoever
+//! trims a page of one has it mapped page by page first.
 //!
-//! After a power cut a logical block is block-mapped if all that is needed of it outside the zone lies in one block that claims it; otherwise it
-//! is mapped page by page, wherever its pages lie. So nothing has to be written, and whatever a migration had begun is either whole or left out.
+//! After a power cut a logical block is block-mapped if all that is needed of it outside the zone
+//! lies in one block that claims it; otherwise it is mapped page by page, wherever its pages lie.
+//! So nothing has to be written, and whatever a migration had begun is either whole or left out.
 
 use std::collections::BTreeMap;
 
@@ -118,7 +122,8 @@ impl HybridMap {
         &self.geometry
     }
 
-    /// Logical pages of a logical block with their offsets: all but the last have a full block's worth.
+    /// Logical pages of a logical block with their offsets: all but the last have a full block's
+    /// worth.
     pub fn pages_of(&self, lbn: Lbn) -> impl Iterator<Item = (u32, Lpn)> + use<> {
         let first = self.geometry.logical_page(lbn, 0).get();
         let pages = self.geometry.pages_per_block().min(self.logical_pages - first);
@@ -132,7 +137,8 @@ impl HybridMap {
         Some(self.geometry.page(pbn, offset)).filter(|&ppn| space.is_valid(ppn))
     }
 
-    /// The block that claims a logical block and holds all that was found of it, each page at its own offset.
+    /// The block that claims a logical block and holds all that was found of it, each page at its
+    /// own offset.
     fn claim(&self, lbn: Lbn, pages: &[(Lpn, Ppn, Option<Lbn>)]) -> Option<Pbn> {
         let (pbn, _) = self.geometry.split(pages.first()?.1);
         let is_in_place = |&(lpn, ppn, owner): &(Lpn, Ppn, Option<Lbn>)| {

@@ -1,8 +1,8 @@
-//! Offline collection (WAFTL III.D and III.E): which blocks wait to be erased, how much of an idle period erases may use, and in
-//! which order free blocks are taken.
+//! Offline collection (WAFTL III.D and III.E): which blocks wait to be erased, how much of an idle
+//! period erases may use, and in which order free blocks are taken.
 //!
-//! How long an idle period will last is predicted from those before (eqs. 3 and 4). When the stack levels no wear, free blocks
-//! are taken by erase count, and the youngest are kept for the zone.
+//! How long an idle period will last is predicted from those before (eqs. 3 and 4). When the stack
+//! levels no wear, free blocks are taken by erase count, and the youngest are kept for the zone.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -37,7 +37,8 @@ impl IdleErasePolicy {
         if self.erase_ns > 0.0 { (self.predicted_ns / self.erase_ns) as usize } else { usize::MAX }
     }
 
-    /// Whether an erase that would be done in so long would begin before the period of which so much is left ends.
+    /// Whether an erase that would be done in so long would begin before the period of which so
+    /// much is left ends.
     pub(super) fn would_begin(&self, erase: Nanos, left: Nanos) -> bool {
         (erase.0 as f64 - self.erase_ns) < left.0 as f64
     }
@@ -48,7 +49,8 @@ impl IdleErasePolicy {
     }
 }
 
-/// Blocks that were let go with nothing in them, in that order and each once; some may have been collected since.
+/// Blocks that were let go with nothing in them, in that order and each once; some may have been
+/// collected since.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EraseQueue {
     queue: VecDeque<Pbn>,
@@ -85,7 +87,8 @@ pub(super) fn ordered(layout: &Layout, values: &Values) -> Layout {
     Layout { wear, ..layout.clone() }
 }
 
-/// The zone takes the youngest free block of a die, other data the youngest beyond a die's share of the zone.
+/// The zone takes the youngest free block of a die, other data the youngest beyond a die's share of
+/// the zone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LeastWornForZone {
     reserved: usize,
@@ -142,7 +145,8 @@ mod prediction_tests {
 mod queue_tests {
     use super::*;
 
-    /// A block that is erased and spent again while nobody takes it from the queue stands there once, so the queue is no longer than the device.
+    /// A block that is erased and spent again while nobody takes it from the queue stands there
+    /// once, so the queue is no longer than the device.
     #[test]
     fn a_block_is_queued_once_until_it_is_taken() {
         let mut spent = EraseQueue::default();

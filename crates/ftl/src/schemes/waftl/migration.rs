@@ -1,8 +1,9 @@
-//! What enters the zone and how it leaves (WAFTL algorithm 1): into a block of its own, or page by page.
+//! What enters the zone and how it leaves (WAFTL algorithm 1): into a block of its own, or page by
+//! page.
 //!
-//! A block is put together from the newest pages of its logical block, wherever they are, and counts only when it is whole; until
-//! then all that it holds is elsewhere too. So one that fails, or that a power cut interrupts, is given up, and nothing has to be
-//! undone.
+//! A block is put together from the newest pages of its logical block, wherever they are, and
+//! counts only when it is whole; until then all that it holds is elsewhere too. So one that fails,
+//! or that a power cut interrupts, is given up, and nothing has to be undone.
 
 use flash::{Flash, Lbn, Lpn, Page, Pbn, Ppn, Role};
 
@@ -35,8 +36,8 @@ impl Waftl {
         self.pages.collect(flash, die, pbn, Cause::Collection)
     }
 
-    /// Collects while too little is free: blocks with nothing in them first, then PMBs, the one with the fewest valid pages of the die with the
-    /// fewest free blocks.
+    /// Collects while too little is free: blocks with nothing in them first, then PMBs, the one
+    /// with the fewest valid pages of the die with the fewest free blocks.
     pub(super) fn collect_online<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let [spent, others] = self.online;
         while self.pages.blocks.free() < spent
@@ -144,7 +145,8 @@ impl Waftl {
         Ok(())
     }
 
-    /// Whether a new logical block is mapped as a whole. One of which a trim has to be remembered is not (I8).
+    /// Whether a new logical block is mapped as a whole. One of which a trim has to be remembered
+    /// is not (I8).
     fn becomes_block(&mut self, lbn: Lbn, pages: u32, is_most_popular: bool) -> bool {
         if is_most_popular || self.is_trimmed(lbn) {
             return false;
@@ -158,7 +160,8 @@ impl Waftl {
         self.pages.trims.speak_of(self.pages.foreign_pages.pages_of(lbn).map(|(_, lpn)| lpn))
     }
 
-    /// Forgets a page, of a logical block that is page-mapped, or of which nothing is left afterwards.
+    /// Forgets a page, of a logical block that is page-mapped, or of which nothing is left
+    /// afterwards.
     pub(super) fn trim_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
         let (lbn, _) = self.pages.foreign_pages.geometry().split_logical(lpn);
         let outside = match self.pages.foreign_pages.home(lbn) {
@@ -180,7 +183,8 @@ type Lifted<D> = (Role, Content<<D as Flash>::Data>);
 type Found<D> = (Page<<D as Flash>::Data>, bool);
 
 impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
-    /// Appends a page to the zone, of which the host says this. A dirty one is newer than what lies outside.
+    /// Appends a page to the zone, of which the host says this. A dirty one is newer than what lies
+    /// outside.
     pub fn append_to_zone<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -234,8 +238,9 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
         Ok(())
     }
 
-    /// Puts the newest pages of a logical block, in the zone and in its block, together in a fresh block, on this die if one is named. They leave the
-    /// zone. Returns the block that they left, which may be collected then.
+    /// Puts the newest pages of a logical block, in the zone and in its block, together in a fresh
+    /// block, on this die if one is named. They leave the zone. Returns the block that they left,
+    /// which may be collected then.
     pub fn place_block<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -278,7 +283,8 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
         Ok(Some(pages))
     }
 
-    /// Reads the newest copy of a page in order to copy it to a block: the zone's, or, if that is clean and cannot be read, the block's.
+    /// Reads the newest copy of a page in order to copy it to a block: the zone's, or, if that is
+    /// clean and cannot be read, the block's.
     fn lift_newest<D: Device>(&self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Lifted<D>>, FtlError> {
         let (inside, outside) = (self.foreign_pages.zone.at(lpn), self.foreign_pages.in_block(&self.space, lpn));
         if let Some(clean) = inside.filter(|_| outside.is_some() && !self.foreign_pages.zone.is_dirty(lpn))
@@ -290,8 +296,8 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
         from.map(|from| flash.read_for_copy(from, Role::Data)).transpose()
     }
 
-    /// Reads the newest copy of a page for the host; tells whether it was in the zone. A clean one there that cannot be read is forgotten, since the
-    /// same lies outside.
+    /// Reads the newest copy of a page for the host; tells whether it was in the zone. A clean one
+    /// there that cannot be read is forgotten, since the same lies outside.
     pub fn read_newest<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Found<D>>, FtlError> {
         if let Some(at) = self.foreign_pages.zone.at(lpn) {
             match flash.read(at) {
@@ -316,7 +322,8 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
         left
     }
 
-    /// Nothing of what the block of a logical block holds is needed any more; returns the block, if it has one.
+    /// Nothing of what the block of a logical block holds is needed any more; returns the block, if
+    /// it has one.
     pub fn void_block(&mut self, lbn: Lbn) -> Option<Pbn> {
         let Home::Block(pbn) = self.foreign_pages.home(lbn) else { return None };
         self.foreign_pages.set_home(lbn, Home::Absent);
@@ -337,7 +344,8 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
         Ok(())
     }
 
-    /// A die with a block to spare, perhaps after collecting there: this one if it has, else the next in turn.
+    /// A die with a block to spare, perhaps after collecting there: this one if it has, else the
+    /// next in turn.
     fn die_for_block<D: Device>(&mut self, flash: &mut FlashPort<D>, on: Option<u32>) -> Result<u32, FtlError> {
         self.repair_before_write(flash)?;
         for turn in 0..=self.space.dies() {

@@ -1,66 +1,90 @@
 //! # waftl: page-mapped and block-mapped data side by side, behind a buffer zone
 //!
 //! ## Idea
-//! Everything is appended to a buffer zone first. When the zone is full it is migrated as a whole: a logical block of which many pages have gathered is mapped as a
-//! whole (block mapping block, BMB), the others page by page (page mapping block, PMB), and what a logical block has become once it stays. So sequential data
-//! cost no page map, random data no merges. The zone's blocks, and blocks that were replaced, hold nothing then: they are erased in idle time.
+//! Everything is appended to a buffer zone first. When the zone is full it is migrated as a whole:
+//! a logical block of which many pages have gathered is mapped as a whole (block mapping block,
+//! BMB), the others page by page (page mapping block, PMB), and what a logical block has become
+//! once it stays. So sequential data cost no page map, random data no merges. The zone's blocks,
+//! and blocks that were replaced, hold nothing then: they are erased in idle time.
 //!
 //! ```text
-//!   writes, read misses ─▶ zone [3.0][7.2][3.1][1.5~] …  ── full ─▶ threshold ─▶ BMB  [3.0][3.1][3.2][3.3]     GMT: 3 ─▶ block
-//!                          BZMT: 3 → 2 pages, popularity 1 …                └──▶ PMB  [7.2][1.5][9.0][7.1]     GMT: 7 ─▶ −1, PMT: 7.2 ─▶ page
+//!   writes, read misses ─▶ zone [3.0][7.2][3.1][1.5~] …     BZMT: 3 → 2 pages, popularity 1 …
+//!                            │ full
+//!                        threshold ─┬─▶ BMB  [3.0][3.1][3.2][3.3]   GMT: 3 ─▶ block
+//!                                   └─▶ PMB  [7.2][1.5][9.0][7.1]   GMT: 7 ─▶ −1, PMT: 7.2 ─▶ page
 //! ```
 //!
 //! ## Source
 //! WAFTL III.
 //!
 //! ## Departures
-//! - The printed comment of algorithm 1 calls a new logical block one without an entry; here it has one again when all its pages have been trimmed at once.
-//! - There is no `checkpoint`: a BMB fills its block to the last page, so what moves out of one would not fit a block that ends with a summary.
-//! - Trimming some pages of a block-mapped logical block maps it page by page where it lies: no page is copied. The paper has no trims.
-//! - "The most popular" is the logical block of highest popularity in the zone (`popular_top` of them). Popularity counts from when the zone was begun, with the request that began it.
-//! - Eq. 2 is asked of the page counts with which logical blocks were placed, since the table shows no saving before the first step.
-//! - PMBs are collected when free blocks fall below 20 % of the device, as printed, or below half of the blocks that data, zone and map leave if that is less: a
-//!   device that is nearly full could never reach the former. Pages collected have blocks of their own, one open on each die.
-//! - Without wear levelling in the stack, free blocks are taken by erase count, the youngest for the zone.
+//! - The printed comment of algorithm 1 calls a new logical block one without an entry; here it has
+//!   one again when all its pages have been trimmed at once.
+//! - There is no `checkpoint`: a BMB fills its block to the last page, so what moves out of one
+//!   would not fit a block that ends with a summary.
+//! - Trimming some pages of a block-mapped logical block maps it page by page where it lies: no
+//!   page is copied. The paper has no trims.
+//! - "The most popular" is the logical block of highest popularity in the zone (`popular_top` of
+//!   them). Popularity counts from when the zone was begun, with the request that began it.
+//! - Eq. 2 is asked of the page counts with which logical blocks were placed, since the table shows
+//!   no saving before the first step.
+//! - PMBs are collected when free blocks fall below 20 % of the device, as printed, or below half
+//!   of the blocks that data, zone and map leave if that is less: a device that is nearly full
+//!   could never reach the former. Pages collected have blocks of their own, one open on each die.
+//! - Without wear levelling in the stack, free blocks are taken by erase count, the youngest for
+//!   the zone.
 //!
 //! ## State
-//! RAM: GMT, 4 B × logical blocks; CPMT, 8 B an entry; BZMT, 4 B × zone pages + 12 B × logical blocks that can be in the zone; the directory of
-//! translation pages, 4 B each; erase counts, 4 B × blocks. Flash: the page mapping table, at most 4 B × logical pages; the zone; tags carry LPN and role, in BMBs the logical block too.
+//! RAM: GMT, 4 B × logical blocks; CPMT, 8 B an entry; BZMT, 4 B × zone pages + 12 B × logical
+//! blocks that can be in the zone; the directory of translation pages, 4 B each; erase counts, 4
+//! B × blocks. Flash: the page mapping table, at most 4 B × logical pages; the zone; tags carry LPN
+//! and role, in BMBs the logical block too.
 //!
 //! ## Read
 //! 1. The zone's copy, else that in the BMB, else what the PMT says, through the CPMT.
 //! 2. `cache` appends what was not in the zone to it, clean; the host does not wait for that.
 //!
 //! ## Write
-//! 1. `migrate` if the zone is full; by default the host does not wait for it, but its die may be busy;
+//! 1. `migrate` if the zone is full; by default the host does not wait for it, but its die may be
+//!    busy;
 //! 2. append to the zone, dies in turn.
 //!
 //! ## Reclaim
-//! 1. `migrate`, for each logical block in the zone: of a BMB, if any page is dirty, all pages go to a fresh block; of page-mapped ones
-//!    the dirty pages go to PMBs; a new one becomes a BMB if it is not the most popular and has as many pages as the threshold says.
-//! 2. `idle` erases dirty zones and replaced BMBs, as many as eqs. 3 and 4 say, each only if the period has not ended: a request waits for one erase at most.
-//! 3. `collect_online` does so when less than `gc_free` is free, and collects PMBs, on the die with the fewest free blocks the one with the most invalid pages, if that was not enough.
+//! 1. `migrate`, for each logical block in the zone: of a BMB, if any page is dirty, all pages go
+//!    to a fresh block; of page-mapped ones the dirty pages go to PMBs; a new one becomes a BMB if
+//!    it is not the most popular and has as many pages as the threshold says.
+//! 2. `idle` erases dirty zones and replaced BMBs, as many as eqs. 3 and 4 say, each only if the
+//!    period has not ended: a request waits for one erase at most.
+//! 3. `collect_online` does so when less than `gc_free` is free, and collects PMBs, on the die with
+//!    the fewest free blocks the one with the most invalid pages, if that was not enough.
 //!
 //! ## Recover
-//! 1. Of each logical page the copy with the highest version counts. What lies in pages of the zone is in the zone and dirty; popularity begins anew.
-//! 2. A logical block all of whose other pages lie in one block that claims it is a BMB, any other is page-mapped. A block that a migration was
-//!    filling is not needed, since all it holds is elsewhere too; all blocks that are not needed are erased.
+//! 1. Of each logical page the copy with the highest version counts. What lies in pages of the zone
+//!    is in the zone and dirty; popularity begins anew.
+//! 2. A logical block all of whose other pages lie in one block that claims it is a BMB, any other
+//!    is page-mapped. A block that a migration was filling is not needed, since all it holds is
+//!    elsewhere too; all blocks that are not needed are erased.
 //! 3. Translation pages are written anew. Trims survive as in dftl.
 //!
 //! ## Invariants
-//! - I1: an LPN that the PMT maps (by its cached entry, else by its translation page) points to a valid page that carries it.
-//! - I2: there are as many valid pages as mapped LPNs, pages of the zone and of BMBs, written translation pages and needed trim pages together;
-//!   on a device that became read-only meanwhile, pages of a BMB may be mapped both ways.
+//! - I1: an LPN that the PMT maps (by its cached entry, else by its translation page) points to a
+//!   valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, pages of the zone and of BMBs, written
+//!   translation pages and needed trim pages together; on a device that became read-only meanwhile,
+//!   pages of a BMB may be mapped both ways.
 //! - I3: free blocks are erased and hold nothing valid.
-//! - I4: each written translation page lies where the directory says; unwritten ones map nothing, unless the device is read-only.
+//! - I4: each written translation page lies where the directory says; unwritten ones map nothing,
+//!   unless the device is read-only.
 //! - I5: a clean cached entry says what its translation page says.
-//! - I6: a page in the zone is valid and carries its LPN; I7: so does one of a BMB, at its own offset, and no collection takes the block.
+//! - I6: a page in the zone is valid and carries its LPN; I7: so does one of a BMB, at its own
+//!   offset, and no collection takes the block.
 //! - I8: no trim is pending or written for a page of a block-mapped logical block.
 //!
 //! ## Costs
-//! A page written costs one program, and at its migration a read and a program in a PMB; b programs and up to b reads for each BMB of b pages, b / k for each of the k
-//! pages that gathered. A page that is read and not in the zone costs a program too, and its share of an erase, unless `cache_reads = false`; the host does not
-//! wait for it, but later requests find its die busy.
+//! A page written costs one program, and at its migration a read and a program in a PMB; b programs
+//! and up to b reads for each BMB of b pages, b / k for each of the k pages that gathered. A page
+//! that is read and not in the zone costs a program too, and its share of an erase, unless
+//! `cache_reads = false`; the host does not wait for it, but later requests find its die busy.
 
 mod buffer_zone;
 mod hybrid_map;
@@ -213,7 +237,8 @@ impl<D: Device> Mapping<D> for Waftl {
     }
 
     fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
-        // What could not enter the table any more would be in it in part, and nothing may be taken from either side then.
+        // What could not enter the table any more would be in it in part, and nothing may be taken
+        // from either side then.
         self.pages.blocks.spares().admit()?;
         let geometry = *self.pages.foreign_pages.geometry();
         for run in request.block_runs(&geometry) {

@@ -1,13 +1,16 @@
-//! The threshold: with how many pages in the zone a new logical block is mapped as a whole (WAFTL III.C.2).
+//! The threshold: with how many pages in the zone a new logical block is mapped as a whole (WAFTL
+//! III.C.2).
 //!
-//! Static, it stays. Dynamic, it begins at the full block. After each migration it goes a step up if responses have become worse than at the full
-//! block by more than `D` (eq. 1 fails), else a step down if that makes the mapping table smaller than at the full block by at least `D` (eq. 2
-//! holds for the step), never under the mean request. Every 32 migrations it is the full block for one, so that what responses are compared
-//! with stays true.
+//! Static, it stays. Dynamic, it begins at the full block. After each migration it goes a step up
+//! if responses have become worse than at the full block by more than `D` (eq. 1 fails), else a
+//! step down if that makes the mapping table smaller than at the full block by at least `D` (eq. 2
+//! holds for the step), never under the mean request. Every 32 migrations it is the full block for
+//! one, so that what responses are compared with stays true.
 //!
-//! What the mapping table would be at a threshold follows from the page counts with which logical blocks were placed for the first time: each one with fewer
-//! pages than that is mapped page by page. Measured on the table itself, eq. 2 could never let the first step be taken, since at the full block
-//! nothing has been saved yet.
+//! What the mapping table would be at a threshold follows from the page counts with which logical
+//! blocks were placed for the first time: each one with fewer pages than that is mapped page by
+//! page. Measured on the table itself, eq. 2 could never let the first step be taken, since at the
+//! full block nothing has been saved yet.
 
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
@@ -106,7 +109,8 @@ impl Threshold {
         self.now
     }
 
-    /// The left side of eq. 1 for a dynamic threshold: by what share responses are longer than at the full block, 0 while nothing is known.
+    /// The left side of eq. 1 for a dynamic threshold: by what share responses are longer than at
+    /// the full block, 0 while nothing is known.
     pub(super) fn loss(&self) -> Option<f64> {
         self.rule.as_ref().map(|rule| rule.loss().unwrap_or(0.0))
     }
@@ -208,7 +212,8 @@ mod tests {
         for pages in [10, 61, 62, 63, 50] {
             threshold.placed(pages);
         }
-        // 3 of the 5 blocks below 64 have at least 60 pages: a saving of 0.6 for the step from 64 to 60.
+        // 3 of the 5 blocks below 64 have at least 60 pages: a saving of 0.6 for the step from 64
+        // to 60.
         assert_eq!(epoch(&mut threshold, 100), 60);
         assert_eq!(epoch(&mut threshold, 102), 56);
         assert_eq!(epoch(&mut threshold, 110), 60, "ten per cent longer");

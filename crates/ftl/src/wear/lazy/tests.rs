@@ -5,7 +5,8 @@ use crate::api::parameter::Settings;
 use crate::api::relocate::Deferred;
 use crate::testing::layout;
 
-/// Logical block `i` lies in block `i` and is in the log if the list says so; the blocks behind them are free.
+/// Logical block `i` lies in block `i` and is in the log if the list says so; the blocks behind
+/// them are free.
 struct Facts {
     erases: Vec<u32>,
     in_log: Vec<bool>,

@@ -1,8 +1,11 @@
-//! OWL's block access table: how often each of the logical blocks that were written last has been written.
+//! OWL's block access table: how often each of the logical blocks that were written last has been
+//! written.
 //!
-//! Two lists over the same records. In the *main list* they stand in the order of their last write, and the one in front makes room for
-//! a new one. In the *ghost list* they stand in the order of their frequencies: after each write a record is pushed towards the end, past
-//! those that were written less often. So the place of a record from the head of the ghost list is its rank, and nothing is ever sorted.
+//! Two lists over the same records. In the *main list* they stand in the order of their last write,
+//! and the one in front makes room for a new one. In the *ghost list* they stand in the order of
+//! their frequencies: after each write a record is pushed towards the end, past those that were
+//! written less often. So the place of a record from the head of the ghost list is its rank, and
+//! nothing is ever sorted.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +13,8 @@ use flash::Lbn;
 
 use crate::memory::linked_lists::LinkedLists;
 
-/// Bytes of a record: its entry in the hash table, its frequency, its link in the ghost list (Wang 2013 4.4).
+/// Bytes of a record: its entry in the hash table, its frequency, its link in the ghost list (Wang
+/// 2013 4.4).
 const RECORD_BYTES: u64 = 12;
 
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +70,8 @@ impl AccessTable {
         }
     }
 
-    /// A record that nobody has: the next one, or that of the logical block whose last write is the longest ago.
+    /// A record that nobody has: the next one, or that of the logical block whose last write is the
+    /// longest ago.
     fn vacant(&mut self) -> u32 {
         let oldest = self.main.front(0).filter(|_| self.records.len() as u32 == self.size);
         let Some(record) = oldest else { return self.records.len() as u32 };
@@ -92,13 +97,15 @@ impl AccessTable {
         }
     }
 
-    /// The rank of a logical block, from 0: the place of its record from the head of the ghost list. One without a record has the lowest.
+    /// The rank of a logical block, from 0: the place of its record from the head of the ghost
+    /// list. One without a record has the lowest.
     pub fn rank(&self, lbn: Lbn) -> u32 {
         let place = self.places.get(&lbn).and_then(|&record| self.ghost.iter(0).position(|other| other == record));
         place.unwrap_or_default() as u32
     }
 
-    /// Algorithm 1: which of so many free blocks, the youngest first, a logical block is merged into.
+    /// Algorithm 1: which of so many free blocks, the youngest first, a logical block is merged
+    /// into.
     pub fn place(&self, lbn: Lbn, free: usize) -> usize {
         let colder = u64::from(self.size - self.rank(lbn));
         (colder * free as u64 / u64::from(self.size)) as usize

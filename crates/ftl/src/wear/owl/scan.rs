@@ -1,7 +1,8 @@
 //! OWL's scan and transfer: finds data that merges leave alone for long, either cold or very hot.
 //!
-//! The valid block pool has all logical blocks with a data block, in the order in which they got it. What a scan finds stands in front of all others
-//! until it is moved, or its turn comes when it is not young and cold any more; then it goes to the end, as what gets another data block does.
+//! The valid block pool has all logical blocks with a data block, in the order in which they got
+//! it. What a scan finds stands in front of all others until it is moved, or its turn comes when it
+//! is not young and cold any more; then it goes to the end, as what gets another data block does.
 //!
 //! ```text
 //!   found by scans ┆ the others, the one that has its block the longest first
@@ -142,7 +143,8 @@ fn total_erases(facts: &dyn BlockFacts) -> u64 {
     (0..facts.blocks()).map(|pbn| u64::from(facts.erases(flash::Pbn::new(pbn)))).sum()
 }
 
-/// Whether a logical block has no page in the log, and its data block was erased less than half as often as blocks are on average.
+/// Whether a logical block has no page in the log, and its data block was erased less than half as
+/// often as blocks are on average.
 fn is_cold_and_young(facts: &dyn BlockFacts, total: u64, lbn: Lbn) -> bool {
     let is_young = |pbn| 2 * u64::from(facts.erases(pbn)) * u64::from(facts.blocks()) < total;
     facts.home_of(lbn).is_some_and(is_young) && !facts.is_in_log(lbn)

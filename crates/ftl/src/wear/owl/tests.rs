@@ -1,4 +1,5 @@
-//! OWL against the worked examples of its chapter, its ghost list against sorting, and what it does to wear.
+//! OWL against the worked examples of its chapter, its ghost list against sorting, and what it does
+//! to wear.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +18,8 @@ fn table(size: u32, writes: &[u32]) -> AccessTable {
     table
 }
 
-/// Figure 4.1: four records, four free blocks. Of the logical blocks L1 was written most often, so three have lower frequencies, and
-/// it gets F1, the second youngest.
+/// Figure 4.1: four records, four free blocks. Of the logical blocks L1 was written most often, so
+/// three have lower frequencies, and it gets F1, the second youngest.
 #[test]
 fn figure_4_1_gives_the_hottest_of_four_the_second_youngest_of_four() {
     let table = table(4, &[0, 1, 2, 3, 1, 3, 1, 1]);
@@ -92,8 +93,9 @@ impl BlockFacts for Facts {
     }
 }
 
-/// Figure 4.2: squares 0, 2 and 4 have no pages in the log, circles 1 and 3 have. Scans find 0 and 2, of which 2 is put before pt, and 4 is out
-/// of their reach; they are moved one a round, and then 1, which pt has pointed at for longer than Γ.
+/// Figure 4.2: squares 0, 2 and 4 have no pages in the log, circles 1 and 3 have. Scans find 0 and
+/// 2, of which 2 is put before pt, and 4 is out of their reach; they are moved one a round, and
+/// then 1, which pt has pointed at for longer than Γ.
 #[test]
 fn figure_4_2_moves_cold_blocks_one_a_round_and_then_the_very_hot_one() {
     let mut facts = Facts { erases: vec![0, 9, 0, 9, 0, 9, 9, 9], in_log: BTreeSet::from([1, 3]) };
@@ -133,7 +135,8 @@ fn a_merge_of_what_pt_points_at_and_of_what_was_found_makes_the_scan_begin_anew(
     assert_eq!(scan.round(&all_old), Some(Lbn::new(3)));
 }
 
-/// The head of the pool is where data rest longest, so where each scan begins there, old blocks with cold data are all that it sees.
+/// The head of the pool is where data rest longest, so where each scan begins there, old blocks
+/// with cold data are all that it sees.
 #[test]
 fn only_a_scan_that_goes_on_comes_past_old_blocks_with_cold_data() {
     let facts = Facts { erases: vec![9, 9, 9, 9, 0, 9, 9, 9], in_log: BTreeSet::new() };

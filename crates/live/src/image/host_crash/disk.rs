@@ -1,4 +1,5 @@
-//! What is on the disk when a host stops: everything up to a completed sync, and any sectors of what was written since.
+//! What is on the disk when a host stops: everything up to a completed sync, and any sectors of
+//! what was written since.
 
 use std::borrow::Cow;
 
@@ -70,7 +71,8 @@ fn put(image: &mut [u8], offset: u64, bytes: &[u8]) {
     image[offset as usize..][..bytes.len()].copy_from_slice(bytes);
 }
 
-/// The image as it is on the disk when the host stops: what was synced, and of what was written since what has arrived.
+/// The image as it is on the disk when the host stops: what was synced, and of what was written
+/// since what has arrived.
 fn crashed(synced: &[u8], since: &[Taped], arrived: Arrived, dice: &mut Dice) -> Vec<u8> {
     let (mut image, mut sector) = (synced.to_vec(), 0);
     for entry in since {
@@ -97,8 +99,8 @@ impl<'a> Disk<'a> {
         Self { tape, synced: before.to_vec(), synced_at: 0 }
     }
 
-    /// Images of a stop at a moment, which is not before an earlier one: one for each way in which sectors may have arrived, or for so many
-    /// of the ways.
+    /// Images of a stop at a moment, which is not before an earlier one: one for each way in which
+    /// sectors may have arrived, or for so many of the ways.
     pub(super) fn stops(&mut self, at: usize, most: usize, dice: &mut Dice) -> Vec<(Arrived, Vec<u8>)> {
         let last_sync = self.tape[..at].iter().rposition(|entry| matches!(entry, Taped::Sync)).unwrap_or(0);
         let synced_at = last_sync.max(self.synced_at);

@@ -21,7 +21,8 @@ const CUT_EVERY: u32 = 9;
 const CUT_BETWEEN: u32 = 50;
 /// Requests to a device that has become read-only.
 const ROUNDS_READ_ONLY: u32 = 24;
-/// Spare blocks beyond the least that a scheme takes, as a share of the device: what may fail until it is read-only.
+/// Spare blocks beyond the least that a scheme takes, as a share of the device: what may fail until
+/// it is read-only.
 const TO_FAIL: f64 = 0.25;
 
 /// What the host did, and between which positions of the tape.
@@ -278,7 +279,8 @@ fn bad_blocks(drive: &LiveDrive) -> usize {
 }
 
 impl Run {
-    /// What a page may hold, by round, when the host stops at a position of the tape; zero for nothing.
+    /// What a page may hold, by round, when the host stops at a position of the tape; zero for
+    /// nothing.
     pub(super) fn allowed(&self, page: u64, stopped: usize) -> Vec<u32> {
         let is_flush = |deed: &Deed| deed.what == What::Flush && deed.answered <= stopped;
         let flushed = self.deeds.iter().rposition(is_flush);

@@ -11,7 +11,8 @@ use crate::image::{Image, check};
 
 const PAGE: usize = 2048;
 
-/// An image of version 1, byte by byte as its format was written down, with what an image of this version holds.
+/// An image of version 1, byte by byte as its format was written down, with what an image of this
+/// version holds.
 fn write_old(new: &Path, path: &Path) {
     let file = File::open(new).expect("an image");
     let description = header::read(&file).expect("a header").description;
@@ -57,7 +58,8 @@ fn write_old(new: &Path, path: &Path) {
     slots.write(&mut ImageFile::writable(file), &store.life).expect("written");
 }
 
-/// A new image and an old one that hold the same, what their pages hold, and how often blocks were erased.
+/// A new image and an old one that hold the same, what their pages hold, and how often blocks were
+/// erased.
 fn pair(scheme: &str, folder: &Path) -> (PathBuf, Vec<u32>, Vec<u32>) {
     let (new, old) = (folder.join("new.img"), folder.join("old.img"));
     let entry = ftl::registry::entry(scheme).expect("known");
@@ -141,7 +143,8 @@ fn what_an_old_image_had_torn_or_half_erased_or_damaged_is_told() {
     assert_eq!((read.blocks[0].erases, &read.slots[..8]), (42, &[Slot::Erased; 8][..]));
     assert_eq!(read.slots[8..10], [Slot::Torn, Slot::Unstable]);
     assert_eq!(read.findings, Vec::<String>::new());
-    // The same pages, but the last sync is long ago and the data of one that is programmed are gone.
+    // The same pages, but the last sync is long ago and the data of one that is programmed are
+    // gone.
     let programmed =
         (16..read.slots.len()).position(|page| matches!(read.slots[page], Slot::Programmed(_, Body::Data { .. })));
     let lost = (16 + programmed.expect("a page that holds data")) as u64;

@@ -1,9 +1,11 @@
 //! For which cause a resource was held, and when.
 //!
-//! A die's operations come in order of time but for those that fill a gap; a channel's transfers come in any order. Both are kept in
-//! blocks that each begin with the sums so far, so that a stretch of any length costs two searches and two short walks: in overload
-//! an operation waits behind thousands. Beyond [`MOST_BLOCKS`] pairs of blocks in the middle become one each, which knows only its
-//! sums, taken as spread evenly over it. So time and memory are bounded, and what is next and what is last stays exact.
+//! A die's operations come in order of time but for those that fill a gap; a channel's transfers
+//! come in any order. Both are kept in blocks that each begin with the sums so far, so that a
+//! stretch of any length costs two searches and two short walks: in overload an operation waits
+//! behind thousands. Beyond [`MOST_BLOCKS`] pairs of blocks in the middle become one each, which
+//! knows only its sums, taken as spread evenly over it. So time and memory are bounded, and what is
+//! next and what is last stays exact.
 
 use std::collections::VecDeque;
 
@@ -15,7 +17,8 @@ pub(crate) type ByCause = [u64; Cause::COUNT];
 /// Stretches of a block: half the longest walk.
 const BLOCK: usize = 32;
 
-/// Blocks of a resource before some are joined: a backlog of sixty thousand stretches or more is kept to the nanosecond.
+/// Blocks of a resource before some are joined: a backlog of sixty thousand stretches or more is
+/// kept to the nanosecond.
 const MOST_BLOCKS: usize = 2048;
 
 /// Blocks that are never joined, at each end.
@@ -75,7 +78,8 @@ impl Block {
         free
     }
 
-    /// Puts in the front of a stretch that begins where nothing is held, up to `next`; returns how many nanoseconds.
+    /// Puts in the front of a stretch that begins where nothing is held, up to `next`; returns how
+    /// many nanoseconds.
     fn insert(&mut self, mut new: Held, next: u64) -> u64 {
         let place = self.held.partition_point(|held| held.start < new.start);
         new.end = new.end.min(self.held.get(place).map_or(next, |held| held.start));
@@ -102,8 +106,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Adds what held the resource in `from..to` to `sums`, by cause; returns the nanoseconds that someone held it, and who held it
-    /// last.
+    /// Adds what held the resource in `from..to` to `sums`, by cause; returns the nanoseconds that
+    /// someone held it, and who held it last.
     pub(super) fn held(&self, from: u64, to: u64, sums: &mut ByCause) -> (u64, Option<Cause>) {
         let (earlier, _) = self.until(from);
         let (later, last) = self.until(to);
@@ -154,8 +158,8 @@ impl Ledger {
         sums
     }
 
-    /// The resource is held for a cause. Nothing begins before `now` any more. What is held already stays with who held it first:
-    /// transfers that a channel's calendar forgot may overlap.
+    /// The resource is held for a cause. Nothing begins before `now` any more. What is held already
+    /// stays with who held it first: transfers that a channel's calendar forgot may overlap.
     pub(super) fn hold(&mut self, start: u64, end: u64, cause: Cause, now: u64) {
         while self.blocks.len() > 1 && self.blocks[0].end <= now {
             self.blocks.pop_front();
@@ -176,8 +180,8 @@ impl Ledger {
         self.total[cause as usize] += added;
     }
 
-    /// Adds a stretch that begins before the end of the last one, from where it is free to where it is not; returns how many
-    /// nanoseconds that is.
+    /// Adds a stretch that begins before the end of the last one, from where it is free to where it
+    /// is not; returns how many nanoseconds that is.
     fn fill(&mut self, mut new: Held) -> u64 {
         let mut index = self.blocks.partition_point(|block| block.start <= new.start).saturating_sub(1);
         let mut next = self.begin(index + 1);
@@ -303,7 +307,8 @@ mod tests {
         assert_eq!(found, sums(&[(Cause::Host, 10), (Cause::Merge, 5)]), "what two hold counts once");
     }
 
-    /// Stretches that overlap and come in any order, the next ones ever later: `(start, end, cause, now)`.
+    /// Stretches that overlap and come in any order, the next ones ever later:
+    /// `(start, end, cause, now)`.
     fn any_order(count: u64, backlog: u64) -> Vec<(u64, u64, Cause, u64)> {
         let mut random = 12_345_u64;
         let mut next = |below: u64| {
@@ -352,7 +357,8 @@ mod tests {
         let (covered, last) = ledger.held(0, 1 << 40, &mut found);
         assert_eq!((found, last.is_some()), (sums, true));
         assert_eq!(covered, sums.iter().sum::<u64>());
-        // In the middle no stretch is known any more, but the share of each cause is, and never more than the time there is.
+        // In the middle no stretch is known any more, but the share of each cause is, and never
+        // more than the time there is.
         let mut found = ByCause::default();
         let (covered, _) = ledger.held(900_000, 900_500, &mut found);
         assert!((100..=500).contains(&covered), "{covered}");

@@ -8,8 +8,9 @@ use crate::result::{Erases, WearMap};
 /// Bins of the histogram of erase counts: enough for a bar chart, whatever the counts.
 const BINS: u32 = 40;
 
-/// The blocks that were good when the device was new, and their erase counts when measurement began. A block that fails in between
-/// stays among them, or counts before and after would not be of the same blocks.
+/// The blocks that were good when the device was new, and their erase counts when measurement
+/// began. A block that fails in between stays among them, or counts before and after would not be
+/// of the same blocks.
 pub(crate) struct Wear {
     blocks: Vec<Pbn>,
     begin: Vec<u32>,
@@ -118,7 +119,8 @@ impl Sums {
     }
 }
 
-/// The mean difference between two blocks over twice the mean: half the area between the Lorenz curve and the diagonal.
+/// The mean difference between two blocks over twice the mean: half the area between the Lorenz
+/// curve and the diagonal.
 fn gini(counts: &[u32]) -> Option<f64> {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable();
@@ -151,7 +153,8 @@ mod tests {
         assert_eq!(erases.histogram, [(0, 0, 1), (1, 1, 0), (2, 2, 2), (3, 3, 0), (4, 4, 1)]);
     }
 
-    /// Distributions whose coefficient is known: equal counts; one block takes all; half of the blocks take all; 1, 2, 3, 4.
+    /// Distributions whose coefficient is known: equal counts; one block takes all; half of the
+    /// blocks take all; 1, 2, 3, 4.
     #[test]
     fn the_gini_coefficient_is_that_of_known_distributions() {
         let gini = |counts: &[u32]| erases(&vec![0; counts.len()], counts).gini;

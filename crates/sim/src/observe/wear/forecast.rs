@@ -1,23 +1,30 @@
-//! How much the host may write until blocks reach their limit, from how erase counts grew while measuring.
+//! How much the host may write until blocks reach their limit, from how erase counts grew while
+//! measuring.
 //!
-//! The mean grows with the bytes written, at the rate of the second half of the measured part. What a block's count differs from the mean
-//! grows with a power of the mean: 1 where blocks keep rates of their own, ½ where each stretch is as if drawn anew, 0 where
-//! levelling holds them together. The correlation of blocks' erases in the first half with those in the second tells it, as in fractional
-//! Brownian motion, where it is 2^(2H−1) − 1. A block that fails leaves its share of the erases to the others.
+//! The mean grows with the bytes written, at the rate of the second half of the measured part. What
+//! a block's count differs from the mean grows with a power of the mean: 1 where blocks keep rates
+//! of their own, ½ where each stretch is as if drawn anew, 0 where levelling holds them together.
+//! The correlation of blocks' erases in the first half with those in the second tells it, as in
+//! fractional Brownian motion, where it is 2^(2H−1) − 1. A block that fails leaves its share of the
+//! erases to the others.
 //!
-//! It is a power of the mean and not of the measured bytes, because what differs now has grown since the device was new, whether that was
-//! measured or not.
+//! It is a power of the mean and not of the measured bytes, because what differs now has grown
+//! since the device was new, whether that was measured or not.
 //!
-//! A range has two ends: power 1 with the fastest of three rates, those of the last two quarters and of the whole measured part, and power 0
-//! with the slowest. How far off forecasts are was measured on lives that were run to their end: docs/endurance.md.
+//! A range has two ends: power 1 with the fastest of three rates, those of the last two quarters
+//! and of the whole measured part, and power 0 with the slowest. How far off forecasts are was
+//! measured on lives that were run to their end: docs/endurance.md.
 
-/// Mean erases of a block while measuring below which nothing is forecast. From fewer, forecasts are far off too often (docs/endurance.md).
+/// Mean erases of a block while measuring below which nothing is forecast. From fewer, forecasts
+/// are far off too often (docs/endurance.md).
 const FEWEST_ERASES: f64 = 4.0;
 
-/// Times the wear of today beyond which a block counts as never failing: twice what a block that was erased once has to the highest limit.
+/// Times the wear of today beyond which a block counts as never failing: twice what a block that
+/// was erased once has to the highest limit.
 const NEVER: f64 = 8_589_934_592.0;
 
-/// Share of the erases that may be left to blocks which never fail when those that do have failed; with more, the end is not known.
+/// Share of the erases that may be left to blocks which never fail when those that do have failed;
+/// with more, the end is not known.
 const UNKNOWN_LOAD: f64 = 0.5;
 
 /// The erase counts of the blocks that have not failed, at four points of the measured part.
@@ -43,12 +50,14 @@ pub(super) struct Forecast {
     pub(super) exponent: f64,
     /// Until the first block fails.
     pub(super) first_block: Range,
-    /// Until so many have failed that the device is read-only; none where too few blocks are erased at all.
+    /// Until so many have failed that the device is read-only; none where too few blocks are erased
+    /// at all.
     pub(super) spares_gone: Option<Range>,
 }
 
 impl Growth {
-    /// Forecasts when the first and when `failures` blocks fail that survive `limit` erases; or says why not.
+    /// Forecasts when the first and when `failures` blocks fail that survive `limit` erases; or
+    /// says why not.
     pub(super) fn forecast(&self, limit: u32, failures: usize) -> Result<Forecast, String> {
         let means = self.counts.each_ref().map(|counts| mean(counts));
         let erased = means[3] - means[0];
@@ -138,8 +147,8 @@ impl Law {
         self.bytes + (high - 1.0) * self.mean / self.rate
     }
 
-    /// Bytes until all of the most erased blocks have reached a count; each that does leaves its share of the erases to the others. None if too few
-    /// ever do.
+    /// Bytes until all of the most erased blocks have reached a count; each that does leaves its
+    /// share of the erases to the others. None if too few ever do.
     fn end(&self, limit: f64) -> Option<f64> {
         let mut before = self.crossing(self.deviations[0], limit);
         let (mut end, mut share_left) = (before, 1.0_f64);

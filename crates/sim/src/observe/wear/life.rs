@@ -1,4 +1,5 @@
-//! How long the device of a run lives under its workload: as it was, where it wore out, else as forecast.
+//! How long the device of a run lives under its workload: as it was, where it wore out, else as
+//! forecast.
 
 use flash::Flash;
 use ftl::Spares;
@@ -10,7 +11,8 @@ use crate::result::{Endurance, Lifetime};
 /// The longest life that is told, 4.6 EB: what comes after the run counts bytes with a sign.
 const LONGEST_BYTES: f64 = (1_u64 << 62) as f64;
 
-/// Looks at the device while measuring, so that the first failure is found within a thousandth of the run or a thousand requests.
+/// Looks at the device while measuring, so that the first failure is found within a thousandth of
+/// the run or a thousand requests.
 const LOOKS: u64 = 1024;
 const DAYS_A_YEAR: f64 = 365.0;
 
@@ -20,7 +22,8 @@ pub(crate) struct Usage {
     /// Bytes that the host sees.
     pub(crate) logical_bytes: u64,
     pub(crate) warranty_years: f64,
-    /// Bytes that the workload writes in a day at its own arrivals; none where all arrive at once, or nothing is written.
+    /// Bytes that the workload writes in a day at its own arrivals; none where all arrive at once,
+    /// or nothing is written.
     pub(crate) bytes_a_day: Option<f64>,
 }
 
@@ -54,7 +57,8 @@ impl Life {
         self.due
     }
 
-    /// The look that is due: the bytes that the host has written, the spares, and the blocks' erase counts if they are wanted.
+    /// The look that is due: the bytes that the host has written, the spares, and the blocks' erase
+    /// counts if they are wanted.
     pub(crate) fn look(&mut self, bytes: u64, spares: Spares, counts: impl FnOnce() -> Vec<u32>) {
         self.first_failure = self.failed_by(bytes, spares);
         let quarters = u128::from(self.due) * 4 / u128::from(self.requests.max(1));
@@ -96,13 +100,15 @@ impl Life {
         }
     }
 
-    /// The bytes between which the first block failed, given those of now and the spares; none if it has not, or did before anything was measured.
+    /// The bytes between which the first block failed, given those of now and the spares; none if
+    /// it has not, or did before anything was measured.
     fn failed_by(&self, bytes: u64, spares: Spares) -> Option<[u64; 2]> {
         let has_failed = spares.used > 0 && !self.had_failures;
         self.first_failure.or(has_failed.then_some([self.bytes, bytes]))
     }
 
-    /// The erase counts at four points, of the blocks that have not failed; or why they do not tell enough.
+    /// The erase counts at four points, of the blocks that have not failed; or why they do not tell
+    /// enough.
     fn growth(&self, wear: &Wear, chip: &impl Flash, bytes: u64) -> Result<Growth, String> {
         let [half, three_quarters] = self.looks.as_slice() else {
             return Err("the workload has too few requests to see how wear grows: replay more".into());

@@ -1,10 +1,12 @@
-//! The map of wear: the device drawn block by block, or in cells of neighbouring blocks where it has more than are drawn.
+//! The map of wear: the device drawn block by block, or in cells of neighbouring blocks where it
+//! has more than are drawn.
 
 use flash::{Pbn, Shape};
 
 use crate::result::WearMap;
 
-/// The most cells of a map: a square of 32 by 32 still shows each, and the maps of a dozen runs are half a megabyte of results.
+/// The most cells of a map: a square of 32 by 32 still shows each, and the maps of a dozen runs are
+/// half a megabyte of results.
 const MOST_CELLS: u32 = 1024;
 
 /// Draws a map from each good block with its erases and whether it has failed since.
@@ -41,7 +43,8 @@ impl Cell {
     }
 }
 
-/// How blocks are shared out to cells: the fewest blocks a cell with which no more than [`MOST_CELLS`] are drawn.
+/// How blocks are shared out to cells: the fewest blocks a cell with which no more than
+/// [`MOST_CELLS`] are drawn.
 struct Cells {
     planes: u32,
     blocks_per_plane: u32,
@@ -87,7 +90,8 @@ mod tests {
         }
     }
 
-    /// Every block erased as often as its number says; the first one is bad, the last one has failed.
+    /// Every block erased as often as its number says; the first one is bad, the last one has
+    /// failed.
     fn map(shape: Shape) -> WearMap {
         let blocks = shape.channels * shape.dies_per_channel * shape.planes_per_die * shape.blocks_per_plane;
         draw(shape, (1..blocks).map(|block| ((Pbn::new(block), block), block + 1 == blocks)))

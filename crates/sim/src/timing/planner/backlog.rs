@@ -1,5 +1,5 @@
-//! The backlog of a planned device: operations that nobody waits for and that are not over, in the order in which they were first
-//! planned, and what follows what.
+//! The backlog of a planned device: operations that nobody waits for and that are not over, in the
+//! order in which they were first planned, and what follows what.
 
 use std::collections::VecDeque;
 
@@ -16,8 +16,8 @@ pub(crate) struct Job {
     /// Where its promise is.
     pub(crate) place: u32,
     is_over: bool,
-    /// The last of the jobs of other channels that follow this one, and the one before among those that follow the same job; 0
-    /// for none.
+    /// The last of the jobs of other channels that follow this one, and the one before among those
+    /// that follow the same job; 0 for none.
     follower: u64,
     sibling: u64,
 }

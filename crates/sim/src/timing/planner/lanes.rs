@@ -1,10 +1,13 @@
-//! The lanes of a planned device: every promise that is not over, for each die and each channel, in order of time.
+//! The lanes of a planned device: every promise that is not over, for each die and each channel, in
+//! order of time.
 //!
-//! Unlike the gaps and calendars of lean pricing, these lists are complete, and a promise can be taken back. What looks for room passes
-//! over most of them, so the lists hold only what it has to know; the promises lie beside, each in a place of its own.
+//! Unlike the gaps and calendars of lean pricing, these lists are complete, and a promise can be
+//! taken back. What looks for room passes over most of them, so the lists hold only what it has to
+//! know; the promises lie beside, each in a place of its own.
 //!
-//! Where all goes well, work is planned at the end of its lists, and is over at their begin; both are cheap. To look for room from now
-//! on takes time proportional to the promises ahead, as does taking back.
+//! Where all goes well, work is planned at the end of its lists, and is over at their begin; both
+//! are cheap. To look for room from now on takes time proportional to the promises ahead, as does
+//! taking back.
 
 use ftl::{Op, Task};
 
@@ -32,10 +35,12 @@ pub(crate) struct Slot {
 /// A promise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
-    /// Which job it is, while it may be moved unless it has begun, since nobody waits for it; 0 for what is fixed.
+    /// Which job it is, while it may be moved unless it has begun, since nobody waits for it; 0 for
+    /// what is fixed.
     pub(crate) job: u64,
     pub(crate) task: Task,
-    /// The program of a copy-back whose read this is: the two hold the die together, so that nothing else uses its register.
+    /// The program of a copy-back whose read this is: the two hold the die together, so that
+    /// nothing else uses its register.
     pub(crate) copies: Option<Task>,
     pub(crate) plane: u32,
     pub(crate) ready: u64,
@@ -45,7 +50,8 @@ pub(crate) struct Item {
     pub(crate) whole: bool,
     /// Whether it goes on with what was suspended.
     pub(crate) begun: bool,
-    /// How long the die does not yet work at what may be suspended: it reads what it copies, or takes up what was suspended.
+    /// How long the die does not yet work at what may be suspended: it reads what it copies, or
+    /// takes up what was suspended.
     pub(crate) lead_ns: u64,
     /// What the operation takes on an idle device; none for a part of one, unless it is the last.
     pub(crate) service_ns: Option<u64>,
@@ -192,8 +198,8 @@ impl Lanes {
         })
     }
 
-    /// The first spot for an operation that is ready at `ready`, between the promises that stay: beside others of its kind on
-    /// other planes, in a gap of its die, or behind everything.
+    /// The first spot for an operation that is ready at `ready`, between the promises that stay:
+    /// beside others of its kind on other planes, in a gap of its die, or behind everything.
     pub(crate) fn fit(&self, want: &Demand, ready: u64, stays: impl Fn(&Tag) -> bool + Copy) -> Slot {
         let alone = self.fit_alone(want, ready, stays);
         let beside = if self.multi_plane { self.fit_beside(want, ready, alone.end, stays) } else { None };
@@ -211,7 +217,8 @@ impl Lanes {
         let shortest_ns = before_ns + after_ns + if moves { self.transfer_ns } else { 0 };
         let (mut from, mut ends) = (ready, ready + shortest_ns);
         for held in self.from(want.die, ready) {
-            // The later it may begin, the later it ends: a gap that is over before need not be looked at.
+            // The later it may begin, the later it ends: a gap that is over before need not be
+            // looked at.
             if ends <= held.tag.start {
                 let spot = self.spot(want, from, stays);
                 if spot.end <= held.tag.start {
@@ -227,9 +234,10 @@ impl Lanes {
         self.spot(want, from, stays)
     }
 
-    /// With another operation of the same kind on another plane that begins when this one is ready already, and before `until`.
-    /// Neither is held up: transfers take turns, and a plane works as soon as its own page is there; but no read's wait for the
-    /// channel is so long that another one comes and goes beside it. What may still be moved may not carry what may not.
+    /// With another operation of the same kind on another plane that begins when this one is ready
+    /// already, and before `until`. Neither is held up: transfers take turns, and a plane works as
+    /// soon as its own page is there; but no read's wait for the channel is so long that another
+    /// one comes and goes beside it. What may still be moved may not carry what may not.
     fn fit_beside(&self, want: &Demand, ready: u64, until: u64, stays: impl Fn(&Tag) -> bool + Copy) -> Option<Slot> {
         let joins = |held: &Held| {
             let item = &self.items[held.place as usize];
@@ -300,8 +308,8 @@ impl Lanes {
         self.ends(die, end);
     }
 
-    /// Takes the promises of a channel back that may be moved, do not begin before `at` and are of later jobs than `behind`. They
-    /// keep their places.
+    /// Takes the promises of a channel back that may be moved, do not begin before `at` and are of
+    /// later jobs than `behind`. They keep their places.
     pub(crate) fn take_back(&mut self, channel: u32, at: u64, behind: u64) {
         let stays = |tag: &Tag| tag.job <= behind || tag.start < at;
         let first = channel * self.dies_per_channel;
@@ -349,7 +357,8 @@ impl Lanes {
         &self.items[self.dies[die as usize].list()[position].place as usize]
     }
 
-    /// Ends a promise that is under way at another time. It is over then for this die; a transfer lies before.
+    /// Ends a promise that is under way at another time. It is over then for this die; a transfer
+    /// lies before.
     pub(crate) fn set_end(&mut self, die: u32, position: usize, end: u64) {
         let held = &mut self.dies[die as usize].list_mut()[position];
         held.end = end;

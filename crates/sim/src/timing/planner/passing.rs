@@ -1,10 +1,11 @@
-//! How a read gets past work that nobody waits for: what has not begun is taken back and planned again behind it, what is under
-//! way is suspended, if the device can.
+//! How a read gets past work that nobody waits for: what has not begun is taken back and planned
+//! again behind it, what is under way is suspended, if the device can.
 //!
-//! Nothing is changed unless the read is done earlier for it. A read takes room on its die and its channel, so it can move operations of
-//! that channel, and what follows one of them, wherever that is. So the channel's operations are taken back; and those of another
-//! channel that come later in the order of first planning, as soon as one of them follows an operation that has moved. Everything
-//! else would be planned where it lies.
+//! Nothing is changed unless the read is done earlier for it. A read takes room on its die and its
+//! channel, so it can move operations of that channel, and what follows one of them, wherever that
+//! is. So the channel's operations are taken back; and those of another channel that come later in
+//! the order of first planning, as soon as one of them follows an operation that has moved.
+//! Everything else would be planned where it lies.
 
 use ftl::Task;
 
@@ -56,7 +57,8 @@ impl Planner {
         spot.end.min(waiting.end)
     }
 
-    /// The spot of a read that passes what lets it; and what has to stop for that, which is shortened already.
+    /// The spot of a read that passes what lets it; and what has to stop for that, which is
+    /// shortened already.
     fn find_way(&mut self, task: Task, at: u64, waiting: Slot) -> (Slot, Option<Halt>) {
         let Abilities { gc_yields, suspend, .. } = self.abilities;
         // What a read would suspend at once need not begin before it.
@@ -77,7 +79,8 @@ impl Planner {
         (spot, halt)
     }
 
-    /// Takes the operations of a channel back that come later than a job and do not begin before `at`.
+    /// Takes the operations of a channel back that come later than a job and do not begin before
+    /// `at`.
     fn empty(&mut self, channel: u32, at: u64, behind: u64) -> Emptied {
         self.lanes.take_back(channel, at, behind);
         let next = self.backlog.of_channel(channel).partition_point(|&job| job <= behind);
@@ -98,8 +101,8 @@ impl Planner {
         (yields < item.spot.end).then_some(Halt { item, position, stops, yields })
     }
 
-    /// Makes a shortened promise fixed, since it is under way. What is left of it becomes the job, as if taken back, to be taken up
-    /// from `from` on.
+    /// Makes a shortened promise fixed, since it is under way. What is left of it becomes the job,
+    /// as if taken back, to be taken up from `from` on.
     fn split(&mut self, halt: &Halt, at: u64, from: u64) {
         let Halt { item, position, stops, .. } = *halt;
         self.lanes.fix(item.task.die, position);
@@ -153,7 +156,8 @@ impl Planner {
             return false;
         }
         let follows = self.backlog.resolve(job.after);
-        // Work that was suspended has been ready since it first was, and a collection since it waits for its permission.
+        // Work that was suspended has been ready since it first was, and a collection since it
+        // waits for its permission.
         if let Some(ready) = follows.filter(|_| !item.begun && job.is_inner) {
             self.lanes.set_ready(job.place, ready);
         }

@@ -1,7 +1,8 @@
 //! A list in order of time that is used up from its begin and mostly grows at its end.
 //!
-//! It is searched more often than anything else, mostly for one place after the other. So its entries lie side by side, unlike those of a
-//! ring, and a search starts where the one before ended. What is used up is moved out of the way when it is half of the list.
+//! It is searched more often than anything else, mostly for one place after the other. So its
+//! entries lie side by side, unlike those of a ring, and a search starts where the one before
+//! ended. What is used up is moved out of the way when it is half of the list.
 
 use std::cell::Cell;
 
@@ -45,8 +46,8 @@ impl<T: Copy> Queue<T> {
         count
     }
 
-    /// Puts an entry behind as many others. The shorter side moves; if that is the begin and nothing is used up, room is made there for
-    /// some more to come.
+    /// Puts an entry behind as many others. The shorter side moves; if that is the begin and
+    /// nothing is used up, room is made there for some more to come.
     pub(super) fn insert(&mut self, position: usize, entry: T) {
         let length = self.list().len();
         if position >= length / 2 {

@@ -1,6 +1,8 @@
-//! What a device can do beyond the plain model: scenarios worked out by hand, with the start and end of every operation.
+//! What a device can do beyond the plain model: scenarios worked out by hand, with the start and
+//! end of every operation.
 //!
-//! One character of a drawing is 25 ns where nothing else is said. `r` senses, `t` transfers, `p` programs, `e` erases.
+//! One character of a drawing is 25 ns where nothing else is said. `r` senses, `t` transfers, `p`
+//! programs, `e` erases.
 
 use flash::{Geometry, Pbn, Shape};
 use ftl::{Cause, Nanos, Op, Task, Timing};
@@ -69,7 +71,8 @@ impl Scenario {
         self.perform(Task { chain, copies, ..Task::new(PROGRAM, Cause::Collection, to, die) }, at)
     }
 
-    /// All operations as (die, operation, cause, start, end), in order of time; also checks that no resource does two things at once.
+    /// All operations as (die, operation, cause, start, end), in order of time; also checks that no
+    /// resource does two things at once.
     fn timeline(&mut self) -> Vec<(u32, &'static str, &'static str, u64, u64)> {
         let facts = self.pricing.timeline().expect("recorded");
         let mut transfers: Vec<_> = (0..facts.op.len())
@@ -96,7 +99,7 @@ const HOST: &str = "host";
 fn a_copy_inside_a_plane_leaves_the_channel_to_others() {
     //          0    125  225       425
     // die 0    rpppppppp                       copy inside plane 0
-    // die 1    rtttt                           a host read of the same channel: it would wait for the copy's transfers
+    // die 1    rtttt                           a host read of the same channel
     // channel   tttt
     let abilities = Abilities { copy_back: true, ..Abilities::default() };
     let mut device = Scenario::new(1, 2, abilities);
@@ -187,10 +190,10 @@ fn planes_sense_and_erase_side_by_side_but_not_different_things() {
 fn a_read_suspends_an_erase_and_the_rest_goes_where_it_fits() {
     // 100 ns a character, s: suspending (20 ns), R: resuming (30 ns)
     //          0 1                1675   1975              3380
-    // erase    es   eeeeeeeeeeeeee                                    first planned from 245 to 1675
-    // read      rt  rt                                                at 100 and 300
-    // program                     tpp                                 promised behind the erase at 200: stays
-    // erase                              eeeeeeeeeeeee                the rest no longer fits before it
+    // erase    es   eeeeeeeeeeeeee                           first planned from 245 to 1675
+    // read      rt  rt                                       at 100 and 300
+    // program                     tpp                        promised at 200, behind it: stays
+    // erase                              eeeeeeeeeeeee       the rest no longer fits before it
     let abilities = Abilities { suspend: Suspend::Erase, suspend_ns: 20, resume_ns: 30, ..Abilities::default() };
     let mut device = Scenario::new(1, 1, abilities);
     assert_eq!(device.collection(1, ERASE, block(0, 0, 0), 0), (0, 1500));
@@ -228,7 +231,8 @@ fn a_program_is_suspended_when_its_page_has_come() {
 #[test]
 fn what_is_not_to_be_suspended_is_waited_for() {
     let on = |suspend| Abilities { suspend, suspend_ns: 20, resume_ns: 30, ..Abilities::default() };
-    // Only programs are; the request itself waits for the erase; it is over before it could be suspended.
+    // Only programs are; the request itself waits for the erase; it is over before it could be
+    // suspended.
     let mut device = Scenario::new(1, 1, on(Suspend::Program));
     device.collection(1, ERASE, block(0, 0, 0), 0);
     assert_eq!(device.host(READ, block(0, 0, 1), 100), (1500, 1625));
@@ -247,9 +251,9 @@ fn a_collection_lets_reads_pass_between_its_operations() {
     // planned  rrtccccccrrtccccccceeeeeeeeeeeeeee
     // R at 150          RR
     // then              ..rrtccccccceeeeeeeeeeeeeeee
-    // P at 160                                   PPPPPP                     behind it all: stays
+    // P at 160                                   PPPPPP           behind it all: stays
     // R at 500            RR
-    // then                  rrtccccccc                 eeeeeeeeeeeeeee      the erase no longer fits before P
+    // then                  rrtccccccc                 eeeeeeeeeeeeeee  no longer fits before P
     let mut device = Scenario::new(1, 1, Abilities { gc_yields: true, ..Abilities::default() });
     assert_eq!(device.copy(1, block(0, 0, 0), block(0, 0, 1), 0), (125, 425));
     assert_eq!(device.copy(1, block(0, 0, 0), block(0, 0, 1), 425), (550, 850));
@@ -289,9 +293,9 @@ fn what_follows_a_moved_operation_on_another_die_moves_along() {
 fn a_collection_waits_until_another_channel_has_done_collecting() {
     // 100 ns a character
     //            0      425            1925    2350          3850
-    // channel 0  cccccc eeeeeeeeeeeeeee                                 the first collection
-    // channel 1                        cccccc eeeeeeeeeeeeeee           ready at 10, waits for it
-    // channel 0               ccccc                                     joins its own channel's permission
+    // channel 0  cccccc eeeeeeeeeeeeeee                           the first collection
+    // channel 1                        cccccc eeeeeeeeeeeeeee     ready at 10, waits for it
+    // channel 0               ccccc                               joins its channel's permission
     for (most, begins) in [(Some(1), 1925), (Some(2), 10), (None, 10)] {
         let gc_channels = most;
         let mut device =
@@ -309,8 +313,8 @@ fn a_collection_waits_until_another_channel_has_done_collecting() {
 fn the_permission_moves_with_the_collection_that_has_it() {
     // 100 ns a character
     //            0      150   425   550            2050
-    // channel 0  ccccccccc    R     eeeeeeeeeeeeeee              a read passes the erase at 150
-    // channel 1                                    rt            planned for 1925, waits for the erase
+    // channel 0  ccccccccc    R     eeeeeeeeeeeeeee         a read passes the erase at 150
+    // channel 1                                    rt       planned for 1925, waits for the erase
     let mut device = Scenario::new(2, 1, Abilities { gc_channels: Some(1), gc_yields: true, ..Abilities::default() });
     device.copy(1, block(0, 0, 0), block(0, 0, 1), 0);
     device.collection(1, ERASE, block(0, 0, 0), 425);
@@ -392,7 +396,8 @@ fn whatever_moves_promises_to_requests_are_kept_and_no_resource_does_two_things(
     }
 }
 
-/// Collections whose copies go to any die, and requests of several pages, at random; returns the promises of requests.
+/// Collections whose copies go to any die, and requests of several pages, at random; returns the
+/// promises of requests.
 fn load(device: &mut Scenario, dies: u64, seed: u64) -> Vec<(u32, &'static str, &'static str, u64, u64)> {
     let mut draw = dice(seed);
     let (mut now, mut told) = (0, Vec::new());
@@ -438,7 +443,8 @@ fn what_moves_takes_along_what_follows_it_on_whatever_channel() {
         kept.sort_unstable();
         told.sort_unstable();
         assert_eq!(kept, told, "seed {seed}: what requests were told");
-        // A copy is ready when its page has been read, wherever that came to lie. With the read, all before it in the chain moved.
+        // A copy is ready when its page has been read, wherever that came to lie. With the read,
+        // all before it in the chain moved.
         let works = |op, i: usize| facts.op[i] == op && facts.cause[i] == COLLECTION;
         let all = 0..facts.op.len();
         let reads: Vec<u64> = all.clone().filter(|&i| works("read", i)).map(|i| facts.end_ns[i]).collect();
@@ -458,7 +464,8 @@ fn what_moves_takes_along_what_follows_it_on_whatever_channel() {
 
 #[test]
 fn without_need_the_planner_does_what_complete_lists_do() {
-    // As many channels may collect as there are: nothing differs from the plain model but that no gap is too short.
+    // As many channels may collect as there are: nothing differs from the plain model but that no
+    // gap is too short.
     let (channels, dies_per_channel) = (2, 2);
     let mut device =
         Scenario::new(channels, dies_per_channel, Abilities { gc_channels: Some(2), ..Abilities::default() });

@@ -1,7 +1,8 @@
-//! Which copy of a translation page a miss reads, on a priced device: RFTL fig. 3 with the times of RFTL tab. 5, and an erase behind an idle
-//! bus.
+//! Which copy of a translation page a miss reads, on a priced device: RFTL fig. 3 with the times of
+//! RFTL tab. 5, and an erase behind an idle bus.
 //!
-//! The scheme has one entry in RAM, so that every look-up misses; the copies of a translation page lie on two channels of two dies each.
+//! The scheme has one entry in RAM, so that every look-up misses; the copies of a translation page
+//! lie on two channels of two dies each.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Role, Shape};
 use ftl::{Cause, Drive, FlashPort, Layout, Nanos, Op, Request, Stack, Task, Timed, Timing, registry};
@@ -55,7 +56,8 @@ impl Bench {
         (out[0], self.media.now().0 / 1000)
     }
 
-    /// Dies of the copies of the translation page of LPN 0, in the order of their first programming.
+    /// Dies of the copies of the translation page of LPN 0, in the order of their first
+    /// programming.
     fn dies_of_copies(&self) -> Vec<u32> {
         let chip = &self.media.device().chip;
         let geometry = *chip.geometry();
@@ -96,7 +98,8 @@ fn lpn_apart(bench: &Bench, dies: &[u32]) -> u32 {
 
 #[test]
 fn a_miss_does_not_wait_for_what_keeps_the_other_copy_busy() {
-    // RFTL fig. 3: W, R and E are under way on the channel of the translation page. On one die they take 300 + 125 + 1500 µs.
+    // RFTL fig. 3: W, R and E are under way on the channel of the translation page. On one die they
+    // take 300 + 125 + 1500 µs.
     let (ops, busy_us) = ([Op::Program, Op::Read, Op::Erase], 1925);
     let mut bench = Bench::new("dftl", &[], Abilities::default());
     let &[.., only] = bench.dies_of_copies().as_slice() else { panic!("it was written") };
@@ -139,7 +142,8 @@ fn a_die_that_erases_behind_an_idle_bus_is_busy() {
 
 #[test]
 fn an_erase_beside_the_copy_makes_the_channel_busy_but_not_the_read_late() {
-    // The other die of the original's channel erases. By the paper's rule that channel is busy; the read would be done as soon.
+    // The other die of the original's channel erases. By the paper's rule that channel is busy; the
+    // read would be done as soon.
     for (choice, reads_original) in [("first_done", true), ("idle_channel", false)] {
         let mut bench = Bench::new("rftl", &[("copy_choice", choice)], Abilities::default());
         let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };

@@ -107,7 +107,8 @@ fn one_resource_costs_latency_plus_transfer_and_overlaps_nothing() {
 /// Twice the shortest operation, a read.
 const SHORTEST_GAP_NS: u64 = 250;
 
-/// The rules of the header of `timing/model.rs` with complete lists: all busy stretches of every die and channel.
+/// The rules of the header of `timing/model.rs` with complete lists: all busy stretches of every
+/// die and channel.
 struct Lists {
     /// Shorter ones are not used.
     shortest_gap_ns: u64,
@@ -200,7 +201,8 @@ fn timelines_agree_with_complete_lists() {
             pricing.begin(Nanos(now));
             lists.forget_before(now);
             let mut cursor = now;
-            // A request is a chain of operations on any dies, each ready when the one before it is done.
+            // A request is a chain of operations on any dies, each ready when the one before it is
+            // done.
             for step in 0..=draw(6) {
                 let op = Op::ALL[draw(3) as usize];
                 let die = draw(u64::from(dies)) as u32;

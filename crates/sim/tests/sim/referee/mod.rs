@@ -1,5 +1,5 @@
-//! A referee for time: response times of the simulation, and those of an event-driven simulation that was written apart from it, on the same
-//! operations. See `docs/conformance.md`.
+//! A referee for time: response times of the simulation, and those of an event-driven simulation
+//! that was written apart from it, on the same operations. See `docs/conformance.md`.
 
 mod promises;
 mod queues;
@@ -190,7 +190,8 @@ fn closed_loops_without_collections_agree() {
     }
 }
 
-/// Collections of a page map, whose work stays on one die, at any load: both rules come to the same.
+/// Collections of a page map, whose work stays on one die, at any load: both rules come to the
+/// same.
 #[test]
 fn drawn_configurations_with_collections_agree() {
     let mut draw = draw(env("FTLKIT_SEED", 1));
@@ -207,7 +208,8 @@ fn drawn_configurations_with_collections_agree() {
 /// Pages of the runs on one die.
 const ONE_DIE_PAGES: u64 = 32_768;
 
-/// Collections and mapping reads on one die, at any load: what is promised leaves no gaps, so both rules come to the same.
+/// Collections and mapping reads on one die, at any load: what is promised leaves no gaps, so both
+/// rules come to the same.
 #[test]
 fn drawn_configurations_on_one_die_agree_with_queues() {
     let mut draw = draw(env("FTLKIT_SEED", 1));
@@ -224,8 +226,9 @@ fn drawn_configurations_on_one_die_agree_with_queues() {
     }
 }
 
-/// Mapping reads and writes on several dies, without collections: a chain of operations of one request goes from die to die, and what is
-/// promised to its later ones is hardly ever in the way of others.
+/// Mapping reads and writes on several dies, without collections: a chain of operations of one
+/// request goes from die to die, and what is promised to its later ones is hardly ever in the way
+/// of others.
 #[test]
 fn drawn_configurations_without_collections_agree_with_queues() {
     let mut draw = draw(env("FTLKIT_SEED", 1));
@@ -245,8 +248,8 @@ fn drawn_configurations_without_collections_agree_with_queues() {
     assert!(mapping_reads > 10_000, "{mapping_reads} reads of the map");
 }
 
-/// Collections and mapping reads, which reach over several dies: the simulation keeps its rule. By how much that differs from queues is
-/// shown, and written down in `docs/conformance.md`.
+/// Collections and mapping reads, which reach over several dies: the simulation keeps its rule. By
+/// how much that differs from queues is shown, and written down in `docs/conformance.md`.
 #[test]
 fn drawn_configurations_with_collections_and_mapping_reads_agree() {
     let mut draw = draw(env("FTLKIT_SEED", 1));

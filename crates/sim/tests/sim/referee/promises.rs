@@ -1,5 +1,6 @@
-//! The simulation's rule as it is written down: requests one after another, each operation into the first stretch of its die and its bus that
-//! nothing promised before it needs. A stretch of a die that is shorter than two of the shortest operations is not used. All promises are kept for ever.
+//! The simulation's rule as it is written down: requests one after another, each operation into the
+//! first stretch of its die and its bus that nothing promised before it needs. A stretch of a die
+//! that is shorter than two of the shortest operations is not used. All promises are kept for ever.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

@@ -1,9 +1,12 @@
-//! The referee: dies and buses as queues, event after event. It shares no code and no data structure with the simulation, which books
-//! intervals ahead; here nothing is known of what is to come.
+//! The referee: dies and buses as queues, event after event. It shares no code and no data
+//! structure with the simulation, which books intervals ahead; here nothing is known of what is to
+//! come.
 //!
-//! An operation asks for its die when all that it follows is done. A die serves one at a time, and of those that wait the one whose
-//! request came first, then the one that its request asked for first: what came first is served first. A read senses, then asks for the bus, and
-//! holds its die until its page has moved; a program asks for the bus, then programs; an erase needs no bus. Buses serve in the same order.
+//! An operation asks for its die when all that it follows is done. A die serves one at a time, and
+//! of those that wait the one whose request came first, then the one that its request asked for
+//! first: what came first is served first. A read senses, then asks for the bus, and holds its die
+//! until its page has moved; a program asks for the bus, then programs; an erase needs no bus.
+//! Buses serve in the same order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,8 +1,10 @@
-//! What a scheme asks of a device: the operations of each request, and which follows which, taken down while the simulation prices them.
+//! What a scheme asks of a device: the operations of each request, and which follows which, taken
+//! down while the simulation prices them.
 //!
-//! Only that is handed to the referee, and no time: which operation is done on which die, after which others, and whether the host waits. An
-//! operation follows those of its own stretch of work that were done when it was ready; the first of a stretch that the host does not wait for
-//! follows the one that was done just then.
+//! Only that is handed to the referee, and no time: which operation is done on which die, after
+//! which others, and whether the host waits. An operation follows those of its own stretch of work
+//! that were done when it was ready; the first of a stretch that the host does not wait for follows
+//! the one that was done just then.
 
 use flash::{Chip, Full, Geometry, Lpn};
 use ftl::{Drive, FlashPort, Layout, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
@@ -145,7 +147,8 @@ impl Bench {
         self.media.restart();
     }
 
-    /// Serves requests; returns what they asked of the device, and their response times by the simulation, in nanoseconds.
+    /// Serves requests; returns what they asked of the device, and their response times by the
+    /// simulation, in nanoseconds.
     pub(crate) fn run(&mut self, requests: impl IntoIterator<Item = (u32, bool)>, pace: Pace) -> (Stream, Vec<u64>) {
         let mut stream = Stream { requests: Vec::new(), pace };
         let (mut responses, mut outstanding) = (Vec::new(), std::collections::BinaryHeap::new());

@@ -1,10 +1,12 @@
-//! What a device can do beyond the plain model, as keys of a study: each helps where it should, and changes nothing where it cannot.
+//! What a device can do beyond the plain model, as keys of a study: each helps where it should, and
+//! changes nothing where it cannot.
 
 use sim::{ClassLatency, RunResult};
 
 use super::results;
 
-/// Reads and writes of single pages on a full device of eight dies of two planes, which collects all the time.
+/// Reads and writes of single pages on a full device of eight dies of two planes, which collects
+/// all the time.
 fn run(keys: &str) -> RunResult {
     let text = format!(
         r#"
@@ -93,7 +95,8 @@ fn fewer_channels_that_collect_make_collections_wait() {
     let waits = |run: &RunResult| class(run, "collection").waiting_ns.mean;
     let (one, all) = (run("gc_channels = 1"), run("gc_channels = 4"));
     assert!(waits(&one) > waits(&all), "{:?} {:?}", waits(&one), waits(&all));
-    // With as many as there are, only gaps of a die too short for the plain model to remember make a difference.
+    // With as many as there are, only gaps of a die too short for the plain model to remember make
+    // a difference.
     let plain = run("");
     assert!((read_mean(&all) / read_mean(&plain) - 1.0).abs() < 0.02, "{} {}", read_mean(&all), read_mean(&plain));
 }

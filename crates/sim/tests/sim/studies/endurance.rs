@@ -1,7 +1,7 @@
 //! Forecasts of the device's life from its first part, against the same life run to its end.
 //!
-//! With `FTLKIT_LONG` set the devices are larger and live longer, and lives are forecast from other parts of them, too; with
-//! `-- --nocapture` the figures of docs/endurance.md are printed.
+//! With `FTLKIT_LONG` set the devices are larger and live longer, and lives are forecast from other
+//! parts of them, too; with `-- --nocapture` the figures of docs/endurance.md are printed.
 
 use sim::{Lifetime, RunResult};
 
@@ -109,7 +109,8 @@ fn compare(forecast: Lifetime, happened: Lifetime) -> (f64, bool) {
     (off, forecast.low_bytes <= happened.high_bytes && happened.low_bytes <= forecast.high_bytes)
 }
 
-/// How far forecasts from one part of their lives are off, those of the first block and those of the last spare.
+/// How far forecasts from one part of their lives are off, those of the first block and those of
+/// the last spare.
 #[derive(Default)]
 struct Errors {
     tried: u32,
@@ -117,7 +118,8 @@ struct Errors {
     erases: f64,
     off: [f64; 2],
     most: [f64; 2],
-    /// The two ends of the range of the first block: as if blocks kept rates of their own, and as if they drifted apart no further.
+    /// The two ends of the range of the first block: as if blocks kept rates of their own, and as
+    /// if they drifted apart no further.
     ends: [f64; 2],
     hits: [u32; 2],
 }
@@ -183,7 +185,8 @@ fn a_life_is_forecast_from_its_first_fifth() {
     assert!(hits[0] >= 0.8 && hits[1] >= 0.6, "{hits:?}");
 }
 
-/// A run of which a block was erased less than four times tells nothing of its life, and says how to get more.
+/// A run of which a block was erased less than four times tells nothing of its life, and says how
+/// to get more.
 #[test]
 fn no_life_is_forecast_from_a_short_run() {
     let scale = scale();
@@ -195,7 +198,8 @@ fn no_life_is_forecast_from_a_short_run() {
     }
 }
 
-/// What a workload writes in a year at its own arrivals, and drive writes a day, follow from the bytes.
+/// What a workload writes in a year at its own arrivals, and drive writes a day, follow from the
+/// bytes.
 #[test]
 fn lives_are_told_in_years_and_drive_writes() {
     let scale = scale();

@@ -1,4 +1,5 @@
-//! What it costs to mount a device after a power cut, with and without summaries, held to the formulae of `docs/recovery.md`.
+//! What it costs to mount a device after a power cut, with and without summaries, held to the
+//! formulae of `docs/recovery.md`.
 
 use sim::{MountFacts, Results};
 
@@ -64,8 +65,9 @@ impl Ground {
         self.blocks() * self.pages_per_block
     }
 
-    /// Reads of a device of filled blocks, and those of one on which every stream has just not filled its block on every die and
-    /// every other block is erased: what lies between is possible.
+    /// Reads of a device of filled blocks, and those of one on which every stream has just not
+    /// filled its block on every die and every other block is erased: what lies between is
+    /// possible.
     fn reads_with_summaries(&self) -> (u64, u64) {
         let open = self.dies() * STREAMS;
         let unfilled = (1 + self.pages_per_block).max(self.summary_pages);
@@ -75,7 +77,8 @@ impl Ground {
         )
     }
 
-    /// How long reads and then erases take that all dies share evenly, where the busiest of dies and channels decides.
+    /// How long reads and then erases take that all dies share evenly, where the busiest of dies
+    /// and channels decides.
     fn time_ns(&self, reads: u64, erases: u64) -> u64 {
         let dies = reads * (self.read_ns + self.transfer_ns) / self.dies();
         let channels = reads * self.transfer_ns / self.channels;
@@ -140,7 +143,8 @@ fn mount(results: &Results, label: &str) -> MountFacts {
     facts
 }
 
-/// Holds `page` to the formulae: reads exactly or within their bounds, and the time to what these reads and erases take.
+/// Holds `page` to the formulae: reads exactly or within their bounds, and the time to what these
+/// reads and erases take.
 fn hold(ground: &Ground, results: &Results) {
     let plain = mount(results, "page");
     assert_eq!(plain.reads, ground.pages(), "every tag is read once");
@@ -148,7 +152,8 @@ fn hold(ground: &Ground, results: &Results) {
     let summaries = mount(results, "page, summaries");
     let (least, most) = ground.reads_with_summaries();
     assert!((least..=most).contains(&summaries.reads), "{} reads are not in {least}..={most}", summaries.reads);
-    // Open blocks are not filled alike on all dies, so the busiest die has more to read than its share.
+    // Open blocks are not filled alike on all dies, so the busiest die has more to read than its
+    // share.
     assert_close(summaries.time_ns, ground.time_ns(summaries.reads, summaries.erases), 0.25);
     assert_eq!((plain.programs, summaries.programs), (0, 0));
 }

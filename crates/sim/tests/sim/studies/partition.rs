@@ -1,7 +1,9 @@
-//! adapt's division of its log: it follows a workload in phases, and is about as good as the best that could have been chosen beforehand.
+//! adapt's division of its log: it follows a workload in phases, and is about as good as the best
+//! that could have been chosen beforehand.
 //!
-//! With `FTLKIT_LONG` set, all look-alikes of Wang 2013's traces and more fixed areas are tried, and the table of `docs/log-buffers.md` is printed:
-//! `FTLKIT_LONG=1 cargo test -p sim --test sim studies::partition -- --nocapture`.
+//! With `FTLKIT_LONG` set, all look-alikes of Wang 2013's traces and more fixed areas are tried,
+//! and the table of `docs/log-buffers.md` is printed: `FTLKIT_LONG=1 cargo test -p sim --test sim
+//! studies::partition -- --nocapture`.
 
 use sim::RunResult;
 
@@ -59,7 +61,8 @@ fn the_partition_is_within_five_percent_of_the_best_fixed_one_on_look_alikes() {
     }
 }
 
-/// Small random writes, then long ones in four streams, and again: what the example `examples/phases.toml` shows, smaller.
+/// Small random writes, then long ones in four streams, and again: what the example
+/// `examples/phases.toml` shows, smaller.
 #[test]
 fn the_partition_follows_a_workload_in_phases() {
     let streams: Vec<_> = (0..4)

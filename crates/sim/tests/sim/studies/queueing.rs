@@ -1,8 +1,9 @@
 //! Queues against their closed forms.
 //!
-//! Poisson arrivals over dies make each die an M/G/1 queue: its mean wait is λE[S²] / 2(1 − ρ), with equal services
-//! ρD / 2(1 − ρ). In a closed loop of n requests over c dies chosen at random, the share of busy dies is known from
-//! simulation of the bare queue. Die-limited random writes reach dies ÷ (time of a host write with its share of collection).
+//! Poisson arrivals over dies make each die an M/G/1 queue: its mean wait is λE[S²] / 2(1 − ρ),
+//! with equal services ρD / 2(1 − ρ). In a closed loop of n requests over c dies chosen at random,
+//! the share of busy dies is known from simulation of the bare queue. Die-limited random writes
+//! reach dies ÷ (time of a host write with its share of collection).
 
 use super::results;
 use flash::Pbn;
@@ -16,7 +17,8 @@ fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(off.abs() <= tolerance, "{what}: {found:.4}, expected {expected:.4} ({:+.2} %)", 100.0 * off);
 }
 
-/// Reads of 100 µs on a filled device of eight dies; transfers take no time, so dies are all there is.
+/// Reads of 100 µs on a filled device of eight dies; transfers take no time, so dies are all there
+/// is.
 fn reads(host: &str, arrivals: &str) -> String {
     format!(
         r#"

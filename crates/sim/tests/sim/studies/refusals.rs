@@ -1,4 +1,5 @@
-//! Everything a user can get wrong, and what is said about it: the key, the value, the limit, the next step.
+//! Everything a user can get wrong, and what is said about it: the key, the value, the limit, the
+//! next step.
 
 use sim::{SimError, parse_json, parse_toml};
 

@@ -127,8 +127,8 @@ fn partial_pages_are_read_before_they_are_written() {
         name = "page"
         "#,
     );
-    // 6 KiB on 4 KiB pages: at an offset of 0 or 2 KiB two pages, one of them in part; at 1 KiB two, both in part; at 3 KiB three,
-    // the first and the last in part.
+    // 6 KiB on 4 KiB pages: at an offset of 0 or 2 KiB two pages, one of them in part; at 1 KiB
+    // two, both in part; at 3 KiB three, the first and the last in part.
     let (reads, written) =
         (operations(&results.runs[0], "read_modify_write", "read"), results.runs[0].host_pages_written);
     assert_eq!(operations(&results.runs[0], "host", "read"), 0);
@@ -144,7 +144,8 @@ fn partial_pages_are_read_before_they_are_written() {
     assert_eq!(results.runs[0].page_write_amplification, Some(programs / written as f64));
     let series = &results.runs[0].series.write_amplification;
     assert!(series.iter().flatten().all(|&factor| factor >= 4.0 / 3.0), "{series:?}");
-    // The read (25 + 20 µs) and the program (20 + 200 µs) follow each other; the pages lie on different channels.
+    // The read (25 + 20 µs) and the program (20 + 200 µs) follow each other; the pages lie on
+    // different channels.
     let median = results.runs[0].response_ns.write.p50.expect("writes");
     assert!((265_000..265_300).contains(&median), "{median}");
 }
@@ -223,7 +224,8 @@ fn a_steady_device_shows_the_write_amplification_of_theory() {
     let run = &results.runs[0];
     let steady = run.precondition.expect("prepared");
     assert_eq!((steady.mode, steady.settled), ("steady", Some(true)));
-    // Greedy, b = 64: 2.5993 at ρ = 0.8; one block of 1024 is kept free, so ρ is 0.8008 and A 2.607.
+    // Greedy, b = 64: 2.5993 at ρ = 0.8; one block of 1024 is kept free, so ρ is 0.8008 and A
+    // 2.607.
     let a = run.write_amplification.expect("the host writes");
     assert!((a / 2.607 - 1.0).abs() < 0.01, "{a}");
     assert!((steady.page_write_amplification / 2.607 - 1.0).abs() < 0.02, "{steady:?}");
@@ -417,7 +419,8 @@ fn who_looks_ahead_is_told_each_call_that_will_come() {
     let [others @ .., opt] = results.runs.as_slice() else { unreachable!("four runs") };
     assert!(others.iter().all(|run| lookups(run) == lookups(opt)), "all serve the same calls");
     for other in others {
-        // Read-modify-writes, requests around RAM and trims are foretold, too, or the best order would be none.
+        // Read-modify-writes, requests around RAM and trims are foretold, too, or the best order
+        // would be none.
         assert!(hits(other) < hits(opt), "{}: {} hits, opt has {}", other.label, hits(other), hits(opt));
     }
 }

@@ -1,12 +1,13 @@
-//! Devices whose blocks wear out: the run ends with the scheme's own words and keeps what was measured.
+//! Devices whose blocks wear out: the run ends with the scheme's own words and keeps what was
+//! measured.
 
 use ftl::registry;
 use sim::RunResult;
 
 use super::results;
 
-/// Every scheme on a device of 64 blocks of 16 pages, under the oracle. One that keeps data in RAM has
-/// less of that than the device, which it would spare else.
+/// Every scheme on a device of 64 blocks of 16 pages, under the oracle. One that keeps data in RAM
+/// has less of that than the device, which it would spare else.
 fn worn(endurance: u32, requests: u32) -> Vec<RunResult> {
     let table = |entry: &ftl::Entry| {
         let keeps_data = entry.parameters.iter().any(|parameter| parameter.name == "ram");

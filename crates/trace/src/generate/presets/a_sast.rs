@@ -1,4 +1,5 @@
-//! Look-alikes of A-SAST's workloads, one entry each: figures as printed, and the recipe that meets them.
+//! Look-alikes of A-SAST's workloads, one entry each: figures as printed, and the recipe that meets
+//! them.
 
 use super::personal::{Personal, PersonalPlaces};
 use super::recipe::{Preset, Published, Recipe};

@@ -1,13 +1,16 @@
-//! Ready workloads that meet the figures which three publications print for the traces that they used.
+//! Ready workloads that meet the figures which three publications print for the traces that they
+//! used.
 //!
-//! They are statistical look-alikes, not the traces. What a publication prints (sizes, write share, sequentiality, gaps) is
-//! met, and a test holds it; what it does not print is an assumption, named in the preset's description and in
-//! `docs/workloads.md`. Results from a look-alike may be compared with a publication's by direction, never claimed as the same.
+//! They are statistical look-alikes, not the traces. What a publication prints (sizes, write share,
+//! sequentiality, gaps) is met, and a test holds it; what it does not print is an assumption, named
+//! in the preset's description and in `docs/workloads.md`. Results from a look-alike may be
+//! compared with a publication's by direction, never claimed as the same.
 //!
-//! *WAFTL* is Wei et al., "WAFTL: A Workload Adaptive Flash Translation Layer with Data Partition" (MSST 2011); *thesis* is Wang,
-//! "Flash Memory Management with Cooperation, Adaptation and Assistance" (National University of Singapore); *A-SAST* is Koo and
-//! Shin, "Adaptive Log Block Mapping Scheme for Log Buffer-based FTL" (2009). `KB` in all of them is taken as 1024 bytes, as their
-//! page sizes are.
+//! *WAFTL* is Wei et al., "WAFTL: A Workload Adaptive Flash Translation Layer with Data Partition"
+//! (MSST 2011); *thesis* is Wang, "Flash Memory Management with Cooperation, Adaptation and
+//! Assistance" (National University of Singapore); *A-SAST* is Koo and Shin, "Adaptive Log Block
+//! Mapping Scheme for Log Buffer-based FTL" (2009). `KB` in all of them is taken as 1024 bytes, as
+//! their page sizes are.
 
 mod a_sast;
 mod personal;

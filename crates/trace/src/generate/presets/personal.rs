@@ -1,6 +1,8 @@
-//! The workloads of A-SAST: a personal computer, whose popular places drift among streams, and Iozone, which tests file after file.
+//! The workloads of A-SAST: a personal computer, whose popular places drift among streams, and
+//! Iozone, which tests file after file.
 //!
-//! The publication says which programs ran and how large the requests were; the rest is assumed, and each preset's description says what.
+//! The publication says which programs ran and how large the requests were; the rest is assumed,
+//! and each preset's description says what.
 
 use super::super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes};
 use crate::units::Bytes;
@@ -43,7 +45,8 @@ const SPAN: Bytes = Bytes(1 << 30);
 /// The smallest request that it names.
 const UNIT: Bytes = Bytes(1024);
 
-/// Eight blocks of the publication's device, which finds that groups of eight are best for its trace.
+/// Eight blocks of the publication's device, which finds that groups of eight are best for its
+/// trace.
 const HOT_EXTENT: Bytes = Bytes(1 << 20);
 
 /// Small requests until one popular place has become another: all hundred in 51 000.

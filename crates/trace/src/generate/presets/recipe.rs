@@ -4,7 +4,8 @@ use super::super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Sizes,
 use super::personal::Personal;
 use crate::units::{Bytes, Nanoseconds};
 
-/// Requests a preset makes unless told otherwise: enough that every published figure is met within sampling error.
+/// Requests a preset makes unless told otherwise: enough that every published figure is met within
+/// sampling error.
 const DEFAULT_REQUESTS: u64 = 1_000_000;
 
 /// A named workload.
@@ -21,7 +22,8 @@ pub struct Preset {
     pub(super) recipe: Recipe,
 }
 
-/// What a publication prints of a trace; what it leaves out is none. Percentages are of all requests unless they say otherwise.
+/// What a publication prints of a trace; what it leaves out is none. Percentages are of all
+/// requests unless they say otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Published {
     /// Mean request, KiB.
@@ -40,8 +42,9 @@ pub struct Published {
     pub over_64_kib_write_percent: Option<f64>,
     /// The shortest and the longest write, KiB.
     pub write_range_kib: Option<[u64; 2]>,
-    /// Page hits of a 64 MB write buffer, % of the pages of writes that are not large (thesis, table 6.2, column Tree). The
-    /// locality of the look-alike is set after it; the buffer it was measured with is not a plain LRU, so this is a guide.
+    /// Page hits of a 64 MB write buffer, % of the pages of writes that are not large (thesis,
+    /// table 6.2, column Tree). The locality of the look-alike is set after it; the buffer it was
+    /// measured with is not a plain LRU, so this is a guide.
     pub buffer_hit_percent: Option<f64>,
 }
 
@@ -94,7 +97,8 @@ pub(super) struct Server {
     pub(super) write_share: f64,
     pub(super) mean_gap_ns: u64,
     pub(super) popularity: Popularity,
-    /// KiB and weight, below 16 KiB. Together with `large` the weights are percentages of all requests.
+    /// KiB and weight, below 16 KiB. Together with `large` the weights are percentages of all
+    /// requests.
     pub(super) small_and_medium: &'static [(u64, f64)],
     /// KiB and weight, from 16 KiB.
     pub(super) large: &'static [(u64, f64)],
@@ -117,8 +121,8 @@ pub(super) enum Popularity {
 }
 
 impl Preset {
-    /// The description to generate from. Every field may be changed afterwards (`span` keeps the shape of the locality), at
-    /// the price that the published figures may no longer hold.
+    /// The description to generate from. Every field may be changed afterwards (`span` keeps the
+    /// shape of the locality), at the price that the published figures may no longer hold.
     pub fn spec(&self) -> GeneratorSpec {
         match &self.recipe {
             Recipe::Enterprise(recipe) => recipe.spec(),
@@ -192,17 +196,19 @@ impl Popularity {
     }
 }
 
-/// Half a flash block of the thesis' device: spatial locality that a hybrid mapping can use, but not a whole merge's worth.
+/// Half a flash block of the thesis' device: spatial locality that a hybrid mapping can use, but
+/// not a whole merge's worth.
 const SERVER_EXTENT_KIB: u64 = 64;
 
-/// Large requests of a server come as files are copied or scanned: weakly skewed over extents of a megabyte, and half of
-/// them go on where the last large one ended. The thesis takes all of them to be sequential.
+/// Large requests of a server come as files are copied or scanned: weakly skewed over extents of a
+/// megabyte, and half of them go on where the last large one ended. The thesis takes all of them to
+/// be sequential.
 const LARGE_THETA: f64 = 0.6;
 const LARGE_EXTENT_KIB: u64 = 1024;
 const LARGE_SEQUENTIAL_SHARE: f64 = 0.5;
 
-/// Mean requests in a burst of a real system's look-alike. Longer bursts would be truer to some servers, but then a million
-/// requests no longer pin the mean gap to a percent.
+/// Mean requests in a burst of a real system's look-alike. Longer bursts would be truer to some
+/// servers, but then a million requests no longer pin the mean gap to a percent.
 const BURST: f64 = 8.0;
 /// Inside a burst requests come this many times faster than on average.
 const BURST_SPEEDUP: u64 = 10;

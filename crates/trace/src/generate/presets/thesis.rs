@@ -1,4 +1,5 @@
-//! Look-alikes of the traces in the thesis' tables, one entry each: figures as printed, and the recipe that meets them.
+//! Look-alikes of the traces in the thesis' tables, one entry each: figures as printed, and the
+//! recipe that meets them.
 
 use super::recipe::{Popularity, Preset, Published, Recipe, Server, SmallRuns};
 

@@ -1,4 +1,5 @@
-//! Look-alikes of WAFTL's table III, one entry each: figures as printed, and the recipe that meets them.
+//! Look-alikes of WAFTL's table III, one entry each: figures as printed, and the recipe that meets
+//! them.
 
 use super::recipe::{Enterprise, Preset, Published, Recipe};
 

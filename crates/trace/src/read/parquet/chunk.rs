@@ -1,5 +1,6 @@
-//! The bytes of a Parquet file, at any place. What its metadata says is checked against the file's size before anything is
-//! allocated, so a damaged footer cannot ask for more memory than the file is long.
+//! The bytes of a Parquet file, at any place. What its metadata says is checked against the file's
+//! size before anything is allocated, so a damaged footer cannot ask for more memory than the file
+//! is long.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};

@@ -21,8 +21,8 @@ pub(super) struct Column {
     next_level: usize,
 }
 
-/// Whether a column can be read; if not, why. A date or a decimal number is stored as an integer of a unit of its own, which would be
-/// taken for another.
+/// Whether a column can be read; if not, why. A date or a decimal number is stored as an integer of
+/// a unit of its own, which would be taken for another.
 pub(super) fn check(column: &ColumnDescriptor) -> std::result::Result<(), String> {
     match column.physical_type() {
         _ if column.max_rep_level() > 0 || column.max_def_level() > 1 => {
@@ -52,7 +52,8 @@ fn is_plain(column: &ColumnDescriptor) -> bool {
     }
 }
 
-/// What cannot be true of a row group's column, in a file of `file_length` bytes; none if all of it can.
+/// What cannot be true of a row group's column, in a file of `file_length` bytes; none if all of it
+/// can.
 pub(super) fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, file_length: u64) -> Option<String> {
     let path = chunk.column_path();
     let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());

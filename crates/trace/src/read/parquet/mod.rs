@@ -9,11 +9,13 @@
 //! | `device` | u32 | number of the device; absent: all 0 |
 //! | `stream` | u8 | hint; absent: all 0 |
 //!
-//! Any integer width is accepted, so that a table written by another tool is read as well; other columns are left alone. The
-//! names of the devices are in the file's metadata under `devices`, one a line; without them a device is called by its
-//! number. Rows are read a batch at a time, so memory does not grow with the file.
+//! Any integer width is accepted, so that a table written by another tool is read as well; other
+//! columns are left alone. The names of the devices are in the file's metadata under `devices`, one
+//! a line; without them a device is called by its number. Rows are read a batch at a time, so
+//! memory does not grow with the file.
 //!
-//! Parquet is read from its end, so it cannot be read through a decompressor; it is compressed inside.
+//! Parquet is read from its end, so it cannot be read through a decompressor; it is compressed
+//! inside.
 
 mod chunk;
 mod column;
@@ -135,7 +137,8 @@ impl ParquetSource {
         Ok(())
     }
 
-    /// Refuses metadata that cannot be true. The library takes it at its word, and some of it ends in a panic.
+    /// Refuses metadata that cannot be true. The library takes it at its word, and some of it ends
+    /// in a panic.
     fn check_groups(&self) -> Result<(), TraceError> {
         let metadata = self.file.metadata();
         let columns = metadata.file_metadata().schema_descr().num_columns();

@@ -1,8 +1,8 @@
 //! Pages of a column, checked before they are decoded, and a guard around the decoder.
 //!
-//! The library trusts a file in places where a damaged one betrays it, and then panics. What fuzzing has found of that is
-//! checked here and becomes an error like any other. Whatever it has not found is caught by [`guarded`]: bad input must not
-//! end the program, wherever it is noticed.
+//! The library trusts a file in places where a damaged one betrays it, and then panics. What
+//! fuzzing has found of that is checked here and becomes an error like any other. Whatever it has
+//! not found is caught by [`guarded`]: bad input must not end the program, wherever it is noticed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,8 +10,8 @@ use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 
-/// Runs `call` into the library; a panic becomes an error. What the call left behind is not used again: after an error a
-/// trace yields nothing more.
+/// Runs `call` into the library; a panic becomes an error. What the call left behind is not used
+/// again: after an error a trace yields nothing more.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let message =

@@ -28,7 +28,8 @@ struct Model {
 }
 
 impl Model {
-    /// All entries are cached, so hardly any of the table lies on flash before the first cut, whose six pages need two blocks of four then.
+    /// All entries are cached, so hardly any of the table lies on flash before the first cut, whose
+    /// six pages need two blocks of four then.
     fn full(dies: u32, victim: &str, seed: u64) -> Self {
         let shape = Shape {
             channels: 1,
@@ -79,7 +80,8 @@ impl Model {
         }
     }
 
-    /// Mounts the device; the power may fail meanwhile, and it is mounted again. Returns how many blocks were collected on the way.
+    /// Mounts the device; the power may fail meanwhile, and it is mounted again. Returns how many
+    /// blocks were collected on the way.
     fn mount(&mut self) -> u64 {
         let mut collected = 0;
         loop {
@@ -119,8 +121,9 @@ impl Model {
     }
 }
 
-/// Nothing has failed, so the device must be mounted for writing, whenever the power fails: what is collected to make room for the table must
-/// write no translation pages, and what writes the table must not use up what later collections count on.
+/// Nothing has failed, so the device must be mounted for writing, whenever the power fails: what is
+/// collected to make room for the table must write no translation pages, and what writes the table
+/// must not use up what later collections count on.
 #[test]
 fn a_full_device_is_mounted_with_room_for_its_whole_table() {
     let mut collected = 0;

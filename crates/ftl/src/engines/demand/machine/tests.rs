@@ -1,4 +1,5 @@
-//! The demand-paged machine against a map, and its cache against a list of the pages looked up last.
+//! The demand-paged machine against a map, and its cache against a list of the pages looked up
+//! last.
 
 use std::collections::BTreeMap;
 

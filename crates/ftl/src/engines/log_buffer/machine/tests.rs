@@ -1,4 +1,5 @@
-//! The log machine against a map, under a policy that decides at random: whatever it answers, no page is lost.
+//! The log machine against a map, under a policy that decides at random: whatever it answers, no
+//! page is lost.
 
 use crate::api::entry::Capabilities;
 use std::collections::BTreeMap;

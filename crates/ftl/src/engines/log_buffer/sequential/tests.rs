@@ -38,7 +38,8 @@ struct Model {
     /// The least recently written first.
     known: Vec<Known>,
     limit: u32,
-    /// Blocks that left because a new one was opened, and because the area became smaller; of the latter those in place.
+    /// Blocks that left because a new one was opened, and because the area became smaller; of the
+    /// latter those in place.
     left: [u32; 3],
 }
 

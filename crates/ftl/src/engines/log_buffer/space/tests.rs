@@ -1,4 +1,5 @@
-//! The log map and the log blocks against a model: what was appended to each block, and which copy is the newest.
+//! The log map and the log blocks against a model: what was appended to each block, and which copy
+//! is the newest.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -24,8 +24,9 @@ impl PageSpace {
         self.streams.len()
     }
 
-    /// The stream to which the pages of a block of stream `from` go when it is emptied, if they would go to `usual` under a wear policy that
-    /// moves nothing. What is moved to level wear stays with its like when it is collected later.
+    /// The stream to which the pages of a block of stream `from` go when it is emptied, if they
+    /// would go to `usual` under a wear policy that moves nothing. What is moved to level wear
+    /// stays with its like when it is collected later.
     pub fn destination(&self, from: Stream, why: Cause, usual: Stream) -> Stream {
         let levelled = self.streams.len() - 1;
         let is_levelled = why == Cause::WearLeveling || from == levelled;
@@ -98,7 +99,8 @@ impl PageSpace {
         (0..self.geometry.blocks()).map(|block| u64::from(self.ledger.valid_pages(Pbn::new(block)))).sum()
     }
 
-    /// Adds what summaries take, if there are any: RAM for the tags of open blocks, flash for the summaries of all.
+    /// Adds what summaries take, if there are any: RAM for the tags of open blocks, flash for the
+    /// summaries of all.
     pub fn add_summaries(&self, footprint: Footprint) -> Footprint {
         if !self.summaries.are_written() {
             return footprint;
@@ -109,7 +111,8 @@ impl PageSpace {
         footprint.with("block summaries", tags * Tag::HEAD_BYTES as u64, pages * page_bytes)
     }
 
-    /// Checks that free blocks are erased and hold nothing valid, that every valid page is programmed, and that summaries are true.
+    /// Checks that free blocks are erased and hold nothing valid, that every valid page is
+    /// programmed, and that summaries are true.
     pub fn check<D: Device>(
         &self,
         flash: &FlashPort<D>,

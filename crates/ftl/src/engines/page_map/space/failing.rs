@@ -1,4 +1,5 @@
-//! What failures do to a space: blocks that wait to be emptied, reserves that are lost, and the end when no spare is left.
+//! What failures do to a space: blocks that wait to be emptied, reserves that are lost, and the end
+//! when no spare is left.
 
 use std::cmp::Reverse;
 
@@ -16,8 +17,9 @@ use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
 
 impl PageSpace {
-    /// Takes the block whose collection gives a die its reserve back, if there is room for what has to be moved to the destination of its
-    /// stream, where moving a page takes up to `cost` programs: the next failure would else find no place anywhere.
+    /// Takes the block whose collection gives a die its reserve back, if there is room for what has
+    /// to be moved to the destination of its stream, where moving a page takes up to `cost`
+    /// programs: the next failure would else find no place anywhere.
     #[cold]
     pub fn take_victim_for_reserve(
         &mut self,
@@ -43,17 +45,19 @@ impl PageSpace {
         None
     }
 
-    /// Free blocks kept beyond the threshold for the case that an erase fails while there are spares: the collection before it may have
-    /// opened the last free block, and what the closed blocks hold then fits nowhere. A threshold of 2 or more keeps one anyway until
-    /// something has failed. Where there are several dies, another one's reserve serves as well.
+    /// Free blocks kept beyond the threshold for the case that an erase fails while there are
+    /// spares: the collection before it may have opened the last free block, and what the closed
+    /// blocks hold then fits nowhere. A threshold of 2 or more keeps one anyway until something has
+    /// failed. Where there are several dies, another one's reserve serves as well.
     #[inline]
     pub(super) fn margin(&self, blocks: &BlockManager) -> usize {
         let Spares { total, used } = blocks.spares();
         usize::from(self.order.len() == 1 && used < total && (used > 0 || self.threshold == 1))
     }
 
-    /// Programs a page that has to be moved off a die: there if possible, else where there is room or a block to be had without moving
-    /// anything; at worst in what is left of a failing block, which is better than not at all.
+    /// Programs a page that has to be moved off a die: there if possible, else where there is room
+    /// or a block to be had without moving anything; at worst in what is left of a failing block,
+    /// which is better than not at all.
     pub fn program_moved<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -77,8 +81,9 @@ impl PageSpace {
         }
     }
 
-    /// A die with a place for a page that has to be moved off this one: itself if possible, else one whose open block has room, else the one
-    /// with the most free blocks, so that none gives its last while another has more.
+    /// A die with a place for a page that has to be moved off this one: itself if possible, else
+    /// one whose open block has room, else the one with the most free blocks, so that none gives
+    /// its last while another has more.
     fn refuge(&self, blocks: &BlockManager, die: u32, stream: Stream) -> Option<u32> {
         let has_room = |die: &u32| self.has_room(*die, stream);
         if has_room(&die) || blocks.free_on(die) > 0 {
@@ -88,9 +93,10 @@ impl PageSpace {
         (0..self.dies()).find(has_room).or_else(|| most_free().filter(|&die| blocks.free_on(die) > 0))
     }
 
-    /// Erases a closed block in which nothing is valid, on whatever die, once failures have cost every die its last free block: that needs
-    /// no room for anything. Not one with the last copy of a page whose trim is pending, which would have to be replaced
-    /// first. Returns the die that has a free block then.
+    /// Erases a closed block in which nothing is valid, on whatever die, once failures have cost
+    /// every die its last free block: that needs no room for anything. Not one with the last copy
+    /// of a page whose trim is pending, which would have to be replaced first. Returns the die that
+    /// has a free block then.
     #[cold]
     pub fn reclaim_empty<D: Device>(
         &mut self,
@@ -139,7 +145,8 @@ impl PageSpace {
         Err(blocks.out_of_space("a page that has to be moved"))
     }
 
-    /// A page could not be programmed: if it failed, its block takes no more pages and waits to be emptied; anything else is an error.
+    /// A page could not be programmed: if it failed, its block takes no more pages and waits to be
+    /// emptied; anything else is an error.
     #[cold]
     pub(super) fn not_programmed(
         &mut self,
@@ -169,7 +176,8 @@ impl PageSpace {
         self.failing.iter().map(|&(pbn, _)| self.die_of(pbn)).collect()
     }
 
-    /// Takes a block that waits to be emptied on a die. That takes a free block more than the die's collection needs.
+    /// Takes a block that waits to be emptied on a die. That takes a free block more than the die's
+    /// collection needs.
     pub fn take_failing(&mut self, die: u32) -> Option<Pbn> {
         let at = self.failing.iter().position(|&(pbn, _)| self.geometry.die_of(pbn) == die)?;
         Some(self.failing.swap_remove(at).0)

@@ -1,20 +1,25 @@
-//! Physical space under a page map: pages are placed on open blocks, die by die, and whole blocks come back by collection.
+//! Physical space under a page map: pages are placed on open blocks, die by die, and whole blocks
+//! come back by collection.
 //!
-//! A *stream* is a kind of content that gets blocks of its own (host writes, collected pages, translation pages …). Each
-//! stream has at most one open block a die and visits the dies in turn, channels first. Where the wear policy moves blocks, what it moves is a
-//! stream, too: content that rests shares no block with what is collected. The space knows which pages are
-//! valid and which closed blocks are worth collecting; what a page means, and moving it, is the scheme's.
+//! A *stream* is a kind of content that gets blocks of its own (host writes, collected pages,
+//! translation pages …). Each stream has at most one open block a die and visits the dies in turn,
+//! channels first. Where the wear policy moves blocks, what it moves is a stream, too: content that
+//! rests shares no block with what is collected. The space knows which pages are valid and which
+//! closed blocks are worth collecting; what a page means, and moving it, is the scheme's.
 //!
-//! **Why a placement never fails.** Each die keeps a last free block that only its own collection may open
-//! ([`PageSpace::program`]). Collecting a block moves at most one block's worth of pages, so it needs at most that one and
-//! returns one. As long as the valid pages fit into `PageSpace::capacity_pages`, some die has either room in an open block
-//! or a closed block with an invalid page: otherwise every die were full of valid pages beyond that number. A collection whose victim cannot
-//! be erased returns none, so a device of a single die keeps one free block more while it has spares (`failing.rs`).
+//! **Why a placement never fails.** Each die keeps a last free block that only its own collection
+//! may open ([`PageSpace::program`]). Collecting a block moves at most one block's worth of pages,
+//! so it needs at most that one and returns one. As long as the valid pages fit into
+//! `PageSpace::capacity_pages`, some die has either room in an open block or a closed block with an
+//! invalid page: otherwise every die were full of valid pages beyond that number. A collection
+//! whose victim cannot be erased returns none, so a device of a single die keeps one free block
+//! more while it has spares (`failing.rs`).
 //!
 //! `failing.rs` copes with blocks that fail, `facts.rs` tells about all of them.
 //!
-//! **Pinned blocks** are in use and not collected: those of a stream that is given up as a whole, and those in which each page has
-//! its own offset. Their owner says when they may be collected. Until then all of such a block counts as needed, however many of its pages are valid, and its
+//! **Pinned blocks** are in use and not collected: those of a stream that is given up as a whole,
+//! and those in which each page has its own offset. Their owner says when they may be collected.
+//! Until then all of such a block counts as needed, however many of its pages are valid, and its
 //! owner has to be counted so in [`Needs::valid`].
 
 mod facts;
@@ -87,7 +92,8 @@ pub struct PageSpace {
     order: Vec<u32>,
     turns: Vec<usize>,
     threshold: usize,
-    /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with what of it is still erased.
+    /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with
+    /// what of it is still erased.
     failing: Vec<(Pbn, Open)>,
     /// The stream whose filled blocks are kept.
     keeps: Option<Stream>,
@@ -97,8 +103,9 @@ pub struct PageSpace {
 }
 
 impl PageSpace {
-    /// An erased space for up to `valid` valid pages, and the owner of its blocks. A die reclaims blocks until more than `threshold` (at
-    /// least 1) are free before it opens one. A layout in which the pages might not fit is refused, saying how much to spare.
+    /// An erased space for up to `valid` valid pages, and the owner of its blocks. A die reclaims
+    /// blocks until more than `threshold` (at least 1) are free before it opens one. A layout in
+    /// which the pages might not fit is refused, saying how much to spare.
     pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<(Self, BlockManager), ConfigError> {
         let Needs { policy, threshold, summaries, .. } = needs;
         let levelled = layout.wear_policy().moves_blocks().then_some(Purpose::Levelled);
@@ -128,8 +135,9 @@ impl PageSpace {
         Scanned::with(flash, layout, &self.summaries)
     }
 
-    /// Makes a fresh space that of a device which was used before: these pages are valid, each with its block's stream; blocks
-    /// without any are erased, whatever they look like. Blocks with some are closed: their erased pages may be unstable.
+    /// Makes a fresh space that of a device which was used before: these pages are valid, each with
+    /// its block's stream; blocks without any are erased, whatever they look like. Blocks with some
+    /// are closed: their erased pages may be unstable.
     pub fn take_over<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -155,7 +163,8 @@ impl PageSpace {
         })
     }
 
-    /// Valid pages that a space with so many streams is sure to hold: each die sets aside its free blocks and one open block a stream.
+    /// Valid pages that a space with so many streams is sure to hold: each die sets aside its free
+    /// blocks and one open block a stream.
     fn capacity_pages(layout: &Layout, needs: &Needs, streams: usize) -> u64 {
         let mut good = vec![0_u64; layout.geometry.dies() as usize];
         for &pbn in &layout.good_blocks {
@@ -222,8 +231,8 @@ impl PageSpace {
         blocks.free_on(die) < self.threshold + self.margin(blocks) + more
     }
 
-    /// Places one page of a stream, of which the host says this, on a die, opening any free block there, and marks it valid; tells whether
-    /// that fills the block.
+    /// Places one page of a stream, of which the host says this, on a die, opening any free block
+    /// there, and marks it valid; tells whether that fills the block.
     #[inline]
     fn place_on(&mut self, blocks: &mut BlockManager, die: u32, (stream, said): (Stream, Hint)) -> Option<(Ppn, bool)> {
         if !self.has_room(die, stream) {
@@ -265,7 +274,8 @@ impl PageSpace {
         Ok(())
     }
 
-    /// Makes an erased block, which was taken for this, the open block of a stream on its die, and returns the die.
+    /// Makes an erased block, which was taken for this, the open block of a stream on its die, and
+    /// returns the die.
     pub fn open_block(&mut self, pbn: Pbn, stream: Stream) -> u32 {
         let next = self.geometry.page(pbn, 0).get();
         let die = self.geometry.die_of(pbn);
@@ -289,8 +299,8 @@ impl PageSpace {
         self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
     }
 
-    /// Programs a page of a stream, of which the host says this, on a die, opening any free block there. None if the page failed: then its block takes no
-    /// more pages and waits to be emptied.
+    /// Programs a page of a stream, of which the host says this, on a die, opening any free block
+    /// there. None if the page failed: then its block takes no more pages and waits to be emptied.
     #[expect(clippy::inline_always, reason = "one more call for every page that is written or moved")]
     #[inline(always)]
     pub fn program<D: Device>(
@@ -319,8 +329,9 @@ impl PageSpace {
 }
 
 impl PageSpace {
-    /// Takes the next block to collect on a die, if collecting gains anything there: the policy's choice, unless blocks that
-    /// failed have cost a die its last free block; then the one with the least to move, for which there may still be room.
+    /// Takes the next block to collect on a die, if collecting gains anything there: the policy's
+    /// choice, unless blocks that failed have cost a die its last free block; then the one with the
+    /// least to move, for which there may still be room.
     pub fn take_victim(&mut self, blocks: &BlockManager, die: u32) -> Option<Pbn> {
         if blocks.has_lost_reserve() {
             return self.take_fewest_valid_on(die);
@@ -333,18 +344,20 @@ impl PageSpace {
         self.victims.close(victim, self.ledger.valid_pages(victim));
     }
 
-    /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains anything. Looks at every
-    /// block: for emergencies.
+    /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains
+    /// anything. Looks at every block: for emergencies.
     pub fn take_fewest_valid(&mut self, stream: Stream) -> Option<Pbn> {
         self.take_fewest(|space, pbn| space.stream_of(pbn) == stream)
     }
 
-    /// Takes the closed block of a die with the fewest valid pages, as [`take_fewest_valid`](Self::take_fewest_valid) does.
+    /// Takes the closed block of a die with the fewest valid pages, as
+    /// [`take_fewest_valid`](Self::take_fewest_valid) does.
     pub fn take_fewest_valid_on(&mut self, die: u32) -> Option<Pbn> {
         self.take_fewest(|space, pbn| space.die_of(pbn) == die)
     }
 
-    /// Takes the closed block with the fewest valid pages of all, as [`take_fewest_valid`](Self::take_fewest_valid) does.
+    /// Takes the closed block with the fewest valid pages of all, as
+    /// [`take_fewest_valid`](Self::take_fewest_valid) does.
     pub fn take_fewest_valid_of_all(&mut self) -> Option<Pbn> {
         self.take_fewest(|_, _| true)
     }
@@ -361,8 +374,9 @@ impl PageSpace {
         Some(block)
     }
 
-    /// Withdraws a block that is in use from use: it takes no more pages, and is nobody's victim. Tells whether it holds any page; if
-    /// not, it is free again. None if it waits to be emptied because it fails.
+    /// Withdraws a block that is in use from use: it takes no more pages, and is nobody's victim.
+    /// Tells whether it holds any page; if not, it is free again. None if it waits to be emptied
+    /// because it fails.
     pub fn withdraw<D: Device>(&mut self, flash: &FlashPort<D>, blocks: &mut BlockManager, pbn: Pbn) -> Option<bool> {
         if self.victims.contains(pbn) {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
@@ -381,8 +395,9 @@ impl PageSpace {
         Some(is_used)
     }
 
-    /// The end of a collection, when these pages have been placed elsewhere: if it went well to the end, the block goes back to the owner;
-    /// if not, it is put back with what is left, since nobody needs what was moved in two places.
+    /// The end of a collection, when these pages have been placed elsewhere: if it went well to the
+    /// end, the block goes back to the owner; if not, it is put back with what is left, since
+    /// nobody needs what was moved in two places.
     pub fn finish<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -455,7 +470,8 @@ impl PageSpace {
         self.victims.contains(pbn) && self.ledger.valid_pages(pbn) == 0
     }
 
-    /// Takes a free block of a die in which each page will have its own offset. It is kept, and counts as one of a stream.
+    /// Takes a free block of a die in which each page will have its own offset. It is kept, and
+    /// counts as one of a stream.
     pub fn take_block(
         &mut self,
         blocks: &mut BlockManager,
@@ -469,8 +485,9 @@ impl PageSpace {
         Some(pbn)
     }
 
-    /// Programs a page at its offset of a block that was taken so. Nothing is valid there before it is [said](Self::hold). Tells whether that
-    /// went well; if the page failed, the block is marked bad, since what it holds is elsewhere, too.
+    /// Programs a page at its offset of a block that was taken so. Nothing is valid there before it
+    /// is [said](Self::hold). Tells whether that went well; if the page failed, the block is marked
+    /// bad, since what it holds is elsewhere, too.
     pub fn program_at<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,

@@ -85,8 +85,8 @@ fn pages_keep_their_place_through_collections_up_to_the_stated_capacity() {
     for (blocks, threshold, policy) in
         [(6, 1, Policy::Greedy), (12, 1, Policy::Fifo), (12, 3, Policy::CostBenefit), (9, 2, Policy::Random)]
     {
-        // Every block but those set aside: one open for each stream, and the free ones. Random victims may gain nothing
-        // for long on a full device, so there one block more is left.
+        // Every block but those set aside: one open for each stream, and the free ones. Random
+        // victims may gain nothing for long on a full device, so there one block more is left.
         let full = blocks - 2 - threshold as u32 - u32::from(policy == Policy::Random);
         let mut model = Model::new(blocks, full * PAGES, threshold, policy);
         let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(blocks));

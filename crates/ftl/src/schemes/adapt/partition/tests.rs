@@ -17,8 +17,9 @@ impl Intervals {
         Self { partition: Partition::new(rules), area }
     }
 
-    /// An interval with so many allocated sequential blocks, so many of them merged in place, and full merges of so many pages. Tells how
-    /// many blocks the sequential area may have, and the threshold for requests.
+    /// An interval with so many allocated sequential blocks, so many of them merged in place, and
+    /// full merges of so many pages. Tells how many blocks the sequential area may have, and the
+    /// threshold for requests.
     fn pass(&mut self, allocated: u32, in_place: u32, full: &[u32]) -> (u32, u32) {
         let before = (self.area.limit(), self.area.threshold_pages());
         (0..allocated).for_each(|_| self.partition.allocated());
@@ -45,7 +46,8 @@ impl Intervals {
     }
 }
 
-/// Eq. 5.2 with δ of 0.5, 0.25 and 1: Δ of the fourth interval is κ·1 + (1 − κ)·κ·0.25 + (1 − κ)²·κ·0.5.
+/// Eq. 5.2 with δ of 0.5, 0.25 and 1: Δ of the fourth interval is κ·1 + (1 − κ)·κ·0.25 +
+/// (1 − κ)²·κ·0.5.
 #[test]
 fn the_thresholds_are_exponential_moving_averages() {
     let mut log = Intervals::new(RULES);

@@ -99,8 +99,8 @@ fn what_leaves_a_block_does_not_land_in_it_again() {
     model.holds();
 }
 
-/// A superblock of one logical block, found in as many blocks as it has pages: the programs of all others had failed, and the power
-/// was cut before any was emptied.
+/// A superblock of one logical block, found in as many blocks as it has pages: the programs of all
+/// others had failed, and the power was cut before any was emptied.
 #[test]
 fn a_superblock_that_was_found_in_too_many_blocks_loses_them_and_gets_no_more() {
     let mut model = Model::new(14, 1, 1, 1);

@@ -9,7 +9,8 @@ const GROUPS: u32 = 6;
 const GROUP_PAGES: u32 = 8;
 const ROOM: usize = 9;
 
-/// What leaves next, by the definition of each order, over lists of what is in RAM with the times of its last use.
+/// What leaves next, by the definition of each order, over lists of what is in RAM with the times
+/// of its last use.
 #[derive(Default)]
 struct Model {
     now: u64,
@@ -162,7 +163,8 @@ fn each_order_agrees_with_a_list_of_what_was_used_when() {
     }
 }
 
-/// Wang 2013 fig. 6.3: of the group used longest ago its pages leave by offset, the last used one last, and then the translation page.
+/// Wang 2013 fig. 6.3: of the group used longest ago its pages leave by offset, the last used one
+/// last, and then the translation page.
 #[test]
 fn the_group_of_figure_6_3_leaves_by_offset_and_its_last_used_page_last() {
     let mut pair = Pair::new("latte");

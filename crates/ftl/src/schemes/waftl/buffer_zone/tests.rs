@@ -62,7 +62,8 @@ fn it_is_full_when_its_room_is_used_whatever_is_still_needed() {
     assert_eq!((zone.blocks(), zone.pages), (vec![Lbn::new(1)], 1));
 }
 
-/// WAFTL III.C.1: "Sequentially accessing multiple pages of a block is treated as one block access".
+/// WAFTL III.C.1: "Sequentially accessing multiple pages of a block is treated as one block
+/// access".
 #[test]
 fn a_run_over_a_block_is_one_access_and_so_is_its_continuation() {
     let mut zone = zone(100);

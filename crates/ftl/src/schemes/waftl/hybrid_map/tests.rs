@@ -51,10 +51,12 @@ fn it_counts_what_is_mapped_how() {
     assert_eq!(map.pages_of(Lbn::new(5)).map(|(offset, lpn)| (offset, lpn.get())).last(), Some((2, 22)));
 }
 
-/// A page of a logical block at a place: block, offset, and whether its tag names the logical block.
+/// A page of a logical block at a place: block, offset, and whether its tag names the logical
+/// block.
 type Found = (u32, u32, bool);
 
-/// What becomes of logical block 1 if these of its pages, from the first on, are found, each at a place.
+/// What becomes of logical block 1 if these of its pages, from the first on, are found, each at a
+/// place.
 fn settled(pages: &[Found], trimmed: bool) -> Home {
     let (mut map, mut space) = map();
     for (lpn, &(block, offset, is_owned)) in (4..).zip(pages) {

@@ -1,6 +1,7 @@
 use super::*;
 
-/// Each block of a device at four points of 1000 bytes: `erased` says a block's count after so many bytes.
+/// Each block of a device at four points of 1000 bytes: `erased` says a block's count after so many
+/// bytes.
 fn growth(blocks: u32, erased: impl Fn(u32, u64) -> u32) -> Growth {
     let bytes = [0, 500, 750, 1000];
     Growth { bytes, counts: bytes.map(|bytes| (0..blocks).map(|block| erased(block, bytes)).collect()) }
@@ -25,7 +26,8 @@ fn even_wear_ends_for_all_at_once() {
     }
 }
 
-/// A tenth of the blocks is erased 40 times in 1000 bytes, the others 8 times, for ever: the former fail after 1000 × 401 / 40.
+/// A tenth of the blocks is erased 40 times in 1000 bytes, the others 8 times, for ever: the former
+/// fail after 1000 × 401 / 40.
 #[test]
 fn blocks_that_keep_rates_of_their_own_fail_by_these() {
     let rate = |block: u32| if block < 10 { 40 } else { 8 };
@@ -34,12 +36,13 @@ fn blocks_that_keep_rates_of_their_own_fail_by_these() {
     assert_near(found.first_block.expected, 401.0 * 25.0);
     assert_near(found.first_block.low, found.first_block.expected);
     assert!(found.first_block.high > 2.0 * found.first_block.expected, "as if they drifted apart no further");
-    // All of these at once; the erases go on among the others, which is later than the limit asks for here.
+    // All of these at once; the erases go on among the others, which is later than the limit asks
+    // for here.
     assert_near(found.spares_gone.expect("an end").expected, 401.0 * 25.0);
 }
 
-/// Of 100 blocks ten take 40 erases each in 1000 bytes and ten take 20; the others are never erased. When the first ten have failed, the
-/// second ten get all.
+/// Of 100 blocks ten take 40 erases each in 1000 bytes and ten take 20; the others are never
+/// erased. When the first ten have failed, the second ten get all.
 #[test]
 fn what_failed_blocks_took_goes_to_the_others() {
     let rate = |block: u32| match block {
@@ -49,8 +52,8 @@ fn what_failed_blocks_took_goes_to_the_others() {
     };
     let measured = growth(100, |block, bytes| (bytes * rate(block) / 1000) as u32);
     let found = forecast(&measured, 199, 20).spares_gone.expect("an end").expected;
-    // The first ten fail at 5000 bytes. The second have 100 erases then and would take another 5000 bytes; of 600 erases in 1000 bytes
-    // they took 200, and now they take all.
+    // The first ten fail at 5000 bytes. The second have 100 erases then and would take another 5000
+    // bytes; of 600 erases in 1000 bytes they took 200, and now they take all.
     assert_near(found, 5_000.0 + 5_000.0 / 3.0);
     assert!(forecast(&measured, 199, 30).spares_gone.is_some(), "then others must take their place");
 }
@@ -96,8 +99,8 @@ fn nothing_is_forecast_from_too_little() {
     assert!(refusal(unwritten).contains("no block erased"));
 }
 
-/// Blocks that keep rates of their own were worn ten times as much before the measured part as in it. What they differ by grows on from
-/// there, and not as if all of it had come while measuring.
+/// Blocks that keep rates of their own were worn ten times as much before the measured part as in
+/// it. What they differ by grows on from there, and not as if all of it had come while measuring.
 #[test]
 fn wear_from_before_the_measured_part_is_part_of_the_life() {
     let rate = |block: u32| if block < 10 { 40 } else { 8 };
@@ -107,7 +110,8 @@ fn wear_from_before_the_measured_part_is_part_of_the_life() {
     assert_near(found.low, found.expected);
 }
 
-/// Two phases take turns, and the measured part ends with the one that wears less: the rate of both together is in the range.
+/// Two phases take turns, and the measured part ends with the one that wears less: the rate of both
+/// together is in the range.
 #[test]
 fn the_rate_of_the_whole_measured_part_is_in_the_range() {
     let measured = growth(10, |_, bytes| (if bytes <= 500 { bytes / 25 } else { 20 + (bytes - 500) / 100 }) as u32);
