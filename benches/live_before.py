@@ -2,10 +2,11 @@
 
     python benches/live_before.py OTHER_CHECKOUT [FOLDER] [SECONDS] [ROUNDS]
 
-OTHER_CHECKOUT has a `.venv` with a release build of its own. Both serve an image of 256 MiB with the page scheme and
-every page written before, from FOLDER: `/dev/shm` unless it is named, or a folder on a disk. Random 4 KiB writes and
-reads over NBD, one at a time and 32 at a time, and 32 writes at a time with a flush after each 32. A ratio above 1
-says that this checkout is faster. Needs fio with its nbd engine.
+OTHER_CHECKOUT has a `.venv` with a release build of its own. Both serve an image of 256 MiB with
+the page scheme and every page written before, from FOLDER: `/dev/shm` unless it is named, or a
+folder on a disk. Random 4 KiB writes and reads over NBD, one at a time and 32 at a time, and 32
+writes at a time with a flush after each 32. A ratio above 1 says that this checkout is faster.
+Needs fio with its nbd engine.
 """
 
 from __future__ import annotations

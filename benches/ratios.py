@@ -1,6 +1,7 @@
 """What the promises about cores and memory come to on this machine: run by `make bench` after the Rust benches.
 
-Each figure is measured in processes of their own, in turns, so that a drift of the machine's speed slows both alike.
+Each figure is measured in processes of their own, in turns, so that a drift of the machine's speed
+slows both alike.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class Browser:
     def __init__(self) -> None:
         options = webdriver.ChromeOptions()
         options.binary_location = str(CHROMIUM)
-        # Tests may run as root and in containers, where neither its sandbox nor /dev/shm is to be had.
+        # Tests may run as root and in containers, where neither its sandbox nor /dev/shm is to be
+        # had.
         for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "disable-gpu", "hide-scrollbars"):
             options.add_argument(f"--{argument}")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})

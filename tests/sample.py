@@ -1,7 +1,7 @@
 """Results as the simulator saves them, made up for tests of what is drawn from them: frames, verdict, charts, reports.
 
-The numbers have the shape of real ones (long tails, a scheme dominated by merges, one by mapping misses) and are
-derived from a seed. Nothing outside the tests uses them.
+The numbers have the shape of real ones (long tails, a scheme dominated by merges, one by mapping
+misses) and are derived from a seed. Nothing outside the tests uses them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ftlkit.document import Document, Run
 
-# label, family, median response, spread of its logarithm, write amplification, RAM, the cause beside the host's
+# label, family, median response, spread of its logarithm, write amplification, RAM, the cause
+# beside the host's
 SHAPES = (
     ("page", "page", 210e3, 0.5, 1.9, 8 << 20, "collection"),
     ("block", "block", 9e6, 1.1, 61.0, 128 << 10, "merge"),

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer
 
 KIB = 1024
-# A device that does not begin to collect in the middle, so that the searched part and the held-out one are of a kind.
+# A device that does not begin to collect in the middle, so that the searched part and the held-out
+# one are of a kind.
 FIN1: dict[str, Any] = {"requests": 6_000, "settings": ["workload.span=256MiB"]}
 OPTIONS = ["--requests", "6000", "--set", "workload.span=256MiB"]
 SMALL = ["--ftl", "page,dftl,rftl,dftl+lru", "--ram", "100KiB", "--trials", "20", "--seeds", "2", *OPTIONS]
@@ -536,7 +537,8 @@ def test_the_front_is_within_three_percent_of_an_exhaustive_sweep(tmp_path: Path
 def test_goals_choose_differently(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"ftl": "page,dftl", "trials": 12, "seeds": 1}
     fast, little = sought(tmp_path, **asked), sought(tmp_path, **asked, goal="ram")
-    # Chosen by what was searched, whatever the held-out part says; the least RAM is chosen by what is told.
+    # Chosen by what was searched, whatever the held-out part says; the least RAM is chosen by what
+    # is told.
     searched = {stack: each.mean("response_mean_ns") or 0 for stack, each in fast.found.last.tried.items() if each.rows}
     assert searched[fast.advised.stack] == min(searched.values())
     ram = {stack: each.mean("ram_bytes") or 0 for stack, each in little.found.finalists.items()}
@@ -556,7 +558,8 @@ def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Callab
     worn: dict[str, Any] = {"requests": 140_000, "precondition": "steady", "settings": WORN}
     found = sought(tmp_path, goal="life", options=worn, ftl="page,page+static", trials=4, seeds=1)
     assert all(rung.requests == found.found.searched for rung in found.found.rungs)
-    # Over the shorter prefixes page has no forecast, so the search begins at the first that has one.
+    # Over the shorter prefixes page has no forecast, so the search begins at the first that has
+    # one.
     assert found.found.rungs[0].requests > prefixes(140_000)[0]
     assert found.metrics == ["response_mean_ns", "write_amplification", "life_bytes"]
     assert found.sentences[0].startswith(f"Take {found.advised.stack}: life ")

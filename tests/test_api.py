@@ -40,7 +40,8 @@ def test_every_public_name_is_what_its_module_calls_so() -> None:
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module != "__future__"]
     homes = {alias.name: node.module for node in imports for alias in node.names if alias.name != "TYPE_CHECKING"}
     assert sorted(homes) == sorted(fk.__all__)
-    # A package of this name may have been loaded before the function; it is called alike (see below).
+    # A package of this name may have been loaded before the function; it is called alike (see
+    # below).
     for name, home in ((name, home) for name, home in homes.items() if name != "sweep"):
         assert getattr(fk, name) is getattr(importlib.import_module(str(home)), name), name
     assert dir(fk) == sorted(fk.__all__), "nothing but the public names"

@@ -1,6 +1,7 @@
 """Sentences of the verdict that say what would happen, each held against the run in which it happens.
 
-Workloads are look-alikes of each family, a uniform one, and real traces where they are there; open loop and closed.
+Workloads are look-alikes of each family, a uniform one, and real traces where they are there; open
+loop and closed.
 """
 
 from __future__ import annotations
@@ -160,7 +161,8 @@ def test_no_order_of_requests_beats_the_bottleneck(name: str) -> None:
     for said, done in zip(open_loop, closed, strict=True):
         most, reached = bottleneck(said), done["iops"]
         assert most is None or reached is None or reached <= 1.05 * most, said["label"]
-    # What was served in an overload is what a closed loop serves, and so is the order by it where it is not close.
+    # What was served in an overload is what a closed loop serves, and so is the order by it where
+    # it is not close.
     asked = chosen(name) | {"ftls": "page,dftl,fast", "precondition": "fill", "speedup": 1e4}
     overloaded = fk.compare(**asked)
     runs = overloaded.document["runs"]

@@ -1,7 +1,7 @@
 """A file system on a served image: what was fsync'ed is there after the server was killed, and the rest is in order.
 
-The image becomes a file through nbdfuse, the file a block device through a loop device, and that is mounted. Both need
-rights that containers often lack; then these tests skip and say which.
+The image becomes a file through nbdfuse, the file a block device through a loop device, and that is
+mounted. Both need rights that containers often lack; then these tests skip and say which.
 """
 
 from __future__ import annotations

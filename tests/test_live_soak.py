@@ -1,6 +1,7 @@
 """Many clients of many kinds at once, for a while: memory, threads and files stay bounded, and data are kept.
 
-A few seconds in the ordinary suite; ten minutes with FTLKIT_LONG=1, and then throughput must not fall either.
+A few seconds in the ordinary suite; ten minutes with FTLKIT_LONG=1, and then throughput must not
+fall either.
 """
 
 from __future__ import annotations

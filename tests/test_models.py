@@ -9,7 +9,8 @@ from ftlkit.models import rftl
 
 
 def test_the_three_equations_of_rftl_at_table_3() -> None:
-    # A miss costs two reads of 25 us and a write of 200 us, and a wait of 900 us behind a collection; a hit 100 ns.
+    # A miss costs two reads of 25 us and a write of 200 us, and a wait of 900 us behind a
+    # collection; a hit 100 ns.
     assert rftl.baseline(0.0) == pytest.approx(100)
     assert rftl.baseline(1.0) == pytest.approx(100 + 900_000 + 250_000)
     assert rftl.baseline(0.6) == pytest.approx(0.6 * 1_150_100 + 0.4 * 100)

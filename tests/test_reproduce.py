@@ -182,7 +182,8 @@ partly = [1.0, 1.0]
 def test_a_model_stands_beside_a_simulation(study: Path, tmp_path: Path) -> None:
     study.write_text(MODELS, encoding="utf-8")
     done = reproduce.reproduce(reproduce.load(study))
-    # Half of all lookups miss: two reads of 25 us and a write of 200 us, and half of them wait for 900 us.
+    # Half of all lookups miss: two reads of 25 us and a write of 200 us, and half of them wait for
+    # 900 us.
     assert [each.verdict for each in done.judgements] == ["partly", "reproduced"]
     assert [point.value("lookup_us") for point in done.points if point.variant == "model"] == pytest.approx([350.1] * 2)
     dftl, deeper = (point for point in done.points if point.variant == "dftl")
@@ -216,7 +217,8 @@ variants = [{ label = "DFTL", ftl = { name = "dftl" } }, { label = "BDB", ftl = 
 def test_what_a_write_buffer_finds_and_what_collections_move(study: Path) -> None:
     study.write_text(STUDY.partition("[[sweeps]]")[0] + BUFFERED, encoding="utf-8")
     dftl, bdb = reproduce.reproduce(reproduce.load(study)).points
-    # Of five requests four are four pages in a row; the last of these is followed by its neighbour four times of five.
+    # Of five requests four are four pages in a row; the last of these is followed by its neighbour
+    # four times of five.
     assert bdb.value("sequential_share") == pytest.approx((4 * 3 + 4 * 0.8) / 17, abs=0.02)
     assert dftl.value("sequential_share") == 0
     for point in (dftl, bdb):

@@ -203,7 +203,8 @@ def test_two_metrics_agree_as_far_as_they_order_runs_alike(study: Path) -> None:
 
 
 def test_workloads_are_taken_together_only_by_measures_that_say_so(study: Path) -> None:
-    # A takes half of B's time on one workload, 1.1 times as long on the other, which is the longer one.
+    # A takes half of B's time on one workload, 1.1 times as long on the other, which is the longer
+    # one.
     times = {"fin1": (1.0, 2.0), "fin2": (11.0, 10.0)}
     points = [made(pair[at], variant="AB"[at], workload=name) for name, pair in times.items() for at in (0, 1)]
     bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-0.3, -0.1]\npartly = [-1, 0]'

@@ -53,7 +53,8 @@ def test_the_study_of_waftl_gives_all_its_figures_and_judges_all_its_claims_on_a
     done = reproduce.reproduce(plan)
     done.page(tmp_path / "page.html")
     assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
-    # The tables of the paper are told at full size in the study; here each is four bytes a page of 32 MiB.
+    # The tables of the paper are told at full size in the study; here each is four bytes a page of
+    # 32 MiB.
     tables = {point.variant: point.value("mapping_table_bytes") for point in done.points if point.sweep == "full size"}
     assert tables["page"] == tables["DFTL"] == 4 * 8192
     for point in done.points:
@@ -169,7 +170,8 @@ def test_the_study_of_treeftl_gives_all_its_figures_and_judges_all_its_claims_on
     done = reproduce.reproduce(plan)
     done.page(tmp_path / "page.html")
     assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
-    # Two microseconds a page in RAM, and ten nanoseconds for each item that a search looks at: never less than without.
+    # Two microseconds a page in RAM, and ten nanoseconds for each item that a search looks at:
+    # never less than without.
     selection = {(p.workload, p.variant, p.keys["selection_delay"]): p for p in done.points if p.sweep == "selection"}
     for (name, variant, delay), point in selection.items():
         if delay == "10ns":

@@ -57,7 +57,8 @@ def cluster(tmp_path: Path) -> Iterator[str]:
         for which in (head, [f"--address=127.0.0.1:{port}"]):
             with (tmp_path / "ray.log").open("a") as log:
                 command = [str(ray), "start", *which, *common]
-                # What they start has the mark as well, and so can be told from other clusters of the machine.
+                # What they start has the mark as well, and so can be told from other clusters of
+                # the machine.
                 nodes.append(
                     subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | TOKEN | {MARK: str(port)})
                 )

@@ -1,6 +1,7 @@
 """The verdict of random results: each superlative and each comparison in it holds against the rows of the table.
 
-Values are few and near each other, so that ties, overload, worn-out devices and runs that served nothing are frequent.
+Values are few and near each other, so that ties, overload, worn-out devices and runs that served
+nothing are frequent.
 """
 
 from __future__ import annotations

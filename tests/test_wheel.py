@@ -1,6 +1,7 @@
 """The wheel: what is in it, what it says of itself, and that it works where nothing else of the project is.
 
-`make wheel` builds it and names it in FTLKIT_WHEEL; without that only the files beside it are looked at.
+`make wheel` builds it and names it in FTLKIT_WHEEL; without that only the files beside it are
+looked at.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     python tools/compare_hashes.py record after.json        # in the new one
     python tools/compare_hashes.py compare before.json after.json
 
-A run's event hash covers each flash operation with its address, its cause and its time. Recorded are every stack of a
-mapping with at most one other part on three workloads, the examples, and the regression cases. `--studies` adds each
-point of each study, which takes hours.
+A run's event hash covers each flash operation with its address, its cause and its time. Recorded
+are every stack of a mapping with at most one other part on three workloads, the examples, and the
+regression cases. `--studies` adds each point of each study, which takes hours.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Writes requirements.lock: the newest versions that the oldest supported Python takes, with what they need in turn.
 
-Resolving for the oldest Python gives pins that later ones take as well, so that one lock serves all.
+Resolving for the oldest Python gives pins that later ones take as well, so that one lock serves
+all.
 """
 
 from __future__ import annotations

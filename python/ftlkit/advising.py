@@ -78,10 +78,11 @@ class Advice:
     def stacks(self) -> pl.DataFrame:
         """A row for each stack that was measured, by ascending RAM.
 
-        `stack`, `is_advised`, then `ram_bytes` (bytes), `response_mean_ns` and `response_p99_ns` (nanoseconds),
-        `write_amplification` (bytes programmed for each byte that the host wrote, from 0) and `life_bytes` (bytes):
-        means over the seeds, null where a run has none. `NAME_half_width` is half of the 95 % interval of each, in its
-        unit; 0 where one seed was run or all runs are the same.
+        `stack`, `is_advised`, then `ram_bytes` (bytes), `response_mean_ns` and `response_p99_ns`
+        (nanoseconds), `write_amplification` (bytes programmed for each byte that the host wrote,
+        from 0) and `life_bytes` (bytes): means over the seeds, null where a run has none.
+        `NAME_half_width` is half of the 95 % interval of each, in its unit; 0 where one seed was
+        run or all runs are the same.
         """
         metrics = ("ram_bytes", *FRONTS)
         rows = [
@@ -140,17 +141,20 @@ def advise(  # noqa: PLR0913 - as many as there are options
 ) -> Advice:
     """Search translation layers and their parameters for a workload, and say which to take and what it costs.
 
-    `workload` is a preset's name or a trace's path, `device` a preset's name. `goal` is what shall be good: `mean` or
-    `p99` response, `wa` (write amplification), `life`, or `ram` (the least RAM within 10 % of the best response). `ram`
-    is the most that the stack may take, in bytes or as text such as `"256KiB"`. `budget` is how long to search, in
-    seconds or as text such as `"5min"`; `trials` (1 to 10,000) how many stacks are tried on the first prefix instead:
-    the same number and seed give the same answer. With neither it is five minutes. `ftl` names the stacks to search,
-    by commas. Figures are means over `seeds` (1 to 100). `store` is the folder where runs are kept and found again;
-    without it nothing is kept. `threads` run at once, by default one a core; `tell` hears a sentence now and then. The
-    options are those of `study.Options` but `skip`, which the search sets itself.
+    `workload` is a preset's name or a trace's path, `device` a preset's name. `goal` is what shall
+    be good: `mean` or `p99` response, `wa` (write amplification), `life`, or `ram` (the least RAM
+    within 10 % of the best response). `ram` is the most that the stack may take, in bytes or as
+    text such as `"256KiB"`. `budget` is how long to search, in seconds or as text such as `"5min"`;
+    `trials` (1 to 10,000) how many stacks are tried on the first prefix instead: the same number
+    and seed give the same answer. With neither it is five minutes. `ftl` names the stacks to
+    search, by commas. Figures are means over `seeds` (1 to 100). `store` is the folder where runs
+    are kept and found again; without it nothing is kept. `threads` run at once, by default one a
+    core; `tell` hears a sentence now and then. The options are those of `study.Options` but `skip`,
+    which the search sets itself.
 
-    Ctrl-C ends the search with the answer so far. Raises `UserError` with advice where the input is at fault, the time
-    is too short to try anything or no stack suits, and `Interrupted` if Ctrl-C came before anything was measured.
+    Ctrl-C ends the search with the answer so far. Raises `UserError` with advice where the input is
+    at fault, the time is too short to try anything or no stack suits, and `Interrupted` if Ctrl-C
+    came before anything was measured.
     """
     if not isinstance(workload, (str, Path)):
         raise UserError(f"workload = {workload!r}: advice takes a preset's name or a trace's path, and no table.")

@@ -1,7 +1,8 @@
 """What a Python user calls: run and compare translation layers, look into traces, list what there is.
 
-Thin over the simulator: each function builds or reads JSON and hands the work to a thread, so that Ctrl-C works in a
-notebook as well. After Ctrl-C, `Interrupted.finished` holds the results of the runs that were done.
+Thin over the simulator: each function builds or reads JSON and hands the work to a thread, so that
+Ctrl-C works in a notebook as well. After Ctrl-C, `Interrupted.finished` holds the results of the
+runs that were done.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ def run(
 ) -> Results:
     """Run one translation layer over a workload.
 
-    `workload` is a preset's name, a trace's path, or a `[workload]` table; `device` a preset's name or a `[device]`
-    table; `ftl` a name, `"dftl:cmt=64KiB"`, or an `[[ftl]]` table. The options are those of `study.Options`.
-    Raises `UserError` with advice when the input is at fault.
+    `workload` is a preset's name, a trace's path, or a `[workload]` table; `device` a preset's name
+    or a `[device]` table; `ftl` a name, `"dftl:cmt=64KiB"`, or an `[[ftl]]` table. The options are
+    those of `study.Options`. Raises `UserError` with advice when the input is at fault.
     """
     return compare(workload, [ftl], device=device, watcher=watcher, **options)
 
@@ -58,8 +59,8 @@ def compare(
 ) -> Results:
     """Run several translation layers over one workload, `threads` of them at once (by default one a core).
 
-    `requests_out` is the path of a Parquet file that gets a row for every request of every run. The other arguments are
-    those of `run`. Results do not depend on `threads`.
+    `requests_out` is the path of a Parquet file that gets a row for every request of every run. The
+    other arguments are those of `run`. Results do not depend on `threads`.
     """
     document = study.build(workload, ftls, device, options)
     return run_study(document, threads=threads, requests_out=requests_out, watcher=watcher)
@@ -106,7 +107,8 @@ def _document(source: str | Path | Mapping[str, object]) -> Json:
 def schemes() -> list[Json]:
     """All translation layers: name, family, idea, source, parameters with ranges and defaults, and the story of each.
 
-    `sources` are the full titles of what the source and the story cite by letter or by name and year.
+    `sources` are the full titles of what the source and the story cite by letter or by name and
+    year.
     """
     found: list[Json] = json.loads(_native.schemes())
     return [scheme | sources.described(scheme) for scheme in found]
@@ -165,7 +167,8 @@ def trace_generate(
 ) -> Json:
     """Write a generated workload as Parquet, as a study of the same seed would generate it; returns what was done.
 
-    `spec` is a workload preset's name, a study file, or a `generator` table; `requests` and `seed` override its own.
+    `spec` is a workload preset's name, a study file, or a `generator` table; `requests` and `seed`
+    override its own.
     """
     _check_suffix(target, ".parquet")
     table, own_seed = study.generator(spec)
@@ -189,10 +192,11 @@ def generate_files(
 ) -> Json:
     """Write what programs ask of a file system as a Parquet trace: reads, writes with hints, trims and flushes.
 
-    `spec` is a personality, `postmark`, `fileserver`, `varmail` or `webserver`, or a table with `personality` and what
-    differs from its defaults (docs/workloads.md lists the keys); `operations` is how many transactions or rounds there
-    are. Returns `requests`, `operations`, and `intervals`, each with `types`: the counts of a type of file, `phi`, `f`,
-    `s` (None where it is infinite, for a type that is new) and `degree`.
+    `spec` is a personality, `postmark`, `fileserver`, `varmail` or `webserver`, or a table with
+    `personality` and what differs from its defaults (docs/workloads.md lists the keys);
+    `operations` is how many transactions or rounds there are. Returns `requests`, `operations`, and
+    `intervals`, each with `types`: the counts of a type of file, `phi`, `f`, `s` (None where it is
+    infinite, for a type that is new) and `degree`.
     """
     _check_suffix(target, ".parquet")
     table = {"personality": spec} if isinstance(spec, str) else dict(spec)

@@ -1,8 +1,8 @@
 """The charts, as Altair objects drawn from saved results alone.
 
-Each function returns one chart that fits its container's width, or raises nothing and returns `None` when the results
-hold nothing to draw. Titles and legends belong to whoever places a chart: the report writes them in HTML, where they
-wrap.
+Each function returns one chart that fits its container's width, or raises nothing and returns
+`None` when the results hold nothing to draw. Titles and legends belong to whoever places a chart:
+the report writes them in HTML, where they wrap.
 """
 
 from __future__ import annotations

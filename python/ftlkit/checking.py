@@ -1,7 +1,8 @@
 """Torture: try translation layers in every way there is, for a time, and run a case again that was found so.
 
-Conformance cases, power cuts at every operation, flash that fails, and both together take turns; docs/reliability.md
-says what was tried. The reports are plain data, as `--json` saves them: counts, and seconds where a name ends in `_s`.
+Conformance cases, power cuts at every operation, flash that fails, and both together take turns;
+docs/reliability.md says what was tried. The reports are plain data, as `--json` saves them: counts,
+and seconds where a name ends in `_s`.
 """
 
 from __future__ import annotations
@@ -126,11 +127,12 @@ def torture(
 ) -> TortureReport:
     """Try translation layers for some minutes, `threads` trials at once (by default one a core).
 
-    `ftl` is `"all"`, or names as for `compare`; settings that are given are kept in all trials. `geometry` names
-    devices in the form of replay lines: `1x2x1x8x5x512` (channels, dies, planes, blocks, pages, bytes), then perhaps
-    `,strict` or `,any` and `,bad:0:3`; by default devices are drawn at random. `swarm` leaves a random part of
-    operations and faults out of each trial. Each trial follows from `seed`; how many there are depends on the time.
-    After Ctrl-C, `Interrupted.finished` is the report so far. Raises `UserError` when the input is at fault.
+    `ftl` is `"all"`, or names as for `compare`; settings that are given are kept in all trials.
+    `geometry` names devices in the form of replay lines: `1x2x1x8x5x512` (channels, dies, planes,
+    blocks, pages, bytes), then perhaps `,strict` or `,any` and `,bad:0:3`; by default devices are
+    drawn at random. `swarm` leaves a random part of operations and faults out of each trial. Each
+    trial follows from `seed`; how many there are depends on the time. After Ctrl-C,
+    `Interrupted.finished` is the report so far. Raises `UserError` when the input is at fault.
     """
     if not (minutes > 0 and math.isfinite(minutes)):
         raise UserError(f"torture: minutes = {minutes}: must be above 0; 5 finds most of what there is to find.")

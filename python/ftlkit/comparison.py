@@ -1,10 +1,11 @@
 """Two selections of a store's points set against each other: what got better or worse, beyond the noise of seeds.
 
-Points are paired by all that the selections do not fix: device, workload, translation layer, varied keys that both
-have, and the seed, so that what a seed does to both sides falls out. Points that would be paired, or taken as seeds of
-one another, and differ in what is neither fixed nor varied are refused. What is told of a pair is the mean of the
-logarithms of after ÷ before over the seeds, with Student's interval at 95 %; if that holds no change, no difference is
-seen. One interval in twenty misses the truth, so of many metrics that do not differ some will look as if they did.
+Points are paired by all that the selections do not fix: device, workload, translation layer, varied
+keys that both have, and the seed, so that what a seed does to both sides falls out. Points that
+would be paired, or taken as seeds of one another, and differ in what is neither fixed nor varied
+are refused. What is told of a pair is the mean of the logarithms of after ÷ before over the seeds,
+with Student's interval at 95 %; if that holds no change, no difference is seen. One interval in
+twenty misses the truth, so of many metrics that do not differ some will look as if they did.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ class Pair:
 def select(text: str, store: Path) -> Selection:
     """Points of a store: a folder's, or those of `store` that meet conditions by commas.
 
-    A condition is KEY=VALUE with `device`, `workload`, `ftl`, `seed`, `engine` or a varied key, or the name of a
-    translation layer alone.
+    A condition is KEY=VALUE with `device`, `workload`, `ftl`, `seed`, `engine` or a varied key, or
+    the name of a translation layer alone.
     """
     if Path(text).is_dir() or ("/" in text and "=" not in text):
         return _chosen(text, {}, Store(Path(text)))

@@ -1,7 +1,7 @@
 """Writes the reference pages that are made and never edited: `python -m ftlkit.docs docs`.
 
-One page a scheme, from the story at the head of its source file, where its author keeps it true; the page of all
-columns, from the table of metrics and the frames; and the page of sources.
+One page a scheme, from the story at the head of its source file, where its author keeps it true;
+the page of all columns, from the table of metrics and the frames; and the page of sources.
 """
 
 from __future__ import annotations

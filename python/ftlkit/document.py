@@ -1,7 +1,7 @@
 """The shape of saved results: one JSON document a study, as the simulator writes it and every reader here expects it.
 
-Times are nanoseconds, sizes bytes, shares 0..1. `Results` makes frames of it; nothing else touches the raw document but
-the report, which needs the nested parts (study, device, workload).
+Times are nanoseconds, sizes bytes, shares 0..1. `Results` makes frames of it; nothing else touches
+the raw document but the report, which needs the nested parts (study, device, workload).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What all charts share: sizes, scales, axes, tooltips, and how each run is drawn.
 
-Altair objects are made here and in the modules of charts; titles and legends belong to whoever places a chart.
+Altair objects are made here and in the modules of charts; titles and legends belong to whoever
+places a chart.
 """
 
 from __future__ import annotations
@@ -129,8 +130,8 @@ def size_tip(field: str, title: str) -> alt.Tooltip:
 def run_points(results: Outcome, base: alt.Chart, frame: pl.DataFrame) -> Any:  # noqa: ANN401 - layered charts are typed by what is layered
     """A point a run in its colour and shape, with its label beside it; `frame` has the label, x and y of each run.
 
-    Runs that lie on each other share one text, a line each. A label that would cover another or a point is left out:
-    the legend has its colour.
+    Runs that lie on each other share one text, a line each. A label that would cover another or a
+    point is left out: the legend has its colour.
     """
     points = base.mark_point(filled=True, size=110, opacity=1).encode(
         color=run_colour(results),

@@ -1,7 +1,8 @@
 """Runs native work in a thread of its own and watches it from the caller's.
 
-The native functions release the GIL, so the watching thread stays free to draw progress and to hear Ctrl-C. An
-interrupt asks the work to stop and waits for what it has finished; it never kills a thread.
+The native functions release the GIL, so the watching thread stays free to draw progress and to hear
+Ctrl-C. An interrupt asks the work to stop and waits for what it has finished; it never kills a
+thread.
 """
 
 from __future__ import annotations
@@ -87,9 +88,10 @@ def watched(
 ) -> T:
     """Do native work while `watcher` shows its progress.
 
-    Raises what the work raises, and `Interrupted` on Ctrl-C with the part that was finished. `keeps_unfinished` is for
-    work that has something to hand over whenever it is stopped. With `until_s`, on `time.monotonic`'s clock, work that
-    is not done by then is stopped, and `TimeIsUp` raised.
+    Raises what the work raises, and `Interrupted` on Ctrl-C with the part that was finished.
+    `keeps_unfinished` is for work that has something to hand over whenever it is stopped. With
+    `until_s`, on `time.monotonic`'s clock, work that is not done by then is stopped, and `TimeIsUp`
+    raised.
     """
     control = Control()
     worker = _Worker(work, control)

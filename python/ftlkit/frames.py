@@ -1,6 +1,7 @@
 """The frames that results are read as, besides one row a run: what each holds, its columns, and how it is made.
 
-A column is described once, here, with its type; docs/columns.md is made from it. Times are nanoseconds, shares 0..1.
+A column is described once, here, with its type; docs/columns.md is made from it. Times are
+nanoseconds, shares 0..1.
 """
 
 from __future__ import annotations

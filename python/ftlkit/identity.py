@@ -92,7 +92,8 @@ def is_value(one: str | None, other: str) -> bool:
 def differences(one: Json, other: Json, free: Collection[str], *, of_seeds: bool = False) -> list[str]:
     """The keys in which two points differ, beside those that are free to; `of_seeds`: their seeds differ.
 
-    A whole `device`, `workload` or `ftl` may be free. Of two engines only the keys that both have are told.
+    A whole `device`, `workload` or `ftl` may be free. Of two engines only the keys that both have
+    are told.
     """
     rows = (one, other)
     layers = [asked(row)["ftl"][0] | {"label": row["label"]} for row in rows]

@@ -32,8 +32,9 @@ def create_image(
 ) -> Json:
     """Make a flash image for one translation layer; returns its description.
 
-    `device` is a preset's name or a `[device]` table; its `capacity` must be a size. Raises `UserError` if the file
-    exists, if the translation layer does not fit the device, or if the seed is out of range.
+    `device` is a preset's name or a `[device]` table; its `capacity` must be a size. Raises
+    `UserError` if the file exists, if the translation layer does not fit the device, or if the seed
+    is out of range.
     """
     asked: dict[str, Any] = {
         "image": str(path),
@@ -62,8 +63,9 @@ def check_image(path: str | Path) -> Json:
 def upgrade_image(path: str | Path, to: str | Path | None = None, *, accept_damage: bool = False) -> Json:
     """Convert an image of an older version that nobody serves; nothing of it is lost.
 
-    The new image is written to `to`, or takes the old one's place when it is complete. With `accept_damage` what is
-    left of a damaged image is converted. The result has `image`, `description`, `pages` and `findings`.
+    The new image is written to `to`, or takes the old one's place when it is complete. With
+    `accept_damage` what is left of a damaged image is converted. The result has `image`,
+    `description`, `pages` and `findings`.
     """
     target = None if to is None else str(to)
     made: Json = json.loads(_native.image_upgrade(str(path), target, accept_damage))
@@ -117,11 +119,12 @@ def serve(  # noqa: PLR0913 - as many as there are options
 ) -> Device:
     """Serve an image as a block device over NBD, in threads of its own.
 
-    `socket` or `listen`, an address with a port, say where (by default a Unix socket beside the image); `latency` is
-    `"none"` or `"modelled"`; `fault` is a script of faults; `record` a Parquet file that keeps the requests served;
-    `metrics` an address for Prometheus; `tls` a folder of certificates; `clients` how many there may be at once.
-    `accept_damage` serves what is left of a damaged image; `read_only` leaves the image as it is; `insecure` lets other
-    hosts in without TLS. Raises `UserError` when the input is at fault.
+    `socket` or `listen`, an address with a port, say where (by default a Unix socket beside the
+    image); `latency` is `"none"` or `"modelled"`; `fault` is a script of faults; `record` a Parquet
+    file that keeps the requests served; `metrics` an address for Prometheus; `tls` a folder of
+    certificates; `clients` how many there may be at once. `accept_damage` serves what is left of a
+    damaged image; `read_only` leaves the image as it is; `insecure` lets other hosts in without
+    TLS. Raises `UserError` when the input is at fault.
     """
     given: dict[str, Any] = {"latency": latency, "listen": listen, "metrics": metrics, "clients": clients}
     paths = {"socket": socket, "fault": fault, "record": record, "tls": tls}

@@ -55,11 +55,12 @@ def mount(  # noqa: PLR0913 - as many as there are options
 ) -> Mounted:
     """Mount an image at an empty folder, as a FAT file system, in threads of its own.
 
-    `format` makes the file system first, on a new image. `record` is a Parquet or CSV file that keeps the requests
-    with their hints. `interval` is how many write requests there are until types of files are rated anew (10 000
-    without it), `streams` how many streams their degrees are shared out among (3). `code_page` says which letters the
-    bytes above 127 of short names are (437 without it, or 850). The others are those of `serve`. Worn-out flash is
-    mounted for reading alone. Raises `UserError` when the input is at fault, or there is no FUSE; stopping raises it
+    `format` makes the file system first, on a new image. `record` is a Parquet or CSV file that
+    keeps the requests with their hints. `interval` is how many write requests there are until types
+    of files are rated anew (10 000 without it), `streams` how many streams their degrees are shared
+    out among (3). `code_page` says which letters the bytes above 127 of short names are (437
+    without it, or 850). The others are those of `serve`. Worn-out flash is mounted for reading
+    alone. Raises `UserError` when the input is at fault, or there is no FUSE; stopping raises it
     when the flash has worn out meanwhile and something that programs wrote is lost.
     """
     given: dict[str, Any] = {"latency": latency, "metrics": metrics, "interval": interval, "streams": streams}

@@ -1,7 +1,8 @@
 """The noise of seeds: what runs that differ in their seed alone say of a mean, and of a change.
 
-Intervals are Student's, at 95 %: the mean of n runs lies within t standard errors of the mean of all seeds. They take
-runs as drawn independently and their mean as normal, and say nothing of another trace, device or setting.
+Intervals are Student's, at 95 %: the mean of n runs lies within t standard errors of the mean of
+all seeds. They take runs as drawn independently and their mean as normal, and say nothing of
+another trace, device or setting.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What a study gave, as a JSON document and as Polars frames: tables, charts, reports and the verdict come from it.
 
-`ftlkit.results` adds what is made of it. That is apart, so that what draws knows only what is drawn.
+`ftlkit.results` adds what is made of it. That is apart, so that what draws knows only what is
+drawn.
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ class Outcome:
     def classes(self) -> pl.DataFrame:
         """Latency of flash operations: one row a run, class and part (`waiting`, `service`); empty if not asked for.
 
-        Classes are `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` and `other`; columns
-        are `count`, `mean_ns`, `p50_ns`, `p90_ns`, `p99_ns`, `p99_9_ns`, `p99_99_ns` and `max_ns`.
+        Classes are `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` and
+        `other`; columns are `count`, `mean_ns`, `p50_ns`, `p90_ns`, `p99_ns`, `p99_9_ns`,
+        `p99_99_ns` and `max_ns`.
         """
         return self.frame("classes")
 

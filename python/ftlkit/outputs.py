@@ -1,8 +1,8 @@
 """Output files: refused before the work when they cannot or must not be written, and never left half-written.
 
-A file is written beside its place under a temporary name and renamed when it is whole. The temporary name keeps the
-suffix, since some writers choose their format by it. Only a regular file, or none, is replaced, and never one that was
-read.
+A file is written beside its place under a temporary name and renamed when it is whole. The
+temporary name keeps the suffix, since some writers choose their format by it. Only a regular file,
+or none, is replaced, and never one that was read.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def _obstacle(path: Path) -> str | None:
     if mode is not None and not stat.S_ISREG(mode):
         return next((words for is_kind, words in _KINDS if is_kind(mode)), "it is not a regular file")
     try:
-        # A trial file also sees read-only file systems and full disks, which permission bits do not tell.
+        # A trial file also sees read-only file systems and full disks, which permission bits do not
+        # tell.
         _temporary(place).unlink()
     except OSError as error:
         return f"{folder} takes no new file ({error.strerror})"

@@ -1,8 +1,8 @@
 """Results of a study as Polars frames, saved and loaded as one JSON document.
 
-Everything that is shown (tables, verdict, charts, reports) is drawn from here alone (`outcome.py`), so a saved file can
-be shown again without a new run. Frames keep plain numbers: times in nanoseconds, sizes in bytes, shares 0..1, the unit
-last in the name.
+Everything that is shown (tables, verdict, charts, reports) is drawn from here alone (`outcome.py`),
+so a saved file can be shown again without a new run. Frames keep plain numbers: times in
+nanoseconds, sizes in bytes, shares 0..1, the unit last in the name.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Results(Outcome):
     def save(self, path: str | Path, *, frame: str = "runs") -> None:
         """Save the results: everything as `.json`, one frame as `.csv` or `.parquet`.
 
-        `frame` names it: `runs` has one row a run, `series` one a run and point in time, and so on as in
-        `ftlkit.frames.FRAMES`.
+        `frame` names it: `runs` has one row a run, `series` one a run and point in time, and so on
+        as in `ftlkit.frames.FRAMES`.
         """
         path = Path(path)
         if path.suffix.lower() not in SUFFIXES:

@@ -1,8 +1,8 @@
 """A store of results: a folder with a Parquet file a point, which any tool that reads Parquet can query.
 
-A point's file is written under another name and renamed when it is whole, so a killed writer leaves no half point, and
-several may write at once: two that run the same point write the same file. What a point is called is its key
-(`ftlkit.sweep.key`); a store knows nothing of sweeps.
+A point's file is written under another name and renamed when it is whole, so a killed writer leaves
+no half point, and several may write at once: two that run the same point write the same file. What
+a point is called is its key (`ftlkit.sweep.key`); a store knows nothing of sweeps.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ class Store:
     def __init__(self, path: Path, *, create: bool = False, lazily: bool = False) -> None:
         """Open a store; with `create` make it if nothing is there. A folder that is no store is an error.
 
-        With `lazily` as well, a new one is made with its first point: until then it is only checked that it can be.
+        With `lazily` as well, a new one is made with its first point: until then it is only checked
+        that it can be.
         """
         self.path = path
         self._points, self._begun = path / _POINTS, path / _BEGUN

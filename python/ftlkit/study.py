@@ -1,7 +1,8 @@
 """Studies: from a workload, some translation layers and options to the document that the simulator checks and runs.
 
-Only names are known here, no meanings: ranges, defaults and units are checked once, by the simulator, whose messages
-name the key and the limit. Thus a key spelled wrong is refused there with the same words wherever it came from.
+Only names are known here, no meanings: ranges, defaults and units are checked once, by the
+simulator, whose messages name the key and the limit. Thus a key spelled wrong is refused there with
+the same words wherever it came from.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ class Options(TraceOptions, total=False):
     precondition: str
     """What is done to the device before measuring: `auto`, `none`, `fill`, `steady` or `workload`.
 
-    `auto` fills it where the workload reads pages that it has not written; `workload` serves the workload's reads and
-    writes once as writes.
+    `auto` fills it where the workload reads pages that it has not written; `workload` serves the
+    workload's reads and writes once as writes.
     """
     memory_limit: str
     """What the runs may take of memory, for example `16GiB`; without it 80 % of what is available."""

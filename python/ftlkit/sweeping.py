@@ -92,11 +92,12 @@ def sweep(  # noqa: PLR0913 - as many as there are options
 ) -> Swept:
     """Run every combination of devices, workloads, translation layers and values of keys.
 
-    `workloads` are presets' names and traces' paths, or one study file (`.toml`), which then says all but `vary` and
-    `seeds`. `ftls` and `device` are names by commas, `vary` values of keys as after `--vary`, `seeds` how many seeds
-    each point is run with. `store` is a folder where points are kept and found again; without it nothing is kept.
-    `on` says where points run. The options are those of `study.Options`. A point that cannot be run does not end the
-    sweep: it is in `failed`. Ctrl-C raises `Interrupted`, whose `finished` holds the points that were done.
+    `workloads` are presets' names and traces' paths, or one study file (`.toml`), which then says
+    all but `vary` and `seeds`. `ftls` and `device` are names by commas, `vary` values of keys as
+    after `--vary`, `seeds` how many seeds each point is run with. `store` is a folder where points
+    are kept and found again; without it nothing is kept. `on` says where points run. The options
+    are those of `study.Options`. A point that cannot be run does not end the sweep: it is in
+    `failed`. Ctrl-C raises `Interrupted`, whose `finished` holds the points that were done.
     """
     named = [workloads] if isinstance(workloads, (str, Path)) else list(workloads)
     axes = [vary] if isinstance(vary, str) else list(vary)

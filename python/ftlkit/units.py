@@ -1,8 +1,8 @@
 """Numbers for people: three significant digits and a unit that fits. Files and frames keep the plain numbers.
 
-What tables and sentences say is made by the functions; the axes of charts, which a browser labels, by the
-expressions of `AXES`. Sizes are binary (KiB to PiB). What a host writes over a life alone is decimal (`written`), as
-makers of drives state it.
+What tables and sentences say is made by the functions; the axes of charts, which a browser labels,
+by the expressions of `AXES`. Sizes are binary (KiB to PiB). What a host writes over a life alone is
+decimal (`written`), as makers of drives state it.
 """
 
 from __future__ import annotations

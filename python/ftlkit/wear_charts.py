@@ -126,7 +126,8 @@ def _cells(results: Outcome) -> pl.DataFrame:
 def wear_stops(results: Outcome) -> dict[str, tuple[float, str]]:
     """The wear map's scale, the same for all runs: what the legend calls a stop, its value, its colour.
 
-    It goes a tenth beyond the mean at least, so that noise does not look like wear, and as far as some cell does.
+    It goes a tenth beyond the mean at least, so that noise does not look like wear, and as far as
+    some cell does.
     """
     ratios = _cells(results)["ratio"].to_list()
     if not ratios:
@@ -155,7 +156,8 @@ def wear_map(results: Outcome) -> AnyChart | None:
     )
     stops, colours = (list(each) for each in zip(*wear_stops(results).values(), strict=True))
     cells = (
-        # A row a run, which the page takes apart: names of columns for each cell would be most of the page.
+        # A row a run, which the page takes apart: names of columns for each cell would be most of
+        # the page.
         alt.Chart(
             alt.InlineData(values=frame.drop("failed").group_by("label", "top", maintain_order=True).all().to_dicts())
         )

@@ -1,8 +1,8 @@
 """The `ftlkit` command.
 
-Results go to standard output, progress and errors to standard error. Exit codes: 0 done; 1 torture found a broken
-promise; 2 the input or the request is at fault, with one paragraph that says what to change; 3 a translation layer or
-ftlkit itself is at fault; 130 stopped by Ctrl-C.
+Results go to standard output, progress and errors to standard error. Exit codes: 0 done; 1 torture
+found a broken promise; 2 the input or the request is at fault, with one paragraph that says what to
+change; 3 a translation layer or ftlkit itself is at fault; 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What all commands share: where they print, and how an error ends them.
 
-A user's mistake is one paragraph and exit code 2, never a traceback. A bug, ours or a scheme's, is exit code 3 and
-says how to report it.
+A user's mistake is one paragraph and exit code 2, never a traceback. A bug, ours or a scheme's, is
+exit code 3 and says how to report it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Shell(Group):
         except KeyboardInterrupt:
             _end("Stopped before everything was written.", INTERRUPTED)
         except BaseException as error:
-            # PyO3 raises Rust panics as a class of its own that derives from BaseException and cannot be imported.
+            # PyO3 raises Rust panics as a class of its own that derives from BaseException and
+            # cannot be imported.
             if type(error).__name__ != "PanicException":
                 raise
             _end(f"Bug: the simulator panicked: {error}. {REPORT_IT}", BUG)

@@ -1,7 +1,7 @@
 """The look-ups of the map that a workload makes: one for each page of a request, in order, as the simulator pages it.
 
-A write that covers a page in part reads that page first, so it makes two. Where the device is filled before, each page
-was written once, in order.
+A write that covers a page in part reads that page first, so it makes two. Where the device is
+filled before, each page was written once, in order.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def _device(workload: Json, devices: list[str]) -> int | None:
 def _spans(records: pl.DataFrame, page_bytes: int) -> Iterator[tuple[int, int, int, list[bool]]]:
     """Operation, first page and one past the last of each request; and which of them are written in part.
 
-    True in the list is the first page, False the last, if that is another one. Trims concern the pages that they cover
-    whole.
+    True in the list is the first page, False the last, if that is another one. Trims concern the
+    pages that they cover whole.
     """
     for op, offset, length in records.iter_rows():
         end = offset + length

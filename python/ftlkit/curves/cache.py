@@ -1,7 +1,8 @@
 """The hit ratio of the mapping cache against its size, from one pass, beside Che's approximation.
 
-What is told is dftl's hit ratio with `cmt_policy=lru`: each page of a request is looked up once, entries leave in the
-order of their last use, and collections ask for none. `tests/test_curves.py` sets it against runs.
+What is told is dftl's hit ratio with `cmt_policy=lru`: each page of a request is looked up once,
+entries leave in the order of their last use, and collections ask for none. `tests/test_curves.py`
+sets it against runs.
 """
 
 from __future__ import annotations
@@ -94,10 +95,11 @@ def _entries(found: Accesses, size: int) -> int:
 def che(found: Accesses, sizes: Sequence[int]) -> list[float]:
     """Che's approximation with each page's share of the accesses as its popularity (Che 2002; Fricker 2012).
 
-    The approximation is of a cache in its steady state, where every page was asked for before. In a workload that ends,
-    the first access to a page misses whatever the size, unless the device was filled and the page is among the last
-    that the filling left in the cache. Such accesses are no hits here; all others hit as the approximation has it.
-    So the line never exceeds what `cold` leaves.
+    The approximation is of a cache in its steady state, where every page was asked for before. In a
+    workload that ends, the first access to a page misses whatever the size, unless the device was
+    filled and the page is among the last that the filling left in the cache. Such accesses are no
+    hits here; all others hit as the approximation has it. So the line never exceeds what `cold`
+    leaves.
     """
     counts = Counter(found.pages)
     pages_by_count = Counter(counts.values())

@@ -1,14 +1,16 @@
 """Stack distances: how many other pages were asked for since a page was asked for last.
 
-A cache of C entries that drops the least recently used one answers exactly the accesses with a distance below C, so one
-pass gives the hit ratio of every size (Mattson 1970). The number of pages since then is kept in a tree of partial sums
-over time (Fenwick 1994), so an access costs the logarithm of their number.
+A cache of C entries that drops the least recently used one answers exactly the accesses with a
+distance below C, so one pass gives the hit ratio of every size (Mattson 1970). The number of pages
+since then is kept in a tree of partial sums over time (Fenwick 1994), so an access costs the
+logarithm of their number.
 
-Of long sequences a share of the pages is looked at, and distances are scaled (SHARDS, Waldspurger 2015). How many
-accesses the sample holds too many or too few is put right at distance 0 (their SHARDS-adj). Their sample is drawn by a
-hash of the page's number, and is off by points where a few pages have most accesses and are in it or not. Here pages
-are drawn at even steps down the list of pages by number of accesses, so that each part of the list has its share; the
-hash orders those with equally many.
+Of long sequences a share of the pages is looked at, and distances are scaled (SHARDS, Waldspurger
+2015). How many accesses the sample holds too many or too few is put right at distance 0 (their
+SHARDS-adj). Their sample is drawn by a hash of the page's number, and is off by points where a few
+pages have most accesses and are in it or not. Here pages are drawn at even steps down the list of
+pages by number of accesses, so that each part of the list has its share; the hash orders those with
+equally many.
 """
 
 from __future__ import annotations

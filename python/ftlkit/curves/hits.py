@@ -105,8 +105,9 @@ def curve(
 ) -> HitRatios:
     """The hit ratio of dftl's mapping cache (LRU) over its size, from one pass over a workload.
 
-    `sizes` are bytes, or text as after `--sizes`: `16KiB..4MiB:x2`; without them they go from 1 KiB to all entries.
-    `sample` is the share of the pages that is looked at (SHARDS), by default as many as are soon done.
+    `sizes` are bytes, or text as after `--sizes`: `16KiB..4MiB:x2`; without them they go from 1 KiB
+    to all entries. `sample` is the share of the pages that is looked at (SHARDS), by default as
+    many as are soon done.
     """
     if sample is not None and not 0 < sample <= 1:
         raise UserError(f"--sample {sample}: must be above 0 and at most 1.")

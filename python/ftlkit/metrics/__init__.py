@@ -1,8 +1,9 @@
 """Every metric of a run, in one table: name, meaning, unit, type, where it comes from, which value is better.
 
-The table feeds the frame `Results.runs` (and so `--csv` and `--parquet`), the tables of terminal and report, the
-verdict's criteria, the measures of reproductions, and the page docs/columns.md. A test compares it with the results
-that the simulator writes: a key that is neither the source of a metric nor one of `PARTS` fails there.
+The table feeds the frame `Results.runs` (and so `--csv` and `--parquet`), the tables of terminal
+and report, the verdict's criteria, the measures of reproductions, and the page docs/columns.md. A
+test compares it with the results that the simulator writes: a key that is neither the source of a
+metric nor one of `PARTS` fails there.
 """
 
 from __future__ import annotations

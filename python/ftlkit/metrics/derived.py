@@ -97,7 +97,8 @@ def flash_time_per_request_ns(run: Run) -> float | None:
 def waiting(run: Run) -> dict[tuple[str, str], float]:
     """Mean nanoseconds a request by part of its response time; empty where that was not measured.
 
-    Parts are (`waiting`, the cause of what was waited for) and (`service`, the cause of the request's own operations).
+    Parts are (`waiting`, the cause of what was waited for) and (`service`, the cause of the
+    request's own operations).
     """
     parts = (("waiting", run.get("waiting_ns")), ("service", run.get("service_ns")))
     return {(kind, cause): time for kind, times in parts for cause, time in (times or {}).items()}

@@ -1,7 +1,7 @@
 """Analytical models from the papers, with the papers' own symbols, to lay beside a simulation.
 
-A study file of a reproduction names a function and its arguments; what it gives has the name and the unit of the metric
-that a simulation measures, so that both can stand in one figure.
+A study file of a reproduction names a function and its arguments; what it gives has the name and
+the unit of the metric that a simulation measures, so that both can stand in one figure.
 """
 
 from __future__ import annotations

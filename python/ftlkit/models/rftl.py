@@ -1,12 +1,13 @@
 """The model of RFTL 4: what an access to the cached mapping table costs, with and without copies of the map.
 
-Symbols are those of RFTL tab. 2: `C` access time of the CMT, `GC` wait for a collection, `R` and `W` latency of a read
-and a write, all in nanoseconds; `F` channels; `M` miss ratio; `N` copies; `P` = `N` / `F`, the probability of a copy on
-an idle channel; `P_GC`, the probability that a channel is busy collecting; `E`, the ratio of extra writes.
+Symbols are those of RFTL tab. 2: `C` access time of the CMT, `GC` wait for a collection, `R` and
+`W` latency of a read and a write, all in nanoseconds; `F` channels; `M` miss ratio; `N` copies;
+`P` = `N` / `F`, the probability of a copy on an idle channel; `P_GC`, the probability that a
+channel is busy collecting; `E`, the ratio of extra writes.
 
-The model charges every miss with two reads and a write, the worst case of RFTL 3.3: a full cache whose victim has
-changed. It knows no queue but the one wait, no locality and no cost of the additional copies' programs, which it takes
-to run in parallel.
+The model charges every miss with two reads and a write, the worst case of RFTL 3.3: a full cache
+whose victim has changed. It knows no queue but the one wait, no locality and no cost of the
+additional copies' programs, which it takes to run in parallel.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def baseline(M: float, *, P_GC: float = 1.0, latencies: Latencies = TABLE_3) -> 
 def rftl(M: float, *, P: float, latencies: Latencies = TABLE_3) -> float:  # noqa: N803 - the paper's symbols
     """Mean time of an access under RFTL, in nanoseconds, while the page's own channel is collecting.
 
-    A copy on an idle channel is found with probability `P`: RFTL eq. 2 at 1, eq. 3 at 0, their mixture between
-    (fig. 6). `M` and `P` are from 0 to 1.
+    A copy on an idle channel is found with probability `P`: RFTL eq. 2 at 1, eq. 3 at 0, their
+    mixture between (fig. 6). `M` and `P` are from 0 to 1.
     """
     _check(M=M, P=P)
     return _access(M, 1.0 - P, latencies)

@@ -100,8 +100,8 @@ def _overload(results: Outcome) -> str | None:
 def cheap(results: Outcome) -> list[Run]:
     """Runs whose collections copied hardly anything, while the host wrote less than the device holds.
 
-    Blocks to collect were then blocks that the workload had overwritten whole. A device in its steady state may have
-    just such blocks, so runs on one are left out.
+    Blocks to collect were then blocks that the workload had overwritten whole. A device in its
+    steady state may have just such blocks, so runs on one are left out.
     """
     if _mode(results) == "steady":
         return []

@@ -1,6 +1,7 @@
 """Who wears most evenly, and at what price: runs that differ in nothing but the wear policy, side by side.
 
-Spreads of different mappings are not compared: one that erases ten times as much spreads further at the same evenness.
+Spreads of different mappings are not compared: one that erases ten times as much spreads further at
+the same evenness.
 """
 
 from __future__ import annotations

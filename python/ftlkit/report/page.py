@@ -1,8 +1,8 @@
 """The report: one self-contained HTML file, drawn from saved results alone.
 
-It loads nothing from anywhere: style, scripts and data are inside. Charts are drawn twice, as still pictures that
-need no script and, where scripts run, as live ones that follow the page's width. Colours follow the reader's light or
-dark setting through CSS; the charts inherit the text colour.
+It loads nothing from anywhere: style, scripts and data are inside. Charts are drawn twice, as still
+pictures that need no script and, where scripts run, as live ones that follow the page's width.
+Colours follow the reader's light or dark setting through CSS; the charts inherit the text colour.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The timeline: time × resource for a window of each run, one self-contained page, drawn from saved results alone.
 
-Each channel and each die has a lane. On a die's lane an operation is pale while it holds the die and solid while the
-die works; a thin line before it is the time for which it waited to begin. On a channel's lane there are the transfers.
-Below each chart stands who waited longest and behind what, for those who would rather read than search.
+Each channel and each die has a lane. On a die's lane an operation is pale while it holds the die
+and solid while the die works; a thin line before it is the time for which it waited to begin. On a
+channel's lane there are the transfers. Below each chart stands who waited longest and behind what,
+for those who would rather read than search.
 """
 
 from __future__ import annotations

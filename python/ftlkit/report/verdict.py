@@ -1,8 +1,8 @@
 """The verdict: what the numbers say, in sentences. Who leads, by how much, why, at what cost, with what cautions.
 
-Every sentence is computed from saved results; none states what a scheme "usually" does. A reason is what was measured
-request by request (`why.py`); where it was not measured there is none. Sentences that name a saving are tested by
-making it.
+Every sentence is computed from saved results; none states what a scheme "usually" does. A reason is
+what was measured request by request (`why.py`); where it was not measured there is none. Sentences
+that name a saving are tested by making it.
 """
 
 from __future__ import annotations

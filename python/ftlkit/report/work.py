@@ -73,8 +73,9 @@ def _pieces(run: Run, cause: str, counts: dict[str, int]) -> tuple[int, str] | N
 def cache(run: Run) -> str | None:
     """What a cache that holds the whole map would save, where the map takes a tenth of the flash time or more.
 
-    That it saves at least so much is tested by doing it, on some thirty pairs of workloads and schemes
-    (`tests/test_claims.py`). It may save more, since translation pages no longer have to be collected.
+    That it saves at least so much is tested by doing it, on some thirty pairs of workloads and
+    schemes (`tests/test_claims.py`). It may save more, since translation pages no longer have to be
+    collected.
     """
     times, ratio = time_by_cause(run), run["mapping_hit_ratio"]
     total = sum(times.values())

@@ -1,8 +1,8 @@
 """Reproductions of papers: a declarative study file is run, its claims are judged, and one HTML page shows both.
 
-A study file (`studies/*.toml`, described in `docs/reproduce.md`) holds what all its runs share, *sweeps* of runs, the
-paper's figures as charts over them, and its claims, each with a measure and the bounds within which it counts as
-reproduced. Nothing here knows a paper or a scheme.
+A study file (`studies/*.toml`, described in `docs/reproduce.md`) holds what all its runs share,
+*sweeps* of runs, the paper's figures as charts over them, and its claims, each with a measure and
+the bounds within which it counts as reproduced. Nothing here knows a paper or a scheme.
 """
 
 from __future__ import annotations
@@ -61,11 +61,12 @@ def reproduce(
 ) -> Reproduction:
     """Run a study and judge its claims.
 
-    Runs are points of a sweep: what the store has is not run again, and what is finished is kept there, so that a study
-    that was stopped goes on from there; without a store nothing is kept. The executor says where they run, by default
-    on this machine's cores. `watch` makes a watcher for each part of the work. Raises `UserError` where the study is at
-    fault or none of its runs can be done, and `Interrupted` on Ctrl-C, whose `finished` is the sweep of the runs that
-    are finished, if it had begun.
+    Runs are points of a sweep: what the store has is not run again, and what is finished is kept
+    there, so that a study that was stopped goes on from there; without a store nothing is kept. The
+    executor says where they run, by default on this machine's cores. `watch` makes a watcher for
+    each part of the work. Raises `UserError` where the study is at fault or none of its runs can be
+    done, and `Interrupted` on Ctrl-C, whose `finished` is the sweep of the runs that are finished,
+    if it had begun.
     """
     points, reused = run_sweeps(plan, store, executor or Local(), watch)
     return Reproduction(plan, points, [judge(claim, points) for claim in plan.claims], absent_traces(plan), reused)

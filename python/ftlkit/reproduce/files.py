@@ -36,9 +36,9 @@ class Recordings:
     def series(self, files: Json, seed: int, file_type: str) -> dict[str, list[float]]:
         """What was found of a type of file, such as `.c`, interval by interval, from the first in which φ is above 0.
 
-        `request` counts the writes that programs have asked for until the interval's end; `f_over_phi` is the
-        predicted update frequency over the one that came, 1 where the prediction was right; `increase` is |s|, the
-        share by which the active files grew or shrank.
+        `request` counts the writes that programs have asked for until the interval's end;
+        `f_over_phi` is the predicted update frequency over the one that came, 1 where the
+        prediction was right; `increase` is |s|, the share by which the active files grew or shrank.
         """
         spec, intervals = _spec(files), self._recorded(files, seed)[1]
         found: dict[str, list[float]] = {"request": [], "f_over_phi": [], "increase": []}

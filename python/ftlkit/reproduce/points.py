@@ -96,7 +96,8 @@ def column(point: Point, metric: str) -> Sequence[float | None]:
 def distribution(point: Point, name: str) -> list[tuple[float, float]]:
     """Time of a class's flash operations from ready to done, in nanoseconds, and the share done within it.
 
-    Service takes as long for each of them, so the distribution is that of waiting, later by that much.
+    Service takes as long for each of them, so the distribution is that of waiting, later by that
+    much.
     """
     found = latencies(point.run, name)
     service = found["service_ns"]["mean"] or 0.0

@@ -38,8 +38,9 @@ def run_sweeps(
 ) -> tuple[list[Point], int]:
     """Run what a store has not of the points of all sweeps; returns all points, and how many were in the store.
 
-    With the seeds after the first only what a claim asks for is run. File workloads are recorded first, and what needs
-    no run is told, so that what is wrong there is said before hours of runs. Without a store nothing is kept.
+    With the seeds after the first only what a claim asks for is run. File workloads are recorded
+    first, and what needs no run is told, so that what is wrong there is said before hours of runs.
+    Without a store nothing is kept.
     """
     with scratch() as folder:
         kept = store or stores.Store(folder / "store", create=True)
@@ -66,7 +67,8 @@ def _with_results(point: Point, row: Json, results: Mapping[str, Run]) -> Point:
 def _points(plan: Plan, recordings: Recordings) -> Iterator[tuple[Point, plans.Point | None]]:
     """All points in the order of the study file, each with the run that is still to give its results, if it needs one.
 
-    Those of a workload that agree in what they ask of the study share its recording and its statistics.
+    Those of a workload that agree in what they ask of the study share its recording and its
+    statistics.
     """
     many = max((claim.seeds for claim in plan.claims), default=1)
     check_seed(plan.study.get("seed", 1), many)

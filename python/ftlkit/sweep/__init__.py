@@ -1,7 +1,7 @@
 """Sweeps: points are combinations of devices, workloads, translation layers and values of keys, and each is one run.
 
-Called, `ftlkit.sweep` is the function `ftlkit.sweeping.sweep`: loading any part of this package makes it an attribute
-of `ftlkit`, and the public function has the same name.
+Called, `ftlkit.sweep` is the function `ftlkit.sweeping.sweep`: loading any part of this package
+makes it an attribute of `ftlkit`, and the public function has the same name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From varied keys to points: which combinations of values there are, and the study of each.
 
-A key with a dot, such as `host.queue_depth`, is one of the study's sections; one without is a parameter of translation
-layers. Reproductions and sweeps of the command line expand alike, here.
+A key with a dot, such as `host.queue_depth`, is one of the study's sections; one without is a
+parameter of translation layers. Reproductions and sweeps of the command line expand alike, here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What makes two points the same: the study with every key filled in, the engine, and the bytes of the trace.
 
-Names and labels do not count, nor where a trace lies, nor the limit of memory: none of them changes a result. A point
-whose key is in a store need not be run again, whichever sweep it came from.
+Names and labels do not count, nor where a trace lies, nor the limit of memory: none of them changes
+a result. A point whose key is in a store need not be run again, whichever sweep it came from.
 """
 
 from __future__ import annotations

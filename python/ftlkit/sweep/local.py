@@ -1,8 +1,9 @@
 """Points on the cores of this machine: one worker process each, given one point after the other.
 
-Processes and not threads, so that a point that takes all memory, or brings the interpreter down, is one failed point.
-Each process is watched by a thread, which knows which point it died of and begins that one again in another process;
-`concurrent.futures` would give up all points that were under way.
+Processes and not threads, so that a point that takes all memory, or brings the interpreter down, is
+one failed point. Each process is watched by a thread, which knows which point it died of and begins
+that one again in another process; `concurrent.futures` would give up all points that were under
+way.
 """
 
 from __future__ import annotations

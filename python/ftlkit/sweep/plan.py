@@ -1,8 +1,8 @@
 """Plans of sweeps: from a study with several devices, workloads and values to points, of which each is one run.
 
-A point is a study of one translation layer. Keys of sections hold for every layer; a key of a scheme (`dftl.cmt`) makes
-points only of the layers that have this scheme and do not set the key themselves, so a page mapping beside a varied
-DFTL is run once and not once a value.
+A point is a study of one translation layer. Keys of sections hold for every layer; a key of a
+scheme (`dftl.cmt`) makes points only of the layers that have this scheme and do not set the key
+themselves, so a page mapping beside a varied DFTL is run once and not once a value.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Points before they are run: each study is checked and filled in by the engine, which gives the point its key.
 
-Points that differ in their translation layer alone are checked together, so that a workload is looked over once for all
-of them. A trace is parsed only to find out how it is read and to lay it out; all other checks read what was laid out.
+Points that differ in their translation layer alone are checked together, so that a workload is
+looked over once for all of them. A trace is parsed only to find out how it is read and to lay it
+out; all other checks read what was laid out.
 
-A point that is refused is a result with its error; a key that nobody takes, or a sweep of which nothing can be run, is
-the user's mistake and ends it.
+A point that is refused is a result with its error; a key that nobody takes, or a sweep of which
+nothing can be run, is the user's mistake and ends it.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ class _Checker:
     def lay_out(self, points: Sequence[Point], least: int) -> None:
         """Lay out each trace that so many of the points read.
 
-        How it is read, with all defaults, a check tells of the trace as it was given; of one point, if that can be run.
+        How it is read, with all defaults, a check tells of the trace as it was given; of one point,
+        if that can be run.
         """
         tables: dict[str, list[Point]] = {}
         for point in points:

@@ -1,7 +1,8 @@
 """Points on a Ray cluster: tasks of one core each, begun again by Ray when their worker dies.
 
-A trace travels once through Ray's object store to each machine, which keeps it in its temporary folder under its
-digest; the tasks there read it from that file. Every machine needs the same ftlkit.
+A trace travels once through Ray's object store to each machine, which keeps it in its temporary
+folder under its digest; the tasks there read it from that file. Every machine needs the same
+ftlkit.
 """
 
 from __future__ import annotations
@@ -48,10 +49,12 @@ class OnRay:
                 "run on this machine's cores."
             ) from None
         _check_reachable(address or os.environ.get("RAY_ADDRESS") or "")
-        # Ray reports each worker that it replaces; who runs a sweep hears of it if that does not help.
+        # Ray reports each worker that it replaces; who runs a sweep hears of it if that does not
+        # help.
         quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
         try:
-            # Without an address Ray would look for a cluster that was started here, and wait long for one that is gone.
+            # Without an address Ray would look for a cluster that was started here, and wait long
+            # for one that is gone.
             self._ray.init(address=address or os.environ.get("RAY_ADDRESS") or "local", **quiet)
         except (ConnectionError, RuntimeError, ValueError, ImportError, OSError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]

@@ -53,7 +53,8 @@ class Sweep:
 def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watcher] = Silent) -> Sweep:
     """Run the points of a plan that a store has not.
 
-    Ctrl-C ends it with `Interrupted`, whose `finished` is the sweep with the points that are finished; they are stored.
+    Ctrl-C ends it with `Interrupted`, whose `finished` is the sweep with the points that are
+    finished; they are stored.
     """
     with scratch() as folder:
         traces = Traces(folder)
@@ -73,8 +74,9 @@ def run_points(
 ) -> Sweep:
     """Run points that a store has not, over traces that are laid out once for all that are run with the same `traces`.
 
-    A point that is refused is no error, unless `check` makes it one, which is given the points before they are run.
-    Ctrl-C ends it as it ends `run`; where the executor's time is over, what is finished until then is returned.
+    A point that is refused is no error, unless `check` makes it one, which is given the points
+    before they are run. Ctrl-C ends it as it ends `run`; where the executor's time is over, what is
+    finished until then is returned.
     """
     try:
         prepared = watched(

@@ -1,6 +1,7 @@
 """The temporary folder of a sweep, and those of killed sweeps, which are removed by the next one.
 
-Who works in a folder holds a lock on a file in it, which the system takes from a process however that ended.
+Who works in a folder holds a lock on a file in it, which the system takes from a process however
+that ended.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Traces of a sweep: each is read once on a machine, and laid out there so that every point can begin at once.
 
-A trace in text is parsed, checked and put in order once, and written as Parquet, which reads fastest and holds what was
-read, to the byte: runs over the one and the other give the same event hash. What the results say of the workload is
-that of the trace as it was given.
+A trace in text is parsed, checked and put in order once, and written as Parquet, which reads
+fastest and holds what was read, to the byte: runs over the one and the other give the same event
+hash. What the results say of the workload is that of the trace as it was given.
 """
 
 from __future__ import annotations

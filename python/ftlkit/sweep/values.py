@@ -1,7 +1,8 @@
 """The values of a varied key: lists and ranges, as `--vary` and `[sweep.vary]` spell them.
 
-`dftl.cmt=16KiB..4MiB:x2` goes from 16 KiB by doubling, `device.spare=0.07,0.1,0.2` takes three values, and
-`host.queue_depth=1..8:+1,16` both. How many values a range has is reckoned before any of them is made.
+`dftl.cmt=16KiB..4MiB:x2` goes from 16 KiB by doubling, `device.spare=0.07,0.1,0.2` takes three
+values, and `host.queue_depth=1..8:+1,16` both. How many values a range has is reckoned before any
+of them is made.
 """
 
 from __future__ import annotations

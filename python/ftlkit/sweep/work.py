@@ -78,7 +78,8 @@ def perform(text: str) -> tuple[str, str]:
     except FtlBug as error:
         return BUG, str(error)
     except BaseException as error:
-        # PyO3 raises Rust panics as a class of its own that derives from BaseException and cannot be imported.
+        # PyO3 raises Rust panics as a class of its own that derives from BaseException and cannot
+        # be imported.
         if type(error).__name__ != "PanicException":
             raise
         return BUG, f"the simulator panicked: {error}"

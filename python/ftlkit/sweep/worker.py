@@ -1,7 +1,7 @@
 """A worker process: `python -m ftlkit.sweep.worker` runs the studies that it reads, a line each, and answers in lines.
 
-It ends when whoever started it does, however that ended: then there is nothing more to read. It works in a thread, so
-that it notices in the middle of a run.
+It ends when whoever started it does, however that ended: then there is nothing more to read. It
+works in a thread, so that it notices in the middle of a run.
 """
 
 from __future__ import annotations
