@@ -130,7 +130,7 @@ def lateness(folder: Path, seconds: float) -> None:
 
 
 def fairness(folder: Path, seconds: float) -> None:
-    """Measure what reads wait beside a client that asks for much, and print a row for each kind of that."""
+    """Measure how long reads wait beside a busy client, and print a row for each kind of client."""
     print("\n| 4 KiB reads, depth 1, beside | ms: median, 99 %, most |\n|---|---|", flush=True)
     for name, load in GREEDY.items():
         with made(folder, {"spare": SPARES[1]}) as image, served(image, "none") as live:

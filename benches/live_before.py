@@ -1,4 +1,4 @@
-"""Throughput of the live device of two checkouts, in turns: what a change of the image or of the server costs.
+"""Throughput of the live device of two checkouts, in turns: what a change costs.
 
     python benches/live_before.py OTHER_CHECKOUT [FOLDER] [SECONDS] [ROUNDS]
 

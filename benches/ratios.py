@@ -1,4 +1,4 @@
-"""What the promises about cores and memory come to on this machine: run by `make bench` after the Rust benches.
+"""Measure the promises about cores and memory on this machine, after the Rust benches.
 
 Each figure is measured in processes of their own, in turns, so that a drift of the machine's speed
 slows both alike.
@@ -18,12 +18,12 @@ from pathlib import Path
 
 ROUNDS = 3
 COMPARE = "compare fin1 --precondition steady --ftl " + ",".join(f"page:gc_threshold={free}" for free in range(1, 9))
-"""Eight runs that take about as long as each other: with few unequal ones, one core ends up waiting for the longest."""
+"""Eight runs of about equal length: with few unequal ones, one core ends up waiting."""
 SWEEP = (
     "sweep fin1 --ftl page --vary device.spare=0.1..0.298:+0.002 --seeds 2 --requests 200000 --addresses dense "
     "--precondition fill"
 )
-"""Two hundred points; what one process does for each of them beside, checking and storing, is little against them."""
+"""Two hundred points: what a process adds to each, checking and storing, is then small."""
 BIG = (
     "compare fin1 --ftl page --device slc-small --capacity 1TiB --requests 1000 --precondition fill "
     "--set device.channels=8 --set device.dies_per_channel=4 --set device.pages_per_block=256"

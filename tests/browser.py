@@ -1,4 +1,4 @@
-"""Chromium without a window, driven by the tests: what a page writes to the console, asks of a network, and shows."""
+"""Chromium without a window: what a page writes to the console, requests, and shows."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Browser:
         path.write_bytes(base64.b64decode(data))
 
     def violations(self) -> list[str]:
-        """What axe-core finds against accessibility; it does not look at the marks of charts, which are thousands."""
+        """What axe-core finds against accessibility, apart from the thousands of chart marks."""
         source = (resources.files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
         self.run(source)
         script = (

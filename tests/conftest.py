@@ -27,7 +27,7 @@ LINES = 200
 
 @pytest.fixture(scope="session", autouse=True)
 def _heard() -> None:
-    """Let this process and those it starts hear Ctrl-C, also when the tests were started where a shell ignores it."""
+    """Let this process and its children get Ctrl-C, even under a shell that ignores it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -84,7 +84,7 @@ def results() -> fk.Results:
 
 @pytest.fixture
 def msr(tmp_path: Path) -> Path:
-    """A small trace of the MSR format: 4 KiB requests to the first MiB, one a millisecond, every third a read."""
+    """A small MSR trace: 4 KiB requests to the first MiB, one a millisecond, a third reads."""
     return write_msr(tmp_path / "small.csv", LINES)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 LONG = os.environ.get("FTLKIT_LONG") == "1"
-"""Whether the long campaigns run: a minute of fio a scheme, twenty kills a family, ten minutes of mixed clients."""
+"""Whether the long campaigns run: fio for a minute a scheme, kills, mixed clients."""
 
 STARTS_WITHIN_S = 60.0
 """For a server to recover its image and listen, on a busy machine."""
@@ -40,7 +40,7 @@ def schemes() -> list[str]:
 
 
 def buffered() -> list[str]:
-    """A stack with each write buffer in front, over different mappings; small, so that much leaves it."""
+    """Stacks with each write buffer over different mappings; small, so that much is evicted."""
     over = ("page+dynamic", "dftl", "block", "fast")
     names = [part["name"] for part in fk.parts() if part["kind"] == "buffer"]
     return [f"{mapping}+{name}:ram=256KiB" for mapping, name in zip(over, names, strict=True)]
@@ -75,7 +75,7 @@ class Disk:
     def start(
         self, *options: object, over_tcp: bool = False, file_limit_bytes: int | None = None, umask: int = -1
     ) -> Self:
-        """Start the server and wait until it listens; perhaps on a disk that has no room beyond a limit."""
+        """Start the server and wait until it listens; maybe on a disk that is nearly full."""
         where = [] if over_tcp else ["--socket", str(self.socket)]
         limit = [] if file_limit_bytes is None else ["prlimit", f"--fsize={file_limit_bytes}"]
         self.process = subprocess.Popen(
@@ -155,7 +155,7 @@ class Disk:
 
 
 def run(*command: object, within_s: float = 120.0) -> str:
-    """Run a client to its end; what it printed. A client that fails fails the test with its words."""
+    """Run a client to its end; its output. A client that fails fails the test."""
     done = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, timeout=within_s, check=False
     )

@@ -1,4 +1,4 @@
-"""A mounted image for tests: made, mounted by a process of its own, unmounted or killed, and looked at by others."""
+"""A mounted image for tests: made, mounted by a process, unmounted or killed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def needs_fuse() -> None:
 
 
 class Mount:
-    """An image and the process that has it mounted; a context manager that unmounts it in good order."""
+    """An image and the process that has it mounted; a context manager that unmounts it."""
 
     def __init__(
         self, folder: Path, ftl: str = "page+saw", capacity: str = "64MiB", spare: float = 0.25, **device: object

@@ -1,4 +1,4 @@
-"""An image of version 1, written byte by byte as that format was laid down, for tests of its conversion."""
+"""An image of version 1, written byte by byte, for tests of its conversion."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def aligned(offset: int) -> int:
 
 
 def write(path: Path, description: dict[str, Any], logical_page: int, content: bytes) -> None:
-    """Write an image of scheme page that is like the one described, with this content at one logical page."""
+    """Write an image of scheme page like the described one, with this content at one page."""
     shape = description["geometry"]
     blocks = shape["channels"] * shape["dies_per_channel"] * shape["planes_per_die"] * shape["blocks_per_plane"]
     pages = blocks * shape["pages_per_block"]

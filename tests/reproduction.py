@@ -1,4 +1,4 @@
-"""A study that takes a moment, and claims over runs with known numbers: what tests of reproductions share."""
+"""A study that takes a moment, and claims over runs with known numbers."""
 
 from __future__ import annotations
 

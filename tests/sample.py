@@ -1,4 +1,4 @@
-"""Results as the simulator saves them, made up for tests of what is drawn from them: frames, verdict, charts, reports.
+"""Results as the simulator saves them, made up for tests of frames, charts and reports.
 
 The numbers have the shape of real ones (long tails, a scheme dominated by merges, one by mapping
 misses) and are derived from a seed. Nothing outside the tests uses them.
@@ -166,7 +166,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
 
 
 def wear_map(mean: float, chance: random.Random) -> dict[str, Any]:
-    """Eight planes of 1024 blocks, eight blocks a cell; the first cell of each was bad from the factory."""
+    """Eight planes of 1024 blocks, eight a cell; the first cell of each is bad."""
     means = [None if cell % 128 == 0 else round(mean * math.exp(chance.gauss(0, 0.3)), 3) for cell in range(1024)]
     return {
         "planes_per_cell": 1,

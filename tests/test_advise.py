@@ -1,4 +1,4 @@
-"""Advice: what is searched, what is kept, and that every sentence of the answer is what runs measured."""
+"""Advice: what is searched, what is kept, and that every sentence is what runs measured."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_mapping_of_each_family_is_looked_at() -> None:
 
 
 def test_families_take_turns_from_the_beginning() -> None:
-    """So that a search which ends early has tried most families: the first of each, then the second."""
+    """So a search that ends early has tried most families: each one's first, then its second."""
     searched = everything(256 * KIB)
     tried = [searched.family(stack) for stack in space.halves(searched)]
     families = set(tried)
@@ -398,7 +398,7 @@ def test_prefixes_are_those_on_which_the_reference_does_as_on_the_whole() -> Non
 
 
 def test_other_families_must_do_on_a_prefix_as_on_the_whole() -> None:
-    """On a device in a steady state page can do as on the whole while a demand-paged mapping takes thrice as long."""
+    """In a steady state page can look as usual while a demand-paged map takes thrice as long."""
     table = {(30, ""): reference(2e6, 4.0, 30), (90, ""): reference(2e6, 4.0, 900)}
     like = {key: reference(8e6, 9.0, 90) for key in table}
     assert chosen(table, {"dftl": like}).lengths == [30, 90]
@@ -504,7 +504,7 @@ def test_the_page_tells_the_same(given: Given) -> None:
 
 
 def worst(front: list[tuple[float, float]], grid: list[tuple[float, float]]) -> float:
-    """By how much the worst point of a grid beats a front: the least factor that RAM and cost of some stack exceed."""
+    """By how much a grid's worst point beats a front: the least factor in RAM and cost."""
     return max(min(max(ram / least, cost / best) for ram, cost in front) for least, best in grid)
 
 

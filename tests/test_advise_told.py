@@ -1,4 +1,4 @@
-"""What an advice says of itself: which part decided, what was not measured, and how it is measured again."""
+"""What an advice says of itself: what decided, what was not measured, how to repeat it."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_it_is_told_how_many_were_not_measured_on_the_held_out_part(whole: Answe
 
 
 def test_a_prefix_that_was_cut_short_does_not_choose(whole: Answer) -> None:
-    """Of many stacks one was run there when the time ended: it is not the best, it was the first."""
+    """One of many stacks ran there when the time ended: it is the first, not the best."""
     found = whole.found
     worst = max(found.of(found.last), key=lambda each: each.mean("response_mean_ns") or 0).stack
     cut = Rung(found.searched, begun=dict.fromkeys(found.last.tried), tried={worst: found.last.tried[worst]})
@@ -208,7 +208,7 @@ def test_where_the_whole_part_was_not_reached_the_held_out_figures_choose(whole:
 
 
 def with_a_rival(whole: Answer, lead: float, **columns: Any) -> tuple[str, str]:  # noqa: ANN401 - columns of a run
-    """Let another than the advised stack be so many times as fast on the held-out part; both of them."""
+    """Let another stack than the advised be so many times as fast on the held-out part."""
     found, best = whole.found, whole.advised.stack
     other = next(each for each in found.finalists if each not in (best, "page"))
     mine = found.finalists[best].rows[0]["response_mean_ns"]
@@ -393,7 +393,7 @@ def test_seeds_that_make_no_difference_are_not_run(tmp_path: Path) -> None:
 
 
 def test_what_was_measured_before_ctrl_c_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first stack tells whether seeds make a difference; Ctrl-C comes in the middle of the others."""
+    """The first stack shows whether seeds matter; Ctrl-C comes in the middle of the others."""
     asked, store = Asked(str(write_msr(tmp_path / "t.csv", 300)), seeds=3), Store(tmp_path / "store", create=True)
     runner = Runner(asked, fk.check_study(asked.document())["device"], store, Local(), Traces(tmp_path))
     run, calls = runner._run, []  # noqa: SLF001 - where it is interrupted

@@ -1,4 +1,4 @@
-"""Sentences of the verdict that say what would happen, each held against the run in which it happens.
+"""Conditional sentences of the verdict, each held against the run in which it happens.
 
 Workloads are look-alikes of each family, a uniform one, and real traces where they are there; open
 loop and closed.
@@ -71,7 +71,7 @@ def test_a_cache_of_the_whole_map_saves_at_least_what_is_said(name: str, precond
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_steady_device_is_nearer_to_what_lasts(name: str) -> None:
-    """The advice given where write amplification rose while measuring on a device that was only filled."""
+    """The advice where write amplification rose while measuring on a merely filled device."""
     asked = chosen(name)
     found = {mode: fk.compare(ftls="page,dftl,fast", precondition=mode, **asked) for mode in ("fill", "steady")}
     rise = {
@@ -132,7 +132,7 @@ CURES: dict[str, tuple[str, str, dict[str, str], dict[str, float]]] = {
     "collection": ("steady", "page", {}, {"spare": 0.5}),
     "merge": ("fill", "fast", {"name": "page"}, {}),
 }
-"""For a cause of waiting: how the device is prepared, a scheme that has the cause, and what takes it away."""
+"""For a cause of waiting: the preparation, a scheme that has it, and what removes it."""
 
 BRIEF = [name for name in (*PRESETS, "uniform") if name not in ("exchange", "pctrace")]
 """Those that touch little enough to be prepared to a steady state in a moment."""

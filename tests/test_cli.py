@@ -1,4 +1,4 @@
-"""The command: what each subcommand prints and writes, in wide and narrow terminals, with and without one."""
+"""The command: what each subcommand prints and writes, in wide, narrow and no terminals."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ INDEX = {
         {"blkparse_action": "D", "time_backwards": "sort:4096", "skip_bad": True},
     ),
 }
-"""Of real traces, counted independently: format, requests, writes in per cent, mean KB, and what must be said."""
+"""Of real traces, counted independently: format, requests, writes, mean KB, remarks."""
 
 
 @pytest.mark.parametrize("name", INDEX)
@@ -245,7 +245,7 @@ RUNNABLE = ["demo", "idle", "mapping-cache", "own-trace", "phases", "timeline", 
 
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_examples_can_be_run(name: str, msr: Path) -> None:
-    """Each is checked whole with few requests; `own-trace` with a trace in place of the reader's."""
+    """Each is checked whole with few requests; `own-trace` with a trace in its place."""
     study = studies.load(EXAMPLES / f"{name}.toml")
     if "trace" in study["workload"]:
         study["workload"]["trace"] = str(msr)

@@ -1,4 +1,4 @@
-"""Curves: the hit ratio of all sizes from one pass is that of separate runs, and models meet their numbers."""
+"""Curves: one pass gives the hit ratios of separate runs, and models meet their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input: one paragraph that names the thing and the next step, exit code 2, no traceback, nothing left behind."""
+"""Bad input: one paragraph with the next step, exit code 2, no traceback, nothing left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START = 128_166_372_000_000_000
 
 @dataclass(frozen=True)
 class Bad:
-    """One way to go wrong: the files it needs, the arguments, and words that the message must hold."""
+    """One way to go wrong: the files it needs, the arguments, words of the message."""
 
     name: str
     arguments: str
@@ -171,7 +171,7 @@ def test_usage_errors_have_the_same_exit_code(call: Callable[..., Result]) -> No
 
 
 def test_unwritable_folder_is_found_before_the_work(call: Callable[..., Result]) -> None:
-    """Even for root, to whom permission bits say nothing, a file system that takes no files is found beforehand."""
+    """A file system that takes no files is found beforehand, even for root."""
     result = call("compare", "fin1", "--requests", 10**9, "--report", "/proc/r.html")
     assert result.exit_code == 2
     assert "/proc/r.html" in result.stderr

@@ -1,4 +1,4 @@
-"""Help and catalogues: they name what an option takes and where a scheme comes from, in the reader's words."""
+"""Help and catalogues: they name what an option takes and where a scheme comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports among the files of the Python package go without circles: those for types and those inside functions, too."""
+"""The package's imports make no circles, those for types and in functions included."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def imported(text: str, known: dict[str, str]) -> set[str]:
 
 
 def circular(known: dict[str, str]) -> dict[str, set[str]]:
-    """What is left when modules that import nothing, and those that nobody imports, are taken away again and again."""
+    """What is left after removing, again and again, modules without imports or importers."""
     graph = {name: imported(text, known) - {name} for name, text in known.items()}
     while True:
         wanted = set().union(*graph.values())

@@ -1,4 +1,4 @@
-"""Ctrl-C: the command stops at once, keeps the runs that were finished, and leaves nothing half-written."""
+"""Ctrl-C: the command stops at once, keeps finished runs, and leaves nothing half-written."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def said(process: subprocess.Popen[str], words: str, within_s: float) -> str:
 
 
 def test_finished_runs_are_kept(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
-    """The page run takes a moment, the block run, which merges for every page, long; one thread runs them in turn."""
+    """The page run takes a moment, the block run long; one thread runs them in turn."""
     workload = "compare fin1 --ftl page,block --requests 1500000 --precondition steady --addresses dense --threads 1"
     process = start(*workload.split(), "--json", "r.json")
     assert "page: done" in said(process, "page: done", 90)

@@ -1,4 +1,4 @@
-"""The clients that people have: each must find a disk that keeps what was written, under every scheme."""
+"""The clients that people have: each finds its writes again, under every scheme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file system on a served image: what was fsync'ed is there after the server was killed, and the rest is in order.
+"""A file system on a served image: after a kill, what was fsync'ed is there, the rest in order.
 
 The image becomes a file through nbdfuse, the file a block device through a loop device, and that is
 mounted. Both need rights that containers often lack; then these tests skip and say which.
@@ -72,7 +72,7 @@ class Mounts:
         run("umount", self.files)
 
     def detach(self, *, lazily: bool = False) -> None:
-        """The block device is gone; lazily after the server was killed, when nothing can be written any more."""
+        """The block device is gone; lazily after a kill, when nothing can be written any more."""
         for command in (
             ["umount", "-l", str(self.files)] if lazily else [],
             ["losetup", "--detach", self.loop] if self.loop else [],

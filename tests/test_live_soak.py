@@ -1,4 +1,4 @@
-"""Many clients of many kinds at once, for a while: memory, threads and files stay bounded, and data are kept.
+"""Many clients of many kinds at once: memory, threads and files stay bounded.
 
 A few seconds in the ordinary suite; ten minutes with FTLKIT_LONG=1, and then throughput must not
 fall either.

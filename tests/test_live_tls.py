@@ -1,4 +1,4 @@
-"""TLS: with certificates nothing is served in the clear, and with an authority only to those whom it signed."""
+"""TLS: with certificates nothing is served in the clear, nor to strangers to an authority."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of metrics against what the simulator writes, and against everything that is made from it."""
+"""The table of metrics against the simulator's output and all that is made from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, numbers and times of mounted files as programs see them, also on volumes of other systems."""
+"""Names, numbers and times of mounted files as programs see them, on any volume."""
 
 from __future__ import annotations
 

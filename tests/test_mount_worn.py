@@ -1,4 +1,4 @@
-"""Flash that wears out under a mounted volume: whatever was accepted is kept, or its loss is told."""
+"""Flash wears out under a mounted volume: accepted writes are kept, or reported lost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _errno(act: Callable[[], object]) -> int:
 
 
 def _wear_out(at: Path) -> tuple[dict[str, bytes], list[int]]:
-    """Write to several open files until one is refused: what was synced of each, and the handles."""
+    """Write to several open files until one is refused: what each synced, and the handles."""
     handles = [os.open(at / f"file {i}", os.O_CREAT | os.O_RDWR) for i in range(FILES)]
     safe: dict[str, bytes] = {}
     for turn in range(MOST_ROUNDS):

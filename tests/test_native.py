@@ -1,4 +1,4 @@
-"""The compiled module, its stub and the package agree: every native name is typed, and every one is used."""
+"""The compiled module, its stub and the package agree: all names are typed and used."""
 
 from __future__ import annotations
 

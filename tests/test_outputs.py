@@ -1,4 +1,4 @@
-"""Outputs: nothing that was read is overwritten, only regular files are replaced, and whole or not at all."""
+"""Outputs: no input is overwritten, and only regular files are replaced, as a whole."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE = ("--ftl", "page", "--requests", "100")
 
 @pytest.fixture
 def links(msr: Path, tmp_path: Path) -> dict[str, Path]:
-    """The trace under its own name, a symbolic link, a link to that, a hard link, and by way of its folder."""
+    """The trace by its own name, a symbolic link, a link to that, a hard link, its folder."""
     for name, target in (("soft.csv", msr), ("softer.csv", "soft.csv")):
         (tmp_path / name).symlink_to(target)
     os.link(msr, tmp_path / "hard.csv")

@@ -1,4 +1,4 @@
-"""The report: self-contained, whole, safe against what labels hold, and honest about what is missing."""
+"""The report: self-contained, whole, safe against labels, honest about what is missing."""
 
 from __future__ import annotations
 

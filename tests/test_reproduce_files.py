@@ -1,4 +1,4 @@
-"""Reproductions of file workloads: recorded once, served by all layers, and what their analyzer found."""
+"""Reproductions of file workloads: recorded once, served by all layers, and analyzed."""
 
 from __future__ import annotations
 

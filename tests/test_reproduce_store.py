@@ -1,4 +1,4 @@
-"""Reproductions keep their runs in a store: what is finished is not run again, and a run that fails is named."""
+"""Reproductions keep their runs in a store: none runs twice, and a failed one is named."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def test_two_engines_are_not_set_against_each_other_unasked(tmp_path: Path) -> N
 
 
 def test_a_point_is_found_by_what_it_is_whoever_ran_it(call: Callable[..., Result]) -> None:
-    """The first sweep calls it `dftl:cmt=16KiB`, the second finds it in the store and varies `dftl.cmt`."""
+    """The first sweep has `dftl:cmt=16KiB`; the second finds it while varying `dftl.cmt`."""
     call("sweep", "fin1", "--ftl", "dftl:cmt=16KiB", *SMALL)
     assert "1 were in" in call("sweep", "fin1", "--ftl", "dftl", "--vary", "dftl.cmt=16KiB,64KiB", *SMALL).stderr
     for before in ("dftl.cmt=16KiB", "dftl.cmt=16384B", "dftl:cmt=16KiB"):

@@ -1,4 +1,4 @@
-"""Sweeps: which points there are, that they are those of single runs, and that nothing finished is lost or repeated."""
+"""Sweeps: their points equal single runs, and nothing finished is lost or repeated."""
 
 from __future__ import annotations
 
@@ -410,7 +410,7 @@ def children(parent: int) -> list[int]:
 
 
 def _state(process: int) -> list[str]:
-    """What /proc says of a process behind its name: its state, its parent, and more; nothing of one that is gone."""
+    """What /proc says of a process behind its name: state, parent, more; empty if it is gone."""
     try:
         return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
@@ -531,7 +531,7 @@ def test_a_band_holds_the_noise_of_the_seeds(tmp_path: Path) -> None:
 def test_two_hundred_points_survive_being_killed_again_and_again(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
-    """Killed after every thirty points or so; what was stored stays as it was, and nothing is run twice."""
+    """Killed after every thirty points or so; stored points stay, and none runs twice."""
     vary = "--vary dftl.cmt=16KiB..256KiB:x2 --vary device.spare=0.07..0.25:+0.02 --seeds 4"
     command = ["sweep", *f"fin1 --ftl dftl --requests 20000 --addresses dense {vary}".split()]
     points = tmp_path / stores.DEFAULT / "points"

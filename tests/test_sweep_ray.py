@@ -1,4 +1,4 @@
-"""Sweeps on a Ray cluster of two nodes on this machine: the same points as here, whatever happens to a worker."""
+"""Sweeps on a Ray cluster of two local nodes: the same points, whatever a worker suffers."""
 
 from __future__ import annotations
 

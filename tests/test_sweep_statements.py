@@ -1,4 +1,4 @@
-"""What a sweep says: held to its own rows, drawn at random, and to cautions that single runs give."""
+"""Statements of a sweep, against random rows and against the cautions of single runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAMPLE: Any = sample.document()
 
 
 def row(label: str, mean: float, seed: int = 1, **changes: object) -> dict[str, Any]:
-    """A point of a store: one run whose responses have this mean; `changes` replaces keys of the run."""
+    """A point of a store: one run with this mean response; `changes` replaces keys of the run."""
     run = SAMPLE["runs"][0] | {"label": label, "precondition": None} | changes
     document = SAMPLE | {"runs": [run]}
     return {

@@ -1,4 +1,4 @@
-"""`ftlkit torture`: what it tries, what it says when something is found, and that the line it gives fails again."""
+"""`ftlkit torture`: its trials, its reports, and that a printed line fails again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict of random results: each superlative and each comparison in it holds against the rows of the table.
+"""The verdict of random results: each superlative and comparison holds in the table.
 
 Values are few and near each other, so that ties, overload, worn-out devices and runs that served
 nothing are frequent.

@@ -1,4 +1,4 @@
-"""A device whose blocks wear out: the run is kept, and tables, frames and reports say where it ended."""
+"""A device whose blocks wear out: the run is kept, and all outputs say where it ended."""
 
 from __future__ import annotations
 

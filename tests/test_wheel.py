@@ -1,4 +1,4 @@
-"""The wheel: what is in it, what it says of itself, and that it works where nothing else of the project is.
+"""The wheel: its files, its metadata, and that it works where the project is absent.
 
 `make wheel` builds it and names it in FTLKIT_WHEEL; without that only the files beside it are
 looked at.

@@ -1,4 +1,4 @@
-"""Show that a change of the code changes no result: record event hashes before and after, then compare them.
+"""Show that a change of the code changes no result: compare event hashes before and after.
 
     python tools/compare_hashes.py record before.json       # in the old checkout's environment
     python tools/compare_hashes.py record after.json        # in the new one
@@ -63,7 +63,7 @@ def regressions() -> str:
 
 
 def hashes_with_hints() -> dict[str, str]:
-    """The hashes of all stacks on what a mail server asks of a file system, with hints and trims."""
+    """The hashes of all stacks on a mail server's file workload, with hints and trims."""
     device: dict[str, object] = {"preset": "slc-small", "capacity": "64MiB", "spare": 0.25}
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "files.parquet"

@@ -1,4 +1,4 @@
-"""Writes requirements.lock: the newest versions that the oldest supported Python takes, with what they need in turn.
+"""Writes requirements.lock: the newest versions for the oldest supported Python.
 
 Resolving for the oldest Python gives pins that later ones take as well, so that one lock serves
 all.
@@ -16,7 +16,7 @@ from typing import Any
 OLDEST = "3.10"
 ROOT = Path(__file__).parent.parent
 ONLY_OLDEST = {"exceptiongroup": "1.3.1", "tomli": "2.5.0"}
-"""Needed by pytest and mypy below Python 3.11 alone: a resolver that runs on a later Python does not see them."""
+"""Needed by pytest and mypy below Python 3.11 alone, so a later resolver misses them."""
 
 HEADER = """\
 # Exact versions of everything the Python side needs, for running, testing and linting.

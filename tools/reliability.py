@@ -1,4 +1,4 @@
-"""Write the table of docs/reliability.md from a torture's report: `python tools/reliability.py out/torture.json`."""
+"""Write docs/reliability.md's table from a report: `tools/reliability.py out/torture.json`."""
 
 from __future__ import annotations
 

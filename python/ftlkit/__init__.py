@@ -79,7 +79,7 @@ __all__ = [
 ]
 
 _HOMES = ("api", "results", "engine", "checking", "live", "mounting", "advising", "curves.hits", "sweeping", "_native")
-"""The modules of these names; the compiled one last, whose functions are called alike and take and give JSON.
+"""The modules of these names; the compiled one last, whose functions take and give JSON.
 
 They are loaded when a name is asked for: `python -m ftlkit` and the workers of sweeps begin with
 this file.

@@ -1,4 +1,4 @@
-"""Types of the compiled module. A test holds this file, the module and its uses in the package together."""
+"""Types of the compiled module, which a test compares with the module and its uses."""
 
 from pathlib import Path
 from typing import final
@@ -12,11 +12,11 @@ class UserError(FtlkitError):
     """The input or the request is at fault; the message says what to change."""
 
 class FtlBug(FtlkitError):
-    """A translation layer broke a rule of the flash, or returned wrong data; the message says where."""
+    """A translation layer broke a rule of the flash or returned wrong data; says where."""
 
 @final
 class Control:
-    """Shared between the thread that works and the one that watches: cancels the work and shows how far it is."""
+    """Shared by the working and the watching thread: cancels the work, shows its progress."""
 
     def __new__(cls) -> Control: ...
     def cancel(self) -> None:
@@ -34,10 +34,10 @@ def run_study(
     """
 
 def check_study(study_json: str, control: Control) -> str:
-    """Check a study (JSON), its workload included, and return it (JSON) with all defaults filled in."""
+    """Check a study (JSON) and its workload, and return it with all defaults filled in."""
 
 def parse_study_toml(text: str, path: str) -> str:
-    """Turn a study file's text into JSON; errors name path and line, relative trace paths are relative to it."""
+    """Turn a study file's text into JSON; errors name path and line."""
 
 def parse_stack(text: str) -> str:
     """Take a stack's text apart: the `[[ftl]]` table (JSON) that says the same."""
@@ -49,7 +49,7 @@ def causes() -> str:
     """All causes of flash operations (JSON), in the order in which charts stack them."""
 
 def parts() -> str:
-    """All parts of stacks (JSON): translation layers, wear policies and buffers, each with its kind."""
+    """All parts of stacks (JSON): translation layers, wear policies, buffers; `kind` says which."""
 
 def devices() -> str:
     """All device presets (JSON)."""
@@ -61,7 +61,7 @@ def trace_formats() -> list[str]:
     """Name every format of traces that can be read."""
 
 def torture(options_json: str, control: Control, threads: int | None = None) -> str:
-    """Try translation layers for a time (JSON: ftl, geometry, seed, seconds, swarm); return what came of it (JSON)."""
+    """Try translation layers for a time (JSON: ftl, geometry, seed, seconds, swarm)."""
 
 def replay(line: str, shrink: bool) -> str:
     """Run the case of a replay line again; return what came of it (JSON)."""
@@ -73,10 +73,10 @@ def trace_convert(source: str, target: str, options_json: str, control: Control)
     """Convert a trace to Parquet or CSV, as the target's name says; return what was done (JSON)."""
 
 def trace_generate(spec_json: str, master_seed: int, target: str, control: Control) -> str:
-    """Write a generated workload (JSON: a `generator` table) as Parquet; return what was done (JSON)."""
+    """Write a generated workload (JSON: a `generator` table) as Parquet; return a summary."""
 
 def generate_files(spec_json: str, master_seed: int, target: str, control: Control) -> str:
-    """Write a workload of files (JSON: personality and keys) as Parquet; return what was done and found (JSON)."""
+    """Write a file workload (JSON: personality and keys) as Parquet; return a summary."""
 
 @final
 class Server:
@@ -101,16 +101,16 @@ class Mounted:
         """Where it is mounted and what there is (JSON)."""
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so many seconds; whether it has ended by itself, as when somebody unmounts it."""
+        """Wait at most so many seconds; whether it has ended by itself, as by an unmount."""
 
     def notice(self) -> str | None:
         """What has happened since the last call that the user is to be told, if something has."""
 
     def stop(self) -> str:
-        """Unmount, make everything safe and stop; what was saved (JSON). Raises why it ended by itself, if it did."""
+        """Unmount, make everything safe, stop; what was saved (JSON). Raises if it ended before."""
 
 def image_create(image_json: str) -> str:
-    """Make a flash image (JSON: image, ftl, settings, device, seed); return its description (JSON)."""
+    """Make a flash image (JSON: image, ftl, settings, device, seed); return its description."""
 
 def image_info(path: str) -> str:
     """What an image is (JSON)."""
@@ -119,7 +119,7 @@ def image_check(path: str) -> str:
     """What is wrong with an image (JSON). Changes nothing."""
 
 def image_upgrade(image: str, to: str | None, accept_damage: bool) -> str:
-    """Convert an image of an older version, into another file or in its own place; what became of it (JSON)."""
+    """Convert an image of an older version, into another file or in place; a summary (JSON)."""
 
 def server_call(image: str, request_json: str) -> str:
     """Ask the server of an image (JSON); return its answer (JSON)."""

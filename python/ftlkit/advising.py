@@ -1,4 +1,4 @@
-"""Advice in Python: which translation layer, with which parameters and how much RAM, suits a workload.
+"""Advice in Python: which translation layer, parameters and RAM suit a workload.
 
 >>> import ftlkit as fk
 >>> advice = fk.advise("fin1", ram="256KiB", budget="2min")  # doctest: +SKIP
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Advice:
-    """An answer: the stack to take, what it costs beside others, how sure that is, and how to measure it again."""
+    """An answer: the stack to take, its cost, how sure that is, how to measure it again."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -110,7 +110,7 @@ class Advice:
         return json.dumps(self.document, ensure_ascii=False, indent=1).encode()
 
     def report(self, path: str | Path) -> None:
-        """Write one self-contained HTML file with the advice, its fronts, what was tried, and how sure it is."""
+        """Write one self-contained HTML file: the advice, its fronts and trials, how sure it is."""
         from ftlkit.advice.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
         write(Path(path), page(self.answer).encode(), self._read())
@@ -139,7 +139,7 @@ def advise(  # noqa: PLR0913 - as many as there are options
     tell: Callable[[str], None] = lambda _: None,
     **options: Unpack[study.Options],
 ) -> Advice:
-    """Search translation layers and their parameters for a workload, and say which to take and what it costs.
+    """Search translation layers and parameters for a workload; say which to take, at what cost.
 
     `workload` is a preset's name or a trace's path, `device` a preset's name. `goal` is what shall
     be good: `mean` or `p99` response, `wa` (write amplification), `life`, or `ram` (the least RAM
@@ -192,7 +192,7 @@ def searched(
     tell: Callable[[str], None] = lambda _: None,
     clock: Clock | None = None,
 ) -> Answer:
-    """Search, and answer; raises `UserError` where nothing suits, and `Interrupted` where nothing was measured."""
+    """Search and answer; raises `UserError` or, where nothing was measured, `Interrupted`."""
     clock = clock or Clock(asked.budget_s, time.monotonic(), ANSWERING_S)
     from ftlkit.advice.answer import answer  # noqa: PLC0415 - Optuna takes a second to load
     from ftlkit.advice.run import advise as search  # noqa: PLC0415 - as above

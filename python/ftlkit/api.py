@@ -1,4 +1,4 @@
-"""What a Python user calls: run and compare translation layers, look into traces, list what there is.
+"""What a Python user calls: run and compare translation layers, look into traces.
 
 Thin over the simulator: each function builds or reads JSON and hands the work to a thread, so that
 Ctrl-C works in a notebook as well. After Ctrl-C, `Interrupted.finished` holds the results of the
@@ -57,7 +57,7 @@ def compare(
     watcher: Watcher | None = None,
     **options: Unpack[study.Options],
 ) -> Results:
-    """Run several translation layers over one workload, `threads` of them at once (by default one a core).
+    """Run translation layers over one workload, `threads` at once (by default one a core).
 
     `requests_out` is the path of a Parquet file that gets a row for every request of every run. The
     other arguments are those of `run`. Results do not depend on `threads`.
@@ -92,7 +92,7 @@ def run_study(
 
 
 def check_study(source: str | Path | Mapping[str, object], *, watcher: Watcher | None = None) -> Json:
-    """Check a study, its workload included, without running it; returns it with every key filled in."""
+    """Check a study and its workload without running it; returns it with every key filled in."""
     text = json.dumps(_document(source))
     found: Json = json.loads(watched(lambda control: _native.check_study(text, control), watcher or Silent()))
     return found
@@ -105,7 +105,7 @@ def _document(source: str | Path | Mapping[str, object]) -> Json:
 
 
 def schemes() -> list[Json]:
-    """All translation layers: name, family, idea, source, parameters with ranges and defaults, and the story of each.
+    """All translation layers: name, family, idea, source, parameters, and their stories.
 
     `sources` are the full titles of what the source and the story cite by letter or by name and
     year.
@@ -115,7 +115,7 @@ def schemes() -> list[Json]:
 
 
 def parts() -> list[Json]:
-    """All parts of stacks: what `schemes` lists, then wear policies and buffers; `kind` says which of these each is."""
+    """All parts of stacks: `schemes`, then wear policies and buffers; `kind` says which."""
     found: list[Json] = json.loads(_native.parts())
     return [part | sources.described(part) for part in found]
 
@@ -147,7 +147,7 @@ def trace_info(
 def trace_convert(
     source: str | Path, target: str | Path, *, watcher: Watcher | None = None, **options: Unpack[study.ReadingOptions]
 ) -> Json:
-    """Convert a trace to Parquet, which reads fastest, or to CSV, as `target` is named; returns what was done."""
+    """Convert a trace to Parquet, which reads fastest, or CSV, by `target`'s suffix."""
     _check_suffix(target, ".parquet", ".csv")
     text = json.dumps(options)
     with replacing(Path(target), [source]) as whole:
@@ -165,7 +165,7 @@ def trace_generate(
     seed: int | None = None,
     watcher: Watcher | None = None,
 ) -> Json:
-    """Write a generated workload as Parquet, as a study of the same seed would generate it; returns what was done.
+    """Write a generated workload as Parquet, as a study of the same seed would generate it.
 
     `spec` is a workload preset's name, a study file, or a `generator` table; `requests` and `seed`
     override its own.
@@ -190,7 +190,7 @@ def generate_files(
     seed: int = 1,
     watcher: Watcher | None = None,
 ) -> Json:
-    """Write what programs ask of a file system as a Parquet trace: reads, writes with hints, trims and flushes.
+    """Write a file workload as a Parquet trace: reads, writes with hints, trims and flushes.
 
     `spec` is a personality, `postmark`, `fileserver`, `varmail` or `webserver`, or a table with
     `personality` and what differs from its defaults (docs/workloads.md lists the keys);

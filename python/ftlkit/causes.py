@@ -1,4 +1,4 @@
-"""Why flash operations are done: the simulator's own table of causes, as reports, charts and docs show it."""
+"""The causes of flash operations: the simulator's own table, for reports, charts and docs."""
 
 from __future__ import annotations
 

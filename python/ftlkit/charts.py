@@ -61,7 +61,7 @@ def response_cdf(results: Outcome) -> AnyChart | None:
 
 
 def class_latency(results: Outcome) -> AnyChart | None:
-    """Share of a class's flash operations that waited for a time, or were served for it; class and part by choice."""
+    """Share of a class's flash operations by how long they waited, or were served."""
     frame = results.class_cdf
     positive = frame.filter(pl.col("time_ns") > 0)["time_ns"]
     if positive.is_empty():
@@ -237,7 +237,7 @@ def amplification_over_time(results: Outcome) -> AnyChart | None:
 
 
 def buffer_hits_over_time(results: Outcome) -> AnyChart | None:
-    """Share of the pages written in each stretch of the workload that replaced a page that waited in a write buffer."""
+    """Share of the pages written in each stretch that replaced a page in a write buffer."""
     return over_time(results, "buffer_hit_ratio", "share of pages written", "format(datum.value, '~%')")
 
 
@@ -277,7 +277,7 @@ def _with_threshold(results: Outcome, gauge: str, title: str) -> AnyChart | None
 
 
 def _two_gauges(results: Outcome, gauge: str, pale: str, title: str, labels: str | None = None) -> AnyChart | None:
-    """Two gauges as two lines a run, the second one pale; axis labels by an expression if one is given."""
+    """Two gauges as two lines a run, the second one pale."""
     if not {gauge, pale} <= set(results.series.columns):
         return None
     frame = results.series.select("label", "request", gauge, pale).drop_nulls()

@@ -1,4 +1,4 @@
-"""Torture: try translation layers in every way there is, for a time, and run a case again that was found so.
+"""Torture: test translation layers with every kind of fault, and run a found case again.
 
 Conformance cases, power cuts at every operation, flash that fails, and both together take turns;
 docs/reliability.md says what was tried. The reports are plain data, as `--json` saves them: counts,
@@ -61,7 +61,7 @@ class Finding(TypedDict):
 
 
 class Covered(TypedDict):
-    """Combinations of choices (settings, device, workload, faults) that trials have been, summed over their kinds."""
+    """Combinations of settings, device, workload and faults that the trials tried."""
 
     combinations: int
     pairs: int
@@ -107,7 +107,7 @@ class TortureReport(TypedDict):
 
 
 class Replayed(TypedDict):
-    """What came of a case that was run again; `replay` is the given line, or that of a smaller case that fails too."""
+    """The outcome of a replayed case; `replay` is its line, or that of a smaller case."""
 
     passes: bool
     message: str | None
@@ -158,7 +158,7 @@ def torture(
 
 
 def replay(line: str, *, shrink: bool = False) -> Replayed:
-    """Run the case of a replay line again; with `shrink`, make a failing one small, which may take minutes.
+    """Run the case of a replay line again; with `shrink`, make it small, which may take minutes.
 
     Raises `UserError` when the line cannot be read, or names a scheme or device that there is not.
     """

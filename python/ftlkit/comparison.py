@@ -1,4 +1,4 @@
-"""Two selections of a store's points set against each other: what got better or worse, beyond the noise of seeds.
+"""Two selections of a store's points compared: what got better or worse, beyond the noise.
 
 Points are paired by all that the selections do not fix: device, workload, translation layer, varied
 keys that both have, and the seed, so that what a seed does to both sides falls out. Points that
@@ -88,7 +88,7 @@ class Pair:
     """Its points before, one a seed, in the order of the seeds."""
     after: list[Json]
     apart: str = ""
-    """What they differ in, beside what is fixed or paired: of two stores only, else such points are refused."""
+    """The keys in which they differ, neither fixed nor paired; only two stores may differ so."""
 
 
 def select(text: str, store: Path) -> Selection:
@@ -278,7 +278,7 @@ def _check_seeds_alike(pair: Pair) -> None:
 
 
 def _check_pair(pair: Pair, free: set[str]) -> None:
-    """Refuse points that are set against each other and differ in what is neither fixed nor paired."""
+    """Refuse compared points that differ in a key which is neither fixed nor paired."""
     for old, new in zip(pair.before, pair.after, strict=True):
         _refuse(old, new, identity.differences(old, new, free), "are set against each other")
         if old["engine"] != new["engine"] and "engine" not in free:

@@ -1,4 +1,4 @@
-"""The shape of saved results: one JSON document a study, as the simulator writes it and every reader here expects it.
+"""The shape of saved results: one JSON document a study, as the simulator writes it.
 
 Times are nanoseconds, sizes bytes, shares 0..1. `Results` makes frames of it; nothing else touches
 the raw document but the report, which needs the nested parts (study, device, workload).
@@ -36,7 +36,7 @@ class Operation(TypedDict):
 
 
 class ClassLatency(TypedDict):
-    """Waiting and service times of the flash operations of one class; distributions are (nanoseconds, share)."""
+    """Waiting and service times of a class's flash operations, as (nanoseconds, share)."""
 
     name: str
     waiting_ns: Response
@@ -46,7 +46,7 @@ class ClassLatency(TypedDict):
 
 
 class Timeline(TypedDict):
-    """Flash operations of a window of virtual time, in order of their start: one element an operation."""
+    """Flash operations of a window of virtual time, by start: one element an operation."""
 
     from_ns: int
     to_ns: int
@@ -61,7 +61,7 @@ class Timeline(TypedDict):
 
 
 class Erases(TypedDict):
-    """Erase counts over the blocks; the histogram's rows are (lowest count, highest count, blocks)."""
+    """Erase counts over the blocks; histogram rows are (lowest, highest count, blocks)."""
 
     total: int
     mean: float
@@ -73,7 +73,7 @@ class Erases(TypedDict):
 
 
 class WearMap(TypedDict):
-    """Erases by cells of neighbouring blocks, in the order channel, die, plane, block; null where all were bad."""
+    """Erases by cells of neighbouring blocks; null where all blocks were bad."""
 
     planes_per_cell: int
     blocks_per_cell: int
@@ -248,7 +248,7 @@ class PreconditionChosen(TypedDict):
 
 
 class TraceDevice(TypedDict):
-    """A device of a trace; `base_byte` is where it lies in the one address space, null if it was left out."""
+    """A device of a trace; `base_byte` is its place in the address space, null if left out."""
 
     name: str
     requests: int
@@ -287,7 +287,7 @@ class Workload(TypedDict):
 
 
 class Device(TypedDict):
-    """What it was replayed on; `capacity_reason` says what a capacity was taken from that nobody gave."""
+    """The device of the replay; `capacity_reason` says where a default capacity came from."""
 
     preset: str
     is_default: NotRequired[bool]

@@ -31,7 +31,7 @@ OVERHANG = 0.1
 _Box = tuple[float, float, float, float]
 """Left, right, lower and upper edge."""
 LOG_FROM = 6
-"""Values that differ by more than this factor are drawn on a logarithmic axis: the smaller ones would show no shape."""
+"""Values that differ by more than this factor get a logarithmic axis."""
 DURATION, SIZE, NUMBER = (units.axis(unit) for unit in ("ns", "B", ""))
 """Labels of axes."""
 
@@ -102,7 +102,7 @@ def run_axis(results: Outcome) -> alt.Y:
 
 
 def log_axis(column: pl.Series, label: str, *, base: int = 10, margin: float = 1.1) -> dict[str, Any]:
-    """Scale and axis for a logarithmic channel, with few ticks at round values, so that labels never collide."""
+    """Scale and axis for a logarithmic channel, with few round ticks, so labels never collide."""
     known = column.to_list()
     low, high = min(known) / margin, max(known) * margin
     first, last = math.floor(math.log(low, base)), math.ceil(math.log(high, base))
@@ -128,7 +128,7 @@ def size_tip(field: str, title: str) -> alt.Tooltip:
 
 
 def run_points(results: Outcome, base: alt.Chart, frame: pl.DataFrame) -> Any:  # noqa: ANN401 - layered charts are typed by what is layered
-    """A point a run in its colour and shape, with its label beside it; `frame` has the label, x and y of each run.
+    """A point a run in its colour and shape, with its label; `frame` has label, x and y.
 
     Runs that lie on each other share one text, a line each. A label that would cover another or a
     point is left out: the legend has its colour.
@@ -152,7 +152,7 @@ def run_points(results: Outcome, base: alt.Chart, frame: pl.DataFrame) -> Any:  
 
 
 def _places(column: pl.Series, channel: Any) -> list[float]:  # noqa: ANN401 - altair's channels share no typed base
-    """Where values stand on an axis, from 0 to 1: between the ends of a logarithmic one, else between the values."""
+    """Where values stand on an axis, from 0 to 1."""
     found = [float(each) for each in column]
     scale = channel.to_dict().get("scale") or {}
     if scale.get("type") == "log":
@@ -163,7 +163,7 @@ def _places(column: pl.Series, channel: Any) -> list[float]:  # noqa: ANN401 - a
 
 
 def _texts(places: dict[str, tuple[float, float]]) -> dict[str, tuple[str, int]]:
-    """The texts of points and on which side each stands, 1 for the right, by the first run of each text."""
+    """The texts of points, and the side of each: 1 for the right, by its first run."""
     groups: list[list[str]] = []
     for label, (across, up) in places.items():
         same = (

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POLL_S = 0.1
-"""How often the work is looked at. Shorter wakes the machine for nothing; longer makes Ctrl-C and bars feel stuck."""
+"""How often the work is polled. Shorter wastes wake-ups; longer makes Ctrl-C feel stuck."""
 
 
 PATIENCE_S = 10.0
-"""How long cancelled work may take to hand over runs that are finished. A second Ctrl-C ends the wait."""
+"""How long cancelled work may take to hand over finished runs. A second Ctrl-C ends it."""
 
 BRIEF_S = 0.7
-"""How long it may take when nothing is finished: some work cannot stop at once and is then left behind."""
+"""How long it may take when nothing is finished; then it is left behind."""
 
 
 class Interrupted(KeyboardInterrupt, Generic[T]):
-    """Ctrl-C stopped the work; `finished` is what it returned of the part that was done, if it returned anything."""
+    """Ctrl-C stopped the work; `finished` is its result so far, if any."""
 
     def __init__(self, finished: T | None) -> None:
         super().__init__("interrupted")
@@ -53,7 +53,7 @@ class _Worker(threading.Thread, Generic[T]):
         self._result: list[T] = []
         self._error: BaseException | None = None
         self.ended = threading.Event()
-        """Waited for instead of `join`, which before Python 3.13 takes a running thread for ended when interrupted."""
+        """Waited for, since before Python 3.13 an interrupted `join` takes a thread for ended."""
 
     def run(self) -> None:
         """Do the work; a Rust panic arrives as a BaseException and is kept as well."""

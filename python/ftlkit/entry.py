@@ -1,4 +1,4 @@
-"""Where the `ftlkit` command begins. Nothing is imported here but what the interpreter has loaded already.
+"""Where the `ftlkit` command begins; it imports only what the interpreter has loaded.
 
 The rest takes a tenth of a second to load, and the libraries of a command up to a second. Ctrl-C in
 that time ends the process at once: nothing was begun, and an exception in the middle of an import

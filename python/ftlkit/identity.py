@@ -22,7 +22,7 @@ PLACE = ("device", "workload", "ftl")
 """What a sweep gives names to."""
 
 _UNCOUNTED = ("name", "seed", "run.memory_limit", "workload.trace")
-"""Keys of a study that change no result, and those that are looked at apart: the seed, and the bytes of a trace."""
+"""Keys that change no result, and two that are looked at apart: seed and trace bytes."""
 
 _DERIVED = ("device.capacity", "device.blocks_per_plane")
 """Keys that may follow from others: from the span of the workload, and from the spare."""
@@ -64,7 +64,7 @@ def value(row: Json, there: dict[str, str], key: str) -> str | None:
 
 
 def _of_part(key: str, layer: Json) -> str:
-    """A key with the name of the part of the layer that takes it, in place of the layer's name or label."""
+    """A key with the name of the layer's part that takes it, not the layer's name or label."""
     owner, name = study.placed(key)
     parts = study.parts(layer["name"])
     if owner in study.SECTIONS or owner in parts or not study.is_of(owner, layer):
@@ -73,7 +73,7 @@ def _of_part(key: str, layer: Json) -> str:
 
 
 def layer_name(row: Json, keys: Collection[str]) -> str:
-    """What a layer is called, without those of its settings that are keys: `dftl` of `dftl:cmt=16KiB`."""
+    """A layer's name without those of its settings that are keys: `dftl` of `dftl:cmt=16KiB`."""
     label = str(row["label"])
     if ":" not in label:
         return label
@@ -90,7 +90,7 @@ def is_value(one: str | None, other: str) -> bool:
 
 
 def differences(one: Json, other: Json, free: Collection[str], *, of_seeds: bool = False) -> list[str]:
-    """The keys in which two points differ, beside those that are free to; `of_seeds`: their seeds differ.
+    """The keys in which two points differ, beside the free ones; `of_seeds`: seeds differ.
 
     A whole `device`, `workload` or `ftl` may be free. Of two engines only the keys that both have
     are told.

@@ -49,13 +49,13 @@ def create_image(
 
 
 def image_info(path: str | Path) -> Json:
-    """What an image is: translation layer, sizes, counts over its life. May be asked while it is served."""
+    """Describe an image: translation layer, sizes, counts over its life; also while served."""
     found: Json = json.loads(_native.image_info(str(path)))
     return found
 
 
 def check_image(path: str | Path) -> Json:
-    """What is wrong with an image that nobody serves; changes nothing. `is_sound` says whether anything is."""
+    """The damage of an image that nobody serves; changes nothing. `is_sound` if there is none."""
     found: Json = json.loads(_native.image_check(str(path)))
     return found
 
@@ -73,7 +73,7 @@ def upgrade_image(path: str | Path, to: str | Path | None = None, *, accept_dama
 
 
 def stat(path: str | Path) -> Json:
-    """How a device that is being served is: write amplification, wear, spare blocks, counts by cause."""
+    """Describe a served device: write amplification, wear, spare blocks, counts by cause."""
     found: Json = json.loads(_native.server_call(str(path), '"stat"'))
     return found
 

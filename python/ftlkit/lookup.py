@@ -1,4 +1,4 @@
-"""Names that a user gave, looked up among those that there are, with the nearest one where there is none."""
+"""Look up names that a user gave, and suggest the nearest one for an unknown name."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def several(number: int, what: str) -> str:
 
 
 def hint(name: str, names: Iterable[str]) -> str:
-    """A question for the name that was probably meant, after a space; nothing where none is near."""
+    """A question for the name that was probably meant, after a space; empty if none is near."""
     near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f" Did you mean {near[0]}?" if near else ""
 
 
 def known(name: str, table: Mapping[str, T], what: str) -> T:
-    """What a table holds under a name; a `UserError` that lists the names where it holds nothing."""
+    """A table's value under a name; for an unknown name a `UserError` that lists the names."""
     if name not in table:
         raise UserError(f"there is no {what} {name}.{hint(name, table)} There are {', '.join(table)}.")
     return table[name]

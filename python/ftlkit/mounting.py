@@ -29,7 +29,7 @@ class Mounted(Running):
         super().__init__(self._mounted)
 
     def notice(self) -> str | None:
-        """What has happened since the last call that the user is to be told, such as that the flash is worn out."""
+        """News for the user since the last call, such as that the flash is worn out."""
         return self._mounted.notice()
 
     @property

@@ -39,7 +39,7 @@ class Running:
         return self._native.wait(seconds)
 
     def stop(self) -> Json:
-        """Stop in good order: no more requests, all that was written is on the disk. Returns what was saved."""
+        """Stop in good order: serve no more, put all writes on the disk; what was saved."""
         summary: Json = json.loads(self._native.stop())
         return summary
 

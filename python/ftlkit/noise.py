@@ -50,7 +50,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 @cache
 def student_t(freedom: int) -> float:
-    """The t that a share `LEVEL` of Student's distribution lies within, either side of 0, with so many degrees."""
+    """The t within which a share `LEVEL` of Student's distribution lies on both sides of 0."""
     low, high = 0.0, 1000.0
     while high - low > 1e-9:
         middle = (low + high) / 2
@@ -59,7 +59,7 @@ def student_t(freedom: int) -> float:
 
 
 def _within(t: float, freedom: int) -> float:
-    """The share of Student's distribution between -t and t (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    """Share of Student's distribution between -t and t (Abramowitz and Stegun 26.7.3-4)."""
     angle = math.atan(t / math.sqrt(freedom))
     sine, cosine = math.sin(angle), math.cos(angle)
     term = cosine if freedom % 2 else 1.0

@@ -1,4 +1,4 @@
-"""What a study gave, as a JSON document and as Polars frames: tables, charts, reports and the verdict come from it.
+"""A study's results, as a JSON document and as Polars frames.
 
 `ftlkit.results` adds what is made of it. That is apart, so that what draws knows only what is
 drawn.
@@ -46,22 +46,22 @@ class Outcome:
 
     @cached_property
     def operations(self) -> pl.DataFrame:
-        """Flash operations: one row a run, cause and kind (`read`, `program`, `erase`) with `count` and `time_ns`."""
+        """Flash operations: one row a run, cause and kind, with `count` and `time_ns`."""
         return self.frame("operations")
 
     @cached_property
     def waiting(self) -> pl.DataFrame:
-        """What response times are made of: one row a run, part (`waiting`, `service`) and cause with `mean_ns`."""
+        """What response times consist of: one row a run, part and cause, with `mean_ns`."""
         return self.frame("waiting")
 
     @cached_property
     def cdf(self) -> pl.DataFrame:
-        """Response times: `share` of a run's `requests` (`all`, `read`, `write`) took `response_ns` or less."""
+        """Response times: `share` of a run's `requests` took `response_ns` or less."""
         return self.frame("cdf")
 
     @cached_property
     def classes(self) -> pl.DataFrame:
-        """Latency of flash operations: one row a run, class and part (`waiting`, `service`); empty if not asked for.
+        """Latency of flash operations: one row a run, class and part; empty if not asked for.
 
         Classes are `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` and
         `other`; columns are `count`, `mean_ns`, `p50_ns`, `p90_ns`, `p99_ns`, `p99_9_ns`,
@@ -71,17 +71,17 @@ class Outcome:
 
     @cached_property
     def class_cdf(self) -> pl.DataFrame:
-        """Latency of flash operations: `share` of a class's operations had a `part` of `time_ns` or less."""
+        """Latency of flash operations: `share` of a class had a `part` of `time_ns` or less."""
         return self.frame("class_cdf")
 
     @cached_property
     def timeline(self) -> pl.DataFrame:
-        """Flash operations of the window that the study asked for: one row a run and operation; empty without one."""
+        """Flash operations of the study's window: one row a run and operation; else empty."""
         return self.frame("timeline")
 
     @cached_property
     def series(self) -> pl.DataFrame:
-        """Time series: one row a run and point, each about the stretch that the point ends, with a column a gauge."""
+        """Time series: one row a run and point, about the stretch it ends; a column a gauge."""
         return self.frame("series")
 
     @cached_property
@@ -91,7 +91,7 @@ class Outcome:
 
     @cached_property
     def wear_map(self) -> pl.DataFrame:
-        """Where blocks were erased: one row a run and cell of neighbouring blocks, at most 1024 cells a run."""
+        """Where blocks were erased: one row a run and cell of blocks, at most 1024 cells a run."""
         return self.frame("wear_map")
 
     def frame(self, name: str) -> pl.DataFrame:

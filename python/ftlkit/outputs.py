@@ -1,4 +1,4 @@
-"""Output files: refused before the work when they cannot or must not be written, and never left half-written.
+"""Output files: refused before the work, if they cannot be written; never half-written.
 
 A file is written beside its place under a temporary name and renamed when it is whole. The
 temporary name keeps the suffix, since some writers choose their format by it. Only a regular file,
@@ -32,7 +32,7 @@ _KINDS = (
 
 
 def check_writable(paths: Iterable[Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
-    """Refuse, before any work, paths that could not be written after it, that are read, or that are given twice.
+    """Refuse, before any work, paths that cannot be written, are read, or are given twice.
 
     Whether two paths are one file is told by the file, not by its name. `-` is standard output.
     """
@@ -49,7 +49,7 @@ def check_writable(paths: Iterable[Path | None], inputs: Iterable[str | Path | N
 
 
 def check_one(path: Path, inputs: Iterable[Path]) -> None:
-    """Refuse one path that could not or must not be written; of an input that is a folder, all files in it are read."""
+    """Refuse a path that cannot or must not be written; an input folder counts with its files."""
     for each in inputs:
         if _is_same(path, each) or (each.is_dir() and _place(path).is_relative_to(_place(each))):
             other = "" if str(each) == str(path) else f" ({each})"
@@ -60,7 +60,7 @@ def check_one(path: Path, inputs: Iterable[Path]) -> None:
 
 
 def _is_same(path: Path, other: Path) -> bool:
-    """Whether two paths are one file, whatever links lead to it; or would be, where there is none yet."""
+    """Whether two paths are one file, whatever links lead to it, or would be one."""
     try:
         return path.samefile(other)
     except (OSError, ValueError):
@@ -68,7 +68,7 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 def _place(path: Path) -> Path:
-    """Where a path leads to; links are followed, since what they lead to is to be replaced and not they."""
+    """Where a path leads; links are followed, since their target is replaced and not they."""
     try:
         return path.resolve()
     except (OSError, RuntimeError):
@@ -108,7 +108,7 @@ def _temporary(path: Path) -> Path:
 
 @contextmanager
 def replacing(path: Path, inputs: Iterable[str | Path | None] = ()) -> Iterator[Path]:
-    """Yield a temporary path that becomes `path` when the block succeeds and vanishes when it fails.
+    """Yield a temporary path that becomes `path` on success and vanishes on failure.
 
     Refuses what `check_writable` refuses: it may not have been asked, or long ago.
     """

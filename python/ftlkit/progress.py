@@ -1,4 +1,4 @@
-"""Progress for people: bars with rate and time left on a terminal, a plain line every few seconds elsewhere.
+"""Progress for people: bars on a terminal, a plain line every few seconds elsewhere.
 
 Everything goes to standard error, so that standard output stays the result alone.
 """
@@ -71,7 +71,7 @@ class Silent:
 
 @dataclass
 class _Pace:
-    """When a run was first seen to move, and how fast it went from then until it was last seen to move."""
+    """When a run was first seen to move, and its speed until it last moved."""
 
     started_s: float | None = None
     first_done: int = 0
@@ -79,7 +79,7 @@ class _Pace:
     finished: bool = False
 
     def update(self, done: int, total: int, now_s: float) -> None:
-        """Take a reading; the clock starts when the run does, so that waiting for a core does not count."""
+        """Take a reading; the clock starts with the run, so waiting for a core does not count."""
         if done and self.started_s is None:
             self.started_s, self.first_done = now_s, done
         elif self.started_s is not None and now_s > self.started_s and not self.finished:
@@ -105,7 +105,7 @@ def _pace_text(done: float, total: float, pace: _Pace) -> str:
 
 
 def stages(state: State) -> list[tuple[str, str, int, int]]:
-    """One line a run, as (run, label, done, total): its preconditioning until the run itself moves, then the run.
+    """One line a run, as (run, label, done, total): first preconditioning, then the run.
 
     The survey of the workload is shown only while it is all there is.
     """

@@ -29,7 +29,7 @@ SUFFIXES = (".json", ".csv", ".parquet")
 """What results can be saved as."""
 
 RUN_COLUMNS: dict[str, str] = {name: metric.meaning for name, metric in COLUMNS.items()}
-"""The columns of `Results.runs`, with their meanings; docs/columns.md has their units and types as well."""
+"""The columns of `Results.runs` with their meanings; docs/columns.md has units and types."""
 
 
 class Results(Outcome):
@@ -37,13 +37,13 @@ class Results(Outcome):
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What the numbers say: a headline, reasons, costs and cautions, as sentences; `str()` of it is the text."""
+        """The verdict in sentences: a headline, reasons, costs and cautions; `str()` joins them."""
         from ftlkit.report.verdict import verdict  # noqa: PLC0415 - only who asks needs it
 
         return verdict(self)
 
     def draw_timeline(self, path: str | Path) -> None:
-        """Write one self-contained HTML file with the operations of the study's window, by die and channel."""
+        """Write one self-contained HTML file with the operations of the study's window."""
         from ftlkit.report.timeline import page  # noqa: PLC0415 - as for the report
 
         write(Path(path), page(self).encode(), self._read())
@@ -67,7 +67,7 @@ class Results(Outcome):
         write(path, self.written(path.suffix.lower(), table), self._read())
 
     def written(self, suffix: str, table: pl.DataFrame | None = None) -> bytes:
-        """What `save` writes for a suffix: the whole document as `.json`, a frame as `.csv` or `.parquet`."""
+        """What `save` writes by suffix: `.json` the document, `.csv` and `.parquet` a frame."""
         if suffix == ".json":
             return json.dumps(self.document, ensure_ascii=False).encode()
         frame, out = self.runs if table is None else table, io.BytesIO()

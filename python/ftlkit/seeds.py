@@ -1,4 +1,4 @@
-"""The range of seeds, which is that of every command: what is run with it can be stored, and written as TOML."""
+"""The range of seeds, the same for every command, so stores and TOML can hold them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST = 2**63 - 1
 
 
 def check_seed(given: object, many: int = 1) -> None:
-    """Raise a `UserError` where one of so many seeds, counted from the given one on, is out of range."""
+    """Raise a `UserError` if one of so many seeds, from the given one on, is out of range."""
     if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= MOST:
         raise UserError(f"seed = {given}: must be a whole number from 0 to {MOST} (2^63 - 1).")
     if given + many - 1 > MOST:
@@ -22,7 +22,7 @@ def check_seed(given: object, many: int = 1) -> None:
 
 
 def of_32_bits(seed: int) -> int:
-    """The seed itself below 2^32, and above it one that is derived from it, for libraries that take no larger one."""
+    """The seed itself below 2^32, else a derived one, for libraries that take no larger one."""
     if seed < 1 << 32:
         return seed
     return int.from_bytes(hashlib.sha256(f"seed {seed}".encode()).digest()[:4], "big")

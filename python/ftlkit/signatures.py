@@ -1,4 +1,4 @@
-"""Functions whose options are the keys of a typed dictionary: each checked by name, and shown in the signature.
+"""Functions with the keys of a typed dictionary as options, checked and in the signature.
 
 Type checkers read such options from `Unpack[...]`; at run time Python would take any name. A
 misspelled option must not be swallowed, since the answer would then be one to another question.

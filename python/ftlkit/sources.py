@@ -1,4 +1,4 @@
-"""The papers and books that schemes cite: short names, as they stand in sources and stories, with full titles.
+"""The papers and books that schemes cite: short names with full titles.
 
 A place in a document follows its name: "A-SAST III.C" is a section, "RFTL tab. 6" a table.
 """
@@ -132,7 +132,7 @@ def cited(text: str) -> list[str]:
 
 
 def described(scheme: Json) -> Json:
-    """What a scheme's entry says besides: the idea in a line, its sources, the titles of what it cites."""
+    """What a scheme's entry adds: the idea in a line, its sources, the titles that it cites."""
     parameters = [each | {"source": spelled(each["source"])} for each in scheme["parameters"]]
     text = "\n".join([scheme["source"], scheme["story"], *(each["source"] for each in scheme["parameters"])])
     title = scheme["story"].strip().partition("\n")[0]

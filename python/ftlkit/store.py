@@ -1,4 +1,4 @@
-"""A store of results: a folder with a Parquet file a point, which any tool that reads Parquet can query.
+"""A store of results: a folder with a Parquet file a point, for any tool to query.
 
 A point's file is written under another name and renamed when it is whole, so a killed writer leaves
 no half point, and several may write at once: two that run the same point write the same file. What
@@ -36,7 +36,7 @@ DEFAULT = Path("ftlkit-results")
 _MARK, _POINTS, _BEGUN = "ftlkit-store.json", "points", "begun"
 _FORMAT = {"ftlkit_store": 1}
 _STALE_S = 3600.0
-"""A file that was begun so long ago is one of a writer that was killed: writing one takes a moment."""
+"""A file begun so long ago belongs to a killed writer: writing one takes a moment."""
 
 _TEXT = pl.String()
 _VARIED = pl.List(pl.Struct({"key": _TEXT, "value": _TEXT}))
@@ -78,7 +78,7 @@ class Store:
     """A folder of points."""
 
     def __init__(self, path: Path, *, create: bool = False, lazily: bool = False) -> None:
-        """Open a store; with `create` make it if nothing is there. A folder that is no store is an error.
+        """Open a store; with `create` make it if nothing is there. Another folder is an error.
 
         With `lazily` as well, a new one is made with its first point: until then it is only checked
         that it can be.
@@ -137,7 +137,7 @@ class Store:
         self._write(json.dumps(_FORMAT).encode(), self.path / _MARK)
 
     def _make_folders(self) -> None:
-        """Make those that are missing: an empty one is lost where a store is copied or kept in Git."""
+        """Make missing folders: copies and Git drop empty ones."""
         try:
             self._points.mkdir(parents=True, exist_ok=True)
             self._begun.mkdir(exist_ok=True)
@@ -191,7 +191,7 @@ class Store:
         return self.frame(keys).to_dicts()
 
     def frame(self, keys: Iterable[str] | None = None) -> pl.DataFrame:
-        """Points as a frame with the columns of `SCHEMA`; of an older ftlkit some columns may be null."""
+        """Points as a frame with the columns of `SCHEMA`, some null if from an older ftlkit."""
         names = sorted(self.keys()) if keys is None else list(keys)
         return pl.concat([pl.DataFrame(schema=SCHEMA), *(self._read(name) for name in names)], how="diagonal")
 

@@ -1,4 +1,4 @@
-"""Studies: from a workload, some translation layers and options to the document that the simulator checks and runs.
+"""Studies: from workload, layers and options to the document that the simulator checks.
 
 Only names are known here, no meanings: ranges, defaults and units are checked once, by the
 simulator, whose messages name the key and the limit. Thus a key spelled wrong is refused there with
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-"""By name, since type checkers look for the one of the oldest Python, which later ones do not install."""
+"""By name: type checkers know the oldest Python's module, which later ones lack."""
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -41,9 +41,9 @@ class ReadingOptions(TypedDict, total=False):
     format: str
     """The trace's format instead of the one guessed from its content."""
     columns: str
-    """The columns of a delimited text, instead of a format: `time:ms, device, offset:B, size:B, op:1=read`."""
+    """The columns of a delimited text: `time:ms, device, offset:B, size:B, op:1=read`."""
     where: str | Sequence[str]
-    """Take the rows of a text whose columns hold this: `type=D`, `op!=R|S`; of several, each must hold."""
+    """Take the rows of a text whose columns hold this: `type=D`, `op!=R|S`; all must hold."""
     time_unit: str
     """Unit of the trace's time stamps where it is not the format's own: `ns`, `us`, `ms`, `s`."""
     time_backwards: str
@@ -73,13 +73,13 @@ class Options(TraceOptions, total=False):
     title: str
     """Shown above the results."""
     capacity: str
-    """Logical bytes that the host sees, for example `8GiB`, or `auto`: sized to the workload's span."""
+    """Logical bytes that the host sees, such as `8GiB`, or `auto`: the workload's span."""
     addresses: str
     """What to do with addresses beyond the device: `refuse`, `dense` or `wrap`."""
     speedup: float
     """Divide the gaps between arrivals by this."""
     loop: str
-    """`open`: requests come at the trace's times; `closed`: as soon as one of `queue_depth` is done."""
+    """`open`: at the trace's times; `closed`: as soon as one of `queue_depth` is done."""
     queue_depth: int
     """Requests under way at once in a closed loop."""
     skip: int
@@ -91,7 +91,7 @@ class Options(TraceOptions, total=False):
     workload's reads and writes once as writes.
     """
     memory_limit: str
-    """What the runs may take of memory, for example `16GiB`; without it 80 % of what is available."""
+    """The memory limit of the runs, such as `16GiB`; by default 80 % of what is available."""
     samples: int
     """Points of the time series."""
     verify: bool
@@ -99,7 +99,7 @@ class Options(TraceOptions, total=False):
     classes: bool
     """Tell waiting and service times of flash operations by class."""
     timeline: str
-    """The stretch of simulated time whose flash operations are told one by one, for example `10ms..12ms`."""
+    """The stretch of simulated time to record each flash operation of, such as `10ms..12ms`."""
     settings: Sequence[str]
     """`SCHEME.KEY=VALUE` or `SECTION.KEY=VALUE`, as after `--set`."""
 
@@ -126,7 +126,7 @@ _PLACES: dict[str, tuple[str, str]] = {
 def build(
     workload: WorkloadChoice, ftls: FtlChoice | Iterable[FtlChoice], device: DeviceChoice | None, options: Options
 ) -> Json:
-    """The study that runs `ftls` over `workload` on `device`, or on the default one, sized to the workload's span."""
+    """The study that runs `ftls` over `workload` on `device`, or on the default device."""
     study: Json = {"workload": source(workload), "ftl": named(ftls)}
     if device is not None:
         study["device"] = {"preset": device} if isinstance(device, str) else _table("device", device, "a preset's name")
@@ -147,7 +147,7 @@ def build(
 
 
 def scheme(choice: FtlChoice) -> Json:
-    """The `[[ftl]]` table of one translation layer: a stack such as `dftl:cmt=32KiB`, or a table as given."""
+    """The `[[ftl]]` table of a layer: a stack such as `dftl:cmt=32KiB`, or a table as given."""
     return _ftl(choice) if isinstance(choice, str) else _table("ftl", choice, "a name such as dftl")
 
 
@@ -190,13 +190,13 @@ def text(path: Path, what: str) -> str:
 
 
 def workload(choice: WorkloadChoice, options: TraceOptions) -> Json:
-    """The `[workload]` table of a preset's name, a path or a table, read or generated with `options`."""
+    """The `[workload]` table of a preset, a path or a table, with `options`."""
     given: Mapping[str, Any] = options
     return source(choice) | {key: given[key] for key in _TRACE_KEYS if key in given}
 
 
 def generator(choice: str | Path | Mapping[str, object]) -> tuple[Json, int | None]:
-    """The `generator` table of a preset's name, of a study file, or as given; with the seed, if a study gives one."""
+    """The `generator` table of a preset, of a study file, or as given; with the study's seed."""
     if isinstance(choice, Mapping):
         return dict(choice), None
     presets = {preset["name"]: preset["generator"] for preset in json.loads(workload_presets())}
@@ -312,7 +312,7 @@ def _apply(setting: str, study: Json) -> None:
 
 
 def placed(place: str) -> tuple[str, str]:
-    """Whose key `dftl.cmt` or `device.spare` is, and the key; both empty where it is not of that form."""
+    """Whose key `dftl.cmt` or `device.spare` is, and the key; both empty for other forms."""
     owner, _, key = place.strip().rpartition(".")
     return (owner, key) if owner and key else ("", "")
 
@@ -323,7 +323,7 @@ def is_of(owner: str, entry: Json) -> bool:
 
 
 def parameters(owner: str, entry: Json) -> Json:
-    """The table of a translation layer that has the parameters of the mapping, or of the part called so."""
+    """The table of a layer with the parameters of the mapping, or of the named part."""
     if owner not in parts(entry["name"])[1:]:
         return entry
     table: Json = entry.setdefault(owner, {})
@@ -338,7 +338,7 @@ def _refuse_twice(settings: Sequence[str]) -> None:
 
 
 def refuse_unreadable(document: Mapping[str, Any]) -> None:
-    """Raise a `UserError` where a section says `10%`, where the simulator reads 0.1, or has a number that is none."""
+    """Raise a `UserError` for `10%` in place of 0.1, and for a number that is none."""
     for section in SECTIONS:
         for key, value in (document.get(section) or {}).items():
             if isinstance(value, float) and not math.isfinite(value):
@@ -352,7 +352,7 @@ def refuse_unreadable(document: Mapping[str, Any]) -> None:
 
 
 def number(text: str) -> object:
-    """A section's value as TOML would read it: a number or a switch where it looks like one, else text."""
+    """A section's value as TOML reads it: a number or switch if it looks like one, else text."""
     if text in ("true", "false"):
         return text == "true"
     if re.fullmatch(r"[+-]?[0-9]+", text):

@@ -1,4 +1,4 @@
-"""`fk.sweep` and `ftlkit sweep`: every combination of devices, workloads, translation layers and values of keys."""
+"""`fk.sweep` and `ftlkit sweep`: every combination of devices, workloads, layers, values."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Swept:
 
     @property
     def rows(self) -> list[Json]:
-        """A point each, with the columns of a store (docs/sweeps.md), in the order in which they were asked."""
+        """A row a point, with the columns of a store (docs/sweep.md), in the order asked."""
         return self.done.rows
 
     @property
     def frame(self) -> pl.DataFrame:
-        """A row a point: what it is, a column for each varied key, its state, and the columns of `RUN_COLUMNS`."""
+        """A row a point: its names, a column a varied key, its state, and `RUN_COLUMNS`."""
         settings = [varied(row) for row in self.rows]
         keys = list(dict.fromkeys(key for each in settings for key in each))
         columns: dict[str, Any] = {name: [row[name] for row in self.rows] for name in _PLACE}
@@ -67,7 +67,7 @@ class Swept:
         return self.done.failed
 
     def report(self, path: str | Path) -> None:
-        """Write one self-contained HTML file with the table, the charts, and how to repeat the sweep."""
+        """Write one self-contained HTML file with table, charts, and how to repeat the sweep."""
         from ftlkit.sweep.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
         write(Path(path), page(self.plan, self.done).encode(), self.plan.traces())

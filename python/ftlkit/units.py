@@ -1,4 +1,4 @@
-"""Numbers for people: three significant digits and a unit that fits. Files and frames keep the plain numbers.
+"""Numbers for people: three significant digits and a unit. Files keep plain numbers.
 
 What tables and sentences say is made by the functions; the axes of charts, which a browser labels,
 by the expressions of `AXES`. Sizes are binary (KiB to PiB). What a host writes over a life alone is
@@ -23,7 +23,7 @@ _GAP = "\N{NO-BREAK SPACE}"
 
 
 def typed(text: str) -> str:
-    """Text as it would be typed, with ordinary spaces: for terminals and logs, where one searches and copies."""
+    """Text with ordinary spaces: for terminals and logs, where one searches and copies."""
     return text.replace(_GAP, " ")
 
 
@@ -118,7 +118,7 @@ def plain(value: float | None) -> str:
 
 
 def with_interval(shown: Callable[[float], str], mean: float, half_width: float | None) -> str:
-    """A mean with half of its interval, in the mean's unit and to its last digit: 1.00 ± 0.03, 312 µs ± 4 µs.
+    """A mean with half its interval, to the interval's last digit: 1.00 ± 0.03, 312 µs ± 4 µs.
 
     What is below half of that digit is told as less than one: 1.00 ± <0.01.
     """
@@ -140,7 +140,7 @@ _NUMBER = re.compile(r"([\d,]+(?:\.\d+)?)(\D*)")
 
 
 def _axis(steps: list[tuple[float, str]]) -> str:
-    """A Vega expression that labels a tick in the largest unit that it reaches; `steps` begin with the smallest."""
+    """A Vega expression that labels a tick in the largest fitting unit of `steps`."""
     labels = [f"format(datum.value / {scale:.0f}, '.4~r') + '{unit}'" for scale, unit in steps]
     limits = [f"abs(datum.value) < {scale:.0f} ? " for scale, _ in steps[1:]]
     below = [f"{limit}{label} : " for limit, label in zip(limits, labels[:-1], strict=True)]
@@ -153,7 +153,7 @@ AXES = {
     "share": "format(datum.value, '~%')",
     "": _axis([(1, ""), *((scale, f" {unit}") for scale, unit in reversed(_LARGE))]),
 }
-"""Labels of an axis by the unit of its values: expressions of Vega, which knows `datum.value`. Others are counts."""
+"""Labels of an axis by unit: Vega expressions over `datum.value`. Others are counts."""
 
 
 def axis(unit: str) -> str:

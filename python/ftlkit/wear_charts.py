@@ -1,4 +1,4 @@
-"""The charts of wear, as those of `charts.py`: how often blocks were erased, where, how evenly, and at what price."""
+"""The charts of wear: how often blocks were erased, where, how evenly, at what price."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ftlkit.outcome import Outcome
 
 LINE_CELLS = 64
-"""Cells of a line of the wear map at most; with the map's 1024 cells that makes 16 to 40 lines a run."""
+"""Cells of a line of the wear map at most: 1024 cells make 16 to 40 lines a run."""
 MAP_HEIGHT = 620
 """Height that all maps together should not exceed by much, in pixels."""
 PLANE_GAP = 0.4
@@ -87,7 +87,7 @@ def spread_over_time(results: Outcome) -> AnyChart | None:
 
 
 def price(results: Outcome) -> AnyChart | None:
-    """Flash time a request against the standard deviation of erase counts; down and left is better."""
+    """Flash time a request against the deviation of erase counts; down and left is better."""
     frame = results.runs.filter(pl.col("erases") > 0).select("label", "flash_time_per_request_ns", "erases_std")
     frame = frame.drop_nulls()
     if frame.height < 2:
@@ -109,7 +109,7 @@ def price(results: Outcome) -> AnyChart | None:
 
 
 def _axis(column: pl.Series, label: str) -> dict[str, Any]:
-    """Logarithmic where one run would press the others together, with room for labels at the edges."""
+    """Logarithmic if one run would compress the others, with room for labels."""
     found = column.to_list()
     if min(found) > 0 and max(found) > LOG_FROM * min(found):
         return log_axis(column, label, margin=1.4)
@@ -117,14 +117,14 @@ def _axis(column: pl.Series, label: str) -> dict[str, Any]:
 
 
 def _cells(results: Outcome) -> pl.DataFrame:
-    """The cells of all runs that erased blocks, each with its mean erases against the run's own mean."""
+    """The cells of all runs with erases, each with its mean against the run's own mean."""
     means = results.runs.filter(pl.col("erases") > 0).select("label", pl.col("erases_mean").alias("mean"))
     rows = results.wear_map.drop_nulls("erases_mean").join(means, on="label", maintain_order="left")
     return rows.with_columns((pl.col("erases_mean") / pl.col("mean")).round_sig_figs(3).alias("ratio"))
 
 
 def wear_stops(results: Outcome) -> dict[str, tuple[float, str]]:
-    """The wear map's scale, the same for all runs: what the legend calls a stop, its value, its colour.
+    """The wear map's scale, the same for all runs: name of a stop, value, colour.
 
     It goes a tenth beyond the mean at least, so that noise does not look like wear, and as far as
     some cell does.
@@ -139,7 +139,7 @@ def wear_stops(results: Outcome) -> dict[str, tuple[float, str]]:
 
 
 def wear_map(results: Outcome) -> AnyChart | None:
-    """Each run's device, cell by cell; a cell's colour is its blocks' mean erases against the run's own mean."""
+    """Each run's device, cell by cell; colour is a cell's mean erases against the run's."""
     rows = _cells(results)
     if rows.is_empty():
         return None
@@ -197,7 +197,7 @@ def wear_map(results: Outcome) -> AnyChart | None:
 
 
 class Places:
-    """Where cells are drawn: planes one below the other in lines of cells, and the runs one below the other.
+    """Where cells are drawn: planes below each other in lines of cells, runs below each other.
 
     A plane of many cells has lines of its own; planes of few cells share a line, none is torn.
     """

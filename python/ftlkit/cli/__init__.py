@@ -39,26 +39,23 @@ COMMANDS = {
     "report": ("compare:report", "Draw a report from saved results, without a new run."),
     "sweep": (
         "sweep:sweep",
-        (
-            "Run every combination of devices, workloads, translation layers and values; "
-            "repeated, it runs what is missing."
-        ),
+        "Run every combination of devices, workloads, layers and values; again, what is missing.",
     ),
     "advise": (
         "advise:advise",
-        "Search translation layers and their parameters for a workload, and say which to take and what it costs.",
+        "Search translation layers and parameters for a workload; say which to take, at what cost.",
     ),
     "reproduce": (
         "reproduce:reproduce",
-        "Run a paper's experiments, judge its claims, and write one page; repeated, it runs what is missing.",
+        "Run a paper's experiments, judge its claims, write one page; again, run what is missing.",
     ),
     "torture": (
         "torture:torture",
-        "Try translation layers with power cuts, failing flash and all else that may happen; exit code 1 if one fails.",
+        "Test FTLs with power cuts and flash faults; exit code 1 if one fails.",
     ),
     "schemes": (
         "catalogue:schemes",
-        "List the translation layers and what goes with them, or show one: parameters, ranges, sources, how it works.",
+        "List the translation layers and the parts that go with them, or show one.",
     ),
     "devices": ("catalogue:devices", "List the device presets, or show one with all its keys."),
     "workloads": (

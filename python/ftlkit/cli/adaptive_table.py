@@ -1,4 +1,4 @@
-"""Tables on a terminal in the widest form that fits: a row each, a column each, or one below the other."""
+"""Tables on a terminal in the widest form that fits: by row, by column, or in a list."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def advise(
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
-    """Search translation layers and their parameters for a workload, and say which to take and what it costs."""
+    """Search translation layers and parameters for a workload; say which to take, at what cost."""
     limit = BUDGET if budget is None and trials is None else budget
     asked = Asked(
         workload,

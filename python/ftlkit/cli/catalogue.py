@@ -23,7 +23,7 @@ Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one 
 
 
 def schemes(name: Name = None) -> None:
-    """List the translation layers and what goes with them, or show one: parameters, ranges, sources, how it works."""
+    """List the translation layers and the parts that go with them, or show one."""
     found = api.parts()
     if name is None:
         _list((each["name"], each["family"], each["idea"]) for each in found if each["kind"] == "mapping")

@@ -1,4 +1,4 @@
-"""`ftlkit run`, `compare` and `report`: run a study and show what came of it; or show saved results again."""
+"""`ftlkit run`, `compare` and `report`: run a study and show its results, or saved ones."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def report(
 
 
 def _set_window(document: Json, outputs: Outputs, window: str | None) -> None:
-    """Let the study record what is to be drawn: the window given, else its own, else the first moments."""
+    """Let the study record the window to draw: the given one, its own, or the first moments."""
     if window is not None and outputs.timeline is None:
         raise UserError("--timeline-window: nothing is drawn; give --timeline FILE.html as well.")
     if outputs.timeline is not None:

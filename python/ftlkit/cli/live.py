@@ -1,4 +1,4 @@
-"""`ftlkit image | serve | stat | fault`: a flash image as a block device that applications can use."""
+"""`ftlkit image | serve | stat | fault`: a flash image as a block device."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def fault(
 
 
 class Stopping:
-    """Hears Ctrl-C and SIGTERM from here to its end; a second one ends the process, as it would without us."""
+    """Hear Ctrl-C and SIGTERM from here to the end; a second one ends the process."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -320,7 +320,7 @@ def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
 
 
 def _wear_map(erases: list[int]) -> str:
-    """A bar for each stretch of blocks, as high as its most erased block is worn beside the most worn of all."""
+    """A bar for each stretch of blocks, by the erases of its most worn block."""
     bars = "▁▂▃▄▅▆▇█"
     most = max(erases, default=0)
     return "".join(bars[each * (len(bars) - 1) // most] if most else bars[0] for each in erases)

@@ -343,7 +343,7 @@ CHOSEN: Any = None
 
 
 def taking(*names: str, **defaults: object) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command take shared options by their names; it gets those that the user gave as `chosen`.
+    """Let a command take shared options by name; it gets the given ones as `chosen`.
 
     They stand in its help where `chosen` stands in its signature. Of `defaults` each is the default
     of one of them.

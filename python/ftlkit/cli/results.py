@@ -82,7 +82,7 @@ def compare_(
     after: Annotated[str, typer.Argument(metavar="AFTER", help="The same, of what it is set against.")],
     store: Folder = DEFAULT,
 ) -> None:
-    """Say what got better or worse from one selection of points to another, and what is only noise."""
+    """Say what got better or worse from one selection of points to another, beyond the noise."""
     sides = select(before, store), select(after, store)
     pairs = compare(*sides)
     metrics = list({change.metric.name: change.metric for pair in pairs for change in pair.changes}.values())

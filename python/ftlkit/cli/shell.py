@@ -60,7 +60,7 @@ class Shell(Group):
     """The root command: runs a subcommand and turns exceptions into messages and exit codes."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
-        """Run the subcommand; `obj`, if the caller gave one, is called when Ctrl-C will be answered here."""
+        """Run the subcommand; `obj`, if given, is called when Ctrl-C will be answered here."""
         try:
             if ctx.obj is not None:
                 ctx.obj()

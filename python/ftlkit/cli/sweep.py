@@ -1,4 +1,4 @@
-"""`ftlkit sweep`: devices, workloads, translation layers and values of keys, in every combination."""
+"""`ftlkit sweep`: every combination of devices, workloads, translation layers and values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def sweep(
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
-    """Run every combination of devices, workloads, translation layers and values; repeated, it runs what is missing."""
+    """Run every combination of devices, workloads, layers and values; again, what is missing."""
     file = next((Path(name) for name in workloads if name.endswith(".toml")), None)
     plan = planned(workloads, ftl, device, chosen, vary or [], seeds)
     inputs = [file, *plan.traces(), *files(store)]

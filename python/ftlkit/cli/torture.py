@@ -1,4 +1,4 @@
-"""`ftlkit torture`: try translation layers in every way there is, for a time; or run one case again."""
+"""`ftlkit torture`: test translation layers for a time, or run one case again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def torture(
     ] = None,
     shrink: Annotated[bool, typer.Option("--shrink", help="With --replay: make a failing case small.")] = False,
 ) -> None:
-    """Try translation layers with power cuts, failing flash and all else that may happen; exit code 1 if one fails."""
+    """Test FTLs with power cuts and flash faults; exit code 1 if one fails."""
     asked = options.given(
         ftl=ftl, minutes=minutes, seed=seed, geometry=geometry or None, swarm=swarm, threads=threads, json=json
     )

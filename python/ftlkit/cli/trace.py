@@ -1,4 +1,4 @@
-"""`ftlkit trace info | convert | generate | files`: what a trace is like, and traces of our own format."""
+"""`ftlkit trace info | convert | generate | files`: describe traces, and write our own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def info(
     chosen: study.TraceOptions = options.CHOSEN,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Say what a workload is like: requests, shares, sizes, gaps, footprint, overwrites, span, alignment."""
+    """Describe a workload: requests, shares, sizes, gaps, footprint, overwrites, alignment."""
     found = api.trace_info(workload, watcher=watcher(ERR), **chosen)
     if as_json:
         OUT.file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
@@ -86,7 +86,7 @@ def files(
     ] = None,
     seed: options.Seed = None,
 ) -> None:
-    """Write what programs ask of a file system as a trace, with the temperature of its file's type on each write."""
+    """Write a file workload as a trace, each write with the temperature of its file's type."""
     spec = {"personality": personality} | ({} if names is None else {"names": names})
     chosen = 1 if seed is None else seed
     done = api.generate_files(spec, out, operations=operations, seed=chosen, watcher=watcher(ERR))
@@ -95,7 +95,7 @@ def files(
 
 
 def _counted(done: Json) -> Iterator[str]:
-    """What was read and what was done to it; nothing is left out or changed without being named here."""
+    """What was read and what was done to it; everything left out or changed is named."""
     yield several(done["requests"], "request")
     words = (
         ("skipped", "malformed left out"),

@@ -1,4 +1,4 @@
-"""The look-ups of the map that a workload makes: one for each page of a request, in order, as the simulator pages it.
+"""The map look-ups of a workload: one for each page of a request, in order.
 
 A write that covers a page in part reads that page first, so it makes two. Where the device is
 filled before, each page was written once, in order.
@@ -69,7 +69,7 @@ def accesses(document: Json, control: Control) -> Accesses:
 
 
 def _is_filled(resolved: Json, reads_unwritten: bool) -> bool:  # noqa: FBT001 - what was found out
-    """Whether the device is filled before: where it was asked for, or by `auto`, which looks at what is read."""
+    """Whether the device is filled first: where asked for, or by `auto` for what is read."""
     mode = resolved["run"]["precondition"]
     if mode in ("steady", "workload"):
         raise UserError(
@@ -102,7 +102,7 @@ def _records(resolved: Json, control: Control) -> pl.DataFrame:
 
 
 def _device(workload: Json, devices: list[str]) -> int | None:
-    """The number of the trace's device whose requests are taken; None where the trace has no other."""
+    """The device of the trace whose requests are taken; None where the trace has one only."""
     if len(devices) < 2:
         return None
     asked = str(workload.get("trace_device") or "only")
@@ -115,7 +115,7 @@ def _device(workload: Json, devices: list[str]) -> int | None:
 
 
 def _spans(records: pl.DataFrame, page_bytes: int) -> Iterator[tuple[int, int, int, list[bool]]]:
-    """Operation, first page and one past the last of each request; and which of them are written in part.
+    """Operation, first page and end of each request, and which are written in part.
 
     True in the list is the first page, False the last, if that is another one. Trims concern the
     pages that they cover whole.
@@ -136,7 +136,7 @@ def _spans(records: pl.DataFrame, page_bytes: int) -> Iterator[tuple[int, int, i
 
 
 def _placement(addresses: str, logical: int) -> Callable[[int], int]:
-    """The logical page of a page of the workload: itself, in order of first use, or folded into the device."""
+    """The logical page of a workload's page: the same, by order of first use, or folded."""
     numbers: dict[int, int] = {}
     if addresses == "dense":
         return lambda page: numbers.setdefault(page, len(numbers))

@@ -28,7 +28,7 @@ EXACT_UP_TO = 2_000_000
 """Accesses of which every page is looked at; that takes half a minute."""
 
 LEAST_PAGES = 8_192
-"""A smaller sample is refused: of fin1, fin2, prxy_0 and hm_0 this many are within a point (`tests/test_curves.py`)."""
+"""Smaller samples are refused: from here fin1, fin2, prxy_0, hm_0 are within a point."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Curve:
     che: list[float]
     """The same by Che's approximation, which takes accesses as independent draws of pages."""
     cold: list[float]
-    """Shares of look-ups that miss because nothing asked for their page before: the lines end below the rest."""
+    """Share of look-ups that miss since nothing asked for their page before."""
     accesses: int
     share: float
     """Share of the pages that was looked at; 1 is all."""
@@ -51,7 +51,7 @@ class Curve:
 
 
 def curve(found: Accesses, sizes: Sequence[int], share: float | None = None) -> Curve:
-    """The curve at some sizes; `share` of the pages is looked at, by default as many as are soon done.
+    """The curve at some sizes, from a `share` of the pages; by default as many as are soon done.
 
     A sample of fewer than `LEAST_PAGES` pages is a `UserError`.
     """
@@ -93,7 +93,7 @@ def _entries(found: Accesses, size: int) -> int:
 
 
 def che(found: Accesses, sizes: Sequence[int]) -> list[float]:
-    """Che's approximation with each page's share of the accesses as its popularity (Che 2002; Fricker 2012).
+    """Che's approximation; a page's share of accesses is its popularity (Che 2002, Fricker 2012).
 
     The approximation is of a cache in its steady state, where every page was asked for before. In a
     workload that ends, the first access to a page misses whatever the size, unless the device was
@@ -126,7 +126,7 @@ def cold(found: Accesses, sizes: Sequence[int]) -> list[float]:
 
 
 def _time(pages_by_count: Counter[int], entries: int) -> float:
-    """The characteristic time: how long a page stays in a cache of so many entries; endless where all have room."""
+    """The characteristic time: how long a page stays in a cache of so many entries."""
     if entries >= sum(pages_by_count.values()):
         return math.inf
     low, high = 0.0, 1.0

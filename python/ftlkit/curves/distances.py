@@ -63,7 +63,7 @@ def sampled(pages: Sequence[int], share: float, filled: int = 0) -> Distances:
 
 
 def sample(pages: Sequence[int], share: float, filled: int = 0) -> set[int]:
-    """A share of the pages that are accessed, or were before: one at every 1 ÷ share of the list by accesses."""
+    """A share of the accessed pages: one at every 1 ÷ share of the list by accesses."""
     counts = Counter(pages)
     every = sorted(range(filled) if filled else counts, key=lambda page: (-counts[page], _hash(page)))
     step = 1 / Fraction(share)
@@ -71,12 +71,12 @@ def sample(pages: Sequence[int], share: float, filled: int = 0) -> set[int]:
 
 
 def drawn_of(pages: int, share: float) -> int:
-    """How many of so many pages a share of them is, whole steps from the middle of the first one on."""
+    """How many of so many pages a share is, in whole steps from the middle of the first."""
     return math.ceil(pages * Fraction(share) - Fraction(1, 2))
 
 
 def _distances(pages: Sequence[int], before: list[int]) -> list[int]:
-    """The distance of each access to a page that was asked for before; `before` lists such pages, in order."""
+    """The distance of each access to a page asked for before; `before` lists such pages."""
     places = len(before) + len(pages)
     tree = _tree(len(before), places)
     last = {page: place for place, page in enumerate(before, 1)}

@@ -1,4 +1,4 @@
-"""`fk.curve` and `ftlkit curve cache`: the hit ratio of the mapping cache over its size, from one pass."""
+"""`fk.curve` and `ftlkit curve cache`: hit ratio over cache size, from one pass."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ftlkit.document import Json
 
 _SMALLEST = 1 << 10
-"""Where sizes begin when none are given: fewer than 128 entries are less than any controller has."""
+"""The smallest default size: no controller has fewer than 128 entries."""
 MOST_SIZES = 1_000
 """More points of a curve than a screen has columns."""
 
@@ -44,7 +44,7 @@ class HitRatios:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """A row a size: `cache_bytes`, `hit_ratio`, `che` (Che's approximation), `cold` (first look-ups that miss)."""
+        """A row a size: `cache_bytes`, `hit_ratio`, `che` (Che's), `cold` (first look-ups)."""
         return pl.DataFrame(
             {
                 "cache_bytes": self.curve.sizes,

@@ -1,4 +1,4 @@
-"""The page of a curve: one self-contained HTML file with the chart, its numbers, and what was asked."""
+"""The page of a curve: one self-contained HTML file with chart, numbers and question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write amplification in pages against spare, from a run at each spare, beside what theory gives for uniform writes."""
+"""Page write amplification against spare, beside theory for uniform writes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Measured:
     spare: str
     page_write_amplification: Estimate
     model: float
-    """Greedy victims under uniform writes of single pages to the whole device, with no block kept free."""
+    """Greedy victims under uniform writes of single pages, with no block kept free."""
 
 
 def measured(done: Sweep) -> list[Measured]:

@@ -1,4 +1,4 @@
-"""Every metric of a run, in one table: name, meaning, unit, type, where it comes from, which value is better.
+"""Every metric of a run, in one table: name, meaning, unit, type, source, better direction.
 
 The table feeds the frame `Results.runs` (and so `--csv` and `--parquet`), the tables of terminal
 and report, the verdict's criteria, the measures of reproductions, and the page docs/columns.md. A
@@ -45,4 +45,4 @@ PARTS: dict[str, str] = {
     "mount": "`mount_reads`, `mount_time_ns`; programs and erases in the JSON",
     "seed": "the study's seed",
 }
-"""Keys of a run in the results that hold more than one number, or nothing to compare, and where that is shown."""
+"""Keys of a run with several numbers, or none to compare, and where those are shown."""

@@ -36,7 +36,7 @@ def requests(run: Run) -> int:
 
 
 def percentile(kind: str, name: str) -> Callable[[Run], float | None]:
-    """A figure of the response times of reads or writes; null without any, and in results saved before it was kept."""
+    """A figure of the response times of reads or writes; null where there are none."""
 
     def found(run: Run) -> float | None:
         served = run["response_ns"].get(kind)
@@ -68,7 +68,7 @@ MAPS = ("page map", "block map", "log map", "global mapping table", "translation
 
 
 def mapping_table_bytes(run: Run) -> float:
-    """The whole mapping table; of one by page and by block in the proportion in which logical blocks are mapped."""
+    """The whole mapping table; one by page and by block in proportion to its logical blocks."""
     found = {each["name"]: each["ram_bytes"] + each["flash_bytes"] for each in run["footprint"]["structures"]}
     by_page = float(run["gauges"].get("pmb_share", 1.0))
     return sum(found.get(name, 0) * (by_page if name == "translation pages" else 1.0) for name in MAPS)
@@ -129,7 +129,7 @@ def levelling_time_share(run: Run) -> float | None:
 
 
 def merges(run: Run) -> int | None:
-    """Merges of all kinds; null for a scheme that merges, but not a log with data blocks, as waftl its zone."""
+    """Merges of all kinds; null for a scheme that merges without a log over data blocks."""
     found = run["merges"]
     done = found["switch"] + found["partial"] + found["full"]
     return None if not done and time_by_cause(run).get("merge") else done
@@ -141,7 +141,7 @@ def merge_cost_ms(run: Run) -> float:
 
 
 def merge_allocation_share(run: Run) -> float:
-    """Of the blocks taken for merges or for logical blocks without a data block, those for full merges."""
+    """Share of full merges in the blocks taken for merges or new logical blocks."""
     merges, new = (run["notes"][each] for each in ("full_merges", "new_data_blocks"))
     return merges / max(merges + new, 1)
 
@@ -153,7 +153,7 @@ def sequential_share(run: Run) -> float:
 
 
 def prediction_hit_ratio(run: Run) -> float:
-    """Of the pages that adapt moved on, and that were written, came around or were merged, those written; 0 without."""
+    """Of the pages that adapt moved on and whose fate is known, those written; 0 without any."""
     hits, misses = (run["gauges"].get(f"prediction_{each}", 0.0) for each in ("hits", "misses"))
     return hits / max(hits + misses, 1.0)
 
@@ -167,13 +167,13 @@ def latencies(run: Run, name: str) -> ClassLatency:
 
 
 def latency_us(run: Run, name: str) -> float:
-    """Mean of a flash operation of a class, from when it is ready until it is done, in microseconds."""
+    """Mean time of a class's flash operation from ready to done, in microseconds."""
     found = latencies(run, name)
     return ((found["waiting_ns"]["mean"] or 0.0) + (found["service_ns"]["mean"] or 0.0)) / 1e3
 
 
 def lookup_us(run: Run) -> float:
-    """Mean time of a lookup in the map in microseconds. Copies are written side by side, so they count as one."""
+    """Mean time of a map look-up in microseconds; copies written side by side count as one."""
     reads, writes = caused(run, "mapping", "read"), caused(run, "mapping", "program")
     copies = int(run["parameters"].get("replicas", 0)) + 1
     time = reads * latency_us(run, "mapping_read") + writes / copies * latency_us(run, "mapping_write")
@@ -192,6 +192,6 @@ def microseconds(kind: str) -> Callable[[Run], float]:
 
 
 def erases_cv(run: Run) -> float | None:
-    """Coefficient of variation of the blocks' erase counts, 0 if all are equal; null without erases."""
+    """Coefficient of variation of the blocks' erase counts; null without erases."""
     wear = run["erases"]
     return wear["std"] / wear["mean"] if wear["mean"] else None

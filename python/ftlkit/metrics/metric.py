@@ -1,4 +1,4 @@
-"""What is known of one metric of a run: its name, meaning, unit, type, where it comes from, which value is better."""
+"""One metric of a run: name, meaning, unit, type, source, better direction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "B/s": lambda value: f"{units.size(value)}/s",
     "": units.plain,
 }
-"""How values of a unit are written for people; what is counted (requests, pages, blocks ...) is a whole number."""
+"""How people read values of a unit; counts (requests, pages, blocks ...) are whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Metric:
     """One number or word about a run."""
 
     name: str
-    """Its column in frames and files, and its name in reproductions; the unit, if any, is last in it."""
+    """Its column in frames and files and its name in reproductions; a unit comes last."""
     meaning: str
     unit: str
     """`ns`, `B` (bytes), `B/s`, `1/s`, `share` (0 to 1), what is counted, or nothing."""
     type: pl.DataType
     source: str
-    """Where it comes from: keys of a run in the JSON results, parts of a key by dots; several by commas."""
+    """Its source: keys of a run in the JSON results, parts by dots, several by commas."""
     better: str = ""
     """`lower`, `higher`, or nothing where neither is."""
     heading: str = ""
@@ -47,7 +47,7 @@ class Metric:
     short: str = ""
     """The same on a terminal, if shorter."""
     when: str = ""
-    """The metric that must be above 0 in some run for this one to be in a table; empty: it always is."""
+    """The metric that must be above 0 in some run for this one to be shown; empty: none."""
     compute: Callable[[Run], Any] | None = None
     """How it follows from its source; without this it is the value that stands there."""
     is_column: bool = True
@@ -67,7 +67,7 @@ class Metric:
 
 
 def look_up(run: Run, source: str) -> Any:  # noqa: ANN401 - any JSON
-    """What stands at a dotted key of a run; null where there is no such key, as in older results."""
+    """The value at a dotted key of a run; null without such a key, as in older results."""
     node: Any = run
     for key in source.split("."):
         node = node.get(key) if isinstance(node, Mapping) else None

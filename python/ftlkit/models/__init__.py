@@ -23,7 +23,7 @@ FUNCTIONS: dict[str, Callable[..., dict[str, float]]] = {
 
 
 def evaluate(function: str, **arguments: float) -> dict[str, float]:
-    """Call a model by name; an unknown name or argument, or a value out of range, is an error in words."""
+    """Call a model by name; an unknown name or argument, or a bad value, is a `UserError`."""
     if function not in FUNCTIONS:
         raise UserError(f"no model is called {function}; there are {', '.join(FUNCTIONS)}.")
     try:

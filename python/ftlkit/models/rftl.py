@@ -1,4 +1,4 @@
-"""The model of RFTL 4: what an access to the cached mapping table costs, with and without copies of the map.
+"""The model of RFTL 4: the cost of an access to the mapping table, with and without copies.
 
 Symbols are those of RFTL tab. 2: `C` access time of the CMT, `GC` wait for a collection, `R` and
 `W` latency of a read and a write, all in nanoseconds; `F` channels; `M` miss ratio; `N` copies;
@@ -46,7 +46,7 @@ EXTRA_WRITES = 0.4
 
 
 def baseline(M: float, *, P_GC: float = 1.0, latencies: Latencies = TABLE_3) -> float:  # noqa: N803 - the paper's symbols
-    """Mean time of an access under DFTL, in nanoseconds: RFTL eq. 1, with the wait weighted by `P_GC` (fig. 6).
+    """Mean access time under DFTL, in nanoseconds: RFTL eq. 1, wait weighted by `P_GC` (fig. 6).
 
     `M` and `P_GC` are from 0 to 1.
     """
@@ -55,7 +55,7 @@ def baseline(M: float, *, P_GC: float = 1.0, latencies: Latencies = TABLE_3) -> 
 
 
 def rftl(M: float, *, P: float, latencies: Latencies = TABLE_3) -> float:  # noqa: N803 - the paper's symbols
-    """Mean time of an access under RFTL, in nanoseconds, while the page's own channel is collecting.
+    """Mean access time under RFTL, in nanoseconds, while the page's own channel collects.
 
     A copy on an idle channel is found with probability `P`: RFTL eq. 2 at 1, eq. 3 at 0, their
     mixture between (fig. 6). `M` and `P` are from 0 to 1.
@@ -74,20 +74,20 @@ def idle_copy_probability(N: int, F: int) -> float:  # noqa: N803 - the paper's 
 
 
 def extra_writes(replicas: int) -> float:
-    """`E`: extra writes over all writes, for so many replicas besides the original (RFTL tab. 1, fig. 7)."""
+    """`E`: extra writes over all writes, by replicas besides the original (RFTL tab. 1, fig. 7)."""
     _check_replicas(replicas)
     return EXTRA_WRITES * replicas
 
 
 def map_bytes(logical_pages: int, page_bytes: int, replicas: int = 0, *, mapping_bytes: int = MAPPING_BYTES) -> int:
-    """Bytes of the map of so many logical pages on flash, in whole pages, with replicas besides the original."""
+    """Bytes of the map on flash, in whole pages, with replicas besides the original."""
     _check_replicas(replicas)
     translation_pages = -(-logical_pages // (page_bytes // mapping_bytes))
     return translation_pages * page_bytes * (replicas + 1)
 
 
 def map_mb(replicas: int) -> int:
-    """What the map takes on flash in MB, on a 100 GB device with so many replicas besides the original (RFTL tab. 1).
+    """MB of the map on a 100 GB device, by replicas besides the original (RFTL tab. 1).
 
     A MB is 1000 KB and a GB 1000 MB, as the table's round numbers ask for.
     """
@@ -96,7 +96,7 @@ def map_mb(replicas: int) -> int:
 
 
 def curves(miss_ratios: Iterable[float]) -> list[dict[str, float | str]]:
-    """The curves of RFTL fig. 6 (tab. 4): `model`, `miss_ratio`, `access_ns`, a row for each point."""
+    """The curves of RFTL fig. 6 (tab. 4): `model`, `miss_ratio`, `access_ns`, a row a point."""
     rows: list[dict[str, float | str]] = []
     for miss_ratio in miss_ratios:
         times = {f"DFTL, P_GC = {p_gc:g}": baseline(miss_ratio, P_GC=p_gc) for p_gc in (0.0, 0.5, 1.0)}

@@ -1,4 +1,4 @@
-"""Write amplification under uniform writes of single pages, with the victim that holds fewest valid pages.
+"""Write amplification under uniform writes of single pages, with greedy victims.
 
 The mean field of Van Houdt 2013 for d-choices, d without bound; `crates/ftl/tests/ftl/theory.rs`
 holds the simulator to it.
@@ -10,7 +10,7 @@ from itertools import accumulate
 
 
 def greedy(utilisation: float, pages_per_block: int) -> float:
-    """Write amplification of a device whose share `utilisation` of physical pages is valid, above 0 and below 1."""
+    """Write amplification of a device, by the share of its physical pages that is valid."""
     if not 0 < utilisation < 1:
         raise ValueError(f"utilisation = {utilisation}: must be above 0 and below 1")
     size = pages_per_block

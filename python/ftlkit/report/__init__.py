@@ -1,4 +1,4 @@
-"""What is drawn from results: the report's page, and the words and tables that the command line shows too.
+"""What is drawn from results: the report's page, and the command line's words and tables.
 
 Nothing is imported here: the page's drawing libraries take long to load, and only a report needs
 them.

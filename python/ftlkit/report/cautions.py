@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ftlkit.outcome import Outcome
 
 FEW_REQUESTS = 10_000
-"""Below this fewer than a hundred requests lie beyond the 99th percentile, and one merge more or less moves it."""
+"""Below this, fewer than a hundred requests lie beyond the 99th percentile."""
 
 UNWRITTEN = 0.01
 """From this share on, reads that cost nothing move a mean by more than its last digit."""
@@ -23,7 +23,7 @@ FEW_WRITES = 0.01
 """Below this share of writes, what they lead to is not what a reader looks at."""
 
 CHEAP = 0.05
-"""Of the pages of the blocks that were erased, fewer copied than this: what was collected held hardly any data."""
+"""Below this share of copied pages, collected blocks held hardly any data."""
 
 FILLING = 1.25
 """Write amplification that ends this many times higher than it began had not settled."""
@@ -98,7 +98,7 @@ def _overload(results: Outcome) -> str | None:
 
 
 def cheap(results: Outcome) -> list[Run]:
-    """Runs whose collections copied hardly anything, while the host wrote less than the device holds.
+    """Runs that copied hardly anything and whose host wrote less than the device holds.
 
     Blocks to collect were then blocks that the workload had overwritten whole. A device in its
     steady state may have just such blocks, so runs on one are left out.
@@ -158,7 +158,7 @@ def _unwritten(runs: list[Run]) -> str | None:
 
 
 def _filling(results: Outcome) -> str | None:
-    """A device that was not in its lasting state when measured: the longer the run, the worse the mean."""
+    """A device measured before its steady state: the longer the run, the worse the mean."""
     parts = {run["label"]: fifths(run["series"]["write_amplification"]) for run in results.document["runs"]}
     filling = {label: part for label, part in parts.items() if part and part[-1] > FILLING * part[0]}
     if not filling:

@@ -1,4 +1,4 @@
-"""Who wears most evenly, and at what price: runs that differ in nothing but the wear policy, side by side.
+"""Who wears most evenly, and at what price: runs that differ only in the wear policy.
 
 Spreads of different mappings are not compared: one that erases ten times as much spreads further at
 the same evenness.
@@ -22,7 +22,7 @@ _POLICIES = frozenset(part["name"] for part in json.loads(_native.parts()) if pa
 
 
 def evenness(runs: list[Run]) -> list[str]:
-    """A sentence for each mapping that ran under several wear policies and erased blocks under all of them."""
+    """A sentence for each mapping that ran under several wear policies, all with erases."""
     groups: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(_beside(run), []).append(run)
@@ -69,7 +69,7 @@ def _beside_spread(run: Run, other: Run) -> str:
 
 
 def _price(run: Run, other: Run) -> str:
-    """How much more flash time each request takes than without, and how much of it the policy's own moves are."""
+    """How much more flash time a request takes, and the share of the policy's own moves."""
     mine, base = flash_time_per_request_ns(run), flash_time_per_request_ns(other)
     if not mine or not base:
         return ""

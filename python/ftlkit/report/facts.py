@@ -1,4 +1,4 @@
-"""What was asked, for the reader who wants to trust or to repeat a report: workload, device, host, runs, study."""
+"""The facts to trust or repeat a report: workload, device, host, runs, study."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def preparation(document: Document) -> str:
 
 
 def device_line(document: Document) -> str:
-    """What the runs are on, in a line: which device, whether that was asked for, its size and spare, and from what."""
+    """The device of the runs in a line: its name, why it was taken, its size and spare."""
     found = document["device"]
     default = ", the default since no device was named" if found.get("is_default") else ""
     sizes = f"{units.size(found['logical_bytes'])} for the host on {units.size(found['physical_bytes'])} of flash"
@@ -128,7 +128,7 @@ def reading(document: Document) -> str | None:
 
 
 def changes(document: Document) -> list[str]:
-    """What was left out of a workload or changed in it, a sentence each: what `reading` does not say."""
+    """What was left out of a workload or changed in it, a sentence each."""
     facts = [fact for fact in document["workload"]["facts"] if not fact.startswith("read as ")]
     return [f"{fact[0].upper()}{fact[1:]}" for fact in facts]
 

@@ -1,4 +1,4 @@
-"""The report's figures: each chart with its title, what it shows, its legend, a still picture and its live form."""
+"""The report's figures: chart, title, meaning, legend, still picture and live form."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def page_spec(chart: AnyChart) -> Json:
 
 
 def still(name: str, spec: dict[str, Any], width: int = STILL_WIDTH) -> Markup:
-    """The chart as SVG, to a hundredth of a pixel. Its ids are numbered anew, since pictures share the page."""
+    """The chart as SVG, to a hundredth of a pixel, with ids that are unique on the page."""
     svg = vl_convert.vegalite_to_svg({**spec, "width": width})
     svg = re.sub(r' (d|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
     for number, old in enumerate(dict.fromkeys(re.findall(r'id="([^"]+)"', svg))):

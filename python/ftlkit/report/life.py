@@ -1,4 +1,4 @@
-"""How long the device lives under each run: in sentences and as rows of a table, measured or forecast.
+"""How long the device lives under each run: sentences and table rows.
 
 The forecast's method and its error are in docs/endurance.md.
 """
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ftlkit.outcome import Outcome
 
 COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload's rate")
-"""Headings of the cells of `rows`: bytes that the host writes until then, and what the last of them come to."""
+"""Headings of the cells of `rows`: bytes written until then, and the final estimate."""
 
 
 def lives(results: Outcome) -> list[str]:
-    """Who lives longest and who shortest, or how long the only run lives; and why nothing is forecast for others."""
+    """Which run lives longest and shortest; and why others have no forecast."""
     known = [(run["label"], found) for run in results.document["runs"] if (found := run.get("endurance"))]
     told = sorted(((label, life) for label, found in known if (life := found["spares_gone"])), key=_longest_first)
     sentences = [_ranking(told)] if len(told) > 1 else [_alone(*each) for each in told]
@@ -38,7 +38,7 @@ def lives(results: Outcome) -> list[str]:
 
 
 def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:
-    """Runs without a forecast that erased less than all with one, which a reader may take for the best or the worst."""
+    """Runs without a forecast that erased less than all with one."""
     whole = {run["label"]: run["erases"]["total"] for run in results.document["runs"] if not run["end_of_life"]}
     fewest = min((whole[label] for label in ranked if label in whole), default=0)
     less = [f"{label} {units.count(erases)}" for label, erases in whole.items() if erases < fewest]

@@ -17,11 +17,11 @@ GROWTH = 3.0
 """A mean response of the last fifth this many times the first fifth's is growth, not noise."""
 
 BACKLOG = 1.02
-"""A run that ends this much after the last arrival has a queue left over. Growth without one is a device filling up."""
+"""A run that ends this much after the last arrival has a queue left over."""
 
 
 def is_overloaded(document: Document, run: Run) -> bool:
-    """Whether a run fell behind the arrivals: as the simulator says, or as its series shows in older results."""
+    """Whether a run fell behind the arrivals, by the simulator or by its series."""
     if document["study"].get("host", {}).get("loop", "open") != "open":
         return False
     load = run.get("load")
@@ -31,7 +31,7 @@ def is_overloaded(document: Document, run: Run) -> bool:
 
 
 def bottleneck(run: Run) -> float | None:
-    """The most requests a second that the busiest die or channel allows; null where that was not measured."""
+    """The most requests a second by the busiest die or channel; null if not measured."""
     load = run.get("load")
     return load.get("bottleneck_iops") if load else None
 

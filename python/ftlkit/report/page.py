@@ -97,6 +97,6 @@ def _json_script(value: object) -> Markup:
 
 
 def drawing_script() -> Markup:
-    """The drawing libraries, in a scope of their own: their one-letter names would otherwise become the page's."""
+    """The drawing libraries, in a scope of their own: their names would become the page's."""
     source = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
     return Markup(f"(() => {{{source}}})();")  # noqa: S704 - a pinned library

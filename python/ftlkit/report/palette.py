@@ -24,8 +24,10 @@ CAUSE_COLOURS: dict[str, str] = {cause.name: cause.colour for cause in CAUSES.va
 
 
 WEAR_COLOURS = ("#46327e", "#277f8e", "#6ece58", "#fde725")
-"""Colours of the wear map, from the fewest erases to the most, the second for the mean: those of matplotlib's viridis,
-whose lightness rises with the value for every kind of sight."""
+"""Colours of the wear map, from the fewest erases to the most; the second is the mean.
+
+They are those of matplotlib's viridis, whose lightness rises for every kind of sight.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Style:
 
 
 def styles(labels: Sequence[str]) -> dict[str, Style]:
-    """A style for each run, by its place in the study; from the ninth on hues return with other dashes and shapes."""
+    """A style for each run by its place; from the ninth on, hues repeat with other dashes."""
     return {
         label: Style(
             _HUES[i % len(_HUES)],

@@ -1,4 +1,4 @@
-"""The report's tables as rows of cells: what is shown, what it sorts by, and which value is the best of its column."""
+"""The report's tables as rows of cells: the text, its sort value, the best of a column."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def runs(results: Outcome) -> Json:
 
 
 def _best(metric: Metric, found: list[Run]) -> str | None:
-    """The best value as it is shown: values that look alike are equally good, and where all do, none is best."""
+    """The best value as shown: values that look alike are equal, and if all do, none is best."""
     values = [value for run in found if (value := metric.value(run)) is not None]
     if not metric.better or len({metric.text(value) for value in values}) < 2:
         return None
@@ -64,7 +64,7 @@ KINDS = {"all": "all", "read": "reads", "write": "writes"}
 
 
 def responses(results: Outcome) -> list[Json]:
-    """Response times: one row a run and kind of requests (all, reads, writes) that it served; cells as `RESPONSES`."""
+    """Response times: one row a run and kind of requests; cells as `RESPONSES`."""
     rows = []
     for run in results.document["runs"]:
         for kind, name in KINDS.items():
@@ -116,7 +116,7 @@ def footprints(results: Outcome) -> list[Json]:
 
 
 def classes(results: Outcome) -> list[Json]:
-    """Latency of flash operations by class: one row a run and class; empty if the study did not ask for it."""
+    """Latency of flash operations: one row a run and class; empty if not asked for."""
     rows = []
     for run in results.document["runs"]:
         for latency in run.get("classes") or []:
@@ -128,7 +128,7 @@ def classes(results: Outcome) -> list[Json]:
 
 
 CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p90", "p99", "p99.9", "longest")
-"""Headings of the cells of `classes`: how many, mean service, mean waiting, then percentiles of the waiting."""
+"""Headings of the cells of `classes`: count, mean service, mean and percentiles of waiting."""
 
 
 WEAR: dict[str, str] = {
@@ -146,7 +146,7 @@ WEAR: dict[str, str] = {
 
 
 def wear(results: Outcome) -> list[Json]:
-    """How evenly blocks were erased, and what levelling took: one row a run that erased any; cells as `WEAR`."""
+    """How evenly blocks wore, and what levelling took: one row a run with erases, as `WEAR`."""
     return [
         {"label": run["label"], "cells": [METRICS[name].text(METRICS[name].value(run)) for name in WEAR]}
         for run in results.document["runs"]

@@ -1,4 +1,4 @@
-"""The timeline: time × resource for a window of each run, one self-contained page, drawn from saved results alone.
+"""The timeline: time × resource for a window of each run, drawn from saved results alone.
 
 Each channel and each die has a lane. On a die's lane an operation is pale while it holds the die
 and solid while the die works; a thin line before it is the time for which it waited to begin. On a
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LANE = 22
 """Height of a lane in pixels."""
 FEW = 3000
-"""Up to so many operations there is a still picture, and the live one is SVG; more are drawn on a canvas."""
+"""Up to so many operations have a still picture and SVG; more are drawn on a canvas."""
 LONGEST = 8
 """Rows of the table of waits."""
 
@@ -102,7 +102,7 @@ def _moment(nanoseconds: int) -> str:
 
 
 def _placed(results: Outcome, label: str) -> pl.DataFrame:
-    """The run's operations with the lanes they lie in, and when the die and the channel worked for them."""
+    """The run's operations with their lanes, and when die and channel worked for them."""
     serial = _is_serial(results.document)
     device = results.document["device"]
     latencies, dies = device["latencies"], device["geometry"]["dies_per_channel"]
@@ -183,7 +183,7 @@ def _lanes(results: Outcome, frame: pl.DataFrame) -> list[str]:
 
 
 def _waits(frame: pl.DataFrame) -> list[list[str]]:
-    """The operations that waited longest to begin, each with what held its die and its channel meanwhile."""
+    """The operations that waited longest, each with what held its die and channel."""
     waited = (
         frame.with_columns((pl.col("start_ns") - pl.col("ready_ns")).alias("wait_ns"))
         .filter(pl.col("wait_ns") > 0)

@@ -1,4 +1,4 @@
-"""The verdict: what the numbers say, in sentences. Who leads, by how much, why, at what cost, with what cautions.
+"""The verdict in sentences: who leads, by how much, why, at what cost, with which cautions.
 
 Every sentence is computed from saved results; none states what a scheme "usually" does. A reason is
 what was measured request by request (`why.py`); where it was not measured there is none. Sentences
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ftlkit.outcome import Outcome
 
 CLOSE = 1.05
-"""Runs within five per cent are said to be level: a trace's own accidents move a mean by as much."""
+"""Runs within five per cent count as level: a trace's accidents move a mean by as much."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def mean(run: Run) -> float:
 
 
 def _by_load(runs: list[Run]) -> list[Run]:
-    """Runs that did not keep up, those that served most first: while there is a queue, that does not depend on it."""
+    """Runs that did not keep up, by what they served: a queue does not change that."""
     return sorted(runs, key=_served, reverse=True)
 
 
@@ -102,7 +102,7 @@ def _p99(run: Run) -> float:
 
 
 def _headline(ahead: list[Run], behind: list[Run]) -> str:
-    """Who leads: by response times among those that keep up with the arrivals, by what they served among the others."""
+    """Who leads: by response times among runs that keep up, by service among the others."""
     sentences = [_leader(ahead, is_all=not behind)] if len(ahead) > 1 else [_alone(run) for run in ahead]
     if behind:
         sentences.append(_left_behind(ahead, behind))
@@ -137,7 +137,7 @@ def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
 
 
 def _load(run: Run, asked: float | None) -> str:
-    """What a run served; if that reads like what was asked of it, also why it counts as left behind."""
+    """What a run served, and, where that reads like the demand, why it is left behind."""
     served = units.rate(_served(run))
     return f"{served} (but its queue kept growing)" if asked and served == units.rate(asked) else served
 
@@ -148,7 +148,7 @@ def _alone(run: Run) -> str:
 
 
 def _leader(runs: list[Run], *, is_all: bool) -> str:
-    """Who answers fastest and who slowest, and who leads at the 99th percentile; `is_all`: of all runs of the table."""
+    """Who answers fastest, slowest, and at the 99th percentile; `is_all`: of all runs shown."""
     first = runs[0]
     level = [run for run in runs if _ratio(run, first) < CLOSE]
     if len(level) == len(runs) > 2:
@@ -220,7 +220,7 @@ def _ram_alone(run: Run) -> str:
 
 
 def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
-    """What the lead costs in RAM, and who gets how near with less: by the digits that are printed."""
+    """The cost of the lead in RAM, and who gets near with less: by the printed digits."""
     first, least = runs[0], min(runs, key=_ram)
     mine = units.size(_ram(first))
     cheaper = [run for run in runs[1:] if _ram(run) < _ram(first) and units.size(_ram(run)) != mine]
@@ -241,7 +241,7 @@ def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
 
 
 def _beside(run: Run, first: Run, ahead: list[Run]) -> str:
-    """How a run does beside the first: by mean response where both kept up, else by what they served."""
+    """A run beside the first: by mean response if both kept up, else by what they served."""
     if run in ahead and mean(first):
         return f" at {units.factor(mean(run) / mean(first))} the mean response"
     mine, best = _served(run), _served(first)
@@ -249,7 +249,7 @@ def _beside(run: Run, first: Run, ahead: list[Run]) -> str:
 
 
 def _mounts(runs: list[Run]) -> list[str]:
-    """What a mount after a power cut costs, for the runs that were verified; older saved results do not say."""
+    """The cost of a mount after a power cut, for verified runs; older results have none."""
     times = [
         f"{run['label']} {units.duration(mount['time_ns'])} ({units.count(mount['reads'])} page reads)"
         for run in runs
@@ -265,11 +265,11 @@ _CRITERIA = {
     "response_max_ns": "the longest response",
     "flash_time_per_request_ns": "flash time for each request",
 }
-"""Metrics by which another run may lead, with their names in a sentence; lower is better for each."""
+"""Metrics by which another run may lead, as named in sentences; lower is better."""
 
 
 def _otherwise(runs: list[Run], ahead: list[Run]) -> list[str]:
-    """What would change the ranking: criteria on which another run leads, of all that are in the table."""
+    """What would change the ranking: criteria of the table on which another run leads."""
     found = []
     for name, words in _CRITERIA.items():
         metric = METRICS[name]

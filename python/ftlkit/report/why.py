@@ -1,4 +1,4 @@
-"""Why a run answers as it does: what its requests waited for and were served for, as measured request by request.
+"""Why a run answers as it does: waiting and service, measured request by request.
 
 Nothing is said where that was not measured, as in results of older versions.
 """
@@ -22,7 +22,7 @@ NAMED = 2
 
 
 def reasons(runs: list[Run]) -> list[str]:
-    """A sentence about the first run's own mean response, and one about each other's distance from it."""
+    """A sentence about the first run's mean response, and one about each other's distance."""
     if not runs or any(not waiting(run) for run in runs):
         return []
     first = runs[0]
@@ -36,7 +36,7 @@ def _own(run: Run) -> str:
 
 
 def _distance(run: Run, first: Run) -> str | None:
-    """The parts of a mean response by which a run is slower than the first; nothing for one that is not."""
+    """The parts of a mean response by which a run is slower than the first; none if faster."""
     beyond = (run["response_ns"]["all"]["mean"] or 0.0) - (first["response_ns"]["all"]["mean"] or 0.0)
     if beyond <= 0:
         return None
@@ -60,7 +60,7 @@ def _of_which(parts: list[tuple[tuple[str, str], float]]) -> str:
 
 
 def _words(kind: str, cause: str) -> str:
-    """What a part of a response is. The pages of one request wait for each other as for those of another."""
+    """What a part of a response is. Pages of one request also wait for each other."""
     if (kind, cause) == ("waiting", "host"):
         return "waiting behind other host pages"
     return f"waiting behind {cause_name(cause)}" if kind == "waiting" else f"on its own {cause_name(cause)}"

@@ -19,7 +19,7 @@ CACHE_MATTERS = 0.1
 
 
 COPYING = ("collection", "merge", "relocation", "padding")
-"""Causes whose programs are copies. Translation pages that change because data moved are written anew."""
+"""Causes whose programs are copies. Translation pages that change are written anew."""
 
 
 def work(run: Run) -> str:
@@ -71,7 +71,7 @@ def _pieces(run: Run, cause: str, counts: dict[str, int]) -> tuple[int, str] | N
 
 
 def cache(run: Run) -> str | None:
-    """What a cache that holds the whole map would save, where the map takes a tenth of the flash time or more.
+    """The gain of a cache for the whole map, if the map takes a tenth of the flash time.
 
     That it saves at least so much is tested by doing it, on some thirty pairs of workloads and
     schemes (`tests/test_claims.py`). It may save more, since translation pages no longer have to be

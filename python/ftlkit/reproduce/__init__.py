@@ -1,4 +1,4 @@
-"""Reproductions of papers: a declarative study file is run, its claims are judged, and one HTML page shows both.
+"""Reproductions of papers: run a study file, judge its claims, write one HTML page.
 
 A study file (`studies/*.toml`, described in `docs/reproduce.md`) holds what all its runs share,
 *sweeps* of runs, the paper's figures as charts over them, and its claims, each with a measure and
@@ -42,7 +42,7 @@ class Reproduction:
 
     @property
     def failed(self) -> list[Point]:
-        """Points whose runs have an error in place of results; no claim that asks for one of them is judged."""
+        """Points whose runs have an error; claims that need one of them are not judged."""
         return [point for point in self.points if point.error]
 
     def page(self, path: Path) -> None:

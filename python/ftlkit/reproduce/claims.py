@@ -1,4 +1,4 @@
-"""Claims of a study file: what each says, how it is measured, and which bounds would judge nothing."""
+"""Claims of a study file: what each says, how it is measured, which bounds are empty."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {
     "calibrated": "the study was fitted to the paper's number",
     "identity": "it follows from how the metric is counted",
 }
-"""Kinds of claims. Only a measured one can be reproduced: of the others the page says whether they hold."""
+"""Kinds of claims. Only a measured one can be reproduced; others hold or fail."""
 
 EFFECTS = ("lower", "higher", "similar")
 """What a claim about a difference says: below 0 is *lower*."""
@@ -41,13 +41,13 @@ class Claim:
     partly: list[float] = field(default_factory=list)
     """Bounds for *partly*, around those for *reproduced*; of a measured claim."""
     reproduced: list[float] = field(default_factory=list)
-    """Lowest and highest value that count as reproduced; none for a claim too vague for more than *partly*."""
+    """Lowest and highest value that count as reproduced; none if the claim is too vague."""
     holds: list[float] = field(default_factory=list)
     """Lowest and highest value with which a calibrated claim or an identity holds."""
     effect: str = ""
-    """`lower`, `higher` or `similar`: what is said of a change. The first two exclude 0 from *reproduced*."""
+    """`lower`, `higher` or `similar`: the claimed change. The first two exclude 0."""
     seeds: int = 1
-    """Runs with as many seeds, from the study's on: the lowest and the highest number must both lie within bounds."""
+    """Runs with as many seeds; the lowest and the highest number must be within bounds."""
     unit: str = ""
     """`%` shows the value in percent."""
     why: str = ""
@@ -61,7 +61,7 @@ class Claim:
         return list(self.measure.get("each", []))
 
     def asks_for(self, point: Point) -> bool:
-        """Whether its number takes this run: of its sweep, and of a variant that it names, if it names any."""
+        """Whether its number uses this run: of its sweep, and of a variant that it names."""
         orders_workloads = self.measure["kind"] == "workload_order"
         keys = ("of", "against") if orders_workloads else ("of", "against", "rising")
         variants = [self.measure[key] for key in keys if key in self.measure]

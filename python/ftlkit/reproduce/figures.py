@@ -80,7 +80,7 @@ def _lines(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - 
 
 
 def _ratios(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
-    """A metric of each variant over that of one of them, by workload; if none is named, the metric itself."""
+    """A metric of each variant over that of one of them, by workload; else the metric itself."""
     if len({(point.workload, point.variant) for point in points}) < len(points):
         raise UserError(f"figure {plan.id}: several runs of a variant on a workload; choose one by its keys with only.")
     base = {

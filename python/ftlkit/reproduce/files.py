@@ -1,4 +1,4 @@
-"""File workloads of a reproduction: each is recorded once, and all translation layers serve that trace."""
+"""File workloads of a reproduction: each is recorded once, and all layers serve that trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCALED = ("operations", "files", "volume_bytes", "interval")
 
 
 class Recordings:
-    """Traces of file workloads in a folder, with what the analyzer of file types found on the way."""
+    """Traces of file workloads in a folder, with the analyzer's results for file types."""
 
     def __init__(self, folder: Path, watch: Callable[[], Watcher] = Silent) -> None:
         """Nothing is recorded yet. The folder must exist, and its files must outlive the runs."""
@@ -30,11 +30,11 @@ class Recordings:
         self._done: dict[str, tuple[Path, list[Json]]] = {}
 
     def trace(self, files: Json, seed: int) -> Path:
-        """The trace of a file workload: of a table as `ftlkit.generate_files` takes it, and `scale` perhaps."""
+        """The trace of a file workload: a table of `ftlkit.generate_files`, maybe with `scale`."""
         return self._recorded(files, seed)[0]
 
     def series(self, files: Json, seed: int, file_type: str) -> dict[str, list[float]]:
-        """What was found of a type of file, such as `.c`, interval by interval, from the first in which φ is above 0.
+        """A file type's results, such as of `.c`, by interval, from the first with φ above 0.
 
         `request` counts the writes that programs have asked for until the interval's end;
         `f_over_phi` is the predicted update frequency over the one that came, 1 where the
@@ -81,7 +81,7 @@ def _spec(files: Json) -> Json:
 
 
 def later_half(series: dict[str, list[float]]) -> dict[str, float]:
-    """Metrics of a type of file: those of the later half of its intervals, when the files are known."""
+    """Metrics of a file type: means over the later half of its intervals."""
     half = len(series["request"]) // 2
     ratios, increases = series["f_over_phi"][half:], series["increase"][half:]
     return {

@@ -1,4 +1,4 @@
-"""Claims against runs: a measure gives a number for each row and seed, bounds turn them into a verdict."""
+"""Claims against runs: a measure gives a number a row and seed, bounds give the verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERDICTS = {
     "fails": "does not hold",
     "open": "not judged",
 }
-"""Verdicts and how a page says them: three for measured claims, then two for calibrated ones and identities.
+"""Verdicts and their words: three for measured claims, two for calibrated and identities.
 
 The last is for any claim of which a run failed.
 """
@@ -46,7 +46,7 @@ class Row:
 
     @property
     def text(self) -> str:
-        """The number, its interval over the seeds, and what went into it, as a reader wants them."""
+        """The number, its interval over the seeds, and its inputs, as a reader wants them."""
         if not self.values:
             return self.note
         mean, low, high = (self._shown(each) for each in (self.value, min(self.values), max(self.values)))
@@ -74,7 +74,7 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """The worst of its rows': `reproduced`, `partly` or `not` if it is measured, else `holds` or `fails`.
+        """The worst of its rows: `reproduced`, `partly`, `not`; unless measured `holds`, `fails`.
 
         `open` if one of them is.
         """
@@ -93,7 +93,7 @@ class Judgement:
 
 
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
-    """How many claims of each kind came out how, by kind and the page's word; kinds without a claim are left out."""
+    """How many claims of each kind got which word; kinds without a claim are left out."""
     of_kind: dict[str, dict[str, int]] = {}
     for kind in dict.fromkeys(each.claim.kind for each in judgements):
         found = Counter(each.verdict for each in judgements if each.claim.kind == kind)

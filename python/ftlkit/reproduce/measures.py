@@ -25,15 +25,15 @@ class Measure:
     keys: tuple[str, ...]
     optional: tuple[str, ...] = ()
     averages: bool = False
-    """Whether it takes means over runs, so that one run may hide another: each is shown beside the mean."""
+    """Whether it takes means over runs, which may hide one: a page then shows each run."""
     is_change: bool = False
-    """Whether it is a difference, 0 where there is none, of which a claim says which sign it has."""
+    """Whether it is a difference, 0 where there is none; a claim then says its sign."""
     above_zero: bool = False
     """Whether what it asks for is absent at 0 and below."""
     from_zero: bool = False
     """Whether what it asks for is absent below 0."""
     is_difference: bool = True
-    """Whether its number is how far something is from something else, and not a figure or a share by itself."""
+    """Whether its number is a distance from something, and not a figure or a share by itself."""
     over_workloads: bool = False
     """Whether it compares workloads; all others are of one."""
 
@@ -77,7 +77,7 @@ def _value(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _share_within(measure: Json, points: Sequence[Point]) -> float:
-    """The mean share of flash operations of a class (`metric`) that are done within `us` microseconds."""
+    """Mean share of a class's flash operations (`metric`) done within `us` microseconds."""
     shares = [
         max((share for ns, share in distribution(point, measure["metric"]) if ns <= 1e3 * measure["us"]), default=0.0)
         for point in _of(points, measure["of"])
@@ -86,7 +86,7 @@ def _share_within(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _order(measure: Json, points: Sequence[Point]) -> float:
-    """The smallest rise from one variant of `rising` to the next, as a share; below 0 where the order is another.
+    """The smallest rise from one variant of `rising` to the next, as a share; may be negative.
 
     With `us` it is the share of operations done within that time that must rise.
     """
@@ -96,7 +96,7 @@ def _order(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _workload_order(measure: Json, points: Sequence[Point]) -> float:
-    """The smallest rise of `change_at_best` from any workload of one entry of `rising` to any of the next."""
+    """The smallest rise of `change_at_best` between workloads of successive `rising` entries."""
     changes = []
     for named in measure["rising"]:
         workloads = named if isinstance(named, list) else [named]
@@ -106,7 +106,7 @@ def _workload_order(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _change_up_to(measure: Json, points: Sequence[Point]) -> float:
-    """The lowest change of any workload: the lowest of `of` over the lowest of `against` there, less 1."""
+    """The lowest change of any workload: lowest of `of` over lowest of `against`, less 1."""
     return min(_change_at_best(measure, mine) for mine in _by_workload(points).values())
 
 
@@ -143,7 +143,7 @@ def _difference(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _off_by(measure: Json, points: Sequence[Point]) -> float:
-    """The mean of `of` less what the paper prints for the workload (`printed`); with `relative`, as a share of it."""
+    """The mean of `of` less the paper's number (`printed`); `relative`: as a share of that."""
     printed = measure["printed"]
     workload = points[0].workload
     if workload not in printed:
@@ -153,7 +153,7 @@ def _off_by(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _sensitivity(measure: Json, points: Sequence[Point]) -> float:
-    """How much more a metric varies over a variant's runs than another (`with`): the difference of spreads."""
+    """How much more a metric varies over a variant's runs than another (`with`) does."""
     return _spread(measure, points) - _spread(measure | {"metric": measure["with"]}, points)
 
 
@@ -170,7 +170,7 @@ def _best(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _loss_inside(measure: Json, points: Sequence[Point]) -> float:
-    """How much worse than the best of all the best inside the paper's intervals (`inside`, key → bounds) is."""
+    """How much worse the best inside the paper's intervals (`inside`) is than the best of all."""
     inside = [
         point for point in points
         if all(low <= point.keys[key] <= high for key, (low, high) in measure["inside"].items())
@@ -181,7 +181,7 @@ def _loss_inside(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _rise_at_edges(measure: Json, points: Sequence[Point]) -> float:
-    """How much the better edge of the sweep of `key` is above the best between: above 0 if the best is no edge."""
+    """How much the better edge of the sweep of `key` exceeds the best between."""
     mine = _of(points, measure["of"])
     edges = [pick(point.keys[measure["key"]] for point in mine) for pick in (min, max)]
     between = [point for point in mine if point.keys[measure["key"]] not in edges]
@@ -214,14 +214,14 @@ def _agreement(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _spread_over_time(measure: Json, points: Sequence[Point]) -> float:
-    """The highest of a column of the time series (`metric`) over its lowest, less 1, where it varies least."""
+    """Highest over lowest of a time series column (`metric`), less 1, where it varies least."""
     columns = (column(point, measure["metric"]) for point in _of(points, measure["of"]))
     known = ([value for value in values if value is not None] for values in columns)
     return min(_over(max(values), min(values)) for values in known)
 
 
 def _bend(measure: Json, points: Sequence[Point]) -> float:
-    """How far the sum of a column over the requests strays from a straight line, as a share of the whole sum."""
+    """How far a column's running sum strays from a straight line, as a share of the whole."""
     return max(_strays(point, column(point, measure["metric"])) for point in _of(points, measure["of"]))
 
 
@@ -275,6 +275,6 @@ def set_against_printed(measure: Json, points: Sequence[Point]) -> float:
 
 
 def at_edge(measure: Json, points: Sequence[Point], best: float) -> bool:
-    """Whether an optimum is the first or the last value that was tried, so that a better one may lie beyond."""
+    """Whether an optimum is the first or last value tried, so a better one may lie beyond."""
     tried = [point.keys[measure["key"]] for point in _of(points, measure["of"])]
     return len(set(tried)) > 1 and best in (min(tried), max(tried))

@@ -1,4 +1,4 @@
-"""The page of a reproduction: claims with their verdicts, the paper's figures beside ours, and what was assumed."""
+"""The page of a reproduction: claims, verdicts, the paper's figures beside ours, assumptions."""
 
 from __future__ import annotations
 

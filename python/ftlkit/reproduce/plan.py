@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Variant:
-    """One line of a figure: a translation layer or one of the others below, and which of the varied keys it takes."""
+    """One line of a figure: a layer or another source, and which varied keys it takes."""
 
     label: str
     takes: list[str]
@@ -29,9 +29,9 @@ class Variant:
     model: Json = field(default_factory=dict)
     """A `function` of `ftlkit.models` and its arguments, instead of a translation layer."""
     statistics: bool = False
-    """The statistics of the workload's requests, instead of a translation layer that serves them."""
+    """The statistics of the workload's requests, in place of a translation layer."""
     file_type: str = ""
-    """What the analyzer of a file workload found of a type of file, such as `.c`, instead of a translation layer."""
+    """The analyzer's results for a file type, such as `.c`, in place of a translation layer."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Sweep:
 
     id: str
     workloads: list[Json]
-    """Each as in a study, with a `label` of its own perhaps, and `keys` that stand beside the varied ones."""
+    """Each as in a study, perhaps with a `label`, and with `keys` beside the varied ones."""
     variants: list[Variant]
     vary: list[Json]
     """Points, each a table of keys; or one table of lists, of which all combinations are taken.
@@ -71,9 +71,9 @@ class FigurePlan:
     y: str = ""
     """The second varied key of a heat map."""
     scale: str = "linear"
-    """Of the y axis of `lines` and `series`: `linear`, or `log` for values above 0 that lie far apart."""
+    """Of the y axis of `lines` and `series`: `linear`, or `log` for widely spread values."""
     against: str = ""
-    """For `ratios` the variant that all others are set against; without one, each is drawn as it is."""
+    """For `ratios`, the variant to divide by; without one, the values themselves."""
     only: Json = field(default_factory=dict)
     """Keys, labels and workloads that a run must have to be drawn."""
 

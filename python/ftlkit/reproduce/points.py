@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Point:
-    """One run: where it stands in its sweep, and its results. Of a model, one evaluation and its value."""
+    """One run: its place in its sweep, and its results. Of a model, one evaluation."""
 
     sweep: str
     workload: str
@@ -42,7 +42,7 @@ class Point:
         return self.results
 
     def value(self, metric: str) -> float:
-        """A metric by name, 0 where the run has none; `gauges.NAME` and `notes.NAME` are the run's own."""
+        """A metric by name, 0 where the run has none; also `gauges.NAME` and `notes.NAME`."""
         if self.results is None:
             if metric not in self.model:
                 raise UserError(f"no metric {metric} of {self.variant}; there are {', '.join(self.model)}.")
@@ -64,7 +64,7 @@ class Point:
 
 
 def statistics(info: Json) -> dict[str, float]:
-    """Shares of a workload's requests by size, of what `ftlkit trace info` tells: to 4 KiB, below 16 KiB, larger."""
+    """Shares of a workload's requests by size: up to 4 KiB, below 16 KiB, larger."""
     sizes = info["statistics"]["total"]["sizes"]
     return {f"{name}_request_share": sizes[f"{name}_percent"] / 100 for name in ("small", "medium", "large")}
 
@@ -79,7 +79,7 @@ def over_time(point: Point) -> Any:  # noqa: ANN401 - a document's table
 
 
 def column(point: Point, metric: str) -> Sequence[float | None]:
-    """A column of a run's time series, or a gauge over the run (`gauges.NAME`): a value for each stretch."""
+    """A column of a run's time series, or a gauge (`gauges.NAME`): a value a stretch."""
     series = over_time(point)
     group, _, name = metric.partition(".")
     table = series.get("gauges", {}) if group == "gauges" else series
@@ -94,7 +94,7 @@ def column(point: Point, metric: str) -> Sequence[float | None]:
 
 
 def distribution(point: Point, name: str) -> list[tuple[float, float]]:
-    """Time of a class's flash operations from ready to done, in nanoseconds, and the share done within it.
+    """Nanoseconds of a class's flash operations from ready to done, and the share within.
 
     Service takes as long for each of them, so the distribution is that of waiting, later by that
     much.

@@ -1,4 +1,4 @@
-"""The runs of a reproduction: what its sweeps ask for, as points that are run and kept as those of any sweep."""
+"""The runs of a reproduction: its sweeps as points, run and kept as those of any sweep."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def run_sweeps(
     plan: Plan, store: Store | None, executor: Executor, watch: Callable[[], Watcher] = Silent
 ) -> tuple[list[Point], int]:
-    """Run what a store has not of the points of all sweeps; returns all points, and how many were in the store.
+    """Run the points of all sweeps that the store lacks; return all, and how many it had.
 
     With the seeds after the first only what a claim asks for is run. File workloads are recorded
     first, and what needs no run is told, so that what is wrong there is said before hours of runs.
@@ -65,7 +65,7 @@ def _with_results(point: Point, row: Json, results: Mapping[str, Run]) -> Point:
 
 
 def _points(plan: Plan, recordings: Recordings) -> Iterator[tuple[Point, plans.Point | None]]:
-    """All points in the order of the study file, each with the run that is still to give its results, if it needs one.
+    """All points in the order of the study file, each with its run, if it still needs one.
 
     Those of a workload that agree in what they ask of the study share its recording and its
     statistics.
@@ -103,7 +103,7 @@ def absent_traces(plan: Plan) -> list[str]:
 
 
 def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
-    """The points of a sweep's workload before they are run; those that agree in the study's keys lie together."""
+    """The points of a sweep's workload before they run, grouped by the study's keys."""
     name = str(workload.get("label") or workload.get("preset") or workload.get("trace") or sweep.id)
     own = workload.get("keys", {})
     return [
@@ -132,7 +132,7 @@ def _evaluated(sweep: Sweep, asked: Sequence[Point]) -> list[Point]:
 
 
 def _runs(sweep: Sweep, asked: Sequence[Point], study: Json) -> Iterator[tuple[Point, plans.Point]]:
-    """The points of a sweep's translation layers that agree in what they ask of the study, each with its run."""
+    """The points of a sweep's layers that ask the same of the study, each with its run."""
     layers = {variant.label: variant for variant in sweep.variants if variant.ftl}
     device = str(study.get("device", {}).get("preset", plans.UNNAMED["device"]))
     for point in (each for each in asked if each.variant in layers):
@@ -167,7 +167,7 @@ def _analysed(sweep: Sweep, asked: Sequence[Point], recordings: Recordings, file
 
 
 def _study(plan: Plan, workload: Json, point: Point) -> tuple[Json, Json]:
-    """The study of a point, still without translation layers, and its file workload, if it is one."""
+    """The study of a point, without translation layers, and its file workload, if any."""
     study = placed(plan.study, point.keys, point.seed)
     shared = study.pop("files", {})
     own = {key: value for key, value in workload.items() if key not in ("label", "keys", "files")}

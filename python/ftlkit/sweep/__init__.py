@@ -1,4 +1,4 @@
-"""Sweeps: points are combinations of devices, workloads, translation layers and values of keys, and each is one run.
+"""Sweeps: points combine devices, workloads, translation layers and values of keys.
 
 Called, `ftlkit.sweep` is the function `ftlkit.sweeping.sweep`: loading any part of this package
 makes it an attribute of `ftlkit`, and the public function has the same name.

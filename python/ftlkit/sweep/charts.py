@@ -1,4 +1,4 @@
-"""Charts of a sweep: metrics over the values of a key, a line for each layer and set of other values, bands for noise.
+"""Charts of a sweep: metrics over a key's values, a line for each layer, bands for noise.
 
 A layer that does not take the key is a level line across. Titles and legends belong to the page.
 """
@@ -45,7 +45,7 @@ class Panel:
 
 
 def panels(groups: Sequence[Group], key: str) -> list[Panel]:
-    """A chart of each metric for each device and workload, over the values of a key; without a key, by layer."""
+    """A chart of each metric, device and workload, over the values of a key, or by layer."""
     places = list(dict.fromkeys((group.workload, group.device) for group in groups))
     found = []
     for number, (workload, device) in enumerate(places):
@@ -89,7 +89,7 @@ def _rows(groups: Sequence[Group], key: str, metric: str) -> list[Json]:
 
 
 def band(found: Estimate) -> dict[str, float]:
-    """The ends of an interval as they are drawn: no metric is below 0, however wide the interval of few seeds is."""
+    """The ends of an interval as drawn: never below 0, however few the seeds."""
     return {"low": max(0.0, found.low), "high": found.high}
 
 
@@ -99,7 +99,7 @@ def _line(group: Group, key: str) -> str:
 
 
 def chart(rows: list[Json], key: str, metric: Metric, lines: dict[str, Any]) -> Any:  # noqa: ANN401 - layers share no typed base
-    """Lines of a metric over a key; each row has its `line`, its `x` (None: a level line), `mean`, `low` and `high`."""
+    """Lines of a metric over a key; rows have `line`, `x` (None: level), `mean`, `low`, `high`."""
     over = [row for row in rows if row["x"] is not None]
     order = list(dict.fromkeys(row["x"] for row in over))
     y = alt.Y("mean:Q", title=metric.heading, **_axis(rows, metric))

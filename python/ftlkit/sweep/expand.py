@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def combinations(tables: Sequence[Json]) -> list[Json]:
-    """The points of some tables of keys: of one with lists, each combination of their values; without tables, one."""
+    """The points of tables of keys: each combination of listed values; without tables, one."""
     return [
         dict(zip(table, values, strict=True))
         for table in tables or [{}]

@@ -1,4 +1,4 @@
-"""What makes two points the same: the study with every key filled in, the engine, and the bytes of the trace.
+"""What makes two points the same: the resolved study, the engine, the trace's bytes.
 
 Names and labels do not count, nor where a trace lies, nor the limit of memory: none of them changes
 a result. A point whose key is in a store need not be run again, whichever sweep it came from.
@@ -26,7 +26,7 @@ _PIECE_BYTES = 1 << 20
 
 @functools.cache
 def engine() -> str:
-    """The engine: its version, and a digest of the compiled module, since one version is compiled many times."""
+    """The engine: its version, and a digest of the compiled module."""
     return f"{__version__}+{digest(Path(str(_native.__file__)))[:12]}"
 
 
@@ -43,7 +43,7 @@ def digest(path: Path) -> str:
 
 
 def key(resolved: Json, trace: str | None, of_engine: str) -> str:
-    """The key of a point: of its resolved study, the digest of its trace, if it has one, and the engine."""
+    """The key of a point: of its resolved study, its trace's digest, and the engine."""
     counted = {name: value for name, value in resolved.items() if name != "name"}
     counted["run"] = {name: value for name, value in resolved["run"].items() if name != "memory_limit"}
     counted["ftl"] = [{name: value for name, value in each.items() if name != "label"} for each in resolved["ftl"]]

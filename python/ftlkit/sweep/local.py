@@ -42,11 +42,11 @@ class Local:
         """As many as points are run."""
         self.until_s: float | None = None
         self._idle: list[subprocess.Popen[str]] = []
-        """Workers that wait for the points of the next run: beginning one takes as long as a small point."""
+        """Workers that wait for the next run: a start takes as long as a small point."""
         weakref.finalize(self, _end, self._idle)
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
-        """Answers as they come, until the time is over; closing the generator kills the workers that are at a point."""
+        """Yield answers as they come, until the time is over; closing it kills busy workers."""
         waiting: SimpleQueue[Job] = SimpleQueue()
         for job in jobs:
             waiting.put(job)
@@ -86,7 +86,7 @@ class _Slot(threading.Thread):
         self._is_stopped = self._is_busy = False
 
     def run(self) -> None:
-        """Take jobs until there is none left; whatever goes wrong here is raised where answers are awaited."""
+        """Take jobs until there is none left; errors are raised where answers are awaited."""
         try:
             while not self._is_stopped:
                 job = self._waiting.get_nowait()

@@ -1,4 +1,4 @@
-"""The page of a sweep: one self-contained HTML file with its table, its charts, what failed, and how to repeat it."""
+"""The page of a sweep: one HTML file with table, charts, failures, and how to repeat it."""
 
 from __future__ import annotations
 

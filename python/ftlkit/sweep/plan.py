@@ -1,4 +1,4 @@
-"""Plans of sweeps: from a study with several devices, workloads and values to points, of which each is one run.
+"""Plans of sweeps: from a study with several devices, workloads and values to points.
 
 A point is a study of one translation layer. Keys of sections hold for every layer; a key of a
 scheme (`dftl.cmt`) makes points only of the layers that have this scheme and do not set the key
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ftlkit.sweep.values import Axis
 
 MOST_POINTS = 100_000
-"""More would take days on one machine even if each took a second, and a slip of the pen asks for billions."""
+"""More would take days on one machine; a slip of the pen asks for billions."""
 
 KEYS = ("devices", "workloads", "seeds", "vary")
 """Keys of the table `[sweep]`."""
@@ -45,7 +45,7 @@ class Point:
     device: str
     workload: str
     ftl: str
-    """The translation layer with what was set for the whole sweep, as on the command line, or its label."""
+    """The translation layer with the settings of the whole sweep, or its label."""
     varied: dict[str, str]
     """The values of the varied keys that it takes."""
     seed: int
@@ -53,7 +53,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep runs: every device with every workload, every translation layer and every value that it takes."""
+    """The points of a sweep: every device, workload, translation layer and value."""
 
     study: Json
     """What all points share, and the translation layers."""
@@ -135,7 +135,7 @@ class Plan:
 
 
 def from_study(document: Json, path: Path | None = None) -> Plan:
-    """The plan of a study that may have a table `[sweep]`; `path` is the file that relative traces are relative to."""
+    """The plan of a study, maybe with `[sweep]`; relative traces are relative to `path`."""
     shared = {key: value for key, value in document.items() if key != "sweep"}
     sweep = document.get("sweep", {})
     if not isinstance(sweep, dict):
@@ -180,7 +180,7 @@ def from_options(
     devices: str | None,
     options: study.Options,
 ) -> Plan:
-    """The plan over some workloads on device presets by commas, with the options of `ftlkit.compare`."""
+    """The plan over workloads on device presets by commas, with `ftlkit.compare`'s options."""
     if not workloads:
         raise UserError("no workload was named: give at least one, for example fin1.")
     documents = [study.build(each, ftls, None, options) for each in workloads]
@@ -224,13 +224,13 @@ def _workload(given: Any, shared: Json, path: Path | None) -> Json:  # noqa: ANN
 
 
 def _beside(name: str, path: Path | None) -> str:
-    """The path of a trace in the study's folder; what is no file there, such as a preset, is left as it is."""
+    """The path of a trace in the study's folder; a name that is no file stays as it is."""
     place = path.parent / name if path is not None else Path(name)
     return str(place) if place.is_file() else name
 
 
 def _named(tables: list[Json], what: str) -> list[tuple[str, Json]]:
-    """Tables by their labels, presets or traces; those called alike are numbered, the same are refused."""
+    """Tables by label, preset or trace; equal names are numbered, equal tables refused."""
     names = [
         str(table.get("label") or table.get("preset") or Path(str(table.get("trace", ""))).name or UNNAMED[what])
         for table in tables

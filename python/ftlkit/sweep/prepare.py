@@ -1,4 +1,4 @@
-"""Points before they are run: each study is checked and filled in by the engine, which gives the point its key.
+"""Points before they run: the engine checks and completes each study, which gives the key.
 
 Points that differ in their translation layer alone are checked together, so that a workload is
 looked over once for all of them. A trace is parsed only to find out how it is read and to lay it
@@ -40,7 +40,7 @@ class Prepared:
     point: Point
     key: str
     study: Json
-    """The study with every key filled in; as it was asked, with the device's preset, where it was refused."""
+    """The study with every key filled in; as asked, where it was refused."""
     trace: str | None
     """The digest of its trace, if it has one."""
     refusal: str = ""
@@ -106,7 +106,7 @@ class _Checker:
         self._traces.lay_out(read, least, self._control)
 
     def together(self, group: Sequence[Point]) -> list[Prepared]:
-        """Check points that share all but their translation layers; alone, if they are refused together."""
+        """Check points that differ in their layers alone; one by one, if refused together."""
         # Numbers tell layers of one name apart; of one alone an error says the name.
         names = [str(place) for place in range(len(group))] if len(group) > 1 else [group[0].ftl]
         layers = [point.study["ftl"][0] | {"label": name} for name, point in zip(names, group, strict=True)]
@@ -128,7 +128,7 @@ class _Checker:
         return Prepared(point, key.key(resolved, trace, key.engine()), resolved, trace)
 
     def _resolved(self, document: Json) -> Json:
-        """A study with every key filled in; its workload says how the trace as it was given is read."""
+        """A completed study; its workload says how the original trace is read."""
         asked = document["workload"]
         workload = self._workloads.get(_text(asked))
         laid_out = None if workload is None else self._traces.laid_out(workload)

@@ -33,7 +33,7 @@ _PATIENCE_S = 5.0
 
 
 class OnRay:
-    """Runs points on a cluster: that of an address, or of `RAY_ADDRESS`, or else a new one on this machine."""
+    """Runs points on a Ray cluster: at an address, at `RAY_ADDRESS`, or a new local one."""
 
     least_readers = 1
     """Other machines have no trace of ours, so each is laid out to travel."""
@@ -61,7 +61,7 @@ class OnRay:
             raise _unreachable(address or os.environ.get("RAY_ADDRESS") or "a new cluster here", reason) from None
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
-        """Answers as they come, until the time is over; closing it cancels what is under way and leaves the cluster."""
+        """Yield answers as they come, until the time is over; closing it cancels running work."""
         ray = self._ray
         task = ray.remote(num_cpus=1, max_retries=TRIES - 1)(point)
         traces = {job.trace.digest: job.trace.path for job in jobs if job.trace is not None}
@@ -101,7 +101,7 @@ class OnRay:
 
 
 def _check_reachable(address: str) -> None:
-    """Refuse at once an address where nobody listens; Ray would try for half a minute and longer."""
+    """Refuse an address where nobody listens; Ray would try for half a minute and longer."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():
         try:

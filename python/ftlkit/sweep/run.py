@@ -1,4 +1,4 @@
-"""Running a sweep: what a store has is taken from there, the rest is run wherever it was asked, and stored at once."""
+"""Running a sweep: take points from a store, run the others, and store them at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sweep:
     """Points that were run, or what was finished of them."""
 
     rows: list[Json]
-    """Points with `ftlkit.store.SCHEMA`'s columns, in the order they were asked; those not finished are missing."""
+    """Points with `ftlkit.store.SCHEMA`'s columns, in order; unfinished ones are missing."""
     points: int
     """How many there are altogether."""
     reused: int
@@ -72,7 +72,7 @@ def run_points(
     *,
     check: Callable[[list[Prepared]], None] = lambda _: None,
 ) -> Sweep:
-    """Run points that a store has not, over traces that are laid out once for all that are run with the same `traces`.
+    """Run points that a store lacks, over traces laid out once for the same `traces`.
 
     A point that is refused is no error, unless `check` makes it one, which is given the points
     before they are run. Ctrl-C ends it as it ends `run`; where the executor's time is over, what is

@@ -27,7 +27,7 @@ _NEW_S = 60.0
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder that is there for the block; what killed sweeps of this user left is removed before."""
+    """A folder for the block; removes folders that killed sweeps of this user left."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         if _is_left(path):
             shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What a sweep says: which point is best on each workload, and what weakens that, each caution once with its points.
+"""The statements of a sweep: the best point of each workload, and each caution once.
 
 The sentences are made from the rows of the table, so that they say what the table shows.
 """
@@ -44,10 +44,10 @@ SUMMARIES = {
     "endurance; set precondition = steady, or give the device less capacity",
     "unsettled": "Write amplification had not settled when measuring began: a steady state may differ",
 }
-"""What each kind of caution means for the points of a sweep. A sweep that was stopped says so itself."""
+"""What each kind of caution means for a sweep's points. A stopped sweep says so itself."""
 
 NO_RANKING = ("worn_out", "overloaded")
-"""Cautions that leave points out of the ranking: their responses are of other requests, or of a growing queue."""
+"""Cautions that exclude points from the ranking: other requests, or a growing queue."""
 
 
 @dataclass(frozen=True)

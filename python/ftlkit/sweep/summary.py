@@ -39,7 +39,7 @@ class Group:
 
 
 def groups(rows: Iterable[Json]) -> list[Group]:
-    """The points that have results, by all that is not their seed, in the order of the first of each."""
+    """The points that have results, grouped by all but their seed, in order."""
     done = [row for row in rows if row["state"] == "done"]
     places: dict[tuple[str, ...], int] = {}
     for row in done:

@@ -1,4 +1,4 @@
-"""Traces of a sweep: each is read once on a machine, and laid out there so that every point can begin at once.
+"""Traces of a sweep: each is read once on a machine, and laid out for every point.
 
 A trace in text is parsed, checked and put in order once, and written as Parquet, which reads
 fastest and holds what was read, to the byte: runs over the one and the other give the same event
@@ -34,7 +34,7 @@ class LaidOut:
     """Of the file as it was given, and of how it is read: the name of what was laid out."""
     path: Path
     facts: Json
-    """What was done when it was read: its format, and how many records were skipped, clamped, sorted or left out."""
+    """How it was read: its format, and how many records were skipped, clamped or sorted."""
 
 
 class Traces:
@@ -81,7 +81,7 @@ def over(workload: Json, path: str) -> Json:
 
 
 def as_given(document: Json, resolved: Json, laid_out: LaidOut) -> Json:
-    """Results over a laid-out trace, saying of the workload what is true of the trace as it was given."""
+    """Results over a laid-out trace, with the facts of the trace as it was given."""
     facts = laid_out.facts
     counted = [f"{facts[what]} records were {what}" for what in ("skipped", "clamped", "sorted") if facts.get(what)]
     if facts.get("unmet"):

@@ -40,7 +40,7 @@ _FORM = "write FIRST..LAST:xFACTOR or FIRST..LAST:+STEP, for example 16KiB..4MiB
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from the first to the last, by a step or by a factor; with a unit, in the smallest one that it has."""
+    """Numbers from first to last, by a step or a factor, in the smallest unit given."""
 
     first: Decimal
     last: Decimal
@@ -106,7 +106,7 @@ def parse(text: str) -> Axis:
 
 
 def axis(key: str, given: object, option: str = "") -> Axis:
-    """The values of a key: text as after `--vary`, one value, or a list; `option` is one that gives them itself."""
+    """The values of a key: text as after `--vary`, one value, or a list."""
     where = option or f"--vary {key}"
     items = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else [given]
     parts = tuple(_part(where, _written(where, item)) for item in items)
@@ -116,7 +116,7 @@ def axis(key: str, given: object, option: str = "") -> Axis:
 
 
 def axes(table: Json, before: str = "") -> list[Axis]:
-    """The keys of a `[sweep.vary]` table; `dftl.cmt` is a key in quotes there, or a table in a table."""
+    """The keys of a `[sweep.vary]` table; `dftl.cmt` is in quotes, or a table in a table."""
     found = []
     for key, value in table.items():
         if isinstance(value, Mapping):
@@ -133,7 +133,7 @@ def order(value: str) -> tuple[float, str]:
 
 
 def measure(value: str) -> Decimal | str:
-    """A value as a number in the smallest unit of its kind, by which 16KiB and 16384B are one; a word as it is."""
+    """A value in the smallest unit of its kind, so 16KiB equals 16384B; a word as it is."""
     found = re.fullmatch(_NUMBER, value)
     if not found:
         return value
@@ -153,7 +153,7 @@ def size(value: str) -> int | None:
 
 
 def plain(value: str) -> str:
-    """A number in the largest unit of which it is a whole multiple, by which 16384B is 16KiB; a word as it is."""
+    """A number in the largest unit that divides it, so 16384B is 16KiB; a word as it is."""
     found = re.fullmatch(_NUMBER, value)
     scale = next((scale for scale in _SCALES if found and found[2] in scale), None)
     if found and scale:
@@ -196,7 +196,7 @@ def _range(option: str, text: str, first: str, rest: str) -> Range:
 
 
 def _number(where: str, text: str) -> tuple[Decimal, str]:
-    """A number in the smallest unit of its kind, and that unit; of units that are not known, as it stands."""
+    """A number in the smallest unit of its kind, and that unit; else as it stands."""
     found = re.fullmatch(_NUMBER, text)
     if not found:
         raise UserError(f"{where}: {text.strip() or 'nothing'} is no number; {_FORM}.")

@@ -1,4 +1,4 @@
-"""A point as work: what an executor is given, what it answers, and what is done in between, wherever that is."""
+"""A point as work: what an executor gets, what it answers, what happens in between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ftlkit.sweep.traces import LaidOut
 
 TRIES = 3
-"""How often a point is begun whose worker dies. One that takes too much memory would take the next worker, too."""
+"""How often a point whose worker dies is begun: too large a point kills each worker."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Job:
     """The laid-out trace that is read instead of the study's own."""
 
     def text(self, trace: Path | None = None) -> str:
-        """The study as the engine takes it, over the laid-out trace where it lies on this machine."""
+        """The study as the engine takes it, over the laid-out trace on this machine."""
         if self.trace is None:
             return json.dumps(self.study)
         return json.dumps(self.study | {"workload": over(self.study["workload"], str(trace or self.trace.path))})
@@ -61,7 +61,7 @@ class Executor(Protocol):
     """When points that are not finished are given up, on `time.monotonic`'s clock; None: never."""
 
     def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
-        """Answers as they come, in any order, until the time is over; closing the generator ends all work under way."""
+        """Yield answers in any order, until the time is over; closing it ends all running work."""
 
 
 def left_s(until_s: float | None) -> float | None:

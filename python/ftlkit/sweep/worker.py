@@ -1,4 +1,4 @@
-"""A worker process: `python -m ftlkit.sweep.worker` runs the studies that it reads, a line each, and answers in lines.
+"""A worker process: runs the studies that it reads, a line each, and answers in lines.
 
 It ends when whoever started it does, however that ended: then there is nothing more to read. It
 works in a thread, so that it notices in the middle of a run.
