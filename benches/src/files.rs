@@ -28,7 +28,7 @@ pub struct Measured {
     pub requests: u64,
     /// Seconds in which the trace was made and written.
     pub made_s: f64,
-    /// Bytes of the trace.
+    /// Size of the trace on disk.
     pub trace_bytes: u64,
     /// Seconds of reading, surveying and simulating it.
     pub simulated_s: f64,

@@ -16,7 +16,7 @@ pub struct Case {
     pub blocks_per_plane: u32,
     /// Measured requests.
     pub requests: u64,
-    /// Preparation.
+    /// How the device is prepared before the measurement.
     pub precondition: &'static str,
 }
 
@@ -167,7 +167,7 @@ impl Case {
         if quick { 10_000 } else { 4_000_000 }
     }
 
-    /// The study.
+    /// The study of this case in TOML; `quick` makes it shorter.
     pub fn study(&self, quick: bool) -> String {
         let Self { ftl, pattern, precondition, .. } = self;
         let requests = if quick { 10_000 } else { self.requests };
@@ -184,7 +184,7 @@ impl Case {
     }
 }
 
-/// Runs a case.
+/// Runs a case once; returns its rate, its event hash and its memory.
 pub fn measure(case: &Case, quick: bool) -> Result<Measured, String> {
     let study = study::parse_toml(&case.study(quick), case.name).map_err(|error| error.to_string())?;
     let (before, earlier_peak) = (resident_bytes(), peak_bytes());

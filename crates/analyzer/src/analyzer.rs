@@ -23,13 +23,13 @@ pub struct File<'a> {
 pub enum Event {
     /// It is new, and open.
     Create,
-    /// It is opened.
+    /// A program opens the file.
     Open,
     /// A write request goes over bytes that it has.
     Rewrite,
     /// A write request adds bytes at its end.
     Append,
-    /// It is gone.
+    /// The file is deleted.
     Delete,
     /// It has the name that is told from now on.
     Rename,
@@ -38,7 +38,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// All.
+    /// Every kind of event.
     pub const ALL: [Self; 7] =
         [Self::Create, Self::Open, Self::Rewrite, Self::Append, Self::Delete, Self::Rename, Self::SetReadOnly];
 }
@@ -82,7 +82,7 @@ impl Analyzer {
         Ok(Self { parameters, types, rated, active: HashMap::new(), writes: 0, intervals: 0, last: None })
     }
 
-    /// The parameters.
+    /// The parameters it was made with.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }

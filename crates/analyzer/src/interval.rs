@@ -9,25 +9,25 @@ use crate::types::{FileType, TypeId};
 /// What was found of one type at the end of an interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TypeReport {
-    /// Which type.
+    /// The type of file.
     pub file_type: FileType,
     /// Its number in hints, 1 to 255.
     pub number: u8,
     /// S of this interval: active files when it began.
     pub active: u64,
-    /// S of the next.
+    /// S of the next interval: active files when this one ended.
     pub active_next: u64,
     /// ς: files newly accessed or created.
     pub accessed: u64,
     /// δ: files deleted.
     pub deleted: u64,
-    /// ω: rewrites.
+    /// ω: rewrites in the interval.
     pub rewrites: u64,
     /// φ: rewrites for each active file; 0 if S is 0.
     pub phi: f64,
     /// f of this interval: what φ was predicted to be.
     pub f: f64,
-    /// f of the next.
+    /// f of the next interval: what φ is predicted to be.
     pub f_next: f64,
     /// s: the rate of increase of active files; infinite for a type that had none.
     pub s: f64,

@@ -31,7 +31,7 @@ impl Default for Parameters {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("analyzer: {name} = {value} is not {range}; leave it out for {default}")]
 pub struct ParameterError {
-    /// Which.
+    /// The parameter's name.
     pub name: &'static str,
     /// What was given.
     pub value: String,

@@ -40,12 +40,12 @@ pub(crate) const INFO_SIGNATURES: [(usize, [u8; 4]); 3] =
 pub(crate) const INFO_FREE: usize = 488;
 
 impl Field {
-    /// Its value.
+    /// Reads the field from the boot sector.
     pub(crate) fn read(self, sector: &[u8]) -> u32 {
         sector[self.0..self.0 + self.1].iter().rev().fold(0, |sum, &byte| sum << 8 | u32::from(byte))
     }
 
-    /// Sets it.
+    /// Writes the field into the boot sector.
     pub(crate) fn write(self, sector: &mut [u8], value: u32) {
         sector[self.0..self.0 + self.1].copy_from_slice(&value.to_le_bytes()[..self.1]);
     }

@@ -60,7 +60,6 @@ impl CodePage {
         }
     }
 
-    /// The letter of a byte.
     pub(crate) fn letter(self, byte: u8) -> char {
         if byte.is_ascii() { byte.into() } else { self.upper_half()[usize::from(byte - 128)] }
     }

@@ -2,10 +2,10 @@
 
 use std::io;
 
-/// Bytes of a page.
+/// The unit in which a volume reads and changes the disk.
 pub const PAGE_BYTES: usize = 4096;
 
-/// The bytes of a page.
+/// The content of one page.
 pub type Page = [u8; PAGE_BYTES];
 
 /// What a volume lies on: pages of 4 KiB, numbered from 0. What is changed in one is there when it

@@ -40,7 +40,7 @@ pub enum FatError {
     /// What lies on the volume contradicts itself.
     #[error("the volume is damaged: {0}")]
     Damaged(String),
-    /// The disk.
+    /// The disk below the volume reported an error.
     #[error(transparent)]
     Disk(#[from] io::Error),
 }

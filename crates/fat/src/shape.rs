@@ -15,14 +15,13 @@ pub(crate) const SLOT_BYTES: u64 = 32;
 /// How wide the entries of the tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// 16 bits.
+    /// FAT16, with entries of 16 bits.
     Fat16,
     /// 32 bits, of which 28 are used.
     Fat32,
 }
 
 impl Kind {
-    /// Bytes of an entry.
     pub(crate) fn entry_bytes(self) -> u64 {
         match self {
             Self::Fat16 => 2,
@@ -38,7 +37,7 @@ pub enum Root {
     Fixed {
         /// Its first byte.
         offset: u64,
-        /// Its length.
+        /// Size of the root folder in bytes.
         bytes: u64,
     },
     /// In clusters, as other folders, from this one on.
@@ -52,13 +51,13 @@ pub struct Shape {
     pub kind: Kind,
     /// Of the whole volume.
     pub bytes: u64,
-    /// Of a cluster.
+    /// Size of a cluster, the unit of allocation.
     pub cluster_bytes: u32,
     /// Copies of the table.
     pub tables: u32,
     /// The first table.
     pub table: u64,
-    /// Of a table.
+    /// Size of one copy of the allocation table.
     pub table_bytes: u64,
     /// The root folder.
     pub root: Root,

@@ -7,7 +7,7 @@ use crate::code_page::CodePage;
 use crate::shape::Kind;
 use crate::stamp::Stamp;
 
-/// A slot.
+/// A folder is a list of slots; a file has one, and more for a long name.
 pub(crate) type Slot = [u8; 32];
 
 /// A short name: eight letters and three of the extension, filled with spaces.
@@ -126,7 +126,6 @@ impl Entry {
     }
 }
 
-/// A new slot.
 pub(crate) fn new(short: &Short, is_folder: bool, now: Stamp) -> Slot {
     let mut slot = [0; 32];
     slot[..11].copy_from_slice(short);
@@ -238,7 +237,6 @@ impl LongName {
         Some((&self.units[..length], self.first))
     }
 
-    /// Forgets it.
     pub(crate) fn clear(&mut self) {
         self.units.clear();
         self.left = 0;

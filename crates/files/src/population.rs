@@ -9,7 +9,7 @@ use crate::types::{FileKind, kinds};
 /// not make drawing endless.
 const MOST_DRAWS: u32 = 64;
 
-/// A file.
+/// A file of the workload: its number, path, type and size.
 #[derive(Clone, Debug)]
 pub(crate) struct FileEntry {
     /// The number of its place among all that there may be.
@@ -52,7 +52,6 @@ impl Population {
         }
     }
 
-    /// All files.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &FileEntry> {
         self.files.iter()
     }
@@ -88,7 +87,6 @@ impl Population {
         Some(at)
     }
 
-    /// The file at a place.
     pub(crate) fn at(&mut self, place: usize) -> &mut FileEntry {
         &mut self.files[place]
     }

@@ -47,7 +47,7 @@ pub enum Names {
 /// A file workload. Each personality has its own defaults: [`FileSpec::of`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileSpec {
-    /// What is done.
+    /// What the programs do.
     pub personality: Personality,
     /// How often: transactions of postmark, rounds of the others. 1 or more.
     pub operations: u64,
@@ -89,14 +89,14 @@ pub enum SpecError {
     /// A value out of range.
     #[error("file workload: {key} = {value}: {rule}")]
     Field {
-        /// Which.
+        /// The key of the field.
         key: &'static str,
         /// What was given.
         value: String,
         /// The limit, and what to do.
         rule: String,
     },
-    /// A parameter of the analyzer.
+    /// A parameter of the analyzer is out of range.
     #[error(transparent)]
     Analyzer(#[from] ParameterError),
 }

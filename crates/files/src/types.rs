@@ -5,7 +5,6 @@ use crate::spec::Names;
 /// A type of file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FileKind {
-    /// Its extension.
     pub(crate) extension: &'static str,
     /// Its share of the files that are created, in parts of all shares.
     pub(crate) share: u32,

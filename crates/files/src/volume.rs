@@ -127,7 +127,6 @@ impl Volume {
         }
     }
 
-    /// Deletes a file.
     pub(crate) fn delete(&mut self, entry: &FileEntry) -> Result<(), VolumeError> {
         self.tell(Event::Delete, entry);
         let removed = self.fat.remove(&node(&mut self.nodes, entry).entry);

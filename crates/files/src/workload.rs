@@ -57,7 +57,6 @@ impl FileWorkload {
         self.programs.files()
     }
 
-    /// The volume.
     #[cfg(test)]
     pub(crate) fn volume(&self) -> &Volume {
         self.programs.volume()

@@ -38,7 +38,7 @@ pub struct ChipOptions {
 pub struct UsedBlock {
     /// The lowest page offset that has not been touched since the last erase.
     pub next_page: u32,
-    /// Erases so far.
+    /// How often it has been erased.
     pub erases: u32,
     /// Whether it is bad.
     pub is_bad: bool,

@@ -28,7 +28,7 @@ pub struct Page<D> {
     pub version: u64,
     /// The hint of its tag.
     pub hint: u8,
-    /// Its data.
+    /// The content of its data area.
     pub data: D,
 }
 
@@ -39,7 +39,7 @@ pub enum Scan {
     Erased,
     /// A tag that passes its CRC.
     Programmed(Tag),
-    /// Neither.
+    /// Bits are programmed, but no tag passes its CRC.
     Unreadable,
 }
 
@@ -99,10 +99,10 @@ pub trait Flash {
 /// Operations that a chip has done: the other end of every total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Operations {
-    /// Page reads.
+    /// Pages read.
     pub reads: u64,
-    /// Page programs.
+    /// Pages programmed.
     pub programs: u64,
-    /// Block erases.
+    /// Blocks erased.
     pub erases: u64,
 }

@@ -45,7 +45,7 @@ pub struct Violation {
     pub rule: Rule,
     /// The operation: `read`, `program` or `erase`.
     pub operation: &'static str,
-    /// The block.
+    /// The erase block on which the operation was illegal.
     pub block: Pbn,
     /// The page, for reads and programs.
     pub page: Option<Ppn>,

@@ -19,7 +19,7 @@ use crate::{Chip, FaultableStore, Flash, FlashError, Full, MediaEvent, Page, Pbn
 /// How far an operation got when the power was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tear {
-    /// Not begun.
+    /// The operation has not begun.
     Before,
     /// Hardly begun: a page still reads as erased but is unstable; a block still reads as before
     /// but must be erased again.
@@ -31,7 +31,7 @@ pub enum Tear {
 }
 
 impl Tear {
-    /// All, in order.
+    /// Every way, in the order of how far the operation got.
     pub const ALL: [Self; 4] = [Self::Before, Self::Unseen, Self::Torn, Self::After];
 }
 
@@ -58,7 +58,7 @@ pub struct FaultPlan {
 }
 
 impl FaultPlan {
-    /// One power cut.
+    /// A plan with one power cut, at the operation of this number.
     pub fn cut(operation: u64, tear: Tear) -> Self {
         Self { at: BTreeMap::from([(operation, Fault::Cut(tear))]) }
     }

@@ -21,7 +21,7 @@ pub struct Shape {
     pub channels: u32,
     /// Dies (logical units that work on their own) per channel.
     pub dies_per_channel: u32,
-    /// Planes per die.
+    /// Planes of a die; each has blocks of its own.
     pub planes_per_die: u32,
     /// Erase blocks per plane.
     pub blocks_per_plane: u32,
@@ -47,7 +47,7 @@ pub struct Geometry {
 pub enum GeometryError {
     /// A count is zero.
     Zero {
-        /// The field.
+        /// The name of the field that is 0.
         field: &'static str,
     },
     /// The device has more pages than a 32-bit page number can tell apart.
@@ -123,7 +123,7 @@ impl Geometry {
         })
     }
 
-    /// The counts.
+    /// The counts that it was made from.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -207,7 +207,7 @@ impl Geometry {
         pbn.get() / self.by_blocks_per_die
     }
 
-    /// The channel of a die.
+    /// The channel that a die's transfers use.
     #[inline]
     pub fn channel_of(&self, die: u32) -> u32 {
         die / self.by_dies_per_channel

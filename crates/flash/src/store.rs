@@ -45,7 +45,7 @@ pub trait Store {
         self.tag(page).map_or(0, |tag| tag.hint)
     }
 
-    /// Writes a page.
+    /// Stores a page's tag and content.
     fn program(&mut self, page: usize, tag: &Tag, data: Self::Data);
 
     /// Clears the pages of a block.
@@ -175,7 +175,7 @@ impl Store for Lean {
 /// What a page of a full store holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cell<D> {
-    /// Nothing.
+    /// Nothing since the last erase.
     #[default]
     Erased,
     /// What was programmed.

@@ -72,7 +72,7 @@ impl<D: Device> Drive<D> {
         self.wear.as_ref().map_or(Ok(()), |wear| wear.on_write(&mut *self.mapping, flash, request))
     }
 
-    /// Forgets pages.
+    /// Forgets pages: they read as never written. Lasts from the next flush on.
     pub fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         self.mapping.trim(flash, request)?;
         if let Some(buffer) = &mut self.write_buffer {

@@ -55,9 +55,9 @@ pub fn entries(kind: PartKind) -> &'static [Entry] {
 /// A part of a stack with a checked value for every parameter.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// What it is.
+    /// Its role in the stack.
     pub kind: PartKind,
-    /// Its entry.
+    /// What the registry knows of it.
     pub entry: &'static Entry,
     /// The values of its parameters.
     pub values: Values,
@@ -73,7 +73,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// The mapping.
+    /// The chosen mapping; every stack has one.
     pub fn mapping(&self) -> &Chosen {
         &self.parts[0]
     }
@@ -181,7 +181,6 @@ macro_rules! buffers {
     };
 }
 
-/// The buffer of this entry.
 fn buffer_kind(entry: &Entry) -> Option<&'static BufferKind> {
     BUFFER_KINDS.iter().find(|kind| kind.entry.name == entry.name)
 }

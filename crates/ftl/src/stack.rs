@@ -31,7 +31,7 @@ pub struct Part {
 /// A translation layer: a mapping, then perhaps a wear policy and a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stack {
-    /// The mapping.
+    /// The mapping, which each stack has.
     pub mapping: Part,
     /// The other parts, in the order in which they were named.
     pub others: Vec<Part>,

@@ -27,7 +27,6 @@ pub(crate) fn device(blocks: u32, pages_per_block: u32) -> FlashPort<TestDevice>
     FlashPort::new(Timed { chip, timing: Untimed })
 }
 
-/// Its layout.
 pub(crate) fn layout(blocks: u32, pages_per_block: u32, logical_pages: u32) -> Layout {
     let chip: Chip<Lean> = Chip::new(geometry(blocks, pages_per_block), &ChipOptions::default());
     Layout::of(&chip, logical_pages, 1)

@@ -16,7 +16,7 @@ pub enum LiveError {
 }
 
 impl LiveError {
-    /// A user error.
+    /// An error that the user can mend, which the message says how.
     pub fn user(message: impl Into<String>) -> Self {
         Self::User(message.into())
     }

@@ -19,7 +19,7 @@ const MAX_CLIENTS: usize = 1024;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CreateText {
-    /// Where.
+    /// The path of the new image.
     pub image: PathBuf,
     /// The translation layer, as an `[[ftl]]` table.
     pub ftl: FtlText,
@@ -43,7 +43,7 @@ impl CreateText {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServeText {
-    /// Where it is.
+    /// The path of the image.
     pub image: PathBuf,
     /// A Unix socket; beside the image if nothing else is said.
     #[serde(default)]

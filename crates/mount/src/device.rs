@@ -32,7 +32,7 @@ pub enum DeviceError {
 
 /// A device of bytes, with what can be lost kept apart from what cannot.
 pub trait Device: Send + 'static {
-    /// Its length.
+    /// Size of the device in bytes.
     fn bytes(&self) -> u64;
     /// Whether it can be written at all.
     fn is_read_only(&self) -> bool;
@@ -40,7 +40,7 @@ pub trait Device: Send + 'static {
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), DeviceError>;
     /// Writes bytes that lie on it, with what the host says of them.
     fn write(&mut self, offset: u64, data: Bytes, hint: Hint) -> Result<(), DeviceError>;
-    /// Forgets bytes.
+    /// Forgets bytes: the device need not keep their content.
     fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError>;
     /// Makes bytes that lie on it read as zeros, which may be cheaper than to write zeros.
     fn write_zeroes(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError>;

@@ -25,9 +25,9 @@ use crate::tree::{Attributes, Changes, Listed, Tree};
 /// How long the kernel may believe attributes, and names.
 const ATTRIBUTES_TTL: Duration = Duration::from_secs(1);
 const NAMES_TTL: Duration = Duration::ZERO;
-/// Bytes of a write at most.
+/// The longest write that the kernel may send.
 const MOST_WRITE_BYTES: u32 = 1 << 20;
-/// Who may write.
+/// The permission bits for writing: owner, group and others.
 const WRITE_BITS: u32 = 0o222;
 /// The longest name, for `statfs`.
 const MOST_NAME: u32 = 255;

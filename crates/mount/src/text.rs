@@ -15,7 +15,7 @@ const MOST_STREAMS: u8 = 15;
 /// How an image is mounted.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MountText {
-    /// Where.
+    /// The folder to mount at.
     pub folder: PathBuf,
     /// Whether a new image is formatted first.
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct MountText {
 }
 
 impl MountText {
-    /// Checks it.
+    /// Checks every value and resolves the defaults.
     pub fn check(self) -> Result<MountOptions, LiveError> {
         let own = Parameters::default();
         let streams = self.streams.unwrap_or(3);

@@ -23,7 +23,6 @@ pub enum SimError {
 }
 
 impl SimError {
-    /// A study error.
     pub(crate) fn study(message: impl Into<String>) -> Self {
         Self::Study(message.into())
     }
@@ -70,7 +69,7 @@ pub struct FtlBug {
     pub geometry: String,
     /// Where in the run.
     pub stage: Stage,
-    /// What happened.
+    /// The broken rule or the wrong content.
     pub fault: Fault,
 }
 
@@ -105,7 +104,7 @@ pub enum Fault {
     Ftl(FtlError),
     /// It returned something other than the last write.
     Mismatch {
-        /// The page.
+        /// The logical page that was read.
         lpn: Lpn,
         /// The oracle's words.
         found: String,

@@ -127,7 +127,7 @@ pub struct RunResult {
     pub endurance: Endurance,
     /// Memory of the mapping.
     pub footprint: FootprintFacts,
-    /// Busy shares.
+    /// Shares of the time for which dies and channels were busy.
     pub utilisation: Utilisation,
     /// What was asked, and what the device can bear.
     pub load: LoadFacts,
@@ -153,24 +153,24 @@ pub struct RunResult {
 /// Requests by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RequestCounts {
-    /// Reads.
+    /// Read requests.
     pub read: u64,
-    /// Writes.
+    /// Write requests.
     pub write: u64,
-    /// Trims.
+    /// Trim requests.
     pub trim: u64,
-    /// Flushes.
+    /// Flush requests.
     pub flush: u64,
 }
 
 /// Operations of one kind done for one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OperationCount {
-    /// The cause.
+    /// The name of the cause.
     pub cause: &'static str,
     /// `read`, `program` or `erase`.
     pub op: &'static str,
-    /// How many.
+    /// How many operations.
     pub count: u64,
     /// Their service times, summed, in nanoseconds.
     pub time_ns: u64,
@@ -194,7 +194,7 @@ pub struct FootprintFacts {
     pub ram_bytes: u64,
     /// Flash over all structures.
     pub flash_bytes: u64,
-    /// The structures.
+    /// Each table or buffer, with its size.
     pub structures: Vec<Structure>,
 }
 
@@ -229,7 +229,7 @@ pub struct Series {
     pub mean_response_ns: Vec<Option<f64>>,
     /// Write amplification of the interval.
     pub write_amplification: Vec<Option<f64>>,
-    /// Erases so far.
+    /// Erases of all blocks so far.
     pub erases: Vec<u64>,
     /// Standard deviation over blocks of the erases so far.
     pub erases_std: Vec<f64>,

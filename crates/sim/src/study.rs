@@ -34,7 +34,7 @@ pub struct Study {
     pub name: Option<String>,
     /// Master seed, from which every consumer of randomness gets its own by name. Default 1.
     pub seed: Option<u64>,
-    /// The flash.
+    /// The `[device]` table.
     pub device: DeviceText,
     /// What the host asks.
     pub workload: WorkloadText,

@@ -67,7 +67,6 @@ impl Columns {
         self.list.iter().map(name).collect()
     }
 
-    /// The unit of its times.
     pub(crate) fn time_unit(&self) -> TimeUnit {
         let time = |column: &Column| if let Column::Time(unit) = column { Some(*unit) } else { None };
         self.list.iter().find_map(time).unwrap_or(TimeUnit::Ns)

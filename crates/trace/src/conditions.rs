@@ -73,7 +73,6 @@ enum Texts {
 }
 
 impl Conditions {
-    /// All of them.
     pub(crate) fn as_slice(&self) -> &[Condition] {
         &self.0
     }
@@ -94,7 +93,6 @@ impl fmt::Display for Conditions {
 impl FromStr for Conditions {
     type Err = String;
 
-    /// One condition.
     fn from_str(text: &str) -> Result<Self, String> {
         Ok(Self(vec![text.parse()?]))
     }

@@ -45,9 +45,9 @@ impl fmt::Display for Place {
 /// A record that cannot be used: where it is, how it looks, what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRecord {
-    /// The trace.
+    /// Path of the trace.
     pub path: PathBuf,
-    /// Where in it.
+    /// The line or byte of the record.
     pub place: Place,
     /// What the trace was read as.
     pub format: Format,
@@ -76,9 +76,9 @@ impl fmt::Display for BadRecord {
 /// A request that is earlier than one before it, under a policy that does not allow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backwards {
-    /// The trace.
+    /// Path of the trace.
     pub path: PathBuf,
-    /// Where in it.
+    /// The line or byte of the record.
     pub place: Place,
     /// How far back it goes, nanoseconds.
     pub by_ns: u64,
@@ -115,9 +115,9 @@ pub enum TraceError {
     /// The file cannot be opened.
     #[error("{}: cannot be opened: {source}. Check the path and its permissions", path.display())]
     Open {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// A directory, a pipe or a device: it cannot be read twice.
@@ -129,10 +129,10 @@ pub enum TraceError {
         /// What was named.
         path: PathBuf,
     },
-    /// Nothing in it.
+    /// The file is empty.
     #[error("{}: the file is empty{}. Check that it was copied completely", path.display(), if *compressed { " once decompressed" } else { "" })]
     Empty {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
         /// Whether it was compressed.
         compressed: bool,
@@ -140,13 +140,13 @@ pub enum TraceError {
     /// Reading or decompressing failed.
     #[error("{}, {place}: cannot be read any further: {source}. {advice}", path.display())]
     Read {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
         /// How far it was read.
         place: Place,
-        /// Why.
+        /// The system's or the decompressor's error.
         source: io::Error,
-        /// What to do.
+        /// The next step for the user.
         advice: String,
     },
     /// A malformed, overflowing or otherwise unusable record.
@@ -159,7 +159,7 @@ pub enum TraceError {
          docs/trace-formats.md lists what they can be", path.display(), crate::format::list()
     )]
     Unrecognised {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
         /// Its first line, shortened.
         start: String,
@@ -169,7 +169,7 @@ pub enum TraceError {
     /// Several formats fit and mean different things.
     #[error("{}: its content fits several formats, which read it differently:\n{readings}\nSay which it is with --format, and add --time-unit if none of the spans is right", path.display())]
     Ambiguous {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
         /// The formats that fit.
         candidates: Vec<Format>,
@@ -179,7 +179,7 @@ pub enum TraceError {
     /// One format fits, but its numbers look like another unit.
     #[error("{}: reads as {format}, but {why}. It can be read in two ways:\n{readings}\nSay which it is, with one of these options", path.display())]
     Doubtful {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
         /// The format that fits.
         format: Format,
@@ -194,7 +194,7 @@ pub enum TraceError {
     /// Readable, but without a single request.
     #[error("{}: holds no request when read as {format}{detail}", path.display())]
     NoRequests {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
         /// What it was read as.
         format: Format,
@@ -207,7 +207,7 @@ pub enum TraceError {
          (--trace-device stacked); folding them together would invent overwrites", path.display(), devices.len(), list_devices(devices)
     )]
     SeveralDevices {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
         /// Name and requests of each, in order of first appearance.
         devices: Vec<(String, u64)>,
@@ -215,7 +215,7 @@ pub enum TraceError {
     /// The named device is not in the trace.
     #[error("{}: has no device {name:?}. It has: {}. Pick one of these (--trace-device NAME)", path.display(), list_devices(devices))]
     NoSuchDevice {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
         /// What was asked for.
         name: String,
@@ -225,15 +225,15 @@ pub enum TraceError {
     /// The devices, one after another, do not fit a 64-bit address space.
     #[error("{}: its {devices} devices laid one after another reach beyond 2^64 bytes. Pick one (--trace-device NAME)", path.display())]
     TooWide {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
-        /// How many.
+        /// How many devices it has.
         devices: usize,
     },
     /// The file differs between two passes.
     #[error("{}: changed while it was being read (a device appeared that the first pass did not see). Read a copy that nothing writes to", path.display())]
     Changed {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
     },
     /// An option has an impossible value. The sentence names option, value and what is allowed.
@@ -245,9 +245,9 @@ pub enum TraceError {
     /// Writing failed; nothing is left behind.
     #[error("{}: cannot be written: {reason}. Check that the folder exists and is writable; nothing was left behind", path.display())]
     Write {
-        /// The target.
+        /// Path of the output.
         path: PathBuf,
-        /// Why.
+        /// Why it could not be written.
         reason: String,
     },
 }

@@ -34,9 +34,9 @@ pub(crate) enum Addresses {
 /// What a format with addresses in sectors counts sizes in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sizes {
-    /// Bytes.
+    /// Sizes are in bytes.
     InBytes,
-    /// Sectors.
+    /// Sizes are in sectors of 512 bytes.
     InSectors,
 }
 

@@ -8,9 +8,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Op {
-    /// Read bytes.
+    /// Reads bytes.
     Read = 0,
-    /// Write bytes.
+    /// Writes bytes.
     Write = 1,
     /// Discard bytes (TRIM, UNMAP, DISCARD).
     Trim = 2,
@@ -23,11 +23,11 @@ pub enum Op {
 pub struct Record {
     /// Arrival, nanoseconds since the first request of the trace.
     pub time_ns: u64,
-    /// What it does.
+    /// What the host asks for.
     pub op: Op,
     /// First byte on its device.
     pub offset: u64,
-    /// Bytes.
+    /// How many bytes.
     pub length: u32,
     /// Device (volume, LUN, disk) within the trace: an index into the reader's table of device
     /// names, 0 for traces of one device.

@@ -23,7 +23,7 @@ const LARGEST_DEVICE: u64 = 1 << 48;
 
 /// Why a reading is doubted, and the other one.
 pub(crate) struct Doubt {
-    /// A clause.
+    /// The reason, as a clause of a sentence.
     pub(crate) why: String,
     /// What would read it in the other unit.
     pub(crate) other: Other,
@@ -32,7 +32,7 @@ pub(crate) struct Doubt {
 /// What reads a trace in another unit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Other {
-    /// These columns.
+    /// Other columns, which fit the numbers.
     Columns(String),
     /// The same format with times in this unit.
     TimeUnit(TimeUnit),

@@ -28,9 +28,9 @@ const STACK_GRID: u64 = 1 << 20;
 /// One device of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceFacts {
-    /// Its name.
+    /// The name in the trace.
     pub name: String,
-    /// Requests to it.
+    /// Requests to this device.
     pub requests: u64,
     /// Lowest byte touched.
     pub lowest_byte: u64,
@@ -43,7 +43,7 @@ pub struct DeviceFacts {
 /// What a trace holds and what was done to it: to be printed with every result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Facts {
-    /// File name.
+    /// The trace's file name.
     pub name: String,
     /// What it is read as.
     pub format: Format,

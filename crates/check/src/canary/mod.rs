@@ -84,7 +84,6 @@ pub fn recover<D: Device<Data = Stamp>>(
 /// What becomes of a logical page that is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
-    /// It holds data.
     Live,
     /// It was trimmed, and its data stays where it is until a flush.
     Pending,

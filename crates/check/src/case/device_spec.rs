@@ -13,7 +13,7 @@ use crate::Stamp;
 /// A device to be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceSpec {
-    /// Its counts.
+    /// Counts of channels, dies, planes, blocks and pages.
     pub shape: Shape,
     /// The order in which it lets pages of a block be programmed.
     pub order: ProgramOrder,

@@ -21,11 +21,11 @@ pub struct Extent {
 /// One request of the host, or a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Writes pages.
+    /// Writes these pages.
     Write(Extent),
-    /// Reads pages.
+    /// Reads these pages and compares their content.
     Read(Extent),
-    /// Forgets pages.
+    /// Forgets these pages.
     Trim(Extent),
     /// Makes everything durable.
     Flush,

@@ -27,7 +27,7 @@ use crate::inject::schedule::FaultSchedule;
 /// What the device holds when the requests begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Prefill {
-    /// Nothing.
+    /// No page is written before.
     #[default]
     Empty,
     /// Every page, written in one request a block.
@@ -40,7 +40,7 @@ pub struct Case {
     /// What is tried, with the settings that differ from defaults; its mapping is one of the
     /// registry's, or `canary`.
     pub stack: Stack,
-    /// The flash.
+    /// The device that the stack runs on.
     pub device: DeviceSpec,
     /// Logical pages that the scheme promises to the host.
     pub logical_pages: u32,

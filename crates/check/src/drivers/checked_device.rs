@@ -17,7 +17,7 @@ use crate::report::recorder::Recorder;
 /// What lies behind the door of a checked scheme.
 pub type CheckedDevice = Timed<CheckedFlash, FixedTimes>;
 
-/// The flash of a check.
+/// Flash that is sound, recorded or failing, as the case asks.
 pub struct CheckedFlash(Kind);
 
 enum Kind {

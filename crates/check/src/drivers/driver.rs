@@ -208,7 +208,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         self.audit()
     }
 
-    /// Both halves.
+    /// Begins an operation and acknowledges it.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
         self.begin(operation)?;
         self.acknowledge()

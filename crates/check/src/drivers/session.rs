@@ -95,7 +95,7 @@ impl Session {
         self.0.acknowledge()
     }
 
-    /// Both halves.
+    /// Begins an operation and acknowledges it.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
         self.0.apply(operation)
     }

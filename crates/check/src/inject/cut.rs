@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use flash::Tear;
 
-/// One power cut.
+/// One power cut: the operation that it hits, and how far that got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cut {
     /// The program or erase, counted from 0.

@@ -35,7 +35,7 @@ pub struct Rates {
     pub read: u32,
     /// Reads that need correction.
     pub corrected: u32,
-    /// Power cuts.
+    /// Operations at which the power is cut.
     pub cut: u32,
 }
 

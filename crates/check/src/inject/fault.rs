@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use flash::{Fault, FaultPlan, Tear};
 
-/// One fault.
+/// A fault of one flash operation, and which operation it hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InjectedFault {
     /// The operation, counted from 0.

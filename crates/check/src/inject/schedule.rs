@@ -19,7 +19,7 @@ use crate::inject::fault::{self, InjectedFault};
 /// What befalls the flash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FaultSchedule {
-    /// Nothing.
+    /// No fault.
     #[default]
     None,
     /// Power cuts, each counted from the recovery of the one before.

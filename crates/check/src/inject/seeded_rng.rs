@@ -24,7 +24,7 @@ pub(crate) fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// One stream.
+/// One stream of random numbers, fixed by its seed.
 #[derive(Clone, Debug)]
 pub(crate) struct SeededRng(Xoshiro256PlusPlus);
 

@@ -53,7 +53,7 @@ pub enum Nature {
 /// A read that did not return the last write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The page read.
+    /// The logical page that was read.
     pub lpn: Lpn,
     /// What it should hold.
     pub expected: Stamp,

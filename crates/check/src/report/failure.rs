@@ -49,7 +49,7 @@ pub enum Fault {
     /// After a cut, more acknowledged pages were found in an older version than can have waited in
     /// RAM.
     WentBack {
-        /// Those pages.
+        /// Pages that were found in an older version.
         pages: u32,
         /// The room of the scheme's buffer.
         room: u32,
@@ -102,9 +102,9 @@ pub enum Place {
 pub struct Failure {
     /// The case, cut off after the request that failed.
     pub case: Box<Case>,
-    /// Where.
+    /// Where in the run it happened.
     pub place: Place,
-    /// What.
+    /// The broken promise.
     pub fault: Fault,
 }
 

@@ -151,7 +151,7 @@ impl Campaign {
 /// Cases to be run, and how many devices or settings the scheme refused.
 #[derive(Clone, Debug, Default)]
 pub struct Sweep {
-    /// The cases.
+    /// The cases to run.
     pub cases: Vec<Case>,
     /// Pairs of settings and device that were refused with an error.
     pub refused: u32,
@@ -160,7 +160,7 @@ pub struct Sweep {
 /// What running cases amounts to.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Cases run.
+    /// How many cases were run.
     pub cases: u64,
     /// Pairs of settings and device that were refused with an error.
     pub refused: u64,

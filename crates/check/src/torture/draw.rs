@@ -59,7 +59,6 @@ impl Drawn {
         Some(Self { kind, case, plan, rng })
     }
 
-    /// Runs it.
     pub(super) fn run(mut self) -> Result<TrialStats, Failure> {
         let case = self.case.clone();
         match self.kind {

@@ -67,9 +67,9 @@ pub struct Options {
 pub struct Trials {
     /// Of promises 1, 2, 5 and 6.
     pub conformance: u64,
-    /// Of promise 3.
+    /// Trials of promise 3.
     pub power_cuts: u64,
-    /// Of promise 4.
+    /// Trials of promise 4.
     pub failing_flash: u64,
     /// Of promises 3 and 4 together.
     pub combined: u64,
@@ -251,7 +251,7 @@ impl SchemeReport {
 }
 
 impl Trial {
-    /// Runs it.
+    /// Runs the trial to its end, or to the first broken promise.
     pub fn run(&self) -> Result<TrialStats, Finding> {
         let Some(drawn) = self.drawn.clone() else { return Ok(TrialStats::default()) };
         drawn.run().map_err(|failure| Finding::of(self.kind, &failure))

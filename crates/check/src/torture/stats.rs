@@ -19,7 +19,7 @@ pub struct TrialStats {
     pub requests: u64,
     /// Host pages written, where they are counted.
     pub pages_written: u64,
-    /// Flash operations.
+    /// Flash operations of all cases.
     pub flash_operations: u64,
     /// Programs and erases of workloads at each of which the power was cut in all four tears, or in
     /// a sample of these.
@@ -28,7 +28,7 @@ pub struct TrialStats {
     pub cuts: Tears,
     /// Of these cuts, those on top of another: during its recovery, or after.
     pub second_cuts: u64,
-    /// Recoveries.
+    /// Recoveries that the cases ran.
     pub recoveries: u64,
     /// Faults of the flash that took effect.
     pub faults: Faults,
@@ -46,11 +46,11 @@ pub struct TrialStats {
 /// Power cuts by how far the operation got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tears {
-    /// Not begun.
+    /// Cuts before the operation began.
     pub before: u64,
-    /// Hardly begun.
+    /// Cuts after the operation had hardly begun, which flash does not show.
     pub unseen: u64,
-    /// Half done.
+    /// Cuts that left the operation half done.
     pub torn: u64,
     /// Done, but nobody was told.
     pub after: u64,
@@ -59,7 +59,7 @@ pub struct Tears {
 /// Faults by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Faults {
-    /// Programs that failed.
+    /// Page programs that failed.
     pub failed_programs: u64,
     /// Erases that failed, of blocks that had worn out, too.
     pub failed_erases: u64,
@@ -127,7 +127,7 @@ impl TrialStats {
 }
 
 impl Tears {
-    /// All together.
+    /// The sum of all kinds.
     pub fn total(&self) -> u64 {
         self.before + self.unseen + self.torn + self.after
     }

@@ -12,9 +12,9 @@ use crate::case::variants::Subject;
 pub enum Kind {
     /// No fault: promises 1, 2, 5 and 6.
     Conformance,
-    /// Promise 3.
+    /// Power cuts: promise 3.
     PowerCuts,
-    /// Promise 4.
+    /// Failing flash: promise 4.
     FailingFlash,
     /// Promises 3 and 4 together.
     Combined,

@@ -6,9 +6,9 @@ use crate::port::timing::Nanos;
 /// What accesses to RAM or registers take.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AccessDelays {
-    /// Of reading.
+    /// Time of reading a page in RAM.
     pub read: Nanos,
-    /// Of writing.
+    /// Time of writing a page in RAM.
     pub write: Nanos,
 }
 

@@ -17,7 +17,7 @@ pub struct Entry {
     /// What others must know of it before they work over it.
     #[serde(skip)]
     pub capabilities: Capabilities,
-    /// Its parameters.
+    /// The parameters that a stack's text may set.
     pub parameters: &'static [Parameter],
     /// The part's header, from which its docs page is made.
     #[serde(skip)]
@@ -76,7 +76,7 @@ impl PartKind {
     /// All, in the order in which they stand in a stack.
     pub const ALL: [Self; 3] = [Self::Mapping, Self::WearPolicy, Self::Buffer];
 
-    /// In words.
+    /// What messages call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mapping => "mapping",

@@ -27,7 +27,7 @@ pub trait Mapping<D: Device>: Send {
     /// Writes pages. Acknowledged writes are durable unless the scheme buffers data and says so.
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError>;
 
-    /// Forgets pages.
+    /// Forgets pages: they read as never written. Lasts from the next flush on.
     fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError>;
 
     /// Makes everything acknowledged survive a power cut.
@@ -102,7 +102,7 @@ pub trait Mapping<D: Device>: Send {
 /// What a host asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// To read pages.
+    /// Reads pages.
     Read,
     /// To write pages.
     Write,
@@ -113,7 +113,7 @@ pub enum Asked {
 /// A call that will come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FutureRequest {
-    /// What is asked.
+    /// Which call it is.
     pub asked: Asked,
     /// First logical page.
     pub lpn: Lpn,

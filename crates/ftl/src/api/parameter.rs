@@ -55,7 +55,7 @@ pub enum Kind {
     },
     /// One of a few words.
     Choice {
-        /// The words.
+        /// The words to choose from.
         of: &'static [&'static str],
     },
     /// `true` or `false`.

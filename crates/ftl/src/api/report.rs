@@ -8,7 +8,7 @@ use crate::port::error::FtlError;
 /// need, not what the simulation happens to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Footprint {
-    /// The structures.
+    /// Each table or buffer, with its size.
     pub structures: Vec<Structure>,
 }
 
@@ -17,9 +17,9 @@ pub struct Footprint {
 pub struct Structure {
     /// For example `page map`, `GTD`.
     pub name: &'static str,
-    /// Bytes of RAM.
+    /// Size in the controller's RAM, in bytes.
     pub ram_bytes: u64,
-    /// Bytes of flash.
+    /// Size on flash, in bytes.
     pub flash_bytes: u64,
 }
 
@@ -47,7 +47,7 @@ impl Footprint {
 pub struct Gauge {
     /// Its name in results.
     pub name: &'static str,
-    /// Its value.
+    /// The number at the moment of the sample.
     pub value: f64,
 }
 

@@ -12,7 +12,7 @@ pub struct Request {
     pub lpn: Lpn,
     /// Logical pages, at least 1; the shell has checked that they lie on the device.
     pub pages: u32,
-    /// Arrival.
+    /// When it arrives, in virtual time.
     pub arrival: Nanos,
     /// What the host says of the data.
     pub hint: Hint,
@@ -39,7 +39,7 @@ pub struct BlockRun {
     pub lbn: Lbn,
     /// Offset of the first page in it.
     pub first: u32,
-    /// Pages.
+    /// Pages of the run, at least 1.
     pub pages: u32,
     /// Position of the first page in the request.
     pub position: usize,

@@ -90,7 +90,7 @@ impl AllocRequest {
 pub enum Use {
     /// It is erased, and nobody's.
     Free,
-    /// It is bad.
+    /// It is bad, from the factory or retired.
     Bad,
     /// It was taken for this.
     InUse(Purpose),

@@ -37,7 +37,7 @@ pub struct DataBlocks {
 }
 
 impl DataBlocks {
-    /// An empty map.
+    /// No logical block has a data block yet.
     pub fn new(layout: &Layout) -> Self {
         Self {
             geometry: layout.geometry,
@@ -271,7 +271,7 @@ impl DataBlocks {
         blocks.give_back(flash, pbn)
     }
 
-    /// Mapped blocks.
+    /// How many logical blocks have a data block.
     pub fn mapped_blocks(&self) -> usize {
         self.map.iter().flatten().count()
     }

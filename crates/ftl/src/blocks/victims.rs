@@ -38,7 +38,7 @@ pub enum Policy {
     Fifo,
     /// Fewest valid pages among the `w` closed longest ago.
     WindowedGreedy(u32),
-    /// Any.
+    /// A block chosen at random.
     Random,
 }
 

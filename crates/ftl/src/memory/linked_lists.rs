@@ -26,7 +26,7 @@ pub struct LinkedLists {
 }
 
 impl LinkedLists {
-    /// Empty lists.
+    /// So many empty lists over so many nodes.
     pub fn new(nodes: usize, chains: usize) -> Self {
         Self { links: long_array(LOOSE, nodes), ends: long_array((NONE, NONE), chains) }
     }

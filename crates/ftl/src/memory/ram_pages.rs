@@ -17,7 +17,7 @@ impl RamPage {
     }
 }
 
-/// Pages in RAM.
+/// The content of the pages that wait or are cached in RAM.
 #[derive(Clone, Debug)]
 pub struct RamPages<T> {
     pages: Vec<Option<T>>,
@@ -31,7 +31,7 @@ impl<T> Default for RamPages<T> {
 }
 
 impl<T> RamPages<T> {
-    /// Keeps a page.
+    /// Stores a page's content and returns its handle.
     pub fn put(&mut self, data: T) -> RamPage {
         if let Some(free) = self.free.pop() {
             self.pages[free as usize] = Some(data);
@@ -73,7 +73,7 @@ impl<T> RamPages<T> {
         data.unwrap_or_else(|| panic!("page {} was taken out of RAM before", page.0))
     }
 
-    /// Pages kept.
+    /// How many pages are stored.
     pub fn pages(&self) -> usize {
         self.pages.len() - self.free.len()
     }

@@ -8,17 +8,17 @@
 /// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileEvent {
-    /// It is new.
+    /// The file was created.
     Created,
     /// It has another name, and perhaps another type.
     Renamed,
-    /// It is gone.
+    /// The file was deleted.
     Deleted,
     /// Its type has the temperature that comes with it from now on, wherever data of the type lie.
     Rated,
 }
 
 impl FileEvent {
-    /// All.
+    /// Every kind of file event.
     pub const ALL: [Self; 4] = [Self::Created, Self::Renamed, Self::Deleted, Self::Rated];
 }

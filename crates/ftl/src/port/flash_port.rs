@@ -84,7 +84,7 @@ impl<D: Device> FlashPort<D> {
         &mut self.ram
     }
 
-    /// Reads a page.
+    /// Reads a page, counts the read and moves the cursor to its end.
     #[inline]
     pub fn read(&mut self, ppn: Ppn) -> Result<Page<D::Data>, FtlError> {
         match self.device.read(ppn) {

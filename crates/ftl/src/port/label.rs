@@ -38,7 +38,7 @@ impl From<Tag> for Label {
 /// What to program into a page.
 #[derive(Clone, Debug)]
 pub enum Content<D> {
-    /// Something new.
+    /// New content, from the host or of the scheme's own.
     New(D),
     /// Something new, and what the scheme keeps of the host's hint with it, 0 for nothing.
     Hinted(D, u8),

@@ -58,11 +58,11 @@ impl fmt::Display for Nanos {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Op {
-    /// Page read.
+    /// Reads a page.
     Read = 0,
-    /// Page program.
+    /// Programs a page.
     Program = 1,
-    /// Block erase.
+    /// Erases a block.
     Erase = 2,
 }
 
@@ -83,7 +83,7 @@ impl Op {
 /// An operation with all that its price may depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// What is done.
+    /// The operation.
     pub op: Op,
     /// Why it is done.
     pub cause: Cause,
@@ -165,9 +165,9 @@ impl<D: Flash + Timing> Device for D {}
 
 /// A chip with prices.
 pub struct Timed<C, T> {
-    /// The flash.
+    /// The flash that does the operations.
     pub chip: C,
-    /// Its prices.
+    /// The model that prices them.
     pub timing: T,
 }
 

@@ -16,7 +16,7 @@ use crate::recovery::scan::{Newest, Scanned};
 /// A block that claims a logical block.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// The block.
+    /// The physical block that claims it.
     pub block: Pbn,
     /// Sequence number of the first program in it.
     pub first_seq: u64,
@@ -100,7 +100,7 @@ pub fn separate(claims: Vec<Claim>, needed: &dyn Fn(u32, u64) -> bool) -> (Vec<C
 
 /// A page of a home that cannot be read, and where a given-up claim holds the same.
 pub struct Twin {
-    /// The page.
+    /// The logical page that cannot be read.
     pub lpn: Lpn,
     /// The other place.
     pub at: Ppn,

@@ -27,7 +27,7 @@ pub struct Scanned {
 /// Where the newest content of a logical number lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Newest {
-    /// Its version.
+    /// Version of its content: higher is newer.
     pub version: u64,
     /// A page that holds it; none if it was trimmed.
     pub page: Option<Ppn>,

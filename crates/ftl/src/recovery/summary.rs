@@ -59,7 +59,7 @@ pub struct Summaries {
 }
 
 impl Summaries {
-    /// No summaries.
+    /// For a scheme whose blocks end without summaries.
     pub fn none(geometry: Geometry) -> Self {
         Self { geometry, pages: 0 }
     }

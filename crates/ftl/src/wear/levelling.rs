@@ -73,7 +73,7 @@ fn level<D: Device>(mapping: &mut dyn Mapping<D>, flash: &mut FlashPort<D>, requ
 /// A drive without its write buffer: where requests of the host, and pages that leave the buffer,
 /// go.
 pub struct Backend<'a, D: Device> {
-    /// The mapping.
+    /// The mapping, which relocates blocks.
     pub mapping: &'a mut dyn Mapping<D>,
     /// The drive's wear levelling.
     pub wear: Option<&'a WearLevelling>,

@@ -201,7 +201,6 @@ mod tests {
             self.0[pbn.index()].1
         }
 
-        /// Two dies.
         fn domain_of(&self, pbn: Pbn) -> usize {
             usize::from(pbn.index() * 2 >= self.0.len())
         }

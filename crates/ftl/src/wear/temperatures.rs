@@ -20,7 +20,7 @@ use crate::api::hint::Hint;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::wear::{AllocRequest, Order};
 
-/// T.
+/// T of the thesis: groups of free blocks by wear, one for each degree.
 pub const DEGREES: Parameter = Parameter {
     name: "degrees",
     kind: Kind::Integer { min: 1, max: 254 },
@@ -104,7 +104,7 @@ impl FreeBlocks {
 /// The temperatures that the host said last, and the groups of free blocks.
 #[derive(Clone, Debug)]
 struct Temperatures {
-    /// T.
+    /// T of the thesis.
     degrees: u8,
     /// By the number of the type of file; 0 where nothing was said.
     of_type: Box<[u8; 256]>,

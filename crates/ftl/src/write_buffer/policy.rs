@@ -32,7 +32,7 @@ pub struct Held {
 /// What shall be written down together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
-    /// A page.
+    /// One page.
     Page(Lpn),
     /// All pages of a logical block that wait.
     Block(Lbn),
@@ -110,7 +110,7 @@ pub struct BufferKind {
 }
 
 impl BufferKind {
-    /// The buffer `B`.
+    /// How the registry builds buffers of type `B`.
     pub const fn of<B: BufferScheme>() -> Self {
         let build: fn(&Layout, &Values) -> Result<Built, ConfigError> = |layout, values| {
             let room = Room::from_values(B::ENTRY.name, layout, values)?;

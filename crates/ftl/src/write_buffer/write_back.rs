@@ -68,7 +68,7 @@ struct Written<T> {
     hint: Option<Hint>,
 }
 
-/// A write buffer.
+/// The pages of a write buffer, with the policy that chooses what leaves.
 pub struct WriteBuffer {
     policy: Box<dyn BufferPolicy>,
     room: Room,

@@ -7,7 +7,7 @@ use ftl::{Nanos, Span, Task, Timed, Timing, Untimed};
 /// A chip whose pages hold a number, with whatever prices.
 pub(crate) type TestDevice = Timed<Chip<Full<u32>>, Prices>;
 
-/// Any prices.
+/// Timing behind one type, so that tests build one type of device.
 pub(crate) struct Prices(Box<dyn Timing>);
 
 impl Timing for Prices {

@@ -7,17 +7,17 @@ use serde::Serialize;
 /// What hosts asked for, in requests, pages and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostCounts {
-    /// Requests.
+    /// Read requests.
     pub reads: u64,
-    /// Requests.
+    /// Write requests.
     pub writes: u64,
     /// Requests, those for zeros that became trims included.
     pub trims: u64,
-    /// Requests.
+    /// Flush requests.
     pub flushes: u64,
-    /// Bytes.
+    /// Bytes that were read.
     pub bytes_read: u64,
-    /// Bytes.
+    /// Bytes that were written.
     pub bytes_written: u64,
     /// Pages touched by writes: what write amplification is counted by.
     pub pages_written: u64,
@@ -26,7 +26,7 @@ pub struct HostCounts {
 /// What a request asks for, as it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// A read.
+    /// Reads bytes.
     Read,
     /// A write, or zeros that become one.
     Write,

@@ -87,7 +87,7 @@ impl LiveDrive {
         false
     }
 
-    /// Bytes of a page.
+    /// Size of a page of the image's flash.
     pub fn page_bytes(&self) -> usize {
         self.page_bytes
     }

@@ -12,7 +12,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// Bytes.
+    /// How many bytes it covers.
     pub fn len(&self) -> usize {
         match self {
             Self::Data(data) => data.len(),

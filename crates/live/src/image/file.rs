@@ -81,7 +81,6 @@ impl ImageFile {
         self.overlay.is_some()
     }
 
-    /// Writes bytes at an offset.
     pub(super) fn write(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         #[cfg(test)]
         self.tape.push(Taped::Write(offset, bytes.to_vec()));

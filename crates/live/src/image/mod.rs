@@ -57,9 +57,9 @@ use crate::LiveError;
 
 /// An image that is open and locked.
 pub struct Image {
-    /// Where it lies.
+    /// The path of its file.
     pub path: PathBuf,
-    /// What it is.
+    /// Stack, geometry, sizes and counts.
     pub description: Description,
     /// Its checked shape.
     pub geometry: Geometry,

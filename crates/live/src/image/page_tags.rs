@@ -31,14 +31,14 @@ pub(crate) enum Body {
     None,
     /// A page of host data.
     Data {
-        /// Its CRC-32C.
+        /// CRC-32C of the page's data.
         crc: u32,
     },
     /// Bytes of the translation layer's own.
     Own {
-        /// Their CRC-32C.
+        /// CRC-32C of the bytes.
         crc: u32,
-        /// How many.
+        /// How many bytes there are.
         length: u32,
     },
 }
@@ -46,7 +46,7 @@ pub(crate) enum Body {
 /// What was done to a page since its block's last erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// Nothing.
+    /// Nothing was done to it.
     Erased,
     /// A program: a tag, and what the data area holds.
     Programmed(Tag, Body),

@@ -23,7 +23,7 @@ impl StackText {
         Self { version: if stack.is_bare() { BARE } else { WITH_PARTS }, text: stack.to_string() }
     }
 
-    /// The stack.
+    /// The stack, or why the header's text is none.
     pub(crate) fn read(&self) -> Result<Stack, String> {
         if ![BARE, WITH_PARTS].contains(&self.version) {
             return Err(format!(

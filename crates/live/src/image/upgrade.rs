@@ -28,7 +28,7 @@ use crate::LiveError;
 pub struct Upgraded {
     /// Where the new one lies.
     pub image: PathBuf,
-    /// What it is.
+    /// The description of the new image.
     pub description: Description,
     /// Pages that hold something.
     pub pages: u64,

@@ -15,13 +15,13 @@ pub const BASE_ALLOCATION: u32 = 1;
 /// What is offered: one device, under the empty name or one that says a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Bytes.
+    /// Size of the device.
     pub bytes: u64,
     /// Bytes of a page: requests of whole pages are served best.
     pub page_bytes: u32,
     /// Whether writes are refused.
     pub is_read_only: bool,
-    /// For people.
+    /// Text that clients show to people.
     pub description: String,
 }
 

@@ -27,15 +27,15 @@ static ZEROS: [u8; 65_536] = [0; 65_536];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Errno {
-    /// EPERM.
+    /// EPERM: the device is read-only.
     NotPermitted = 1,
-    /// EIO.
+    /// EIO: the device failed.
     Io = 5,
-    /// EINVAL.
+    /// EINVAL: the request is malformed or out of range.
     Invalid = 22,
-    /// ENOSPC.
+    /// ENOSPC: a write goes past the end of the device.
     NoSpace = 28,
-    /// ESHUTDOWN.
+    /// ESHUTDOWN: the device has no power.
     Shutdown = 108,
 }
 
@@ -44,7 +44,7 @@ pub enum Errno {
 pub enum Extent {
     /// Data, in pieces.
     Data(Vec<Bytes>),
-    /// So many zeros.
+    /// So many bytes that read as zeros.
     Hole(u32),
 }
 
@@ -74,11 +74,11 @@ impl Extent {
 /// What a client is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It was done.
+    /// The request was done; there is no payload.
     Done,
     /// What was read, from this offset on.
     Read {
-        /// First byte.
+        /// The first byte that was read.
         offset: u64,
         /// In order, without gaps.
         extents: Vec<Extent>,

@@ -33,9 +33,9 @@ pub struct Header {
     kind: u16,
     /// What the reply is known by.
     pub cookie: u64,
-    /// First byte.
+    /// The first byte on the device.
     pub offset: u64,
-    /// Bytes.
+    /// How many bytes.
     pub length: u32,
 }
 
@@ -56,7 +56,7 @@ pub enum Command {
     Disconnect,
     /// Everything acknowledged reaches the disk.
     Flush,
-    /// Forget.
+    /// Forgets bytes.
     Trim {
         /// Force unit access.
         fua: bool,
@@ -82,7 +82,7 @@ pub enum Command {
 pub struct Refused {
     /// What the client is told.
     pub errno: Errno,
-    /// In words.
+    /// The reason, for the client's log.
     pub why: &'static str,
 }
 

@@ -35,7 +35,7 @@ pub enum FaultRequest {
     },
     /// A flash operation fails.
     At {
-        /// Which kind.
+        /// How it fails.
         kind: FailureName,
         /// Flash operations before it.
         #[serde(default)]
@@ -49,13 +49,13 @@ pub enum FaultRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TearName {
-    /// Not begun.
+    /// The operation has not begun.
     Before,
-    /// Hardly begun.
+    /// The operation has hardly begun, and flash does not show it.
     Unseen,
-    /// Half done.
+    /// The operation is half done.
     Torn,
-    /// Done.
+    /// The operation is done.
     After,
 }
 
@@ -74,9 +74,9 @@ impl From<TearName> for Tear {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureName {
-    /// A program fails.
+    /// A page program fails.
     ProgramFails,
-    /// An erase fails.
+    /// A block erase fails.
     EraseFails,
     /// A page has decayed.
     ReadFails,

@@ -31,9 +31,9 @@ const FOLDER_PATIENCE: Duration = Duration::from_secs(2);
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A Unix socket.
+    /// The path of a Unix socket.
     Unix(PathBuf),
-    /// A TCP port.
+    /// An address and TCP port.
     Tcp(SocketAddr),
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Errand {
     pub(super) answer: SyncSender<Answer>,
 }
 
-/// What it gets.
+/// The answer to a local request.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(super) result: Result<Vec<Piece>, DoorError>,

@@ -77,7 +77,7 @@ pub const DEFAULT_CLIENTS: usize = 16;
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is given or not, as on the command line")]
 pub struct ServeOptions {
-    /// Where it is.
+    /// The path of the image.
     pub image: PathBuf,
     /// Where to listen; nowhere for one that is reached through its [`Door`] alone.
     pub address: Option<Address>,
@@ -315,7 +315,7 @@ fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'stati
         .map_err(|error| LiveError::user(format!("cannot start the {name} thread: {error}")))
 }
 
-/// The words of a panic.
+/// The message of a panic.
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without words".into())

@@ -287,7 +287,6 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    /// A reply of one byte.
     fn reply(due: Option<Instant>, byte: u8) -> Outgoing {
         Outgoing { due, buffers: vec![Bytes::copy_from_slice(&[byte])], weight: byte.into() }
     }

@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     files: Mutex<Option<FilesStat>>,
 }
 
-/// Who is served.
+/// The clients that are connected, and the most that may be.
 #[derive(Debug, Default)]
 struct Clients {
     connections: Vec<Arc<Connection>>,

@@ -31,7 +31,7 @@ pub(crate) enum Stream {
     Tcp(TcpStream),
 }
 
-/// A connection.
+/// A connection, with the deadline of its peer.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: Stream,

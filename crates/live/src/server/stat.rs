@@ -21,7 +21,7 @@ pub struct Stat {
     pub ftl: String,
     /// Bytes that the host sees.
     pub logical_bytes: u64,
-    /// Bytes of a page.
+    /// Size of a page.
     pub page_bytes: usize,
     /// Logical pages that may hold data: those that were written and not trimmed since.
     pub valid_pages: u64,
@@ -31,7 +31,7 @@ pub struct Stat {
     pub is_read_only: bool,
     /// Time since the server started, in seconds.
     pub uptime_s: f64,
-    /// Clients now.
+    /// Clients that are connected now.
     pub clients: usize,
     /// Clients so far.
     pub clients_served: u64,
@@ -94,11 +94,11 @@ fn wear_map(erases: &[u32]) -> Vec<u32> {
 /// Flash operations of one kind for one cause.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CausedOperations {
-    /// The cause.
+    /// The name of the cause.
     pub cause: &'static str,
-    /// The operation.
+    /// `read`, `program` or `erase`.
     pub op: &'static str,
-    /// How often.
+    /// How many operations.
     pub count: u64,
 }
 

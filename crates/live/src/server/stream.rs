@@ -20,7 +20,7 @@ impl Line {
         Self::Plain(socket)
     }
 
-    /// Shakes hands.
+    /// Does the TLS handshake on a connection.
     pub(crate) fn encrypted(socket: Arc<Socket>, certificates: &Certificates, limits: &Limits) -> io::Result<Self> {
         Encrypted::accept(socket, certificates, limits).map(|line| Self::Encrypted(Box::new(line)))
     }

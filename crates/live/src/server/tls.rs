@@ -105,7 +105,7 @@ pub(crate) struct Encrypted {
 }
 
 impl Encrypted {
-    /// Shakes hands.
+    /// Does the TLS handshake on a connection.
     pub(crate) fn accept(socket: Arc<Socket>, certificates: &Certificates, limits: &Limits) -> io::Result<Self> {
         let mut connection = ServerConnection::new(Arc::clone(&certificates.config)).map_err(io::Error::other)?;
         while connection.is_handshaking() {

@@ -63,7 +63,6 @@ pub(crate) fn socket(image: &Path) -> PathBuf {
     image.with_extension("sock")
 }
 
-/// Serves an image.
 pub(crate) fn serve(image: &Path) -> Server {
     Server::start(&options(image)).expect("a server")
 }
@@ -122,7 +121,7 @@ pub(crate) fn lasting(scheme: &str) -> u16 {
 /// A reply: its cookie, its error (0 for none), and the runs of a status.
 pub(crate) type Answer = (u64, u32, Vec<(u32, u32)>);
 
-/// A client.
+/// An NBD client over a Unix socket.
 pub(crate) struct Client {
     pub(crate) stream: UnixStream,
     pub(crate) bytes: u64,

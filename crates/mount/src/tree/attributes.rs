@@ -6,7 +6,7 @@ pub const ROOT: u64 = 1;
 /// What is known of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// Its number.
+    /// The number by which the kernel knows the file.
     pub number: u64,
     /// Whether it is a folder.
     pub is_folder: bool,
@@ -25,9 +25,9 @@ pub struct Attributes {
 /// What there is of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Bytes of a cluster.
+    /// Size of a cluster.
     pub cluster_bytes: u32,
-    /// Clusters.
+    /// Clusters of the volume.
     pub clusters: u32,
     /// Those that are free.
     pub free: u32,
@@ -38,7 +38,7 @@ pub struct Space {
 pub struct Listed {
     /// The number of the file.
     pub number: u64,
-    /// Its name.
+    /// The name in its folder.
     pub name: String,
     /// Whether it is a folder.
     pub is_folder: bool,

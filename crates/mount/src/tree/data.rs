@@ -18,7 +18,7 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 const GROWN_AT_ONCE: u64 = 1 << 20;
 
 impl<V: Device> Tree<V> {
-    /// Opens a file.
+    /// Opens a file: counts the handle, and tells the analyzer.
     pub fn open(&mut self, number: u64) -> Result<(), FileError> {
         let node = self.node_mut(number)?;
         if node.entry.is_folder() {

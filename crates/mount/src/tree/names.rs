@@ -67,7 +67,7 @@ impl<V: Device> Tree<V> {
         Ok(made)
     }
 
-    /// Removes a file.
+    /// Removes a file's name; its data go when the last handle is closed.
     pub fn remove(&mut self, folder: u64, name: &str) -> Result<(), FileError> {
         let entry = self.find(folder, name)?;
         if entry.is_folder() {

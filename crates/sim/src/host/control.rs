@@ -19,7 +19,7 @@ pub struct Control {
 pub struct Progress {
     /// `workload`, the label of a run, or that label with ` (precondition)`.
     pub label: String,
-    /// Done so far.
+    /// Requests that are done.
     pub done: u64,
     /// Of so many; 0 while that is not known.
     pub total: u64,

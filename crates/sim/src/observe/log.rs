@@ -133,7 +133,6 @@ impl Part {
         self.before = *before;
     }
 
-    /// Adds a row.
     pub(crate) fn push(&mut self, row: &Row) -> Result<(), SimError> {
         let kind = match row.request.op {
             HostOp::Read => "read",

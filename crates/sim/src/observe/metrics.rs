@@ -294,7 +294,6 @@ impl Sampler {
         }
     }
 
-    /// The series.
     pub(crate) fn finish(self) -> Series {
         self.series
     }

@@ -13,7 +13,7 @@ use crate::result::{ClassLatency, TimelineFacts};
 pub(crate) struct ProbeConfig {
     /// Waiting and service times by class.
     pub(crate) classes: bool,
-    /// The timeline of a window.
+    /// The window whose operations are recorded.
     pub(crate) timeline: Option<Window>,
     /// What requests waited for.
     pub(crate) waiting: bool,
@@ -40,7 +40,7 @@ impl Probe {
         self.classes = self.classes.is_some().then(ClassTimes::new);
     }
 
-    /// A request begins.
+    /// Called before each host request.
     pub(crate) fn begin_request(&mut self) {
         if let Some(waiting) = &mut self.waiting {
             waiting.begin();

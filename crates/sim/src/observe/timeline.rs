@@ -22,7 +22,7 @@ pub(crate) const MOST_OPERATIONS: usize = 20_000;
 /// `"10ms..12ms"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its begin.
+    /// Where the window begins, in virtual time.
     pub from_ns: u64,
     /// Its end, after its begin.
     pub to_ns: u64,

@@ -9,13 +9,13 @@ use crate::{Abilities, Latencies, SimError};
 /// A device that studies can name.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// The name.
+    /// The name that studies use.
     pub name: &'static str,
     /// Where the figures come from.
     pub source: &'static str,
     /// What it is, with what had to be assumed.
     pub description: &'static str,
-    /// Its keys.
+    /// The values that a study may override.
     pub(crate) keys: Keys,
 }
 

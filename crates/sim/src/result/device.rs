@@ -14,7 +14,7 @@ pub struct DeviceFacts {
     pub is_default: bool,
     /// What the capacity was taken from, in a clause; null where the study or the preset gives it.
     pub capacity_reason: Option<String>,
-    /// Its shape.
+    /// Counts of channels, dies, planes, blocks and pages.
     pub geometry: Shape,
     /// Data bytes of all pages.
     pub physical_bytes: u64,
@@ -62,7 +62,7 @@ pub struct MountFacts {
     pub reads: u64,
     /// Pages programmed.
     pub programs: u64,
-    /// Blocks erased.
+    /// Block erases.
     pub erases: u64,
     /// From the first operation until requests can be served, in nanoseconds of virtual time.
     pub time_ns: u64,

@@ -7,9 +7,9 @@ use serde::Serialize;
 pub struct Classes<T> {
     /// Reads and writes.
     pub all: T,
-    /// Reads.
+    /// Of reads.
     pub read: T,
-    /// Writes.
+    /// Of writes.
     pub write: T,
 }
 
@@ -24,9 +24,9 @@ impl<T> Classes<T> {
 /// significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Responses {
-    /// Mean, exact.
+    /// The exact mean, in nanoseconds.
     pub mean: Option<f64>,
-    /// Median.
+    /// The median.
     pub p50: Option<u64>,
     /// 90th percentile.
     pub p90: Option<u64>,
@@ -38,7 +38,7 @@ pub struct Responses {
     pub p99_99: Option<u64>,
     /// Maximum, exact.
     pub max: Option<u64>,
-    /// Requests.
+    /// How many requests.
     pub count: u64,
 }
 
@@ -73,7 +73,7 @@ pub struct TimelineFacts {
     pub die: Vec<u32>,
     /// `read`, `program` or `erase`.
     pub op: Vec<&'static str>,
-    /// The cause.
+    /// The cause of each operation.
     pub cause: Vec<&'static str>,
     /// When the operation could have begun.
     pub ready_ns: Vec<u64>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Erases {
     /// Of all blocks; an erase that failed is none of these, but counts among the operations.
     pub total: u64,
-    /// Per block.
+    /// Mean over blocks.
     pub mean: f64,
     /// Standard deviation over blocks.
     pub std: f64,
@@ -89,7 +89,7 @@ pub struct Lifetime {
     pub written_bytes: u64,
     /// The low end of the range.
     pub low_bytes: u64,
-    /// Its high end.
+    /// The high end of the forecast.
     pub high_bytes: u64,
     /// Whether it happened in the run.
     pub is_measured: bool,

@@ -13,7 +13,7 @@ pub struct WorkloadFacts {
     pub read_as: Option<ReadAs>,
     /// What was done to it, in sentences: records left out, addresses changed, arrivals scaled …
     pub facts: Vec<String>,
-    /// Requests.
+    /// Requests that were measured.
     pub requests: u64,
     /// Bytes of reads and writes.
     pub bytes: u64,
@@ -40,7 +40,7 @@ pub struct ReadAs {
     pub columns: String,
     /// Whether the format was guessed from the content; false where the user named it.
     pub is_guessed: bool,
-    /// The unit of its times.
+    /// The unit in which the trace's times were read.
     pub time_unit: &'static str,
     /// From its first request to its last, before speed-up.
     pub duration_ns: u64,

@@ -17,7 +17,7 @@ pub struct Count(pub u32);
 /// Logical bytes, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
-    /// So many.
+    /// So many bytes.
     Bytes(u64),
     /// As many as the workload spans.
     Auto,

@@ -17,7 +17,7 @@ const SLOTS: usize = 4096;
 /// processor can prefetch it.
 const UNROLLED: usize = 6;
 
-/// One channel.
+/// One channel: which transfers hold it, and when.
 pub(crate) struct Channel {
     /// End of the transfer that began in each slot; 0 where there was none yet. None where
     /// transfers take no time.

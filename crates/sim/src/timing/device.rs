@@ -69,7 +69,7 @@ impl Device {
         f64::from(self.logical_pages) / f64::from(self.geometry.pages())
     }
 
-    /// Logical bytes.
+    /// Bytes that the host sees.
     pub(crate) fn logical_bytes(&self) -> u64 {
         u64::from(self.logical_pages) * u64::from(self.geometry.page_size_bytes())
     }

@@ -114,7 +114,7 @@ struct Place {
 }
 
 impl Place {
-    /// Books the channel.
+    /// Reserves the channel for the operation's transfer.
     #[inline]
     fn book(self, op: Op, channel: &mut Channel) -> Self {
         if op != Op::Erase {

@@ -24,7 +24,7 @@ pub struct PageSpan {
 }
 
 impl PageSpan {
-    /// No pages.
+    /// An empty span.
     pub fn none(page_bytes: u64) -> Self {
         Self { first: 0, end: 0, head: 0, tail: page_bytes, page_bytes }
     }

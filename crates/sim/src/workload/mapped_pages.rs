@@ -35,7 +35,7 @@ impl MappedPages {
         }
     }
 
-    /// Counts anew.
+    /// Forgets the counts, and keeps which pages hold data.
     pub(crate) fn restart(&mut self) {
         self.empty_reads = 0;
     }

@@ -50,7 +50,7 @@ impl FirstTouch {
         Ok(())
     }
 
-    /// Pages touched.
+    /// How many different pages were touched.
     pub(crate) fn len(&self) -> u64 {
         self.numbers.len() as u64
     }

@@ -36,7 +36,6 @@ pub(crate) struct Survey {
 /// in part is read, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unwritten {
-    /// Page reads.
     pub(crate) reads: u64,
     /// Those of pages that no earlier request wrote.
     pub(crate) of_unwritten: u64,

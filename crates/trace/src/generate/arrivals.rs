@@ -7,7 +7,7 @@ use super::spec::Arrivals;
 /// Draws the gaps of one arrival process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum GapSampler {
-    /// No gaps.
+    /// All requests arrive at once.
     None,
     /// The same gap always, in nanoseconds.
     Constant(u64),

@@ -99,7 +99,7 @@ impl Chance {
         }
     }
 
-    /// Asks.
+    /// Draws once, unless the answer is certain.
     #[inline]
     pub(crate) fn hit(self, stream: &mut Stream) -> bool {
         match self {

@@ -17,7 +17,7 @@ pub(crate) enum SizeSampler {
     Fixed(u32),
     /// `min` and up to `count` − 1 steps more, equally likely.
     Steps { min: u32, step: u32, count: u32 },
-    /// By weight.
+    /// One of several lengths, by weight.
     Choice { table: Weighted, lengths: Box<[u32]> },
 }
 

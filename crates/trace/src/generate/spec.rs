@@ -256,7 +256,7 @@ pub struct Phase {
 pub enum Arrivals {
     /// All at time 0: the queue depth of a closed-loop host sets the pace.
     AtOnce,
-    /// Equal gaps.
+    /// The same gap between all requests.
     Constant {
         /// Time between two arrivals, 1 ns or more.
         gap: Nanoseconds,

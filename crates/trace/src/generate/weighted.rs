@@ -16,7 +16,7 @@ pub(crate) struct Weighted {
 struct Column {
     /// The column's own outcome is taken when the low part of the draw is below this.
     keep: u64,
-    /// Else this one.
+    /// The outcome of all other draws of the column.
     other: u32,
 }
 

@@ -15,7 +15,6 @@ use crate::devices::Devices;
 use crate::format::TimeUnit;
 use crate::record::Op;
 
-/// The layout.
 pub(super) struct Named {
     columns: Columns,
     unit: TimeUnit,

@@ -59,7 +59,7 @@ impl Layout for Csv {
     }
 }
 
-/// A hint.
+/// A hint, from 0 to 255.
 fn byte(fields: &mut Commas<'_>, name: &str) -> Result<u8, Fault> {
     let value = fields.whole(name)?;
     u8::try_from(value)

@@ -7,7 +7,7 @@ use crate::record::Op;
 
 /// What a line of a text format says.
 pub(crate) enum Parsed {
-    /// A request.
+    /// The line is a request.
     Request(Raw),
     /// Something that the format provides for and that is no request, by kind.
     Other(&'static str),

@@ -95,7 +95,6 @@ pub(crate) fn fits(head: &[u8]) -> bool {
         && records.all(|record| version.matches(record) && Fields::of(version, record).command <= 0xff)
 }
 
-/// A vscsi trace.
 pub(crate) struct VscsiSource {
     input: Input,
     path: PathBuf,

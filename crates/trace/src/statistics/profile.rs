@@ -11,13 +11,13 @@ pub struct Profile {
     pub device: String,
     /// Reads, writes, trims and flushes.
     pub requests: u64,
-    /// Reads.
+    /// Read requests.
     pub reads: u64,
-    /// Writes.
+    /// Write requests.
     pub writes: u64,
-    /// Trims.
+    /// Trim requests.
     pub trims: u64,
-    /// Flushes.
+    /// Flush requests.
     pub flushes: u64,
     /// Reads among the requests, 0 to 100.
     pub read_percent: Option<f64>,
@@ -38,7 +38,7 @@ pub struct Profile {
     pub mean_write_size_kb: Option<f64>,
     /// Size classes of reads and writes.
     pub sizes: Option<SizeClasses>,
-    /// Size classes of writes.
+    /// Sizes of writes by class; none without writes.
     pub write_sizes: Option<SizeClasses>,
     /// Mean time between two requests in a row, milliseconds.
     pub mean_gap_ms: Option<f64>,
@@ -61,7 +61,7 @@ pub struct Profile {
 /// Shares of requests by size; they add up to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SizeClasses {
-    /// At most 4 KB.
+    /// Share of requests of at most 4 KB, in per cent.
     pub small_percent: f64,
     /// More than 4 KB and less than 16 KB.
     pub medium_percent: f64,
@@ -102,9 +102,9 @@ pub struct Alignment {
 /// Time between arrivals in a row, milliseconds; percentiles within 0.1 % of the true value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gaps {
-    /// Smallest.
+    /// The smallest gap.
     pub min_ms: f64,
-    /// Median.
+    /// The median gap.
     pub p50_ms: f64,
     /// 90th percentile.
     pub p90_ms: f64,
@@ -112,7 +112,7 @@ pub struct Gaps {
     pub p99_ms: f64,
     /// 99.9th percentile.
     pub p999_ms: f64,
-    /// Largest.
+    /// The largest gap.
     pub max_ms: f64,
 }
 

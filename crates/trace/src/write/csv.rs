@@ -7,7 +7,6 @@ use super::sink::Sink;
 use crate::read::csv::{HEADER, quoted};
 use crate::record::{Hint, Op, Record};
 
-/// Writes CSV.
 pub(super) struct CsvSink {
     writer: BufWriter<File>,
     /// Names as fields, by device, made when a device first appears.

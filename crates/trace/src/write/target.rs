@@ -12,9 +12,9 @@ use super::sink::Sink;
 /// What a trace is converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Our columns.
+    /// Parquet with the columns of ftlkit.
     Parquet,
-    /// Our text.
+    /// CSV with the columns of ftlkit.
     Csv,
 }
 

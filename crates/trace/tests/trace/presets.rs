@@ -146,7 +146,6 @@ fn the_twenty_presets_carry_the_papers_figures() {
 
 /// An LRU write buffer of 2 KiB pages.
 struct Buffer {
-    /// In pages.
     capacity: usize,
     used: usize,
     /// Last use of every page, 0 for never.

@@ -81,7 +81,6 @@ pub const PARAMETERS: [Parameter; 7] = joined(&[&WITHOUT_SUMMARIES, &[summary::P
 pub const WITHOUT_SUMMARIES: [Parameter; 6] =
     joined(&[&[MAPPING_BYTES, WRITE_MISSES], &victims::PARAMETERS, &[GC_THRESHOLD]]);
 
-/// A slot of a scheme's cache.
 type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;
 
 /// A demand-paged scheme: the shared machine with a cache.

@@ -34,16 +34,16 @@ pub const PARAMETERS: [Parameter; 2] = [
 /// The order in which items `0..capacity` leave.
 #[derive(Clone, Debug)]
 pub enum Recency {
-    /// Segmented LRU.
+    /// Segmented LRU: items that are hit move to a protected list.
     Lists {
-        /// Both lists.
+        /// The probationary and the protected list.
         lists: LinkedLists,
         /// Items in the protected one.
         protected: usize,
         /// The most items there.
         limit: usize,
     },
-    /// The clock.
+    /// The clock: a hand passes over items that were hit.
     Clock {
         /// Items that were hit since the hand passed; empty if hits do not count.
         hit: Vec<bool>,

@@ -52,12 +52,12 @@ impl LogGroups {
         group..group + self.sizes[group as usize]
     }
 
-    /// The group to the right of one.
+    /// The group of the next higher logical blocks, if there is one.
     pub fn right_of(&self, group: u32) -> Option<u32> {
         self.group_of.get(self.members(group).end as usize).copied()
     }
 
-    /// The group to the left of one.
+    /// The group of the next lower logical blocks, if there is one.
     pub fn left_of(&self, group: u32) -> Option<u32> {
         self.group_of.get(group.checked_sub(1)? as usize).copied()
     }

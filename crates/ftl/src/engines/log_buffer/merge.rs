@@ -31,9 +31,9 @@ pub fn newest(data: &DataBlocks, log: &LogSpace, lpn: Lpn) -> Option<Ppn> {
 
 /// What a wear policy may know of data blocks and log.
 pub struct Known<'a> {
-    /// The data blocks.
+    /// Where the data blocks of logical blocks are.
     pub data: &'a DataBlocks,
-    /// The log.
+    /// Which pages have their newest copy in a log block.
     pub log: &'a LogSpace,
 }
 

@@ -71,7 +71,7 @@ pub enum Place {
 /// What a policy needs of the device.
 #[derive(Clone, Debug, Default)]
 pub struct LogNeeds {
-    /// Log blocks.
+    /// How many log blocks the log may have.
     pub log_blocks: u32,
     /// Blocks that it opens before the victim has been erased.
     pub ahead: u32,

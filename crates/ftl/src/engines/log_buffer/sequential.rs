@@ -18,7 +18,7 @@ use crate::engines::log_buffer::space::{LogSpace, Slot};
 /// Which pages of the requests that it is for the area takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admits {
-    /// All of them.
+    /// Every page of such a request.
     AnyPage,
     /// The first page of a logical block, and those that continue its log block exactly.
     InPlace,

@@ -27,9 +27,9 @@ const SIZES: [&str; 9] = [
 
 /// N : N + K mapping.
 pub struct LogSets {
-    /// The groups.
+    /// Which logical blocks share which log blocks.
     pub groups: LogGroups,
-    /// K.
+    /// K of the paper: the most log blocks of a group.
     group_limit: u32,
     limit: u32,
 }

@@ -40,7 +40,7 @@ pub enum Tracked {
     Associativity,
 }
 
-/// A log block.
+/// A log block in use: where it lies, whom it serves, and how far it is filled.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBlock {
     /// The physical block.
@@ -123,7 +123,7 @@ impl LogSpace {
         &self.geometry
     }
 
-    /// The log block in a slot.
+    /// The log block in a slot, unless the slot is free.
     #[inline]
     pub fn block(&self, slot: Slot) -> Option<&LogBlock> {
         self.slots.get(slot as usize)?.as_ref()
@@ -307,7 +307,7 @@ impl LogSpace {
         pages.map(Ppn::at).filter_map(|ppn| flash.device().peek(ppn).map(|lpn| (ppn, Lpn::new(lpn))))
     }
 
-    /// Blocks in use.
+    /// How many log blocks are in use.
     pub fn len(&self) -> usize {
         self.slots.len() - self.vacant.len()
     }

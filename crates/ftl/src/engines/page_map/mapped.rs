@@ -38,7 +38,7 @@ pub const HOST: Stream = 0;
 
 /// A scheme whose pages lie in a [`PageSpace`].
 pub trait PageMapped {
-    /// The space.
+    /// The blocks in which the pages lie.
     fn space(&mut self) -> &mut PageSpace;
 
     /// The owner of its blocks.

@@ -37,7 +37,7 @@ impl Placement {
         self.single.iter().find(|(single, _)| *single == stream).and_then(|(_, die)| *die)
     }
 
-    /// A stream goes on on a die.
+    /// Notes the die on which a stream that fills one block at a time goes on.
     #[inline]
     pub fn goes_on(&mut self, stream: Stream, die: u32) {
         if let Some((_, current)) = self.single.iter_mut().find(|(single, _)| *single == stream) {

@@ -18,7 +18,7 @@ use crate::memory::ram_pages::RamPage;
 pub struct Held {
     /// Its logical page.
     pub lpn: Lpn,
-    /// What it holds.
+    /// The handle of its content.
     pub page: RamPage,
     /// What the host said of it.
     pub hint: Hint,
@@ -42,7 +42,7 @@ impl DataCache {
         Self { places: Vec::new(), free: Vec::new(), place_of: long_array(None, logical_pages as usize), newer: 0 }
     }
 
-    /// Pages held.
+    /// How many data pages RAM holds.
     pub fn pages(&self) -> usize {
         self.places.len() - self.free.len()
     }

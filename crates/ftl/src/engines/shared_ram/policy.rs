@@ -78,7 +78,7 @@ pub enum Evict {
 /// What leaves next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
-    /// It.
+    /// The data page, translation page or map entry to evict.
     pub what: Evict,
     /// Items among which it was searched, for `selection_delay`.
     pub among: u64,
@@ -86,9 +86,9 @@ pub struct Victim {
 
 /// What is in RAM.
 pub struct RamView<'a, C> {
-    /// Of the map.
+    /// Map entries in RAM.
     pub cache: &'a mut C,
-    /// Of the data.
+    /// Data pages in RAM.
     pub held: &'a DataCache,
 }
 
@@ -105,7 +105,7 @@ pub enum EvictionReason {
     Data(Lpn),
 }
 
-/// The cache of a policy's map.
+/// The type of the cache that a policy's map uses.
 pub type CacheOf<P> = <<P as SharedRamPolicy>::Map as DemandScheme>::Cache;
 
 /// A way of sharing RAM between data and map.
@@ -134,7 +134,7 @@ pub trait SharedRamPolicy: Send + Sized {
     /// Told of all that the host will ask, and of the data pages that are in RAM before it does.
     fn set_future(&mut self, _held: &DataCache, _asked: &[FutureRequest]) {}
 
-    /// A request begins.
+    /// Called before each host request.
     fn begins(&mut self, _request: &Request) {}
 
     /// What has to leave RAM; nothing if there is room. Asked again until that is so.

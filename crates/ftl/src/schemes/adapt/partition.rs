@@ -51,9 +51,9 @@ pub struct Partition {
     in_place: u32,
     full_merges: u32,
     merged_pages: u64,
-    /// δ and Δ.
+    /// δ of the last interval, and Δ, its average.
     pub delta: Measured,
-    /// φ and Φ.
+    /// φ of the last interval, and Φ, its average.
     pub phi: Measured,
 }
 

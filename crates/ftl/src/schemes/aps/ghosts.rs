@@ -22,7 +22,7 @@ impl Ghosts {
         Self { capacity, queue: VecDeque::new(), left: BTreeMap::new(), clock: 0 }
     }
 
-    /// A page leaves.
+    /// Remembers a page or entry that leaves its part.
     pub(super) fn add(&mut self, lpn: Lpn) {
         self.clock += 1;
         self.left.insert(lpn, self.clock);

@@ -141,7 +141,7 @@ impl DemandScheme for Map {
     }
 }
 
-/// The two parts.
+/// Data pages and map entries by recency, their ghosts, and the border.
 pub struct Aps {
     sizes: Sizes,
     /// Bytes for data; the rest is for the map.

@@ -51,7 +51,7 @@ pub(crate) const PARAMETERS: [Parameter; 3] = [
 pub(crate) struct Waiting {
     /// Its logical page.
     pub lpn: Lpn,
-    /// What it holds.
+    /// The handle of its content.
     pub page: RamPage,
 }
 
@@ -121,7 +121,7 @@ impl WriteBuffer {
         self.iter().find(|waiting| waiting.lpn == lpn).map(|waiting| waiting.page)
     }
 
-    /// All that wait.
+    /// The waiting pages.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.previous.iter().chain(&self.sequential).chain(&self.random)
     }

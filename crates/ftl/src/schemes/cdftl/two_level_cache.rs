@@ -39,7 +39,7 @@ struct CachedPage {
     content: Vec<Option<Ppn>>,
 }
 
-/// Both levels.
+/// Map entries in the first level, whole translation pages in the second.
 #[derive(Clone, Debug)]
 pub struct TwoLevelCache {
     entries: Vec<Entry>,

@@ -20,7 +20,7 @@ use crate::recovery::trims::Trims;
 #[derive(Clone, Debug)]
 pub(super) struct PageTable {
     map: Vec<Option<Ppn>>,
-    /// The trims.
+    /// Pending trims, and the pages that record trims.
     pub trims: Trims,
 }
 

@@ -167,7 +167,7 @@ fn room_pages(layout: &Layout, ram: u64, groups: u32) -> u64 {
     (ram / u64::from(layout.geometry.page_size_bytes())).min(needed)
 }
 
-/// The tree.
+/// The policy of the scheme: how much room there is, and in which order pages leave.
 pub struct Tree {
     order: Box<dyn Order>,
     needs_future: bool,

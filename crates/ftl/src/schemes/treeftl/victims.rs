@@ -21,7 +21,7 @@ pub(super) trait Order: fmt::Debug + Send {
     /// Told of all that the host will ask, and of the data pages that are in RAM before it does.
     fn set_future(&mut self, _held: &DataCache, _asked: &[FutureRequest]) {}
 
-    /// A request begins.
+    /// Called before each host request.
     fn begins(&mut self, _request: &Request) {}
 
     /// A group's translation page was used for a page; it comes if it was not there.

@@ -31,7 +31,6 @@ use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
 use crate::schemes::waftl::buffer_zone::BufferZone;
 
-/// The stream of the zone.
 pub(super) const ZONE: Stream = OWN;
 
 /// The size of the zone.
@@ -67,16 +66,16 @@ pub enum Home {
     /// Nothing of it lies outside the zone.
     #[default]
     Absent,
-    /// Page by page.
+    /// Its pages are mapped one by one.
     PageMapped,
-    /// As a whole.
+    /// All of it lies in this block.
     Block(Pbn),
 }
 
 /// The global mapping table, and the zone before it.
 #[derive(Clone, Debug)]
 pub struct HybridMap {
-    /// The zone.
+    /// The buffer zone, which is searched first.
     pub zone: BufferZone,
     geometry: Geometry,
     logical_pages: u32,

@@ -56,6 +56,5 @@ const CPMT: [Parameter; 4] = {
     parameters
 };
 
-/// All of them.
 pub(super) const ALL: [Parameter; 20] =
     joined(&[&hybrid_map::PARAMETERS, &threshold::PARAMETERS, &OWN, &CPMT, &machine::WITHOUT_SUMMARIES]);

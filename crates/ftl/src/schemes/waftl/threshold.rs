@@ -64,7 +64,7 @@ impl Mean {
 
 #[derive(Clone, Debug)]
 struct Rule {
-    /// D.
+    /// D of the paper's rule.
     degradation: f64,
     /// The threshold that it would be if the full block were not being measured.
     set: u32,
@@ -104,7 +104,7 @@ impl Threshold {
         }
     }
 
-    /// In pages.
+    /// The threshold in force, in pages of a logical block.
     pub(super) fn pages(&self) -> u32 {
         self.now
     }

@@ -65,7 +65,7 @@ pub(super) fn tape(drive: &LiveDrive) -> &[Taped] {
 /// What goes wrong on the flash while the host still has power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chips {
-    /// Nothing.
+    /// No chip fails.
     Sound,
     /// Programs and erases fail.
     Failing,

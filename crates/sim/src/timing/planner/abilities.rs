@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Suspend {
-    /// None.
+    /// Reads suspend nothing.
     #[default]
     Off,
-    /// Erases.
+    /// Reads suspend erases.
     Erase,
-    /// Programs.
+    /// Reads suspend programs.
     Program,
-    /// Erases and programs.
+    /// Reads suspend erases and programs.
     Both,
 }
 

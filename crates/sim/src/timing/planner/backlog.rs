@@ -25,9 +25,9 @@ pub(crate) struct Job {
 /// What an operation follows.
 #[derive(Clone, Copy)]
 pub(crate) enum After {
-    /// A moment.
+    /// A moment of virtual time.
     Moment(u64),
-    /// Another job.
+    /// The end of another job.
     Job(u64),
 }
 
@@ -115,7 +115,6 @@ impl Backlog {
         self.open += 1;
     }
 
-    /// A job is over.
     pub(crate) fn close(&mut self, job: u64) {
         if let Some(job) = self.get_mut(job) {
             job.is_over = true;

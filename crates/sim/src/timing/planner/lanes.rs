@@ -32,7 +32,7 @@ pub(crate) struct Slot {
     pub(crate) end: u64,
 }
 
-/// A promise.
+/// A scheduled operation, which may still move.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     /// Which job it is, while it may be moved unless it has begun, since nobody waits for it; 0 for
@@ -120,7 +120,7 @@ pub(crate) struct Demand {
     pub(crate) movable: bool,
 }
 
-/// All lanes.
+/// The schedules of all dies and channels.
 pub(crate) struct Lanes {
     transfer_ns: u64,
     dies_per_channel: u32,
@@ -158,7 +158,6 @@ impl Lanes {
         self.next_over.fill(u64::MAX);
     }
 
-    /// The channel of a die.
     pub(crate) fn channel(&self, die: u32) -> u32 {
         die / self.dies_per_channel
     }

@@ -14,7 +14,6 @@ use crate::timing::planner::{Abilities, After, Planner};
 
 /// Work under way that can be suspended.
 struct Halt {
-    /// As it stands.
     item: Item,
     /// Its position among the promises of its die.
     position: usize,

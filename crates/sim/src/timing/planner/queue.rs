@@ -6,7 +6,6 @@
 
 use std::cell::Cell;
 
-/// The list.
 #[derive(Clone)]
 pub(super) struct Queue<T> {
     entries: Vec<T>,

@@ -59,7 +59,6 @@ enum Load {
     Percent(u64),
 }
 
-/// What came out.
 struct Judged {
     /// Mean and 99th percentile by the simulation, in nanoseconds.
     simulated: (f64, f64),

@@ -26,9 +26,9 @@ pub struct Preset {
 /// requests unless they say otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Published {
-    /// Mean request, KiB.
+    /// Mean size of a request, in KiB.
     pub mean_request_kib: Option<f64>,
-    /// Writes, %.
+    /// Share of requests that write, in per cent.
     pub write_percent: Option<f64>,
     /// Requests that start where the one before them ended, %.
     pub sequential_percent: Option<f64>,

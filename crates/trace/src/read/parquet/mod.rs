@@ -288,7 +288,7 @@ impl Source for ParquetSource {
     }
 }
 
-/// A hint.
+/// A hint, from 0 to 255.
 fn byte(name: &str, value: u64) -> Result<u8, Fault> {
     u8::try_from(value).map_err(|_| Fault::with_cause(format!("{name} is {value}; expected a number from 0 to 255")))
 }

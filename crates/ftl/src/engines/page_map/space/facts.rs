@@ -38,7 +38,7 @@ impl PageSpace {
         self.geometry.blocks_per_die()
     }
 
-    /// The channel of a die.
+    /// The channel that a die's transfers use.
     pub fn channel_of_die(&self, die: u32) -> u32 {
         self.geometry.channel_of(die)
     }
@@ -48,7 +48,7 @@ impl PageSpace {
         self.channel_of_block(self.geometry.block_of(ppn))
     }
 
-    /// The channel of a block.
+    /// The channel that a block's transfers use.
     pub fn channel_of_block(&self, pbn: Pbn) -> u32 {
         self.geometry.channel_of(self.geometry.die_of(pbn))
     }

@@ -63,7 +63,7 @@ pub const GC_THRESHOLD: Parameter = Parameter {
 pub struct Needs {
     /// Streams, each with what its blocks are used for.
     pub streams: &'static [Purpose],
-    /// Victims.
+    /// Which block a collection chooses.
     pub policy: Policy,
     /// Free blocks of a die at or below which it collects, at least 1.
     pub threshold: usize,
