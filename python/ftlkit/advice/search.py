@@ -20,7 +20,7 @@ from ftlkit.advice.measure import wall_s
 from ftlkit.advice.prefix_similarity import Ladder, ladder
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
 from ftlkit.advice.search_result import Found, Rung, is_of, prefixes
-from ftlkit.advice.space import filling, halves, others
+from ftlkit.advice.space import doublings, filling, halves, others
 from ftlkit.engine import Interrupted
 from ftlkit.seeds import of_32_bits
 
@@ -219,6 +219,7 @@ class Search:
         spent += self._round(rung, filled, most - spent, self._survey_s)
         self.found.is_surveyed = not self.found.untried and all(each in rung.tried for each in filled)
         spent += self._round(rung, others(self._space), most - spent, self._reserved_s)
+        spent += self._round(rung, doublings(self._space, self._going_heads(rung)), most - spent, self._reserved_s)
         self._refuse_little_ram(rung)
         while spent < most and not self.found.dry and self._reserved_s(rung) < self._clock.left_s:
             spent += self._ask(rung, min(BATCH, most - spent), self._reserved_s)
@@ -273,16 +274,22 @@ class Search:
         if self._asked.ram_bytes is None:
             return {}
         takes = {stack: each.mean("ram_bytes") for stack, each in rung.tried.items()}
-        order = [point.stack for point in ranked(self._points(rung), self._asked)]
-        known = {stack: order.index(stack) if stack in order else len(order) for stack in rung.tried}
-        best = {
-            head: min(known[each] for each in known if is_of(each, head))
-            for head in self._space.heads
-            if any(is_of(each, head) for each in known)
-        }
         found = filling(self._space, self._asked.ram_bytes, takes.get)
-        rank = {stack: min((best[head] for head in best if is_of(stack, head)), default=len(order)) for stack in found}
-        return {stack: found[stack] for stack in sorted(found, key=lambda stack: rank[stack])}
+        heads = self._heads([point.stack for point in ranked(self._points(rung), self._asked)])
+        places = {
+            stack: next((place for place, head in enumerate(heads) if is_of(stack, head)), len(heads))
+            for stack in found
+        }
+        return {stack: found[stack] for stack in sorted(found, key=lambda stack: places[stack])}
+
+    def _going_heads(self, rung: Rung) -> list[str]:
+        """The mappings of which a stack would go on, the best for the goal first."""
+        going = halving.halve(self._points(rung), self._asked.metrics).kept
+        return self._heads([point.stack for point in ranked(going, self._asked)])
+
+    def _heads(self, stacks: Sequence[str]) -> list[str]:
+        """The beginnings of some stacks, in their order."""
+        return list(dict.fromkeys(head for stack in stacks for head in self._space.heads if is_of(stack, head)))
 
     def _plan_seeds(self, rung: Rung) -> None:
         """With one seed on the held-out part where all of them would take too much of the time, by what runs took."""

@@ -34,6 +34,8 @@ _TUNED = 2
 """So many parameters of a part, beside its RAM, are set to something else than their default at most."""
 _STEPS = 8
 """Sizes a doubling."""
+_HALVINGS = 40
+"""More than lie between the largest ceiling and the least RAM; sizes below that fall together."""
 _OCTAVES = 3
 """How many doublings a number is searched to either side of its default."""
 _FROM_ZERO = 7
@@ -307,6 +309,19 @@ def others(space: Space) -> Proposals:
         *(Rule(head, _least) for head in heads),
         *(Rule(head, _least, turned) for head in heads for turned in space.switches(head)),
         *(Rule(head, lambda _, high: high - 2 * _STEPS) for head in heads),
+    ]
+    return _proposed(space, rules)
+
+
+def doublings(space: Space, heads: Sequence[str]) -> Proposals:
+    """Some mappings with every size from the ceiling down in halves, the first mapping first.
+
+    Sizes that are drawn leave holes in a front.
+    """
+    rules = [
+        Rule(space.heads[head], lambda _low, high, halvings=halvings: high - halvings * _STEPS)  # type: ignore[misc] # a default
+        for head in heads
+        for halvings in range(_HALVINGS)
     ]
     return _proposed(space, rules)
 

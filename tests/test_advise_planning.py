@@ -1,0 +1,146 @@
+"""How a search spends its time: with a clock and runs that are made up, whatever the machine does."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import ftlkit as fk
+from ftlkit import study
+from ftlkit._native import UserError
+from ftlkit.advice import clock as clocks
+from ftlkit.advice.answer import answer
+from ftlkit.advice.clock import Clock
+from ftlkit.advice.compatibility import fitting, floors, heads
+from ftlkit.advice.measure import Measured
+from ftlkit.advice.query import Asked
+from ftlkit.advice.search import Search
+from ftlkit.advice.search_result import Found
+from ftlkit.advice.space import Space
+from ftlkit.metrics import COLUMNS
+from ftlkit.sweep import values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+REQUESTS, BEGAN_S, CORES = 1_000_000, 1_000.0, 2
+KIB = 1024
+
+
+class Machine:
+    """Runs stacks in made-up time, until the time that the search gave them."""
+
+    def __init__(self, us: Callable[[str], float], response_ns: Callable[[str], float]) -> None:
+        """`us`: what a stack takes for a request; `response_ns`: its response time."""
+        self.now_s, self.checks = BEGAN_S, CORES
+        self.until_s: float | None = None
+        self._us, self._response_ns = us, response_ns
+
+    def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
+        """Runs on a prefix."""
+        assert precondition in ("", "steady")
+        return {each: self._run(each, requests, requests / 2) for each in stacks if self._ends(each, requests)}
+
+    def held_out(self, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
+        """Runs over everything."""
+        work = seeds * REQUESTS
+        return {each: self._run(each, REQUESTS, REQUESTS - skip, seeds) for each in stacks if self._ends(each, work)}
+
+    def _ends(self, stack: str, requests: float) -> bool:
+        """Let the time of a run pass; whether it was done before it was ended."""
+        done_s = self.now_s + 1e-6 * self._us(stack) * requests / CORES
+        is_done = self.until_s is None or done_s <= self.until_s
+        self.now_s = done_s if is_done else max(self.now_s, self.until_s or 0.0)
+        return is_done
+
+    def _run(self, stack: str, requests: float, measured: float, seeds: int = 1) -> Measured:
+        settings = (each.partition("=")[2] for part in stack.split("+") for each in part.split(":")[1:])
+        ram = sum(values.size(each) or 0 for each in settings if each.endswith("B"))
+        took_s = 1e-6 * self._us(stack) * requests
+        row = dict.fromkeys(COLUMNS, 1) | {
+            "label": stack,
+            "event_hash": stack,
+            "ram_bytes": ram + 4 * KIB,
+            "response_mean_ns": self._response_ns(stack),
+            "write_amplification": 2.0,
+            "life_bytes": None,
+            "is_overloaded": False,
+            "end_of_life_request": None,
+            "wall_s": took_s,
+            "measured_wall_s": took_s * measured / requests,
+            "pages_read": int(measured),
+            "pages_programmed": int(measured),
+            "erases": 100,
+            "document": json.dumps({"runs": [{"precondition": None}]}),
+        }
+        return Measured(stack, [row] * seeds)
+
+
+def searched(
+    monkeypatch: pytest.MonkeyPatch, machine: Machine, budget_s: float | None, trials: int | None = None
+) -> tuple[Asked, Found]:
+    """What a search over all mappings comes to in made-up time."""
+    monkeypatch.setattr(clocks.time, "monotonic", lambda: machine.now_s)
+    asked = Asked("fin1", ram_bytes=256 * KIB, budget_s=budget_s, trials=trials)
+    fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    there, refused = heads([], fits, levelled=False)
+    space = Space(there, 256 * KIB, floors(there, fits))
+    found = Found(REQUESTS, frozenset(space.heads), refused, 1 << 30)
+    made: Any = machine
+    return asked, Search(asked, space, made, made, found, Clock(budget_s, BEGAN_S, clocks.ANSWERING_S)).run()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_search_ends_within_its_budget_whatever_runs_take(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - a test's choices
+    slow: dict[str, float] = {}
+
+    def us(stack: str) -> float:
+        """Some mappings take a hundred times as long as others."""
+        return slow.setdefault(stack.partition(":")[0], 10 ** chance.uniform(-1, 1.5))
+
+    machine = Machine(us, lambda stack: 1e5 * (1 + len(stack)))
+    budget_s = 10 ** chance.uniform(0.5, 3)
+    try:
+        asked, found = searched(monkeypatch, machine, budget_s, trials=60)
+    except UserError as error:
+        assert "too short to try anything" in str(error)
+        assert machine.now_s <= BEGAN_S + budget_s
+        return
+    assert machine.now_s <= BEGAN_S + budget_s, "the answer's time is kept, too"
+    told = answer(asked, found)
+    assert told is not None
+    # It says what to take only where every mapping was tried with half and with all of the RAM.
+    is_whole = found.is_surveyed and bool(found.finalists)
+    assert ("not enough time; best so far: " in told.sentences[0]) >= (not is_whole), told.sentences[0]
+    assert ("B take " in told.sentences[0]) <= is_whole, told.sentences[0]
+    # What is measured on the held-out part was the best of what was tried.
+    if found.finalists:
+        ranks = sorted(found.of(found.last), key=lambda each: each.mean("response_mean_ns") or 0)
+        assert ranks[0].stack in found.finalists
+
+
+def test_a_stack_that_was_run_to_look_around_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`dftl` with its default cache is none of the sizes that are proposed; it is run to see whether prefixes do."""
+    machine = Machine(lambda _: 1.0, lambda stack: 1e5 if stack == "dftl" else 2e5)
+    asked, found = searched(monkeypatch, machine, 120.0, trials=60)
+    assert "dftl" in found.last.tried
+    told = answer(asked, found)
+    assert told is not None
+    assert told.advised.stack == "dftl"
+
+
+def test_with_too_little_time_families_were_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The look over takes what it may, and what is left is not enough to try every mapping."""
+    machine = Machine(lambda stack: 400.0 if stack == "page" else 300.0, lambda _: 1e5)
+    asked, found = searched(monkeypatch, machine, 20.0)
+    families = {scheme["name"]: scheme["family"] for scheme in fk.schemes()}
+    tried = {families[stack.partition(":")[0]] for stack in found.rungs[0].tried}
+    assert {"demand-paged", "log-buffer"} <= tried
+    assert found.untried
+    told = answer(asked, found)
+    assert told is not None
+    assert "not enough time; best so far: " in told.sentences[0]
