@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -104,13 +105,13 @@ def test_a_search_ends_within_its_budget_whatever_runs_take(monkeypatch: pytest.
 
     machine = Machine(us, lambda stack: 1e5 * (1 + len(stack)))
     budget_s = 10 ** chance.uniform(0.5, 3)
-    try:
-        asked, found = searched(monkeypatch, machine, budget_s, trials=60)
-    except UserError as error:
-        assert "too short to try anything" in str(error)
-        assert machine.now_s <= BEGAN_S + budget_s
+    came_to = None
+    with suppress(UserError):
+        came_to = searched(monkeypatch, machine, budget_s, trials=60)
+    assert machine.now_s <= BEGAN_S + budget_s
+    if came_to is None:
         return
-    assert machine.now_s <= BEGAN_S + budget_s, "the answer's time is kept, too"
+    asked, found = came_to
     told = answer(asked, found)
     assert told is not None
     # It says what to take only where every mapping was tried with half and with all of the RAM.
