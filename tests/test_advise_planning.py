@@ -12,9 +12,8 @@ import pytest
 import ftlkit as fk
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit.advice import clock as clocks
 from ftlkit.advice.answer import answer
-from ftlkit.advice.clock import Clock
+from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.advice.compatibility import fitting, floors, heads
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Asked
@@ -84,14 +83,14 @@ def searched(
     monkeypatch: pytest.MonkeyPatch, machine: Machine, budget_s: float | None, trials: int | None = None
 ) -> tuple[Asked, Found]:
     """What a search over all mappings comes to in made-up time."""
-    monkeypatch.setattr(clocks.time, "monotonic", lambda: machine.now_s)
+    monkeypatch.setattr("time.monotonic", lambda: machine.now_s)
     asked = Asked("fin1", ram_bytes=256 * KIB, budget_s=budget_s, trials=trials)
     fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
     there, refused = heads([], fits, levelled=False)
     space = Space(there, 256 * KIB, floors(there, fits))
     found = Found(REQUESTS, frozenset(space.heads), refused, 1 << 30)
     made: Any = machine
-    return asked, Search(asked, space, made, made, found, Clock(budget_s, BEGAN_S, clocks.ANSWERING_S)).run()
+    return asked, Search(asked, space, made, made, found, Clock(budget_s, BEGAN_S, ANSWERING_S)).run()
 
 
 @pytest.mark.parametrize("seed", range(8))
