@@ -99,7 +99,7 @@ def _root(
         bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Compare flash translation layers: simulate them, check them, say what differs and why."""
+    """Compare flash translation layers: simulate, check, say what differs and why."""
 
 
 def command() -> Callable[..., object]:
