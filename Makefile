@@ -39,7 +39,7 @@ lint: $(VENV)/tools
 	$(BIN)/ruff check $(PY_SOURCES)
 	$(BIN)/ruff format --check $(PY_SOURCES)
 	$(BIN)/mypy
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 
 docs: $(VENV)/native ## one page a scheme, from the stories in the sources
 	$(BIN)/python -m ftlkit.docs docs

@@ -1,5 +1,5 @@
-//! The translation layers, free of time: the schemes, the parts that several share, the door to the
-//! chip and the registry.
+//! The translation layers, without time: schemes, engines, wear policies, write buffers, the flash
+//! port and the registry.
 //!
 //! Invariant: no clock, thread, file, socket, global or unseeded randomness; a mapping never
 //! imports another mapping.

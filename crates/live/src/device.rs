@@ -1,5 +1,5 @@
-//! What lies behind the door of a live translation layer: the image's chip, with faults to come and
-//! with prices or without.
+//! The device below a live translation layer: the image's chip, with a plan of faults, priced or
+//! not.
 
 use flash::{Chip, FaultPlan, FaultyChip, Geometry};
 use ftl::{Nanos, Span, Task, Timed, Timing, Untimed};

@@ -26,7 +26,7 @@ pub use image::{
     CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, Upgraded, check, info, upgrade,
 };
 pub use server::{
-    Address, ControlRequest, DEFAULT_CLIENTS, Door, DoorError, FailureName, FaultRequest, FilesStat, Limits, Ready,
-    ServeOptions, Server, Stat, Summary, TearName, TypeStat, call, control_path,
+    Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, FilesStat, Limits, LocalClient,
+    LocalClientError, Ready, ServeOptions, Server, Stat, Summary, TearName, TypeStat, call, control_path,
 };
 pub use text::{CreateText, LatencyText, ServeText};

@@ -4,7 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use ftl::Hint;
-use live::{Door, DoorError, DriveError};
+use live::{DriveError, LocalClient, LocalClientError};
 use thiserror::Error;
 
 /// Why a device did not do as it was asked.
@@ -48,7 +48,7 @@ pub trait Device: Send + 'static {
     fn flush(&mut self) -> Result<(), DeviceError>;
 }
 
-impl Device for Door {
+impl Device for LocalClient {
     fn bytes(&self) -> u64 {
         self.bytes()
     }
@@ -78,14 +78,14 @@ impl Device for Door {
     }
 }
 
-impl From<DoorError> for DeviceError {
-    fn from(error: DoorError) -> Self {
+impl From<LocalClientError> for DeviceError {
+    fn from(error: LocalClientError) -> Self {
         match error {
-            DoorError::LiveDrive(DriveError::Unreadable) => Self::Unreadable,
-            DoorError::LiveDrive(DriveError::ReadOnly) => Self::ReadOnly,
-            DoorError::LiveDrive(DriveError::NoPower) => Self::NoPower,
-            DoorError::PowerWasCut => Self::PowerWasCut,
-            DoorError::LiveDrive(DriveError::Bug(_)) | DoorError::Ended => Self::Gone,
+            LocalClientError::LiveDrive(DriveError::Unreadable) => Self::Unreadable,
+            LocalClientError::LiveDrive(DriveError::ReadOnly) => Self::ReadOnly,
+            LocalClientError::LiveDrive(DriveError::NoPower) => Self::NoPower,
+            LocalClientError::PowerWasCut => Self::PowerWasCut,
+            LocalClientError::LiveDrive(DriveError::Bug(_)) | LocalClientError::Ended => Self::Gone,
         }
     }
 }

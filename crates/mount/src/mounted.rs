@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use analyzer::Parameters;
 use fat::CodePage;
 use fuser::{BackgroundSession, Config, MountOption, Session};
-use live::{Door, HostCounts, LiveError, ServeOptions, Server};
+use live::{HostCounts, LiveError, LocalClient, ServeOptions, Server};
 use rustix::process::{getgid, getuid};
 use serde::Serialize;
 
@@ -83,7 +83,7 @@ pub struct Summary {
 pub struct Mounted {
     server: Option<Server>,
     session: Option<BackgroundSession>,
-    tree: Shared<Door>,
+    tree: Shared<LocalClient>,
     folder: PathBuf,
     is_over: Arc<AtomicBool>,
     keeper: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
@@ -117,14 +117,14 @@ impl Mounted {
             findings,
         };
         let config = config(&options.serve, ready.is_read_only);
-        let tree: Shared<Door> = Arc::new(Mutex::new(Some(tree)));
+        let tree: Shared<LocalClient> = Arc::new(Mutex::new(Some(tree)));
         let is_over = Arc::new(AtomicBool::new(false));
         let owner = (getuid().as_raw(), getgid().as_raw());
         let fuse = Fuse::new(Arc::clone(&tree), owner, Arc::clone(&is_over));
         let failed = |error: std::io::Error| cannot_mount(&folder, &error);
         let session = Session::new(fuse, &folder, &config).map_err(failed)?.spawn().map_err(failed)?;
         let notice = Notice::default();
-        let keeper = keeper(&tree, server.door(), folder.display().to_string(), &notice)?;
+        let keeper = keeper(&tree, server.local_client(), folder.display().to_string(), &notice)?;
         let (server, session, keeper) = (Some(server), Some(session), Some(keeper));
         Ok(Self { server, session, tree, folder, is_over, keeper, ready, notice })
     }
@@ -208,16 +208,16 @@ impl Drop for Mounted {
 }
 
 /// Serves the image and opens its volume: for reading alone where the flash is worn out.
-fn opened(options: &MountOptions) -> Result<(Server, Tree<Door>), LiveError> {
-    let open = |door| open::open(door, options.parameters, options.streams, options.code_page);
+fn opened(options: &MountOptions) -> Result<(Server, Tree<LocalClient>), LiveError> {
+    let open = |client| open::open(client, options.parameters, options.streams, options.code_page);
     let server = Server::start(&options.serve)?;
-    let door = if options.format {
+    let client = if options.format {
         refuse_if_used(&server)?;
-        open::format(server.door())?
+        open::format(server.local_client())?
     } else {
-        server.door()
+        server.local_client()
     };
-    let tree = open(door)?;
+    let tree = open(client)?;
     if !tree.is_worn_out() {
         return Ok((server, tree));
     }
@@ -226,15 +226,15 @@ fn opened(options: &MountOptions) -> Result<(Server, Tree<Door>), LiveError> {
     drop(tree);
     let _ = server.stop();
     let server = Server::start(&ServeOptions { read_only: true, ..options.serve.clone() })?;
-    let tree = open(server.door())?;
+    let tree = open(server.local_client())?;
     Ok((server, tree))
 }
 
 /// Makes safe what has waited for long, tells what the analyzer found, and notices when the flash
 /// is worn out.
 fn keeper(
-    tree: &Shared<Door>,
-    door: Door,
+    tree: &Shared<LocalClient>,
+    client: LocalClient,
     mounted_at: String,
     notice: &Notice,
 ) -> Result<(Arc<AtomicBool>, JoinHandle<()>), LiveError> {
@@ -245,7 +245,7 @@ fn keeper(
         while !ends.load(Ordering::SeqCst) {
             if let Some(tree) = lock(&tree).as_mut() {
                 if let Some(news) = tree.news(&mounted_at) {
-                    door.tell_files(news);
+                    client.tell_files(news);
                 }
                 let since = tree.is_dirty().then(|| dirty_since.unwrap_or_else(Instant::now));
                 dirty_since = since.filter(|since| {
@@ -320,8 +320,8 @@ fn checked(folder: &Path) -> Result<PathBuf, LiveError> {
 /// An image that holds something is not formatted.
 fn refuse_if_used(server: &Server) -> Result<(), LiveError> {
     let mut page = [0; 4096];
-    let mut door = server.door();
-    let first = door.read(0, &mut page);
+    let mut client = server.local_client();
+    let first = client.read(0, &mut page);
     if first.is_ok() && page.iter().all(|&byte| byte == 0) && server.is_blank() {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 //!
 //! A format is a layout of columns together with what they mean: units of time and address, and
 //! which value of the operation is a read. Two formats may share a layout and differ in meaning,
-//! which is why a format is never silently chosen among several that fit (see [`crate::guess`]).
+//! which is why a format is never silently chosen among several that fit (see `detect_format.rs`).
 
 use std::fmt;
 use std::str::FromStr;

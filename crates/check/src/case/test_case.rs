@@ -6,12 +6,12 @@
 //!
 //! Lines of before there were stacks say `scheme=page set.victim=fifo`, which means the same. Power
 //! cuts follow as `cut=12:torn` and faults of the flash as `faults=12:program-fails`, idle time
-//! after each request as `idle=random` (`mishaps.rs`); then `readback` and `check` have no meaning.
-//! Four more keys may be left out: `prefill` (what the device holds when the requests begin),
-//! `hints` (what the host says of its data: `none` or `random`), `readback` and `check` (after how
-//! many requests content is read back and invariants are checked). Reading back after each request
-//! finds a loss at once, but it also keeps the scheme's caches warm; a scheme must pass with it and
-//! without.
+//! after each request as `idle=random` (`schedule.rs`); then `readback` and `check` have no
+//! meaning. Four more keys may be left out: `prefill` (what the device holds when the requests
+//! begin), `hints` (what the host says of its data: `none` or `random`), `readback` and `check`
+//! (after how many requests content is read back and invariants are checked). Reading back after
+//! each request finds a loss at once, but it also keeps the scheme's caches warm; a scheme must
+//! pass with it and without.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,8 +58,8 @@ pub struct Case {
     pub readback_every: u32,
     /// Invariants are checked after every so many requests; 0 for only at the end.
     pub check_every: u32,
-    /// What befalls the flash.
-    pub mishaps: FaultSchedule,
+    /// The faults, which select the driver.
+    pub schedule: FaultSchedule,
 }
 
 /// The first word of a replay line.
@@ -144,7 +144,7 @@ impl fmt::Display for Case {
             write!(f, " hints=random")?;
         }
         write!(f, " workload={} requests={}", self.workload, self.requests)?;
-        write!(f, " readback={} check={}{}", self.readback_every, self.check_every, self.mishaps)
+        write!(f, " readback={} check={}{}", self.readback_every, self.check_every, self.schedule)
     }
 }
 
@@ -167,7 +167,7 @@ impl FromStr for Case {
             hints: fields.hints()?,
             readback_every: fields.number("readback", Some(1))?,
             check_every: fields.number("check", Some(1))?,
-            mishaps: fields.mishaps()?,
+            schedule: fields.schedule()?,
         };
         fields.finish()?;
         case.validate().map(|()| case)
@@ -231,7 +231,7 @@ impl Fields {
         }
     }
 
-    fn mishaps(&mut self) -> Result<FaultSchedule, String> {
+    fn schedule(&mut self) -> Result<FaultSchedule, String> {
         let [cuts, faults, idle] = ["cut", "faults", "idle"].map(|key| self.0.remove(key));
         FaultSchedule::parse(cuts.as_deref(), faults.as_deref(), idle.as_deref())
     }

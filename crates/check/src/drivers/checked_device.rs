@@ -1,4 +1,4 @@
-//! What lies behind the door of a scheme that is checked: flash that is sound, recorded or failing.
+//! The device below a scheme under test: flash that is sound, recorded or failing.
 //!
 //! It is one type for all three, and for operations that take time and those that take none: every
 //! scheme is compiled once for each type of device, which takes longer than all else in this crate
@@ -14,7 +14,7 @@ use crate::Stamp;
 use crate::inject::tracing_chip::FaultTracingChip;
 use crate::report::recorder::Recorder;
 
-/// What lies behind the door of a checked scheme.
+/// The device below a scheme under test.
 pub type CheckedDevice = Timed<CheckedFlash, FixedTimes>;
 
 /// Flash that is sound, recorded or failing, as the case asks.

@@ -1,11 +1,10 @@
-//! The driver: asks a scheme for what the host wants, and reads back what its pages hold. There is
-//! one for every kind of run.
+//! The driver: sends a scheme the host's operations, and reads back what its pages hold. Every kind
+//! of run uses it.
 //!
-//! What differs is the *books*: who hands out stamps, and says what a page must hold. They are the
-//! oracle's on flash that does not fail, `allowed.rs`'s where the power is cut, and the account in
-//! `faults` on failing flash. A request is done in two halves, so that power cuts can be staged in
-//! between: [`Driver::begin`] has the scheme serve it, [`Driver::acknowledge`] is the host hearing
-//! of it.
+//! The runs differ in their *oracle*, which hands out stamps and says what a page must hold: the
+//! exact one on flash that does not fail, the crash oracle where the power is cut, the fault oracle
+//! on failing flash. An operation has two halves, so that a power cut can come in between: in
+//! [`Driver::begin`] the scheme serves it, in [`Driver::acknowledge`] the host learns of it.
 
 use flash::{Lpn, Operations, Pbn};
 use ftl::api::wear::Use;
@@ -29,9 +28,9 @@ const IDLE_BUDGET: Nanos = Nanos(10_000_000);
 /// A scheme on its device, and what the host knows of its pages.
 pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
     scheme: Drive<D>,
-    /// None only while the device is out of its old door and not yet behind the new one.
+    /// None only while the device moves from its old flash port to a new one.
     media: Option<FlashPort<D>>,
-    pub(crate) books: B,
+    pub(crate) oracle: B,
     at_power_on: Operations,
     /// Whether the scheme that stands now was recovered.
     was_recovered: bool,
@@ -71,23 +70,22 @@ impl Hints {
 }
 
 impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
-    /// Puts a device behind a door and a scheme that `start` makes on it, by formatting or
-    /// recovering, with books to suit the scheme.
+    /// A scheme that `start` formats or recovers on a device, with an oracle that suits it.
     pub(crate) fn start(
         device: D,
         hints: Hints,
         start: impl FnOnce(&mut FlashPort<D>) -> Result<Drive<D>, RecoverError>,
-        books: impl FnOnce(&Drive<D>) -> B,
+        oracle: impl FnOnce(&Drive<D>) -> B,
     ) -> Result<Self, Fault> {
         let at_power_on = device.operations();
         let mut media = FlashPort::new(device);
         let scheme = start(&mut media)?;
-        let books = books(&scheme);
+        let oracle = oracle(&scheme);
         let was_recovered = at_power_on != Operations::default();
         Ok(Self {
             scheme,
             media: Some(media),
-            books,
+            oracle,
             at_power_on,
             was_recovered,
             requests: 0,
@@ -97,8 +95,8 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         })
     }
 
-    /// The power comes back: a new door, behind which nothing but [`recover`](Self::recover) is to
-    /// be done.
+    /// The power comes back: the device gets a new flash port. Only [`recover`](Self::recover) may
+    /// follow.
     pub(crate) fn power_on(&mut self, turn_on: impl FnOnce(&mut D)) {
         if let Some(media) = self.media.take() {
             let mut device = media.into_device();
@@ -123,16 +121,16 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         &self.scheme
     }
 
-    /// The device behind its door.
+    /// The flash port, for reading its counts.
     pub(crate) fn media(&self) -> &FlashPort<D> {
-        self.media.as_ref().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"))
+        self.media.as_ref().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
     }
 
     fn media_mut(&mut self) -> &mut FlashPort<D> {
-        self.media.as_mut().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"))
+        self.media.as_mut().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
     }
 
-    /// The device, out of its door for good.
+    /// The device, without its flash port.
     pub(crate) fn into_device(self) -> Option<D> {
         self.media.map(FlashPort::into_device)
     }
@@ -151,7 +149,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     /// Has the scheme serve a request that the host does not hear of yet. What a read returns is
     /// compared with the books.
     pub(crate) fn begin(&mut self, operation: Operation) -> Result<(), Fault> {
-        let stamps = self.books.begin(operation);
+        let stamps = self.oracle.begin(operation);
         self.pages_written += stamps.len() as u64;
         let at = Nanos(self.requests);
         self.requests += 1;
@@ -196,7 +194,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
 
     /// The host hears of the request.
     pub(crate) fn acknowledge(&mut self) -> Result<(), Fault> {
-        self.books.acknowledge();
+        self.oracle.acknowledge();
         self.audit()
     }
 
@@ -227,7 +225,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     pub(crate) fn compare(&mut self, extent: Extent) -> Result<(), Fault> {
         self.read(extent).map_err(Fault::Stopped)?;
         let mut pages = extent.lpns().zip(&self.content);
-        pages.try_for_each(|(lpn, &got)| self.books.compare(lpn, got)).map_err(Fault::WrongContent)
+        pages.try_for_each(|(lpn, &got)| self.oracle.compare(lpn, got)).map_err(Fault::WrongContent)
     }
 
     /// Asks the scheme for its invariants and for what it knows of blocks, and audits the counts.

@@ -10,7 +10,7 @@
 //!
 //! Each operation leaves a copy of the chip as it found it (`recorder.rs`), so nothing is run twice
 //! and n operations cost n. After a cut the scheme is recovered from the flash alone; every page
-//! must hold what is allowed (`allowed.rs`); the invariants must hold; the host goes on, trims
+//! must hold what is allowed (`crash_oracle.rs`); the invariants must hold; the host goes on, trims
 //! everything, flushes, and fills the device twice, which runs dry if a block has leaked. Second
 //! cuts are staged in the same way at the operations of recovery and of what follows it: all of
 //! them or a sample drawn from the seed, as [`Effort`] says.
@@ -112,7 +112,7 @@ fn run(case: &Case, choice: Choice<'_>, operations: u64) -> Result<(Explored, Ou
     let whole = AssertUnwindSafe(|| Explorer::new(case, choice, &trail)?.explore(operations));
     let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
-        let case = Case { mishaps: FaultSchedule::PowerCuts(trail.cuts.take()), ..case.clone() };
+        let case = Case { schedule: FaultSchedule::PowerCuts(trail.cuts.take()), ..case.clone() };
         Failure::new(&case, trail.place.get(), fault)
     })
 }

@@ -1,15 +1,15 @@
-//! The host side of a case: does operations, reads back what it wrote, and keeps its own books on
-//! both.
+//! The host side of a case: does operations, reads back what it wrote, and counts what each may
+//! cost.
 //!
-//! The host knows the oracle's account of every page and what each request may cost under the cause
-//! *host*: one program for each page written, one read for each page that holds data, and no more.
-//! Everything else that a scheme does must stand under another cause. The books are compared after
-//! every single request, so a miscount is found where it happens.
+//! The host knows from the oracle what every page holds, and so what a request may cost under the
+//! cause *host*: one program for each page written, one read for each page that holds data, and no
+//! more. Everything else that a scheme does must stand under another cause. The host compares its
+//! counts with the flash's after every single request, so it finds a miscount where it happens.
 //!
-//! A scheme that buffers writes programs a page later, or never if it was written or trimmed again
-//! meanwhile, and need not read a page that waits. So its declaration ([`Ftl::buffered`]) is part
-//! of the books: what has come and was not programmed must wait, but for as many pages as the
-//! request concerns, and after a flush nothing waits.
+//! A scheme that buffers writes programs a page later, or never if the host writes or trims it
+//! again meanwhile, and need not read a page that waits. So its declaration ([`Drive::buffered`])
+//! is part of the counts: pages that came and were not programmed must wait, but for as many pages
+//! as the request concerns, and after a flush none waits.
 
 use std::ops::RangeInclusive;
 
@@ -83,7 +83,7 @@ impl Host {
         match operation {
             Operation::Write(extent) => Expected { written: extent.pages, reads: 0, replaced: extent.pages },
             Operation::Read(extent) => {
-                let written = extent.lpns().filter(|&lpn| self.driver.books.expected(lpn) != 0).count();
+                let written = extent.lpns().filter(|&lpn| self.driver.oracle.expected(lpn) != 0).count();
                 Expected { reads: written as u64, ..Expected::default() }
             }
             Operation::Trim(extent) => Expected { replaced: extent.pages, ..Expected::default() },
@@ -97,7 +97,7 @@ impl Host {
             self.apply(Operation::Read(extent))?;
         }
         for _ in 0..BYSTANDERS {
-            let first = self.rng.below(self.driver.books.logical_pages());
+            let first = self.rng.below(self.driver.oracle.logical_pages());
             self.apply(Operation::Read(Extent { first, pages: 1 }))?;
         }
         Ok(())
@@ -105,7 +105,7 @@ impl Host {
 
     /// Reads every page, in requests of random size.
     pub(crate) fn read_everything(&mut self) -> Result<(), Fault> {
-        let (mut first, end) = (0, self.driver.books.logical_pages());
+        let (mut first, end) = (0, self.driver.oracle.logical_pages());
         while first < end {
             let extent = Extent::within(end, first, self.rng.up_to(7));
             self.apply(Operation::Read(extent))?;
@@ -153,7 +153,7 @@ impl Host {
     }
 }
 
-/// The books before a request.
+/// The counts before a request.
 struct Before {
     tally: Tally,
     buffered: Buffered,

@@ -55,7 +55,7 @@ fn run(case: &Case) -> Result<(Idled, Outcome), Failure> {
     let run = AssertUnwindSafe(|| Trial::new(case, &place)?.all());
     let result = catch_unwind(run).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
-        let case = Case { mishaps: FaultSchedule::IdleTime, ..case.clone() };
+        let case = Case { schedule: FaultSchedule::IdleTime, ..case.clone() };
         Failure::new(&case, place.get(), fault)
     })
 }

@@ -130,7 +130,7 @@ fn case(stack: &Stack, device: &DeviceSpec, pattern: Pattern, prefill: Prefill, 
         hints: prefill == Prefill::Full,
         readback_every: 0,
         check_every: 0,
-        mishaps: FaultSchedule::None,
+        schedule: FaultSchedule::None,
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A session does requests in two halves, so that the explorer can stage power cuts in between with
 //! the request still in flight: [`Session::begin`] has the scheme serve it,
-//! [`Session::acknowledge`] is the host hearing of it. The books are those of `allowed.rs`.
+//! [`Session::acknowledge`] is the host hearing of it. The oracle is that of `crash_oracle.rs`.
 
 use flash::{Chip, Faulty, Full};
 use ftl::{ConfigError, Drive, FlashPort, Layout, RecoverError, Stack, Timed, registry};
@@ -54,8 +54,8 @@ impl Session {
     /// A freshly formatted device that records to a tape.
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
         let device = Timed { chip: Recorder::new(chip, Some(tape.clone())).into(), timing: FixedTimes::default() };
-        let books = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
-        Ok(Self(Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, layout)?), books)?))
+        let oracle = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
+        Ok(Self(Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, layout)?), oracle)?))
     }
 
     /// A device after a power cut, with what its pages may hold; recovered, not yet looked at.
@@ -72,7 +72,7 @@ impl Session {
 
     /// What pages may hold if the power is cut now.
     pub(crate) fn allowed(&self) -> &CrashOracle {
-        &self.0.books
+        &self.0.oracle
     }
 
     /// What has been done since the power came on.
@@ -103,17 +103,17 @@ impl Session {
     /// After recovery: reads every page, which must hold what is allowed; that is the truth from
     /// now on.
     pub(crate) fn observe_everything(&mut self) -> Result<(), Fault> {
-        let all = Extent::whole(self.0.books.logical_pages());
+        let all = Extent::whole(self.0.oracle.logical_pages());
         let content = self.0.read(all).map_err(Fault::Stopped)?.to_vec();
         for (lpn, got) in all.lpns().zip(content) {
-            self.0.books.observe(lpn, got).map_err(Fault::WrongContent)?;
+            self.0.oracle.observe(lpn, got).map_err(Fault::WrongContent)?;
         }
-        self.0.books.end_observation()
+        self.0.oracle.end_observation()
     }
 
     /// Reads every page, which must hold the last write, and asks for the scheme's invariants.
     pub(crate) fn settle(&mut self) -> Result<(), Fault> {
-        self.0.compare(Extent::whole(self.0.books.logical_pages()))?;
+        self.0.compare(Extent::whole(self.0.oracle.logical_pages()))?;
         self.0.check()
     }
 

@@ -26,9 +26,9 @@ use crate::inject::schedule::FaultSchedule;
 use crate::report::failure::{Failure, Fault, Place};
 use crate::report::outcome::Outcome;
 
-/// Runs a case of a registered scheme, or of the canary, with the mishaps that it names.
+/// Runs a case of a registered scheme, or of the canary, with its schedule of faults.
 pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
-    match &case.mishaps {
+    match &case.schedule {
         FaultSchedule::None => run_with(case, |layout| create(&case.stack, layout)),
         FaultSchedule::PowerCuts(cuts) => explorer::replay(case, cuts),
         FaultSchedule::Faults(faults) => faults::replay(case, faults),

@@ -94,7 +94,7 @@ pub fn cases(stack: &Stack, patterns: &[Pattern], requests: u32, seed: u64) -> V
                 hints: i % 2 == 0,
                 readback_every: 0,
                 check_every: 0,
-                mishaps: FaultSchedule::None,
+                schedule: FaultSchedule::None,
             });
         }
     }

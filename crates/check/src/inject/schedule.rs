@@ -1,5 +1,5 @@
-//! What befalls the flash in a case, and so which driver runs it: each sees a scheme in another
-//! way, so a case that names no mishap has to say all the same for which of them it stands.
+//! The faults of a test case, which select its driver. Each driver checks a scheme in another way,
+//! so a case without a fault must say as well which of them runs it.
 //!
 //! ```text
 //! (nothing)                 flash that never fails, every promise watched, twice       suite.rs
@@ -16,7 +16,7 @@ use std::fmt;
 use crate::inject::cut::{self, Cut};
 use crate::inject::fault::{self, InjectedFault};
 
-/// What befalls the flash.
+/// Which faults come, and how they are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FaultSchedule {
     /// No fault.
@@ -56,12 +56,12 @@ impl FaultSchedule {
         }
     }
 
-    /// The power cuts, if that is what befalls the flash.
+    /// The power cuts; empty for other schedules.
     pub fn cuts(&self) -> &[Cut] {
         if let Self::PowerCuts(cuts) = self { cuts } else { &[] }
     }
 
-    /// The faults, if that is what befalls the flash.
+    /// The faults; empty for other schedules.
     pub fn faults(&self) -> &[InjectedFault] {
         if let Self::Faults(faults) = self { faults } else { &[] }
     }

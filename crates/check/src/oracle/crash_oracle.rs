@@ -1,7 +1,7 @@
 //! What each logical page may hold after a power cut.
 //!
-//! Between cuts a page has one right content, as with the [`ExactOracle`](crate::Oracle). A cut
-//! widens that to a set:
+//! Between cuts a page has one right content, as with the [`ExactOracle`](crate::ExactOracle). A
+//! cut widens that to a set:
 //!
 //! - **written and acknowledged**: that version; of a scheme that buffers writes and was not
 //!   flushed since, also what was allowed before, and any version in between;

@@ -10,7 +10,7 @@
 //! unique, and the one that a read must return now.
 //!
 //! Limits: 2³² − 1 versions of one page. All writes count as done when they are acknowledged; what
-//! a power cut may undo is the business of `allowed.rs`.
+//! a power cut may undo is the business of `crash_oracle.rs`.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The books on failing flash: what pages hold, which were hit, and which blocks have failed.
+//! The oracle on failing flash: what pages hold, which were hit, and which blocks have failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -148,7 +148,7 @@ impl Failure {
     /// The broken promise; none when the case itself could not be run.
     pub fn promise(&self) -> Option<Promise> {
         let is_after_cut = matches!(self.place, Place::AfterCut(..));
-        let has_faults = !self.case.mishaps.faults().is_empty();
+        let has_faults = !self.case.schedule.faults().is_empty();
         match &self.fault {
             Fault::WrongContent(_)
             | Fault::WentBack { .. }

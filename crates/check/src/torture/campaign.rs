@@ -143,7 +143,7 @@ impl Campaign {
             hints: manner.hints,
             readback_every: manner.readback_every,
             check_every: manner.check_every,
-            mishaps: FaultSchedule::None,
+            schedule: FaultSchedule::None,
         }
     }
 }

@@ -279,7 +279,7 @@ pub(super) fn trial(
         readback_every: sheet.of("readback", &READBACK),
         check_every: sheet.of("check", &CHECK),
         // The last draw, so that what comes before does not depend on it.
-        mishaps: if kind == Kind::Conformance && rng.below(IDLE_TIME) == 0 {
+        schedule: if kind == Kind::Conformance && rng.below(IDLE_TIME) == 0 {
             FaultSchedule::IdleTime
         } else {
             FaultSchedule::None

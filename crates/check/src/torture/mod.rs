@@ -134,7 +134,7 @@ pub struct SchemeReport {
     pub tried: TrialStats,
     /// Which combinations of choices its trials have been, all kinds together.
     pub covered: Covered,
-    /// States that it went through (`states.rs`).
+    /// States that it went through (`report/coverage.rs`).
     pub states: u64,
     /// States that are conceivable with the events that it has had.
     pub states_of: u64,

@@ -20,8 +20,8 @@ use crate::report::failure::Failure;
 pub fn smallest(failure: Failure) -> Failure {
     // A shorter script has other operations to cut the power at, so all are tried.
     let effort =
-        Effort { first: 1, during_recovery: u32::from(failure.case.mishaps.cuts().len() > 1), after_recovery: 20 };
-    if failure.case.mishaps.cuts().is_empty() {
+        Effort { first: 1, during_recovery: u32::from(failure.case.schedule.cuts().len() > 1), after_recovery: 20 };
+    if failure.case.schedule.cuts().is_empty() {
         shrink(failure, |case| run_case(case).map(|_| ()))
     } else {
         shrink(failure, |case| explore(case, effort).map(|_| ()))
@@ -65,11 +65,11 @@ pub fn shrink(first: Failure, run: impl Fn(&Case) -> Result<(), Failure>) -> Fai
 
 /// Takes faults out one by one, from the last, since those before keep their operations then.
 fn drop_faults(best: &mut Failure, still_fails: &impl Fn(&Case, &mut Failure) -> bool) {
-    for index in (0..best.case.mishaps.faults().len()).rev() {
-        let mut faults = best.case.mishaps.faults().to_vec();
+    for index in (0..best.case.schedule.faults().len()).rev() {
+        let mut faults = best.case.schedule.faults().to_vec();
         if index < faults.len() {
             faults.remove(index);
-            still_fails(&Case { mishaps: FaultSchedule::Faults(faults), ..(*best.case).clone() }, best);
+            still_fails(&Case { schedule: FaultSchedule::Faults(faults), ..(*best.case).clone() }, best);
         }
     }
 }

@@ -88,7 +88,7 @@ fn the_healthy_canary_passes_everything() {
     assert!(summary.cases > 500 && summary.failures.is_empty(), "see the replay lines above");
 }
 
-/// With a buffer it is held to other books, and must keep them; and levelling wear breaks no
+/// With a buffer another oracle applies, and it must meet it; and levelling wear breaks no
 /// promise.
 #[test]
 fn the_healthy_canary_with_a_write_buffer_or_a_leveller_passes_as_well() {
@@ -100,7 +100,7 @@ fn the_healthy_canary_with_a_write_buffer_or_a_leveller_passes_as_well() {
     }
 }
 
-/// Whoever buffers and does not say so is held to the books of those who do not.
+/// A scheme that buffers without saying so is checked as one that does not.
 #[test]
 fn a_buffer_that_is_not_declared_does_not_add_up() {
     for name in ["unflushed-page", "undeclared-buffer", "understated-buffer"] {

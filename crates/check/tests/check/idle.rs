@@ -26,7 +26,7 @@ fn cases(stack: &Stack) -> Vec<Case> {
         hints: false,
         readback_every: 0,
         check_every: 0,
-        mishaps: FaultSchedule::None,
+        schedule: FaultSchedule::None,
     };
     (1..).zip(all).map(case).collect()
 }

@@ -83,6 +83,6 @@ fn case(device: &DeviceSpec, logical_pages: u32, pattern: Pattern, seed: u64) ->
         hints: false,
         readback_every: 3,
         check_every: 5,
-        mishaps: FaultSchedule::None,
+        schedule: FaultSchedule::None,
     }
 }

@@ -147,7 +147,7 @@ fn a_failure_shrinks_to_a_few_requests_and_keeps_its_cut() {
     let first = explore(&case, effort).expect_err("a planted bug");
     let small = shrink(first.clone(), |case| explore(case, effort).map(|_| ()));
     println!("{small}");
-    assert!(small.case.requests <= 4 && !small.case.mishaps.cuts().is_empty(), "{small}");
+    assert!(small.case.requests <= 4 && !small.case.schedule.cuts().is_empty(), "{small}");
     assert_eq!(small.promise(), first.promise());
     assert_eq!(run_case(&small.case), Err(small.clone()));
 }
@@ -175,7 +175,7 @@ fn cuts_beyond_what_may_be_spent_are_passed_over() {
 fn a_cut_beyond_the_end_is_an_error_in_words() {
     let (case, _) = canary_cases("none").remove(0);
     let beyond =
-        Case { requests: 3, mishaps: FaultSchedule::PowerCuts(vec!["4000000:torn".parse().expect("a cut")]), ..case };
+        Case { requests: 3, schedule: FaultSchedule::PowerCuts(vec!["4000000:torn".parse().expect("a cut")]), ..case };
     let message = run_case(&beyond).expect_err("no such operation").to_string();
     assert!(message.contains("name earlier ones"), "{message}");
 }

@@ -79,7 +79,7 @@ fn case(subject: &Subject, (device, settings, is_full, readback, list): &Picks) 
         hints: *is_full,
         readback_every: u32::from(*readback),
         check_every: 3,
-        mishaps: FaultSchedule::None,
+        schedule: FaultSchedule::None,
     })
 }
 

@@ -110,7 +110,7 @@ fn planted_bugs_are_found_and_set_aside() {
 /// before any cut. What the host reads and when differs between the drivers, so the line has to
 /// name its own.
 #[test]
-fn a_line_without_a_mishap_is_replayed_by_the_driver_that_found_it() {
+fn line_without_a_fault_is_replayed_by_its_own_driver() {
     let case: Case =
         "check::replay scheme=canary set.bug=stale-read geometry=1x1x1x12x4x512 pages=20 seed=7 prefill=full \
                       workload=mixed requests=400 readback=0 check=0"

@@ -8,7 +8,7 @@
 //! asked for and none is left, the owner knows whether that is the end of the device or a bug.
 //!
 //! Which of several free blocks is taken, and which block is emptied though nobody needs the space,
-//! is the wear policy's decision (`wear/policy.rs`). How many free blocks someone must leave for
+//! is the wear policy's decision (`api/wear.rs`). How many free blocks someone must leave for
 //! others is its callers' business.
 
 use std::collections::BTreeSet;

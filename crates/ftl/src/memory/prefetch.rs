@@ -6,7 +6,7 @@
 
 pub use flash::prefetch;
 
-/// How far ahead a request is foreseen.
+/// How near a request is that the shell announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefetchStage {
     /// For the first time: ask for what is found by the logical address alone.

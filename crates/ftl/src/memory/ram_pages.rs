@@ -1,8 +1,8 @@
 //! Pages of data that wait in the controller's RAM or registers.
 //!
 //! A scheme does not know what a page holds, so a buffer of pages cannot be the scheme's own: it
-//! keeps handles, and the pages lie here, behind the same door as the flash. They live as long as
-//! the door does: after a power cut there is a new one, and nothing here. What an access takes is
+//! keeps handles, and the pages lie here, behind the same port as the flash. They live as long as
+//! the port does: after a power cut there is a new one, and nothing here. What an access takes is
 //! the scheme's to say, with [`FlashPort::spend`](crate::port::flash_port::FlashPort::spend).
 
 /// A page in RAM, good until it is taken out.

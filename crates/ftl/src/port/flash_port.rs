@@ -1,4 +1,4 @@
-//! The only door to the chip.
+//! The only way to the chip.
 //!
 //! Every flash operation of every scheme passes here: it is counted under its cause, priced, folded
 //! into the event hash and given its place on the request's cursor. Operations in a row depend on
@@ -19,7 +19,7 @@ use crate::port::label::{Content, Label};
 use crate::port::tally::{Note, Tally};
 use crate::port::timing::{Device, Nanos, Op, Task};
 
-/// A device behind its door, with the cursor of the request that is being served.
+/// A device, and the cursor of the request that is being served.
 pub struct FlashPort<D: Device> {
     device: D,
     ram: RamPages<D::Data>,
@@ -39,7 +39,7 @@ pub struct FlashPort<D: Device> {
 }
 
 impl<D: Device> FlashPort<D> {
-    /// Puts a door in front of a device.
+    /// The port of a device; every operation goes through it.
     pub fn new(device: D) -> Self {
         Self {
             ram: RamPages::default(),

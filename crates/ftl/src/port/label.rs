@@ -2,7 +2,7 @@
 
 use flash::{Lbn, Page, Role, Tag};
 
-/// The OOB content of a page as a scheme says it; the sequence number is added at the door.
+/// The OOB content of a page as a scheme says it; the flash port adds the sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
     /// LPN, or translation page number for [`Role::Translation`].

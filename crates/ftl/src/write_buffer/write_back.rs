@@ -7,11 +7,11 @@
 //! A page that the host writes waits until the policy (`policy.rs`) names it, or a flush writes
 //! everything down; of each logical page one version waits, the newest. Neighbouring pages that
 //! leave together go to the mapping as one request, and requests of pages that leave together begin
-//! at the same moment. Pages that the host says different things of go apart, if the mapping heeds
-//! that. What is trimmed is forgotten here and trimmed there. The pages lie behind the door
-//! ([`RamPages`](crate::memory::ram_pages::RamPages)), so a power cut leaves none of them: what was
-//! not flushed is lost, and [`Drive::buffered`](crate::drive::Drive::buffered) says how much that
-//! can be.
+//! at the same moment. Pages that the host says different things of go apart, if anything behind it
+//! uses hints. What is trimmed is forgotten here and trimmed there. The pages lie behind the flash
+//! port ([`RamPages`](crate::memory::ram_pages::RamPages)), so a power cut leaves none of them:
+//! what was not flushed is lost, and [`Drive::buffered`](crate::drive::Drive::buffered) says how
+//! much that can be.
 //!
 //! Where a policy wants a logical block written whole, the pages of it that do not wait are read
 //! from the mapping and written again, both under [`Cause::Padding`]. A page that holds no data, or
@@ -50,7 +50,7 @@ use crate::write_buffer::room::Room;
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     page: RamPage,
-    /// What the host said of it; nothing in front of a mapping that heeds no hints.
+    /// What the host said of it; nothing where nothing behind it uses hints.
     hint: Hint,
 }
 

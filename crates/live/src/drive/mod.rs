@@ -107,9 +107,9 @@ impl LiveDrive {
         self.earlier + self.counts
     }
 
-    /// The door to the flash, to look at.
+    /// The flash port, for reading its counts.
     pub fn media(&self) -> &FlashPort<LiveDevice> {
-        self.media.as_ref().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"))
+        self.media.as_ref().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
     }
 
     /// The translation layer, to look at.
@@ -120,7 +120,7 @@ impl LiveDrive {
     fn parts(&mut self) -> (&mut FlashPort<LiveDevice>, &mut Drive<LiveDevice>) {
         match (&mut self.media, &mut self.ftl) {
             (Some(media), Some(ftl)) => (media, ftl),
-            _ => unreachable!("the device is always behind a door between requests"),
+            _ => unreachable!("the device has a flash port between requests"),
         }
     }
 

@@ -50,8 +50,7 @@ impl LiveDrive {
         self.before = self.life();
         self.earlier = self.served();
         self.counts = HostCounts::default();
-        let media =
-            self.media.take().unwrap_or_else(|| unreachable!("the device is always behind a door between requests"));
+        let media = self.media.take().unwrap_or_else(|| unreachable!("the device has a flash port between requests"));
         let mut device = media.into_device();
         self.operations_before += device.chip.operation();
         let before = self.operations_before;
@@ -68,9 +67,7 @@ impl LiveDrive {
         self.ftl = None;
         loop {
             let layout = self.description.layout(&self.media().device().chip).in_use();
-            let Some(media) = &mut self.media else {
-                unreachable!("the device is always behind a door between requests")
-            };
+            let Some(media) = &mut self.media else { unreachable!("the device has a flash port between requests") };
             match registry::recover(&self.description.stack, &layout, media) {
                 Ok(ftl) => {
                     self.ftl = Some(ftl);

@@ -1,5 +1,5 @@
 //! The file under an image: written to, or only read, with what would have been written kept in
-//! memory. It is the one door through which an image is written, synced and given holes.
+//! memory. Only this module writes an image, syncs it and punches holes into it.
 //!
 //! A translation layer cannot be brought back without writing: it erases blocks and may program
 //! pages. So an image that must not be changed is read through an overlay: what is written goes

@@ -135,7 +135,7 @@ fn decode_tag(bytes: &[u8; SLOT_BYTES]) -> Option<Slot> {
     };
     let tag = Tag::of_head(bytes.first_chunk()?)?;
     let tag = Tag { owner: word(bytes, 24).checked_sub(1).map(Lbn::new), hint: bytes[HINT_AT], ..tag };
-    // The largest address is one below the largest number (flash/address.rs).
+    // The largest address is one below the largest number (`crates/flash/src/address.rs`).
     let is_possible = tag.logical < u32::MAX && tag.extent > 0 && tag.seq <= LAST_SEQ && tag.version <= tag.seq;
     is_possible.then_some(Slot::Programmed(tag, body))
 }

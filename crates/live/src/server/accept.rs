@@ -16,25 +16,25 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::listener::Listener;
 use super::socket::Socket;
 
-/// How often late ones are looked for.
+/// How often the listener looks for peers that missed their deadline.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long those that were closed may take to leave before newcomers are turned away.
+/// How long closed connections may take to end before new ones are refused.
 const WAY_OUT: Duration = Duration::from_millis(500);
 /// How long to wait when no more connections can be taken, most likely for want of file
 /// descriptors.
 const BREATHER: Duration = Duration::from_millis(10);
 
-/// All who are connected to one listener, in the order in which they came.
+/// The connections of one listener, in the order in which it accepted them.
 #[derive(Debug)]
-pub(crate) struct Guests {
-    /// How many may knock at once.
+pub(crate) struct Peers {
+    /// The most connections that may be in their handshake at once.
     most: usize,
     here: Mutex<VecDeque<Arc<Socket>>>,
-    /// Somebody has left.
+    /// A connection has ended.
     left: Condvar,
 }
 
-impl Guests {
+impl Peers {
     pub(crate) fn new(most: usize) -> Self {
         Self { most, here: Mutex::default(), left: Condvar::new() }
     }
@@ -44,43 +44,42 @@ impl Guests {
         self.here.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody knocks. Waits for those that were closed to leave, if they are too many; none if
-    /// they do not.
+    /// Admits a new connection. If there are too many, closes the oldest in its handshake, and
+    /// waits for closed ones to end; none if they do not.
     fn admit(&self, socket: Socket) -> Option<Arc<Socket>> {
-        let is_crowded = |guests: &mut VecDeque<Arc<Socket>>| {
-            guests.iter().filter(|guest| !guest.is_client()).count() >= 2 * self.most
-        };
+        let is_crowded =
+            |peers: &mut VecDeque<Arc<Socket>>| peers.iter().filter(|peer| !peer.is_client()).count() >= 2 * self.most;
         let waited = self.left.wait_timeout_while(self.lock(), WAY_OUT, is_crowded);
-        let (mut guests, end) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (mut peers, end) = waited.unwrap_or_else(PoisonError::into_inner);
         if end.timed_out() {
             return None;
         }
-        let mut waiting = guests.iter().filter(|guest| !guest.is_client() && !guest.is_closed());
+        let mut waiting = peers.iter().filter(|peer| !peer.is_client() && !peer.is_closed());
         if let Some(oldest) = waiting.next()
             && waiting.count() + 1 >= self.most
         {
             oldest.close();
         }
         let socket = Arc::new(socket);
-        guests.push_back(Arc::clone(&socket));
+        peers.push_back(Arc::clone(&socket));
         Some(socket)
     }
 
     fn leave(&self, socket: &Arc<Socket>) {
-        self.lock().retain(|guest| !Arc::ptr_eq(guest, socket));
+        self.lock().retain(|peer| !Arc::ptr_eq(peer, socket));
         self.left.notify_one();
     }
 
     fn close_late(&self) {
-        self.lock().iter().filter(|guest| guest.is_late() && !guest.is_closed()).for_each(|guest| guest.close());
+        self.lock().iter().filter(|peer| peer.is_late() && !peer.is_closed()).for_each(|peer| peer.close());
     }
 
-    /// Nobody who knocks is heard any more. What is on its way to them is still sent.
+    /// Reads no more from connections in their handshake. Replies on their way are still sent.
     pub(crate) fn stop(&self) {
-        self.lock().iter().filter(|guest| !guest.is_client()).for_each(|guest| guest.shutdown(Shutdown::Read));
+        self.lock().iter().filter(|peer| !peer.is_client()).for_each(|peer| peer.shutdown(Shutdown::Read));
     }
 
-    /// Gives each who comes a thread that serves it, until the bell rings.
+    /// Serves each connection in a thread of its own, until the bell rings.
     pub(crate) fn receive(
         self: &Arc<Self>,
         listener: &Listener,
@@ -90,13 +89,13 @@ impl Guests {
     ) {
         while let Some(socket) = self.next(listener, bell) {
             let Some(socket) = self.admit(socket) else { continue };
-            let (guests, serve, ours) = (Arc::clone(self), serve.clone(), Arc::clone(&socket));
+            let (peers, serve, ours) = (Arc::clone(self), serve.clone(), Arc::clone(&socket));
             let thread = std::thread::Builder::new().name(name.into()).spawn(move || {
-                // A panic there ends this guest, and the panic's own report is all that there is to
+                // A panic there ends this peer, and the panic's own report is all that there is to
                 // say.
                 let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| serve(&ours)));
                 ours.close();
-                guests.leave(&ours);
+                peers.leave(&ours);
             });
             if thread.is_err() {
                 // Without a thread it is turned away, like one too many.
@@ -106,7 +105,7 @@ impl Guests {
         }
     }
 
-    /// Waits for somebody; none when the bell has rung.
+    /// Waits for a connection; none when the bell has rung.
     fn next(&self, listener: &Listener, bell: &Bell) -> Option<Socket> {
         let tick = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.as_nanos() as i64 };
         loop {
@@ -151,37 +150,37 @@ mod tests {
     use super::*;
     use crate::server::socket::Stream;
 
-    fn guest(guests: &Guests) -> Arc<Socket> {
+    fn peer(peers: &Peers) -> Arc<Socket> {
         let (ours, _) = UnixStream::pair().expect("a pair");
-        guests.admit(Socket::new(Stream::Unix(ours)).expect("a socket")).expect("room")
+        peers.admit(Socket::new(Stream::Unix(ours)).expect("a socket")).expect("room")
     }
 
     #[test]
     fn the_oldest_who_knocks_goes_first_and_clients_stay() {
-        let guests = Guests::new(3);
-        let client = guest(&guests);
+        let peers = Peers::new(3);
+        let client = peer(&peers);
         client.becomes_client();
-        let knocking: Vec<_> = (0..5).map(|_| guest(&guests)).collect();
-        let closed: Vec<_> = knocking.iter().map(|guest| guest.is_closed()).collect();
+        let knocking: Vec<_> = (0..5).map(|_| peer(&peers)).collect();
+        let closed: Vec<_> = knocking.iter().map(|peer| peer.is_closed()).collect();
         assert_eq!(closed, [true, true, false, false, false]);
         assert!(!client.is_closed());
         // Those two have not left yet, so there is room for one more before newcomers must wait for
         // them.
-        guest(&guests);
+        peer(&peers);
         let (ours, _) = UnixStream::pair().expect("a pair");
-        assert!(guests.admit(Socket::new(Stream::Unix(ours)).expect("a socket")).is_none());
-        guests.leave(&knocking[0]);
-        guest(&guests);
+        assert!(peers.admit(Socket::new(Stream::Unix(ours)).expect("a socket")).is_none());
+        peers.leave(&knocking[0]);
+        peer(&peers);
     }
 
     #[test]
     fn only_those_who_are_late_are_closed() {
-        let guests = Guests::new(3);
-        let (late, patient) = (guest(&guests), guest(&guests));
+        let peers = Peers::new(3);
+        let (late, patient) = (peer(&peers), peer(&peers));
         late.read_within(Some(Duration::ZERO));
         patient.read_within(Some(Duration::from_secs(100)));
         std::thread::sleep(Duration::from_millis(1));
-        guests.close_late();
+        peers.close_late();
         assert_eq!((late.is_closed(), patient.is_closed()), (true, false));
     }
 }

@@ -2,7 +2,7 @@
 //! the replies out.
 //!
 //! Requests of one client are served in the order in which they came. Clients take turns, and long
-//! requests are served in pieces (`pieces.rs`), so a client waits for one piece of each other
+//! requests are served in pieces (`split.rs`), so a client waits for one piece of each other
 //! client at most, whatever those ask for.
 //!
 //! **A power cut** sends all clients away without a word, as a device that vanishes does, and
@@ -100,7 +100,7 @@ impl Engine {
                         Ok(())
                     }
                     Task::Control(request, answer) => self.control(request, &answer),
-                    Task::Errand(errand) => self.errand(&errand),
+                    Task::LocalRequest(request) => self.local_request(&request),
                     Task::Stop => {
                         return match self.hand_out() {
                             Ok(()) => self.stop(),

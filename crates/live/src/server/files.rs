@@ -1,4 +1,4 @@
-//! What the host behind the inner door says of its files.
+//! What the local client says of its files.
 
 use serde::Serialize;
 

@@ -1,8 +1,9 @@
-//! The inner door: a host in the same process asks the engine, without a socket and a protocol.
+//! The local client: a host in the server's process sends requests to the engine, without a socket
+//! and a protocol.
 //!
-//! Its requests go through the same queue, are recorded and counted as those of clients, and what
-//! they did outlives the process before they return. A power cut is told to the host once, by the
-//! first request after it: what was not flushed before may be gone.
+//! Its requests use the same queue, record and counts as those of other clients. Each returns when
+//! its effects outlive the process. After a power cut, the first request fails with
+//! [`LocalClientError::PowerWasCut`]: what was not flushed before may be gone.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -13,7 +14,7 @@ use ftl::Hint;
 
 use super::engine::Engine;
 use super::files::FilesStat;
-use super::local_request::{Answer, DoorError, Errand};
+use super::local_request::{Answer, LocalClientError, LocalRequest};
 use super::shared::Shared;
 use super::split;
 use super::task::Task;
@@ -21,14 +22,14 @@ use crate::LiveError;
 use crate::drive::{DriveError, Piece};
 use crate::nbd::Command;
 
-/// A way in for a host in the same process.
+/// A client in the server's own process.
 #[derive(Debug)]
-pub struct Door {
+pub struct LocalClient {
     shared: Arc<Shared>,
     power_ons: u64,
 }
 
-impl Door {
+impl LocalClient {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self { shared, power_ons: 0 }
     }
@@ -44,7 +45,7 @@ impl Door {
     }
 
     /// Reads bytes that lie on the device.
-    pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), DoorError> {
+    pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), LocalClientError> {
         let read = Command::Read { in_one_piece: true };
         let pieces = self.ask(read, (offset, into.len() as u32), (Bytes::new(), Hint::NONE))?;
         let mut at = 0;
@@ -60,24 +61,24 @@ impl Door {
     }
 
     /// Writes bytes that lie on the device, with what the host says of them.
-    pub fn write(&mut self, offset: u64, data: Bytes, hint: Hint) -> Result<(), DoorError> {
+    pub fn write(&mut self, offset: u64, data: Bytes, hint: Hint) -> Result<(), LocalClientError> {
         let length = data.len() as u32;
         self.ask(Command::Write { fua: false }, (offset, length), (data, hint)).map(drop)
     }
 
     /// Forgets pages that lie whole in a range.
-    pub fn trim(&mut self, offset: u64, length: u32) -> Result<(), DoorError> {
+    pub fn trim(&mut self, offset: u64, length: u32) -> Result<(), LocalClientError> {
         self.ask(Command::Trim { fua: false }, (offset, length), (Bytes::new(), Hint::NONE)).map(drop)
     }
 
     /// Makes bytes that lie on the device read as zeros, through trims where whole pages allow it.
-    pub fn write_zeroes(&mut self, offset: u64, length: u32) -> Result<(), DoorError> {
+    pub fn write_zeroes(&mut self, offset: u64, length: u32) -> Result<(), LocalClientError> {
         let zeroes = Command::WriteZeroes { fua: false, may_leave_holes: true };
         self.ask(zeroes, (offset, length), (Bytes::new(), Hint::NONE)).map(drop)
     }
 
     /// Has everything that was written outlive a power cut.
-    pub fn flush(&mut self) -> Result<(), DoorError> {
+    pub fn flush(&mut self) -> Result<(), LocalClientError> {
         self.ask(Command::Flush, (0, 0), (Bytes::new(), Hint::NONE)).map(drop)
     }
 
@@ -91,11 +92,11 @@ impl Door {
         command: Command,
         (offset, length): (u64, u32),
         (data, hint): (Bytes, Hint),
-    ) -> Result<Vec<Piece>, DoorError> {
+    ) -> Result<Vec<Piece>, LocalClientError> {
         let (answer, answered) = sync_channel(1);
-        let errand = Errand { command, offset, length, data, hint, power_ons: self.power_ons, answer };
-        self.shared.queue.push(Task::Errand(Box::new(errand)));
-        let Ok(Answer { result, power_ons, due }) = answered.recv() else { return Err(DoorError::Ended) };
+        let request = LocalRequest { command, offset, length, data, hint, power_ons: self.power_ons, answer };
+        self.shared.queue.push(Task::LocalRequest(Box::new(request)));
+        let Ok(Answer { result, power_ons, due }) = answered.recv() else { return Err(LocalClientError::Ended) };
         self.power_ons = power_ons;
         if let Some(due) = due {
             let wait = self.shared.moment(due).saturating_duration_since(Instant::now());
@@ -108,67 +109,70 @@ impl Door {
 }
 
 impl Engine {
-    /// Serves the host behind the inner door.
-    pub(super) fn errand(&mut self, errand: &Errand) -> Result<(), LiveError> {
-        let (result, end) = self.serve_errand(errand);
+    /// Serves the local client and answers it.
+    pub(super) fn local_request(&mut self, request: &LocalRequest) -> Result<(), LiveError> {
+        let (result, end) = self.serve_request(request);
         let due = self.modelled.then(|| self.drive.now()).filter(|_| result.is_ok());
         // A host that has gone needs no answer.
-        let _ = errand.answer.try_send(Answer { result, power_ons: self.power_ons, due });
+        let _ = request.answer.try_send(Answer { result, power_ons: self.power_ons, due });
         end
     }
 
     /// What to answer, and whether the engine can go on.
-    fn serve_errand(&mut self, errand: &Errand) -> (Result<Vec<Piece>, DoorError>, Result<(), LiveError>) {
+    fn serve_request(
+        &mut self,
+        request: &LocalRequest,
+    ) -> (Result<Vec<Piece>, LocalClientError>, Result<(), LiveError>) {
         if self.is_dark {
-            return (Err(DoorError::LiveDrive(DriveError::NoPower)), Ok(()));
+            return (Err(LocalClientError::LiveDrive(DriveError::NoPower)), Ok(()));
         }
-        if errand.power_ons != self.power_ons {
-            return (Err(DoorError::PowerWasCut), Ok(()));
+        if request.power_ons != self.power_ons {
+            return (Err(LocalClientError::PowerWasCut), Ok(()));
         }
         self.latest = self.latest.max(self.shared.clock());
         self.drive.begin(self.latest);
-        self.drive.count(split::asked(errand.command));
-        match self.perform_errand(errand) {
+        self.drive.count(split::asked(request.command));
+        match self.perform_request(request) {
             Ok(read) => {
                 let recorded = self.recorder.as_mut().map_or(Ok(()), |recorder| {
-                    recorder.take(self.latest, errand.command, errand.hint, (errand.offset, errand.length))
+                    recorder.take(self.latest, request.command, request.hint, (request.offset, request.length))
                 });
                 if self.drive.settle() {
                     (Ok(read), recorded)
                 } else {
-                    (Err(DoorError::LiveDrive(DriveError::NoPower)), Err(self.drive.disk_failed()))
+                    (Err(LocalClientError::LiveDrive(DriveError::NoPower)), Err(self.drive.disk_failed()))
                 }
             }
             Err(DriveError::NoPower) => {
                 let end = self.lose_power();
                 let error = if self.is_dark || end.is_err() {
-                    DoorError::LiveDrive(DriveError::NoPower)
+                    LocalClientError::LiveDrive(DriveError::NoPower)
                 } else {
-                    DoorError::PowerWasCut
+                    LocalClientError::PowerWasCut
                 };
                 (Err(error), end)
             }
             Err(DriveError::Bug(why)) => {
                 let end = LiveError::Bug(format!("{} is at fault: {why}", self.drive.description().stack.names()));
-                (Err(DoorError::LiveDrive(DriveError::Bug(why))), Err(end))
+                (Err(LocalClientError::LiveDrive(DriveError::Bug(why))), Err(end))
             }
-            Err(error) => (Err(DoorError::LiveDrive(error)), Ok(())),
+            Err(error) => (Err(LocalClientError::LiveDrive(error)), Ok(())),
         }
     }
 
-    fn perform_errand(&mut self, errand: &Errand) -> Result<Vec<Piece>, DriveError> {
+    fn perform_request(&mut self, request: &LocalRequest) -> Result<Vec<Piece>, DriveError> {
         let (mut read, mut done) = (Vec::new(), 0);
         loop {
-            let (at, left) = (errand.offset + u64::from(done), errand.length - done);
-            let length = split::next(errand.command, at, left, self.drive.page_bytes());
-            let data = if errand.data.is_empty() {
+            let (at, left) = (request.offset + u64::from(done), request.length - done);
+            let length = split::next(request.command, at, left, self.drive.page_bytes());
+            let data = if request.data.is_empty() {
                 Bytes::new()
             } else {
-                errand.data.slice(done as usize..(done + length) as usize)
+                request.data.slice(done as usize..(done + length) as usize)
             };
-            split::perform(&mut self.drive, errand.command, (at, length), (&data, errand.hint), &mut read)?;
+            split::perform(&mut self.drive, request.command, (at, length), (&data, request.hint), &mut read)?;
             done += length;
-            if done >= errand.length {
+            if done >= request.length {
                 return Ok(read);
             }
         }

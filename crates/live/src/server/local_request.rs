@@ -1,4 +1,4 @@
-//! A request that comes through the inner door, and what is answered.
+//! A request of the local client, and its answer.
 
 use std::sync::mpsc::SyncSender;
 
@@ -8,9 +8,9 @@ use ftl::{Hint, Nanos};
 use crate::drive::{DriveError, Piece};
 use crate::nbd::Command;
 
-/// Why a request of the host was not done.
+/// Why a request of the local client was not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DoorError {
+pub enum LocalClientError {
     /// What the device says.
     LiveDrive(DriveError),
     /// The power was cut and is back since the last request: what was written and not flushed may
@@ -20,15 +20,15 @@ pub enum DoorError {
     Ended,
 }
 
-/// A request of the host.
+/// A request of the local client.
 #[derive(Debug)]
-pub(crate) struct Errand {
+pub(crate) struct LocalRequest {
     pub(super) command: Command,
     pub(super) offset: u64,
     pub(super) length: u32,
     pub(super) data: Bytes,
     pub(super) hint: Hint,
-    /// How often the power had come back, as far as the host knows.
+    /// How often the power had come back, as far as the client knows.
     pub(super) power_ons: u64,
     pub(super) answer: SyncSender<Answer>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Errand {
 /// The answer to a local request.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    pub(super) result: Result<Vec<Piece>, DoorError>,
+    pub(super) result: Result<Vec<Piece>, LocalClientError>,
     pub(super) power_ons: u64,
     /// When the modelled device would be done.
     pub(super) due: Option<Nanos>,

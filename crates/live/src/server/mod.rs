@@ -5,8 +5,8 @@
 //!                  └▶ a thread a caller of control and metrics ▶
 //! ```
 //!
-//! Nobody who connects is waited for without end ([`Limits`]), and nobody's connections keep others
-//! out (`guests.rs`).
+//! The server waits for each peer only until a deadline ([`Limits`]), and no one's connections keep
+//! others out (`accept.rs`).
 //!
 //! Stopping: no more clients, no more requests; what was asked is served and answered; everything
 //! reaches the disk. Clients that do not take their replies are waited for only so long.
@@ -50,7 +50,7 @@ use crate::drive::{DriveOptions, HostCounts, LiveDrive};
 use crate::image::Image;
 use crate::nbd::Export;
 
-use accept::{Bell, Guests};
+use accept::{Bell, Peers};
 use engine::{End, Engine};
 use listener::Listener;
 use record::Recorder;
@@ -64,8 +64,8 @@ pub use control::{call, control_path};
 pub use files::{FilesStat, TypeStat};
 pub use limits::Limits;
 pub use listener::Address;
-pub use local_client::Door;
-pub use local_request::DoorError;
+pub use local_client::LocalClient;
+pub use local_request::LocalClientError;
 pub use stat::Stat;
 
 /// How long clients may take to take their last replies.
@@ -79,7 +79,7 @@ pub const DEFAULT_CLIENTS: usize = 16;
 pub struct ServeOptions {
     /// The path of the image.
     pub image: PathBuf,
-    /// Where to listen; nowhere for one that is reached through its [`Door`] alone.
+    /// Where to listen; nowhere for one that is reached through its [`LocalClient`] alone.
     pub address: Option<Address>,
     /// Whether replies take the time of the modelled device.
     pub modelled: bool,
@@ -141,7 +141,7 @@ pub struct Server {
     shared: Arc<Shared>,
     bell: Arc<Bell>,
     /// Those who are connected, by listener.
-    guests: Vec<Arc<Guests>>,
+    peers: Vec<Arc<Peers>>,
     ready: Ready,
     /// Whether nothing was held by the device when it was switched on.
     is_blank: bool,
@@ -193,7 +193,7 @@ impl Server {
         let mut server = Self {
             shared,
             bell: Arc::new(bell),
-            guests: Vec::new(),
+            peers: Vec::new(),
             ready,
             is_blank,
             engine: Some(spawn("engine", move || engine.run())?),
@@ -218,11 +218,11 @@ impl Server {
         name: &'static str,
         serve: fn(&Arc<Socket>, &Arc<Shared>),
     ) -> Result<(), LiveError> {
-        let guests = Arc::new(Guests::new(most));
-        self.guests.push(Arc::clone(&guests));
+        let peers = Arc::new(Peers::new(most));
+        self.peers.push(Arc::clone(&peers));
         let (shared, bell) = (Arc::clone(&self.shared), Arc::clone(&self.bell));
         self.listeners.push(spawn("listener", move || {
-            guests.receive(&listener, &bell, name, move |socket| serve(socket, &shared));
+            peers.receive(&listener, &bell, name, move |socket| serve(socket, &shared));
         })?);
         Ok(())
     }
@@ -232,9 +232,9 @@ impl Server {
         &self.ready
     }
 
-    /// A way in for a host in this process, without a socket.
-    pub fn door(&self) -> Door {
-        Door::new(Arc::clone(&self.shared))
+    /// A client in this process, without a socket.
+    pub fn local_client(&self) -> LocalClient {
+        LocalClient::new(Arc::clone(&self.shared))
     }
 
     /// Whether the device held nothing when it was switched on, as one that is new.
@@ -266,7 +266,7 @@ impl Server {
         let engine = self.engine.take()?;
         self.shared.is_stopping.store(true, Ordering::SeqCst);
         self.bell.ring();
-        self.guests.iter().for_each(|guests| guests.stop());
+        self.peers.iter().for_each(|peers| peers.stop());
         self.shared.each_client(client::Connection::stop_reading);
         self.await_clients(&engine);
         self.shared.queue.push(Task::Stop);

@@ -20,7 +20,7 @@ use crate::nbd::{Export, Refusal};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Power {
     On,
-    /// The translation layer is being recovered; clients wait at the door.
+    /// The translation layer is being recovered; requests wait.
     Returning,
     /// Until somebody restores it.
     Off,
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     clients: Mutex<Clients>,
     /// How much later replies left than the modelled device would have answered.
     lateness: Mutex<Latency>,
-    /// What the host behind the inner door says of its files.
+    /// What the local client says of its files.
     files: Mutex<Option<FilesStat>>,
 }
 
@@ -114,12 +114,12 @@ impl Shared {
         self.lateness.lock().unwrap_or_else(PoisonError::into_inner).responses()
     }
 
-    /// What the host behind the inner door said last of its files.
+    /// What the local client said last of its files.
     pub(crate) fn files(&self) -> Option<FilesStat> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// For the host behind the inner door.
+    /// Stores what the local client says of its files.
     pub(crate) fn set_files(&self, files: FilesStat) {
         *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Some(files);
     }

@@ -1,8 +1,8 @@
 //! A connection of either family, and how long its peer may take.
 //!
-//! A peer that keeps a thread waiting beyond its time is not told: its socket is shut down by who
-//! looks after all of them ([`Guests`](super::guests::Guests)), and the thread finds the end of the
-//! line, wherever it waits.
+//! When a peer misses its deadline, the listener's thread shuts its socket down
+//! ([`Peers`](super::accept::Peers)). The peer's own thread then reads the end of the stream,
+//! wherever it waits.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};

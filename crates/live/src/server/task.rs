@@ -8,7 +8,7 @@ use ftl::Nanos;
 
 use super::client::Connection;
 use super::commands::ControlRequest;
-use super::local_request::Errand;
+use super::local_request::LocalRequest;
 use crate::drive::Piece;
 use crate::nbd::{Agreed, Command, Header};
 
@@ -16,8 +16,8 @@ use crate::nbd::{Agreed, Command, Header};
 #[derive(Debug)]
 pub(crate) enum Task {
     Serve(Box<Request>),
-    /// Something of whoever came through the inner door.
-    Errand(Box<Errand>),
+    /// A request of the local client.
+    LocalRequest(Box<LocalRequest>),
     Control(ControlRequest, SyncSender<String>),
     Stop,
 }

@@ -5,7 +5,6 @@
 //! Python tests.
 
 mod common;
-mod doors;
 mod fairness;
 mod hostile;
 mod images;
@@ -13,3 +12,4 @@ mod latency;
 mod patience;
 mod reading;
 mod serving;
+mod sockets;

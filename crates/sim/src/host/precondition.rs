@@ -172,11 +172,11 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         Ok(self.programs() as f64 / self.written.max(1) as f64)
     }
 
-    /// Announces overwrites as [`Ahead`](crate::workload::lookahead::Ahead) announces requests.
+    /// Announces overwrites as `Ahead` (`lookahead.rs`) announces requests.
     fn prefetch(&self, stride: &[Extent], at: usize) {
         for (ahead, stage) in ANNOUNCED {
             if let Some(&extent) = stride.get(at + ahead) {
-                self.host.foresee_extent(extent, stage);
+                self.host.prefetch_extent(extent, stage);
             }
         }
     }

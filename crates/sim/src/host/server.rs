@@ -84,12 +84,12 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
         Ok((self.media.into_device(), self.server.witness))
     }
 
-    /// The device behind its door, to look at.
+    /// The flash port, for reading its counts.
     pub(crate) fn media(&self) -> &FlashPort<D> {
         &self.media
     }
 
-    /// The device behind its door, for what lies below flash operations.
+    /// The device, for what lies below flash operations.
     pub(crate) fn device_mut(&mut self) -> &mut D {
         self.media.device_mut()
     }
@@ -113,13 +113,13 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
     #[inline]
     pub(crate) fn prefetch(&self, request: &PageRequest, stage: PrefetchStage) {
         for &extent in &request.extents {
-            self.foresee_extent(extent, stage);
+            self.prefetch_extent(extent, stage);
         }
     }
 
     /// Announces neighbouring pages that will be asked for.
     #[inline]
-    pub(crate) fn foresee_extent(&self, extent: Extent, stage: PrefetchStage) {
+    pub(crate) fn prefetch_extent(&self, extent: Extent, stage: PrefetchStage) {
         self.server.ftl.prefetch(&self.media, &request_of(extent, Nanos::ZERO, Hint::NONE), stage);
     }
 

@@ -12,8 +12,9 @@
 //!   is what the flash counted.
 //!
 //! A plan may also cut the power. Then the scheme is recovered with the blocks that are not marked
-//! bad, and `allowed.rs` says what pages may hold. Pages that have decayed before a cut are no part
-//! of that: with the tag gone, nobody can tell whose page it was, so plans have one or the other.
+//! bad, and `crash_oracle.rs` says what pages may hold. Pages that have decayed before a cut are no
+//! part of that: with the tag gone, nobody can tell whose page it was, so plans have one or the
+//! other.
 //!
 //! Limits: a trim may fail as a write does, for a scheme may have to make room for it.
 
@@ -72,7 +73,7 @@ fn run(case: &Case, ordeal: &FaultRun) -> Result<(FaultRunReport, Outcome), Fail
     let whole = AssertUnwindSafe(|| Trial::new(case, ordeal, &trail)?.all());
     let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
-        let case = Case { mishaps: FaultSchedule::Faults(trail.strikes()), ..case.clone() };
+        let case = Case { schedule: FaultSchedule::Faults(trail.strikes()), ..case.clone() };
         Failure::new(&case, trail.place.get(), fault)
     })
 }
@@ -92,10 +93,10 @@ impl<'a> Trial<'a> {
         let chip = case.device.chip(ordeal.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let frail = FaultTracingChip::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
-        let books = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
+        let oracle = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
         let format = |_: &mut FlashPort<_>| Ok(create(&case.stack, &layout)?);
         let device = Timed { chip: frail.into(), timing: FixedTimes::default() };
-        let mut driver = Driver::start(device, Hints::of(case), format, books)?;
+        let mut driver = Driver::start(device, Hints::of(case), format, oracle)?;
         // Requests begin at 1 here, and reads are given their moments too, though they are done
         // page by page at the one before.
         driver.pass();
@@ -139,16 +140,16 @@ impl<'a> Trial<'a> {
     /// One request, and everything that must hold after it.
     fn request(&mut self, operation: Operation) -> Result<(), Fault> {
         self.endured.requests += 1;
-        let hits = self.driver.books.hits();
+        let hits = self.driver.oracle.hits();
         match operation {
             Operation::Read(extent) => {
                 self.driver.pass();
-                self.driver.books.begin(operation);
+                self.driver.oracle.begin(operation);
                 self.read(extent)?;
             }
             _ => self.change(operation)?,
         }
-        let quiet = self.driver.books.hits() == hits;
+        let quiet = self.driver.oracle.hits() == hits;
         if quiet && !self.endured.requests.is_multiple_of(READ_EVERYTHING_EVERY) {
             operation.extent().map_or(Ok(()), |extent| self.read(extent))?;
         } else {
@@ -159,15 +160,15 @@ impl<'a> Trial<'a> {
 
     fn change(&mut self, operation: Operation) -> Result<(), Fault> {
         match self.driver.begin(operation) {
-            Ok(()) if self.driver.books.read_only && matches!(operation, Operation::Write(_)) => {
+            Ok(()) if self.driver.oracle.read_only && matches!(operation, Operation::Write(_)) => {
                 Err(Fault::ReadOnly("a write was accepted after the device had become read-only".into()))
             }
             Ok(()) => {
                 self.driver.acknowledge()?;
-                let before = self.driver.books.recent_failures;
+                let before = self.driver.oracle.recent_failures;
                 self.keep_books();
-                if self.driver.books.recent_failures == before {
-                    self.driver.books.recent_failures /= 2;
+                if self.driver.oracle.recent_failures == before {
+                    self.driver.oracle.recent_failures /= 2;
                 }
                 Ok(())
             }
@@ -182,11 +183,11 @@ impl<'a> Trial<'a> {
 
     /// Learns which faults have taken effect.
     fn keep_books(&mut self) {
-        self.driver.books.learn(&self.trail.hits.borrow());
+        self.driver.oracle.learn(&self.trail.hits.borrow());
         // A read that had to make room may have found this out, and was served all the same.
-        let (books, spares) = (&self.driver.books, self.driver.scheme().spares());
-        let is_early = spares.used > spares.total && books.failed() <= spares.total;
-        self.endured.early |= is_early && !books.failed_blocks.is_empty() && self.may_be_early();
+        let (oracle, spares) = (&self.driver.oracle, self.driver.scheme().spares());
+        let is_early = spares.used > spares.total && oracle.failed() <= spares.total;
+        self.endured.early |= is_early && !oracle.failed_blocks.is_empty() && self.may_be_early();
     }
 
     /// The power goes, comes back, and the scheme is recovered with the blocks that are left.
@@ -197,8 +198,8 @@ impl<'a> Trial<'a> {
             let (case, frail) = (self.case, self.driver.media().device().chip.frail());
             let layout = Layout::of(frail, case.logical_pages, derive(case.seed, "scheme"));
             let fresh = create(&case.stack, &layout);
-            let marked = self.driver.books.failed_blocks.iter().filter(|&&pbn| frail.is_bad(pbn)).copied().collect();
-            self.driver.books.power_on(marked, fresh.is_err());
+            let marked = self.driver.oracle.failed_blocks.iter().filter(|&&pbn| frail.is_bad(pbn)).copied().collect();
+            self.driver.oracle.power_on(marked, fresh.is_err());
             match self.driver.recover(|media| recover(&case.stack, &layout, media)) {
                 Ok(()) => break,
                 Err(RecoverError::Ftl(error)) if error.is_power_cut() => {}
@@ -209,17 +210,17 @@ impl<'a> Trial<'a> {
         self.keep_books();
         for lpn in Extent::whole(self.case.logical_pages).lpns() {
             if let Some(got) = self.fetch(lpn)? {
-                self.driver.books.allowed.observe(lpn, got).map_err(Fault::WrongContent)?;
+                self.driver.oracle.allowed.observe(lpn, got).map_err(Fault::WrongContent)?;
             }
         }
-        self.driver.books.allowed.end_observation()
+        self.driver.oracle.allowed.end_observation()
     }
 
     /// Reads a page; none if it is lost and may be.
     fn fetch(&mut self, lpn: Lpn) -> Result<Option<Stamp>, Fault> {
         let result = self.driver.read(Extent { first: lpn.get(), pages: 1 }).map(|content| content[0]);
         self.keep_books();
-        match (result, self.driver.books.hit.get_mut(&lpn)) {
+        match (result, self.driver.oracle.hit.get_mut(&lpn)) {
             (Ok(got), Some(true)) => {
                 Err(Fault::Accounts(format!("{lpn} was lost, but now reads as {got:#x} without having been written")))
             }
@@ -239,7 +240,7 @@ impl<'a> Trial<'a> {
     fn read(&mut self, extent: Extent) -> Result<(), Fault> {
         for lpn in extent.lpns() {
             if let Some(got) = self.fetch(lpn)? {
-                self.driver.books.compare(lpn, got).map_err(Fault::WrongContent)?;
+                self.driver.oracle.compare(lpn, got).map_err(Fault::WrongContent)?;
             }
         }
         Ok(())
@@ -256,7 +257,7 @@ impl<'a> Trial<'a> {
         if corrected as u64 != self.frail().corrected_reads() {
             return Err(Fault::Accounts("reads that were corrected are not all counted".into()));
         }
-        let (spares, failed) = (self.driver.scheme().spares(), self.driver.books.failed());
+        let (spares, failed) = (self.driver.scheme().spares(), self.driver.oracle.failed());
         if spares.used != failed && !self.endured.early {
             return Err(Fault::ReadOnly(format!("{} spares are used, but {failed} blocks have failed", spares.used)));
         }

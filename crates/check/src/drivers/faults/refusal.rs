@@ -12,7 +12,7 @@ impl Trial<'_> {
     /// The device says that it is read-only: it must have a reason, and must have lost nothing.
     pub(super) fn refused(&mut self, operation: Operation, error: &FtlError) -> Result<(), Fault> {
         self.keep_books();
-        let (spares, failed) = (self.driver.scheme().spares(), self.driver.books.failed());
+        let (spares, failed) = (self.driver.scheme().spares(), self.driver.oracle.failed());
         if spares.used <= spares.total {
             return Err(Fault::ReadOnly(format!("{error}, but only {} of {} are used", spares.used, spares.total)));
         }
@@ -23,32 +23,32 @@ impl Trial<'_> {
             }
             self.endured.early = true;
         }
-        (self.driver.books.read_only, self.endured.read_only) = (true, true);
+        (self.driver.oracle.read_only, self.endured.read_only) = (true, true);
         let recoveries = self.endured.recoveries;
         let mut trimmed = Vec::new();
         for lpn in operation.extent().into_iter().flat_map(Extent::lpns) {
             // A lost page may have been written before the request stopped.
-            self.driver.books.hit.entry(lpn).and_modify(|told| *told = false);
+            self.driver.oracle.hit.entry(lpn).and_modify(|told| *told = false);
             let Some(got) = self.fetch(lpn)? else { continue };
-            let books = &mut self.driver.books;
-            match (books.compare(lpn, got), operation) {
+            let oracle = &mut self.driver.oracle;
+            match (oracle.compare(lpn, got), operation) {
                 // This page of the request was not served.
                 (Ok(()), _) => {}
                 (Err(_), Operation::Trim(_)) if got == 0 => trimmed.push(lpn),
                 (Err(_), Operation::Write(_)) => {
-                    books.allowed.observe_refused(lpn, got).map_err(Fault::WrongContent)?;
+                    oracle.allowed.observe_refused(lpn, got).map_err(Fault::WrongContent)?;
                 }
                 (Err(mismatch), _) => return Err(Fault::WrongContent(mismatch)),
             }
         }
-        self.driver.books.allowed.forget_request();
+        self.driver.oracle.allowed.forget_request();
         if self.endured.recoveries > recoveries {
             // The power was cut while this was found out. What holds since then is known already.
             return Ok(());
         }
         for lpn in trimmed {
-            self.driver.books.allowed.begin(Operation::Trim(Extent { first: lpn.get(), pages: 1 }));
-            self.driver.books.allowed.acknowledge();
+            self.driver.oracle.allowed.begin(Operation::Trim(Extent { first: lpn.get(), pages: 1 }));
+            self.driver.oracle.allowed.acknowledge();
         }
         Ok(())
     }
@@ -57,8 +57,8 @@ impl Trial<'_> {
     /// last free block until that is restored: a second one at once, or a cut before that, may find
     /// every die without.
     pub(super) fn may_be_early(&self) -> bool {
-        let (books, dies) = (&self.driver.books, self.frail().geometry().dies());
-        let is_all_dies = books.failed_before > 0 && books.failed_blocks.len() as u32 >= dies;
-        books.recent_failures >= 2 || dies == 1 || is_all_dies
+        let (oracle, dies) = (&self.driver.oracle, self.frail().geometry().dies());
+        let is_all_dies = oracle.failed_before > 0 && oracle.failed_blocks.len() as u32 >= dies;
+        oracle.recent_failures >= 2 || dies == 1 || is_all_dies
     }
 }

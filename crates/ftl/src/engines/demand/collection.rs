@@ -183,8 +183,8 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 }
 
 impl<S: DemandScheme> DemandPaged<S> {
-    /// Where pages of a stream go when their block is emptied. Translation pages and guests stay
-    /// among themselves.
+    /// Where pages of a stream go when their block is emptied. Translation pages and
+    /// foreign pages stay in streams of their own.
     fn destination_of(&self, from: Stream, why: Cause) -> Stream {
         let stays = from == TRANSLATION || Some(from) == S::ForeignPages::STREAM;
         if stays { from } else { self.space.destination(from, why, COLLECTED) }

@@ -1,6 +1,6 @@
 //! Single map entries in RAM, of which somebody else says who leaves.
 //!
-//! As with whole pages (`page_cache.rs`), room has been made before an entry is brought in
+//! As in a cache of whole pages, room has been made before an entry is brought in
 //! ([`EntryCache::let_go`]). An entry has a place, a number below the most entries that were ever
 //! cached at once, by which lists beside this cache can name it.
 

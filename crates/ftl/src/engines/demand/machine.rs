@@ -119,9 +119,9 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let pages_per_block = u64::from(layout.geometry.pages_per_block());
         let entries_per_page = TranslationTable::entries_per_page(layout, values);
         let translation_pages = u64::from(copies) * u64::from(layout.logical_pages.div_ceil(entries_per_page));
-        let of_guests = S::ForeignPages::extra_pages(layout, values)?;
+        let foreign_pages = S::ForeignPages::extra_pages(layout, values)?;
         let valid =
-            u64::from(layout.logical_pages) + of_guests + translation_pages + u64::from(copies) * pages_per_block;
+            u64::from(layout.logical_pages) + foreign_pages + translation_pages + u64::from(copies) * pages_per_block;
         let summaries = S::summaries(layout, values)?;
         let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
         let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs).map_err(|refused| {

@@ -1,8 +1,8 @@
 //! Data pages in RAM, found by their logical page.
 //!
-//! What they hold lies behind the door ([`RamPages`](crate::memory::ram_pages::RamPages)). A page
-//! is *newer* than flash when the host has written it since; of all others flash has the same. Each
-//! has a place, a number below the most pages that were ever held at once, by which lists and
+//! Their content lies behind the flash port ([`RamPages`](crate::memory::ram_pages::RamPages)). A
+//! page is *newer* than flash when the host has written it since; of all others flash has the same.
+//! Each has a place, a number below the most pages that were ever held at once, by which lists and
 //! tables beside this one can name it.
 
 use std::num::NonZeroU32;

@@ -98,7 +98,7 @@ impl PageTable {
         pieces
     }
 
-    /// A page that [`lift`](Self::lift) took is somewhere else now.
+    /// A page that [`read_for_copy`](Self::read_for_copy) read is somewhere else now.
     pub(super) fn landed(&mut self, label: Label, from: Ppn, to: Ppn) {
         if label.role == Role::Trimmed {
             self.trims.moved(from, to);

@@ -16,7 +16,7 @@ use crate::api::wear_scheme::WearScheme;
 use crate::port::timing::Nanos;
 use crate::schemes::waftl::hybrid_map::zone_blocks;
 
-/// Foretells idle periods.
+/// Predicts the length of idle periods.
 #[derive(Clone, Debug)]
 pub(super) struct IdleErasePolicy {
     /// α of eq. 3: the weight of the last idle period.
