@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use live::nbd::{self, Command, Export, Header, MAX_PAYLOAD_BYTES, Outcome, Security};
-use trace::{DeviceChoice, StackedDevices, Format, Op, OpenOptions, TimeBackwards, open_bytes};
+use trace::{DeviceChoice, StackedDevices, Format, HostOp, OpenOptions, TimeBackwards, open_bytes};
 
 /// Requests after which an input is left: a few bytes can decompress to millions of lines, which
 /// finds nothing new.
@@ -57,7 +57,7 @@ fn drain(bytes: &[u8], options: &OpenOptions) {
             }
             Some(Ok(record)) => {
                 assert!(record.offset.checked_add(u64::from(record.length)).is_some(), "{record:?} overflows");
-                assert!(record.length > 0 || record.op == Op::Flush, "{record:?} is empty");
+                assert!(record.length > 0 || record.op == HostOp::Flush, "{record:?} is empty");
                 assert!(record.time_ns >= latest_ns, "{record:?} is before {latest_ns}");
                 assert!((record.device as usize) < trace.devices().len(), "{record:?} has no device");
                 latest_ns = record.time_ns;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trace::{Hint, Op, Record};
+use trace::{Hint, HostOp, Record};
 
 use crate::page::PAGE_BYTES;
 
@@ -57,12 +57,12 @@ impl Cache {
             return;
         }
         let is_next = |last: &&mut Record| {
-            let joins = last.op == Op::Read && last.end() == page * PAGE_BYTES && last.hint == hint;
+            let joins = last.op == HostOp::Read && last.end() == page * PAGE_BYTES && last.hint == hint;
             joins && last.time_ns == self.now_ns && u64::from(last.length) < MOST_PAGES * PAGE_BYTES
         };
         match self.requests.back_mut().filter(is_next) {
             Some(last) => last.length += PAGE_BYTES as u32,
-            None => self.ask(Op::Read, page, 1, hint),
+            None => self.ask(HostOp::Read, page, 1, hint),
         }
     }
 
@@ -75,7 +75,7 @@ impl Cache {
         if trims {
             for run in pages.chunk_by(|one, next| one + 1 == *next) {
                 for part in run.chunks(MOST_PAGES as usize) {
-                    self.ask(Op::Trim, part[0], part.len() as u64, Hint::NONE);
+                    self.ask(HostOp::Trim, part[0], part.len() as u64, Hint::NONE);
                 }
             }
         }
@@ -100,7 +100,7 @@ impl Cache {
     /// Has all that was written made durable.
     pub(crate) fn flush(&mut self) {
         let (time_ns, hint) = (self.now_ns, Hint::NONE);
-        self.requests.push_back(Record { time_ns, op: Op::Flush, offset: 0, length: 0, device: 0, hint });
+        self.requests.push_back(Record { time_ns, op: HostOp::Flush, offset: 0, length: 0, device: 0, hint });
     }
 
     /// Neighbours of one hint leave together.
@@ -122,11 +122,11 @@ impl Cache {
 
     fn write_run(&mut self, run: Option<(u64, u64, Hint)>) {
         if let Some((first, count, hint)) = run {
-            self.ask(Op::Write, first, count, hint);
+            self.ask(HostOp::Write, first, count, hint);
         }
     }
 
-    fn ask(&mut self, op: Op, page: u64, pages: u64, hint: Hint) {
+    fn ask(&mut self, op: HostOp, page: u64, pages: u64, hint: Hint) {
         let (offset, length) = (page * PAGE_BYTES, (pages * PAGE_BYTES) as u32);
         self.requests.push_back(Record { time_ns: self.now_ns, op, offset, length, device: 0, hint });
     }
@@ -138,7 +138,7 @@ mod tests {
 
     const HOT: Hint = Hint { stream: 1, temperature: 9, file_type: 3 };
 
-    fn left(cache: &mut Cache) -> Vec<(Op, u64, u64, Hint)> {
+    fn left(cache: &mut Cache) -> Vec<(HostOp, u64, u64, Hint)> {
         let pages = |record: Record| {
             (record.op, record.offset / PAGE_BYTES, u64::from(record.length) / PAGE_BYTES, record.hint)
         };
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(left(&mut cache), [], "four pages have room");
         cache.wrote(20, Some(1), HOT);
         let expected = [(3, 1, Hint::NONE), (4, 1, HOT), (8, 2, HOT), (20, 1, HOT)];
-        assert_eq!(left(&mut cache), expected.map(|(page, pages, hint)| (Op::Write, page, pages, hint)));
+        assert_eq!(left(&mut cache), expected.map(|(page, pages, hint)| (HostOp::Write, page, pages, hint)));
     }
 
     #[test]
@@ -166,10 +166,10 @@ mod tests {
         cache.wrote(5, Some(7), HOT);
         cache.wrote(6, Some(8), HOT);
         cache.sync(7);
-        let table = (Op::Write, 1, 1, Hint::NONE);
-        assert_eq!(left(&mut cache), [table, (Op::Write, 5, 1, HOT), (Op::Flush, 0, 0, Hint::NONE)]);
+        let table = (HostOp::Write, 1, 1, Hint::NONE);
+        assert_eq!(left(&mut cache), [table, (HostOp::Write, 5, 1, HOT), (HostOp::Flush, 0, 0, Hint::NONE)]);
         cache.write_back();
-        assert_eq!(left(&mut cache), [(Op::Write, 6, 1, HOT)]);
+        assert_eq!(left(&mut cache), [(HostOp::Write, 6, 1, HOT)]);
     }
 
     #[test]
@@ -178,8 +178,8 @@ mod tests {
         (5..9).for_each(|page| cache.wrote(page, Some(7), HOT));
         cache.freed(&[5, 6, 7, 12], true);
         cache.write_back();
-        let trimmed = |page, pages| (Op::Trim, page, pages, Hint::NONE);
-        assert_eq!(left(&mut cache), [trimmed(5, 3), trimmed(12, 1), (Op::Write, 8, 1, HOT)]);
+        let trimmed = |page, pages| (HostOp::Trim, page, pages, Hint::NONE);
+        assert_eq!(left(&mut cache), [trimmed(5, 3), trimmed(12, 1), (HostOp::Write, 8, 1, HOT)]);
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
         let mut cache = Cache::new(64 * PAGE_BYTES);
         cache.wrote(6, Some(7), HOT);
         (4..8).for_each(|page| cache.read(page, HOT));
-        assert_eq!(left(&mut cache), [(Op::Read, 4, 2, HOT), (Op::Read, 7, 1, HOT)]);
+        assert_eq!(left(&mut cache), [(HostOp::Read, 4, 2, HOT), (HostOp::Read, 7, 1, HOT)]);
     }
 
     /// The same with a list: pages wait in any order, and what leaves at once is joined page by
@@ -195,11 +195,11 @@ mod tests {
     #[derive(Default)]
     struct Plain {
         waiting: Vec<(u64, Option<u32>, Hint)>,
-        left: Vec<(Op, u64, u64, Hint)>,
+        left: Vec<(HostOp, u64, u64, Hint)>,
     }
 
     impl Plain {
-        fn ask(&mut self, op: Op, page: u64, hint: Hint, may_join: bool) {
+        fn ask(&mut self, op: HostOp, page: u64, hint: Hint, may_join: bool) {
             match self.left.last_mut() {
                 Some((last, first, pages, of))
                     if may_join && *last == op && *first + *pages == page && *of == hint && *pages < MOST_PAGES =>
@@ -215,7 +215,7 @@ mod tests {
             self.waiting = staying;
             leaving.sort_by_key(|each| each.0);
             for (i, (page, _, hint)) in leaving.into_iter().enumerate() {
-                self.ask(Op::Write, page, hint, i > 0);
+                self.ask(HostOp::Write, page, hint, i > 0);
             }
         }
 
@@ -230,13 +230,13 @@ mod tests {
         fn freed(&mut self, pages: &[u64], trims: bool) {
             self.waiting.retain(|each| !pages.contains(&each.0));
             for (i, &page) in pages.iter().enumerate().filter(|_| trims) {
-                self.ask(Op::Trim, page, Hint::NONE, i > 0);
+                self.ask(HostOp::Trim, page, Hint::NONE, i > 0);
             }
         }
 
         fn read(&mut self, page: u64, hint: Hint) {
             if self.waiting.iter().all(|each| each.0 != page) {
-                self.ask(Op::Read, page, hint, true);
+                self.ask(HostOp::Read, page, hint, true);
             }
         }
     }
@@ -255,7 +255,7 @@ mod tests {
                     0 => {
                         cache.sync(owner);
                         plain.leave(|other| other.is_none_or(|other| other == owner));
-                        plain.left.push((Op::Flush, 0, 0, Hint::NONE));
+                        plain.left.push((HostOp::Flush, 0, 0, Hint::NONE));
                     }
                     1 => {
                         let pages: Vec<u64> = pages.step_by(1 + dice.below(2) as usize).collect();

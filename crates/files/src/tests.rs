@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Write};
 use std::process::Command;
 
-use trace::{Op, Record};
+use trace::{HostOp, Record};
 
 use super::*;
 use crate::page::PAGE_BYTES;
@@ -40,9 +40,9 @@ fn pages_with_data(records: &[Record]) -> usize {
     for record in records {
         let all = record.offset / PAGE_BYTES..record.end() / PAGE_BYTES;
         match record.op {
-            Op::Write => pages.extend(all.map(|page| (page, record.hint.file_type > 0))),
-            Op::Trim => pages.retain(|page, _| !all.contains(page)),
-            Op::Read | Op::Flush => {}
+            HostOp::Write => pages.extend(all.map(|page| (page, record.hint.file_type > 0))),
+            HostOp::Trim => pages.retain(|page, _| !all.contains(page)),
+            HostOp::Read | HostOp::Flush => {}
         }
     }
     pages.into_values().filter(|&is_data| is_data).count()
@@ -121,10 +121,10 @@ fn requests_are_whole_pages_of_the_volume_in_order_of_time_and_the_same_every_ti
         for record in &records {
             let is_whole = record.offset % PAGE_BYTES == 0 && u64::from(record.length) % PAGE_BYTES == 0;
             assert!(is_whole && record.end() <= spec.volume_bytes, "{record:?}");
-            assert_eq!(record.length == 0, record.op == Op::Flush, "{record:?}");
+            assert_eq!(record.length == 0, record.op == HostOp::Flush, "{record:?}");
         }
         assert!(records.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));
-        assert_eq!(records.last().map(|last| last.op), Some(Op::Flush));
+        assert_eq!(records.last().map(|last| last.op), Some(HostOp::Flush));
         assert_eq!(run(&spec).1, records, "{personality:?}");
         let other: Vec<_> = FileWorkload::new(&spec, 2).expect("fits").map(|record| record.expect("room")).collect();
         assert_ne!(other, records, "{personality:?} with another seed");
@@ -133,17 +133,17 @@ fn requests_are_whole_pages_of_the_volume_in_order_of_time_and_the_same_every_ti
 
 #[test]
 fn personalities_do_what_their_benchmarks_do() {
-    let count = |records: &[Record], op: Op| records.iter().filter(|record| record.op == op).count();
+    let count = |records: &[Record], op: HostOp| records.iter().filter(|record| record.op == op).count();
     // Two of varmail's five steps make a file safe; the others never do, and each ends with one.
     for (personality, flushes) in ALL.into_iter().zip([1, 1, 2 * 600 + 1, 1]) {
-        assert_eq!(count(&run(&small(personality)).1, Op::Flush), flushes, "{personality:?}");
+        assert_eq!(count(&run(&small(personality)).1, HostOp::Flush), flushes, "{personality:?}");
     }
     let (_, records) = run(&small(Personality::Webserver));
-    assert!(count(&records, Op::Read) > 9 * 600, "ten files are read for each line of the log");
+    assert!(count(&records, HostOp::Read) > 9 * 600, "ten files are read for each line of the log");
     let (_, records) = run(&FileSpec { trims: false, ..small(Personality::Fileserver) });
-    assert_eq!(count(&records, Op::Trim), 0);
+    assert_eq!(count(&records, HostOp::Trim), 0);
     let (_, records) = run(&small(Personality::Fileserver));
-    assert!(count(&records, Op::Trim) > 550, "each round deletes a file");
+    assert!(count(&records, HostOp::Trim) > 550, "each round deletes a file");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn types_that_are_rewritten_more_are_hotter_and_said_so_with_their_data() {
     for (hot, cold) in [(".log", ".txt"), (".db", ".txt"), (".txt", ".jpg"), (".txt", ".so")] {
         assert!(frequency(hot) > 2.0 * frequency(cold), "{hot} {} {cold} {}", frequency(hot), frequency(cold));
     }
-    let writes = records.iter().filter(|record| record.op == Op::Write);
+    let writes = records.iter().filter(|record| record.op == HostOp::Write);
     for hint in writes.map(|record| record.hint) {
         assert_eq!(hint.temperature > 0, hint.file_type > 0, "{hint:?}");
         assert_eq!(hint.stream > 0, hint.file_type > 0, "{hint:?}");
@@ -174,7 +174,7 @@ fn tables_have_the_degree_that_they_are_given_and_nothing_else_changes() {
     assert_eq!(plain.len(), told.len());
     let mut tables = 0;
     for (plain, told) in plain.into_iter().zip(told) {
-        let is_of_tables = plain.op == Op::Write && plain.hint == trace::Hint::NONE;
+        let is_of_tables = plain.op == HostOp::Write && plain.hint == trace::Hint::NONE;
         tables += usize::from(is_of_tables);
         let hint = if is_of_tables { trace::Hint { temperature: 5, ..plain.hint } } else { plain.hint };
         assert_eq!(told, Record { hint, ..plain });

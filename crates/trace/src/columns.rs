@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::format::TimeUnit;
-use crate::record::Op;
+use crate::record::HostOp;
 use crate::units::parse_bytes;
 
 /// Bytes of a sector, where a column counts in them.
@@ -27,7 +27,7 @@ pub(crate) enum Column {
     /// How long it is, in units of so many bytes.
     Size(u64),
     /// What it does; the words that say so beside the usual ones.
-    Op(Vec<(String, Op)>),
+    Op(Vec<(String, HostOp)>),
     /// Nothing that matters to a request; perhaps a name for conditions.
     Other(Option<String>),
 }
@@ -162,14 +162,14 @@ fn bytes(part: &str, unit: &str) -> Result<u64, String> {
 }
 
 /// `1=read|2=write`: which words mean what.
-fn meanings(part: &str, words: &str) -> Result<Vec<(String, Op)>, String> {
+fn meanings(part: &str, words: &str) -> Result<Vec<(String, HostOp)>, String> {
     let meaning = |word: &str| {
         let (said, means) = word.split_once('=')?;
         let op = match means.trim() {
-            "read" => Op::Read,
-            "write" => Op::Write,
-            "trim" => Op::Trim,
-            "flush" => Op::Flush,
+            "read" => HostOp::Read,
+            "write" => HostOp::Write,
+            "trim" => HostOp::Trim,
+            "flush" => HostOp::Flush,
             _ => return None,
         };
         (!said.trim().is_empty()).then(|| (said.trim().to_owned(), op))
@@ -179,8 +179,8 @@ fn meanings(part: &str, words: &str) -> Result<Vec<(String, Op)>, String> {
         .map(|word| meaning(word).ok_or_else(|| refusal(part, "write WORD=read, write, trim or flush, several by |")))
         .collect::<Result<Vec<_>, _>>()?;
     // Of the two digits that say read and write, one is enough.
-    if let [(digit, op @ (Op::Read | Op::Write))] = found.as_slice() {
-        let opposite = if *op == Op::Read { Op::Write } else { Op::Read };
+    if let [(digit, op @ (HostOp::Read | HostOp::Write))] = found.as_slice() {
+        let opposite = if *op == HostOp::Read { HostOp::Write } else { HostOp::Read };
         match digit.as_str() {
             "0" => found.push(("1".to_owned(), opposite)),
             "1" => found.push(("0".to_owned(), opposite)),
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(columns.to_string(), text);
         assert_eq!(columns.time_unit(), TimeUnit::Ms);
         assert!(columns.is_open());
-        let words = vec![("1".to_owned(), Op::Read), ("0".to_owned(), Op::Write)];
+        let words = vec![("1".to_owned(), HostOp::Read), ("0".to_owned(), HostOp::Write)];
         let expected = [
             Column::Time(TimeUnit::Ms),
             Column::Device,

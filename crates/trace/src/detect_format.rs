@@ -15,7 +15,7 @@ use crate::format::Format;
 use crate::input::{self, Origin};
 use crate::options::OpenOptions;
 use crate::read::{Parsed, layout, text::is_header, vscsi};
-use crate::record::{Op, Record};
+use crate::record::{HostOp, Record};
 use crate::sanity_checks::{Doubt, Other, doubt, doubt_date, extent};
 
 /// Bytes looked at. Enough for the header of an ETW trace, which has some 100 lines.
@@ -120,10 +120,10 @@ impl Reading {
         let first = self.requests.first().map_or_else(String::new, |record| {
             let device = self.devices.names().get(record.device as usize).map_or("", String::as_str);
             let op = match record.op {
-                Op::Read => "read",
-                Op::Write => "write",
-                Op::Trim => "trim",
-                Op::Flush => "flush",
+                HostOp::Read => "read",
+                HostOp::Write => "write",
+                HostOp::Trim => "trim",
+                HostOp::Flush => "flush",
             };
             format!("; the first is a {op} of {} bytes at byte {} of device {device}", record.length, record.offset)
         });

@@ -36,7 +36,7 @@ pub use conditions::Conditions;
 pub use error::{Backwards, BadRecord, Place, TraceError};
 pub use format::{Format, TimeUnit};
 pub use options::OpenOptions;
-pub use record::{Hint, Op, Record};
+pub use record::{Hint, HostOp, Record};
 pub use stacked_devices::{DeviceFacts, Facts, FlatRecords, StackedDevices};
 pub use statistics::{Alignment, Footprint, Gaps, Profile, SizeClasses, Statistics};
 pub use trace::{Trace, open, open_bytes};

@@ -7,7 +7,7 @@
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Op {
+pub enum HostOp {
     /// Reads bytes.
     Read = 0,
     /// Writes bytes.
@@ -18,13 +18,13 @@ pub enum Op {
     Flush = 3,
 }
 
-/// One request. `length` may be 0 only for [`Op::Flush`].
+/// One request. `length` may be 0 only for [`HostOp::Flush`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Arrival, nanoseconds since the first request of the trace.
     pub time_ns: u64,
     /// What the host asks for.
-    pub op: Op,
+    pub op: HostOp,
     /// First byte on its device.
     pub offset: u64,
     /// How many bytes.

@@ -6,7 +6,7 @@
 //! never doubted.
 
 use crate::format::{Addresses, Format, Sizes, TimeUnit};
-use crate::record::{Op, Record};
+use crate::record::{HostOp, Record};
 
 const SECTOR: u64 = 512;
 
@@ -45,7 +45,7 @@ pub(crate) fn doubt(format: Format, unit: TimeUnit, requests: &[Record], shift_b
         Addresses::InBytes(columns) => (columns, false, false),
         Addresses::InSectors(columns, sizes) => (columns, true, sizes == Sizes::InSectors),
     };
-    let requests: Vec<&Record> = requests.iter().filter(|record| record.op != Op::Flush).collect();
+    let requests: Vec<&Record> = requests.iter().filter(|record| record.op != HostOp::Flush).collect();
     if requests.is_empty() {
         return None;
     }
@@ -130,7 +130,7 @@ mod tests {
     fn requests(count: u64, offset: u64, length: u32) -> Vec<Record> {
         let record = |index| Record {
             time_ns: index,
-            op: Op::Read,
+            op: HostOp::Read,
             offset: index * offset,
             length,
             device: 0,

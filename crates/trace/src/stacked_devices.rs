@@ -18,7 +18,7 @@ use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
-use crate::record::{Op, Record};
+use crate::record::{HostOp, Record};
 use crate::trace::{Trace, open_as};
 
 /// Stacked devices start at multiples of this, bytes: of any page or block that is likely to be
@@ -175,7 +175,7 @@ impl FlatRecords {
             let Some(base) = device.base_byte else { continue };
             record.time_ns -= *self.start_ns.get_or_insert(record.time_ns);
             record.device = 0;
-            if record.op != Op::Flush {
+            if record.op != HostOp::Flush {
                 record.offset += base;
             }
             return Ok(Some(record));
@@ -216,7 +216,7 @@ impl Survey {
         seen.requests += 1;
         let (first, _) = seen.times_ns.unwrap_or((record.time_ns, record.time_ns));
         seen.times_ns = Some((first, record.time_ns));
-        if record.op != Op::Flush {
+        if record.op != HostOp::Flush {
             let (lowest, end) = seen.reach.unwrap_or((record.offset, record.end()));
             seen.reach = Some((lowest.min(record.offset), end.max(record.end())));
         }
@@ -310,7 +310,7 @@ mod tests {
         StackedDevices::open_bytes("test.csv", text.as_bytes(), &OpenOptions::default(), choice)
     }
 
-    fn records(flat: &StackedDevices) -> Vec<(u64, Op, u64)> {
+    fn records(flat: &StackedDevices) -> Vec<(u64, HostOp, u64)> {
         flat.records().unwrap().map(|record| record.unwrap()).map(|r| (r.time_ns, r.op, r.offset)).collect()
     }
 
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn a_named_device_is_alone_and_the_others_are_counted() {
         let flat = flat(TEXT, &DeviceChoice::Named("a".into())).unwrap();
-        assert_eq!(records(&flat), [(0, Op::Read, 1_048_576), (30, Op::Trim, 0)]);
+        assert_eq!(records(&flat), [(0, HostOp::Read, 1_048_576), (30, HostOp::Trim, 0)]);
         let facts = flat.facts();
         assert_eq!((facts.requests, facts.unchosen, facts.duration_ns, facts.end_byte), (2, 3, 30, 1_049_088));
         let unknown = super::StackedDevices::open_bytes(

@@ -205,12 +205,18 @@ impl Source for Generated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Hint, Op};
+    use crate::record::{Hint, HostOp};
 
     #[test]
     fn a_generated_workload_is_a_trace() {
-        let record =
-            |time_ns| Record { time_ns, op: Op::Write, offset: 0, length: 4096, device: 9, hint: Hint::of_stream(1) };
+        let record = |time_ns| Record {
+            time_ns,
+            op: HostOp::Write,
+            offset: 0,
+            length: 4096,
+            device: 9,
+            hint: Hint::of_stream(1),
+        };
         let mut trace = Trace::generated("two writes", [record(5), record(8)].into_iter());
         let records: Vec<Record> = trace.by_ref().map(Result::unwrap).collect();
         assert_eq!(records.iter().map(|record| (record.time_ns, record.device)).collect::<Vec<_>>(), [(0, 0), (3, 0)]);

@@ -2,7 +2,7 @@
 //! is time for it.
 
 use flash::Pbn;
-use ftl::{Cause, Device, FlashPort, FtlError, Nanos, Op};
+use ftl::{Cause, Device, FlashOp, FlashPort, FtlError, Nanos};
 
 use super::{Bug, Canary};
 use crate::Stamp;
@@ -33,7 +33,7 @@ impl Canary {
     }
 
     fn cost<D: Device>(&self, media: &mut FlashPort<D>, victim: Pbn) -> Nanos {
-        let [read, program, erase] = Op::ALL.map(|op| media.estimate(op, victim).0);
+        let [read, program, erase] = FlashOp::ALL.map(|op| media.estimate(op, victim).0);
         Nanos(self.valid_in(victim).len() as u64 * (read + program) + erase)
     }
 }

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use flash::{Chip, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag};
-use ftl::{Nanos, Op, Span, Task, Timed, Timing};
+use ftl::{FlashOp, Nanos, Span, Task, Timed, Timing};
 
 use crate::Stamp;
 use crate::inject::tracing_chip::FaultTracingChip;
@@ -58,7 +58,7 @@ impl CheckedFlash {
     }
 
     /// What was asked of flash that fails, operation by operation, if that was recorded.
-    pub(crate) fn into_record(self) -> Vec<Op> {
+    pub(crate) fn into_record(self) -> Vec<FlashOp> {
         if let Kind::Failing(frail) = self.0 { frail.take_record() } else { Vec::new() }
     }
 }

@@ -8,7 +8,7 @@
 
 use flash::{Lpn, Operations, Pbn};
 use ftl::api::wear::Use;
-use ftl::{Deferred, Device, Drive, FlashPort, FtlError, Hint, Nanos, Op, RecoverError, RelocateOutcome, Request};
+use ftl::{Deferred, Device, Drive, FlashOp, FlashPort, FtlError, Hint, Nanos, RecoverError, RelocateOutcome, Request};
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
@@ -261,9 +261,9 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     pub(crate) fn audit(&self) -> Result<(), Fault> {
         let (now, then) = (self.media().device().operations(), self.at_power_on);
         let counted = [
-            (Op::Read, now.reads - then.reads),
-            (Op::Program, now.programs - then.programs),
-            (Op::Erase, now.erases - then.erases),
+            (FlashOp::Read, now.reads - then.reads),
+            (FlashOp::Program, now.programs - then.programs),
+            (FlashOp::Erase, now.erases - then.erases),
         ];
         for (op, counted) in counted {
             let charged = self.media().tally().total(op);

@@ -2,7 +2,7 @@
 //! `faults`.
 
 use flash::FaultPlan;
-use ftl::Op;
+use ftl::FlashOp;
 
 use crate::inject::fault::InjectedFault;
 use crate::report::coverage::StateCoverage;
@@ -32,7 +32,7 @@ pub struct FaultRunReport {
     /// What the scheme went through since the power last came on.
     pub states: StateCoverage,
     /// What the flash was asked for, if that was to be recorded.
-    pub operations: Vec<Op>,
+    pub operations: Vec<FlashOp>,
 }
 
 /// How a run goes besides its case.

@@ -14,7 +14,7 @@
 use std::ops::RangeInclusive;
 
 use flash::{Chip, Full};
-use ftl::{Buffered, Cause, ConfigError, Drive, Footprint, Layout, Op, Tally, Timed};
+use ftl::{Buffered, Cause, ConfigError, Drive, FlashOp, Footprint, Layout, Tally, Timed};
 
 use crate::Stamp;
 use crate::case::operation::{Extent, Operation};
@@ -139,7 +139,7 @@ impl Host {
     /// Compares what was charged to the host with what its request may cost.
     fn audit(&self, before: &Before, expected: Expected) -> Result<(), Fault> {
         let done = self.driver.media().tally().since(&before.tally);
-        for (op, allowed) in (Op::ALL.into_iter()).zip(expected.of(before, self.driver.scheme().buffered())?) {
+        for (op, allowed) in (FlashOp::ALL.into_iter()).zip(expected.of(before, self.driver.scheme().buffered())?) {
             let charged = done.count(Cause::Host, op);
             if !allowed.contains(&charged) {
                 let (name, least, most) = (op.name(), allowed.start(), allowed.end());
@@ -193,7 +193,7 @@ impl Expected {
 /// here.
 fn audit_foreign_causes(done: &Tally) -> Result<(), Fault> {
     for cause in Cause::ALL.into_iter().filter(|cause| cause.facts().is_shells) {
-        let charged: u64 = Op::ALL.iter().map(|&op| done.count(cause, op)).sum();
+        let charged: u64 = FlashOp::ALL.iter().map(|&op| done.count(cause, op)).sum();
         if charged > 0 {
             let name = cause.name();
             return Err(Fault::Accounts(format!(

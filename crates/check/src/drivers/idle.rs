@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ftl::{Layout, Nanos, Op, Timed};
+use ftl::{FlashOp, Layout, Nanos, Timed};
 
 use crate::case::operation::Extent;
 use crate::case::test_case::Case;
@@ -104,7 +104,7 @@ impl<'a> Trial<'a> {
         let (before, from) = (self.driver.outcome().flash_operations(), last_end());
         self.driver.idle(from, budget)?;
         let done = self.driver.outcome().flash_operations() - before;
-        let (end, longest) = (self.driver.media().device().timing.last_end(), TAKES[Op::Erase as usize]);
+        let (end, longest) = (self.driver.media().device().timing.last_end(), TAKES[FlashOp::Erase as usize]);
         self.idled.offered += 1;
         self.idled.used += u64::from(done > 0);
         self.idled.operations += done;

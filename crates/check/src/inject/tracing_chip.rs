@@ -10,7 +10,7 @@ use std::rc::Rc;
 use flash::{
     Cell, Chip, Fault, FaultPlan, Faulty, Flash, FlashError, Full, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag,
 };
-use ftl::Op;
+use ftl::FlashOp;
 
 use crate::Stamp;
 use crate::inject::fault::InjectedFault;
@@ -38,7 +38,7 @@ pub(crate) struct FaultTracingChip {
     before: u64,
     hits: Hits,
     /// What was asked for, if that is recorded.
-    record: Option<Vec<Op>>,
+    record: Option<Vec<FlashOp>>,
 }
 
 impl FaultTracingChip {
@@ -53,7 +53,7 @@ impl FaultTracingChip {
     }
 
     /// What was asked for, operation by operation.
-    pub(crate) fn take_record(self) -> Vec<Op> {
+    pub(crate) fn take_record(self) -> Vec<FlashOp> {
         self.record.unwrap_or_default()
     }
 
@@ -73,7 +73,7 @@ impl FaultTracingChip {
         self.before + self.flash.operation()
     }
 
-    fn record(&mut self, op: Op) {
+    fn record(&mut self, op: FlashOp) {
         if let Some(record) = &mut self.record {
             record.push(op);
         }
@@ -108,7 +108,7 @@ impl Flash for FaultTracingChip {
     flash::pass_on_flash!(flash);
 
     fn read(&mut self, ppn: Ppn) -> Result<Page<Stamp>, FlashError> {
-        self.record(Op::Read);
+        self.record(FlashOp::Read);
         let (operation, corrected) = (self.operation(), self.flash.corrected_reads());
         let held = match self.chip().store().cell(ppn.index()) {
             Cell::Programmed(tag, stamp) if tag.role != Role::Lost => Some((*tag, *stamp)),
@@ -126,21 +126,21 @@ impl Flash for FaultTracingChip {
     }
 
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: Stamp) -> Result<(), FlashError> {
-        self.record(Op::Program);
+        self.record(FlashOp::Program);
         let operation = self.operation();
         let result = self.flash.program(ppn, tag, data);
         self.watch(operation, result)
     }
 
     fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
-        self.record(Op::Erase);
+        self.record(FlashOp::Erase);
         let operation = self.operation();
         let result = self.flash.erase(pbn);
         self.watch(operation, result)
     }
 
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
-        self.record(Op::Read);
+        self.record(FlashOp::Read);
         let operation = self.operation();
         let result = self.flash.scan(ppn);
         self.watch(operation, result)

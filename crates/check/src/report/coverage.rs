@@ -10,7 +10,7 @@
 use std::ops::BitOrAssign;
 
 use flash::{Faulty, Flash, Pbn};
-use ftl::{Cause, Note, Op, Tally};
+use ftl::{Cause, FlashOp, Note, Tally};
 
 use crate::oracle::exact::Stamp;
 
@@ -52,7 +52,7 @@ impl StateCoverage {
     /// What was counted in a stretch of a life.
     pub(crate) fn record(&mut self, stretch: Phase, tally: &Tally) {
         let notes = Note::ALL.into_iter().map(|note| tally.note(note));
-        let operations = Cause::ALL.into_iter().flat_map(|cause| Op::ALL.map(|op| tally.count(cause, op)));
+        let operations = Cause::ALL.into_iter().flat_map(|cause| FlashOp::ALL.map(|op| tally.count(cause, op)));
         for (event, times) in notes.chain(operations).enumerate().filter(|&(_, times)| times > 0) {
             let amount = match times {
                 0..=1 => 0,

@@ -1,6 +1,6 @@
 //! What a case that passed amounts to, whichever way it was run.
 
-use ftl::{Op, Tally};
+use ftl::{FlashOp, Tally};
 
 /// What a passed case amounts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,6 @@ pub struct Outcome {
 impl Outcome {
     /// Flash operations of one run.
     pub fn flash_operations(&self) -> u64 {
-        Op::ALL.iter().map(|&op| self.tally.total(op)).sum()
+        FlashOp::ALL.iter().map(|&op| self.tally.total(op)).sum()
     }
 }

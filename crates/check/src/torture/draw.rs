@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use flash::{Fault, FaultPlan, Tear};
-use ftl::Op;
+use ftl::FlashOp;
 
 use super::choices::{self, Plan};
 use super::coverage::{Answers, Coverage, Question};
@@ -96,12 +96,12 @@ impl Drawn {
         Ok(tried)
     }
 
-    fn one_fault(&mut self, operations: &[Op]) -> FaultPlan {
+    fn one_fault(&mut self, operations: &[FlashOp]) -> FaultPlan {
         let operation = self.rng.below(operations.len() as u32);
         let fault = match operations.get(operation as usize) {
-            Some(Op::Program) => Fault::ProgramFails,
-            Some(Op::Erase) => Fault::EraseFails,
-            Some(Op::Read) | None => Fault::ReadFails,
+            Some(FlashOp::Program) => Fault::ProgramFails,
+            Some(FlashOp::Erase) => Fault::EraseFails,
+            Some(FlashOp::Read) | None => Fault::ReadFails,
         };
         FaultPlan { at: BTreeMap::from([(u64::from(operation), fault)]) }
     }
@@ -111,7 +111,7 @@ impl Drawn {
         let ordeal = FaultRun { plan: self.faults(), endurance: self.endurance(), records: true };
         let first = run_with_faults(case, &ordeal)?;
         let mut tried = TrialStats::of_faults(&first);
-        let changes: Vec<_> = (0_u64..).zip(&first.operations).filter(|&(_, &op)| op != Op::Read).collect();
+        let changes: Vec<_> = (0_u64..).zip(&first.operations).filter(|&(_, &op)| op != FlashOp::Read).collect();
         for _ in 0..if changes.is_empty() { 0 } else { ORDEALS } {
             let mut plan = ordeal.plan.clone();
             plan.at.insert(self.of(&changes).0, Fault::Cut(self.of(&Tear::ALL)));

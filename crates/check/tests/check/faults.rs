@@ -13,7 +13,7 @@ use check::case::variants::Subject;
 use check::inject::failing_flash::{Rates, cases};
 use check::{Case, Failure, FaultRun, FaultRunReport, Pattern, run_with_faults};
 use flash::{Fault, FaultPlan};
-use ftl::{Op, Stack};
+use ftl::{FlashOp, Stack};
 
 fn seed() -> u64 {
     let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
@@ -106,7 +106,7 @@ const PATTERNS: [Pattern; 7] = [
 
 /// One run for each operation of the given kind that a run without faults does, in which that
 /// operation fails.
-fn one_fault_each(stack: &Stack, op: Op, fault: Fault, step: usize) -> Vec<(Case, FaultRun)> {
+fn one_fault_each(stack: &Stack, op: FlashOp, fault: Fault, step: usize) -> Vec<(Case, FaultRun)> {
     let mut runs = Vec::new();
     for case in cases(stack, &PATTERNS[..5], 60, seed()) {
         let calm = run_with_faults(&case, &FaultRun { records: true, ..FaultRun::default() })
@@ -138,12 +138,14 @@ fn any_one_program_or_erase_may_fail() {
     for stack in stacks_and_checkpoints() {
         failures += endure_all(
             &format!("{stack}, one program fails"),
-            &one_fault_each(&stack, Op::Program, Fault::ProgramFails, 1),
+            &one_fault_each(&stack, FlashOp::Program, Fault::ProgramFails, 1),
         )
         .1;
-        failures +=
-            endure_all(&format!("{stack}, one erase fails"), &one_fault_each(&stack, Op::Erase, Fault::EraseFails, 1))
-                .1;
+        failures += endure_all(
+            &format!("{stack}, one erase fails"),
+            &one_fault_each(&stack, FlashOp::Erase, Fault::EraseFails, 1),
+        )
+        .1;
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }
@@ -152,8 +154,11 @@ fn any_one_program_or_erase_may_fail() {
 fn any_one_read_may_fail() {
     let mut failures = 0;
     for stack in stacks() {
-        failures +=
-            endure_all(&format!("{stack}, one read fails"), &one_fault_each(&stack, Op::Read, Fault::ReadFails, 7)).1;
+        failures += endure_all(
+            &format!("{stack}, one read fails"),
+            &one_fault_each(&stack, FlashOp::Read, Fault::ReadFails, 7),
+        )
+        .1;
     }
     assert_eq!(failures, 0, "see the replay lines above");
 }

@@ -17,7 +17,7 @@ use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::label::{Content, Label};
 use crate::port::tally::{Note, Tally};
-use crate::port::timing::{Device, Nanos, Op, Task};
+use crate::port::timing::{Device, FlashOp, Nanos, Task};
 
 /// A device, and the cursor of the request that is being served.
 pub struct FlashPort<D: Device> {
@@ -91,10 +91,10 @@ impl<D: Device> FlashPort<D> {
             // Taken apart: a page built of small fields and then moved as a whole makes the
             // processor wait for the fields to arrive.
             Ok(Page { logical, version, hint, data }) => {
-                self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
+                self.account(FlashOp::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
                 Ok(Page { logical, version, hint, data })
             }
-            Err(error) => Err(self.failed(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), error)),
+            Err(error) => Err(self.failed(FlashOp::Read, self.device.geometry().block_of(ppn), ppn.get(), error)),
         }
     }
 
@@ -171,10 +171,10 @@ impl<D: Device> FlashPort<D> {
         let tag = Tag { logical, extent, role, owner, seq: self.seq, version, hint };
         match self.device.program(ppn, &tag, data) {
             Ok(()) => {
-                self.account(Op::Program, self.device.geometry().block_of(ppn), ppn.get(), copies);
+                self.account(FlashOp::Program, self.device.geometry().block_of(ppn), ppn.get(), copies);
                 Ok(())
             }
-            Err(error) => Err(self.failed(Op::Program, self.device.geometry().block_of(ppn), ppn.get(), error)),
+            Err(error) => Err(self.failed(FlashOp::Program, self.device.geometry().block_of(ppn), ppn.get(), error)),
         }
     }
 
@@ -183,10 +183,10 @@ impl<D: Device> FlashPort<D> {
     pub fn erase(&mut self, pbn: Pbn) -> Result<(), FtlError> {
         match self.device.erase(pbn) {
             Ok(()) => {
-                self.account(Op::Erase, pbn, pbn.get(), false);
+                self.account(FlashOp::Erase, pbn, pbn.get(), false);
                 Ok(())
             }
-            Err(error) => Err(self.failed(Op::Erase, pbn, pbn.get(), error)),
+            Err(error) => Err(self.failed(FlashOp::Erase, pbn, pbn.get(), error)),
         }
     }
 
@@ -201,7 +201,7 @@ impl<D: Device> FlashPort<D> {
     pub fn scan(&mut self, ppn: Ppn) -> Result<Scan, FtlError> {
         match self.device.scan(ppn) {
             Ok(scan) => {
-                self.account(Op::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
+                self.account(FlashOp::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
                 Ok(scan)
             }
             Err(error) => Err(self.stop(error)),
@@ -293,11 +293,11 @@ impl<D: Device> FlashPort<D> {
 
     /// How long reading a page would take from the cursor on, waiting included.
     pub fn estimate_read(&mut self, ppn: Ppn) -> Nanos {
-        self.estimate(Op::Read, self.device.geometry().block_of(ppn))
+        self.estimate(FlashOp::Read, self.device.geometry().block_of(ppn))
     }
 
     /// How long an operation on a block would take from the cursor on, waiting included.
-    pub fn estimate(&mut self, op: Op, pbn: Pbn) -> Nanos {
+    pub fn estimate(&mut self, op: FlashOp, pbn: Pbn) -> Nanos {
         let task = self.task(op, pbn, false);
         self.device.would_end(task, self.cursor).since(self.cursor)
     }
@@ -347,13 +347,13 @@ impl<D: Device> FlashPort<D> {
     }
 
     #[inline]
-    fn task(&self, op: Op, pbn: Pbn, copies: bool) -> Task {
+    fn task(&self, op: FlashOp, pbn: Pbn, copies: bool) -> Task {
         Task { op, cause: self.cause, pbn, die: self.device.geometry().die_of(pbn), chain: self.chain, copies }
     }
 
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
-    fn account(&mut self, op: Op, pbn: Pbn, address: u32, copies: bool) {
+    fn account(&mut self, op: FlashOp, pbn: Pbn, address: u32, copies: bool) {
         let task = self.task(op, pbn, copies);
         let span = self.device.perform(task, self.cursor);
         self.cursor = span.end;
@@ -366,7 +366,7 @@ impl<D: Device> FlashPort<D> {
     /// one that was refused, or came after a power cut, does not.
     #[cold]
     #[inline(never)]
-    fn failed(&mut self, op: Op, pbn: Pbn, address: u32, error: FlashError) -> FtlError {
+    fn failed(&mut self, op: FlashOp, pbn: Pbn, address: u32, error: FlashError) -> FtlError {
         if matches!(error, FlashError::FlashPort(event) if event != MediaEvent::PowerCut) {
             self.account(op, pbn, address, false);
         }
@@ -376,6 +376,10 @@ impl<D: Device> FlashPort<D> {
     #[cold]
     #[inline(never)]
     fn stop(&self, error: FlashError) -> FtlError {
-        FtlError::Flash { error, cause: self.cause, operation: Op::ALL.iter().map(|&op| self.tally.total(op)).sum() }
+        FtlError::Flash {
+            error,
+            cause: self.cause,
+            operation: FlashOp::ALL.iter().map(|&op| self.tally.total(op)).sum(),
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::port::cause::Cause;
 use crate::port::listed::listed;
-use crate::port::timing::{Nanos, Op, Span};
+use crate::port::timing::{FlashOp, Nanos, Span};
 
 listed! {
     /// Something that happened inside a scheme and is worth counting, besides flash operations.
@@ -73,7 +73,7 @@ pub struct Tally {
 impl Tally {
     /// Counts an operation.
     #[inline]
-    pub(crate) fn add(&mut self, cause: Cause, op: Op, span: Span) {
+    pub(crate) fn add(&mut self, cause: Cause, op: FlashOp, span: Span) {
         self.counts[cause as usize][op as usize] += 1;
         self.times_ns[cause as usize][op as usize] += span.end.0 - span.start.0;
     }
@@ -91,12 +91,12 @@ impl Tally {
     }
 
     /// Operations of one kind done for one cause.
-    pub fn count(&self, cause: Cause, op: Op) -> u64 {
+    pub fn count(&self, cause: Cause, op: FlashOp) -> u64 {
         self.counts[cause as usize][op as usize]
     }
 
     /// Time from the start of service to the end, summed over those operations, in nanoseconds.
-    pub fn time_ns(&self, cause: Cause, op: Op) -> u64 {
+    pub fn time_ns(&self, cause: Cause, op: FlashOp) -> u64 {
         self.times_ns[cause as usize][op as usize]
     }
 
@@ -112,7 +112,7 @@ impl Tally {
     }
 
     /// Operations of one kind, over all causes.
-    pub fn total(&self, op: Op) -> u64 {
+    pub fn total(&self, op: FlashOp) -> u64 {
         Cause::ALL.iter().map(|&cause| self.count(cause, op)).sum()
     }
 

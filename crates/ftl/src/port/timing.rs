@@ -57,7 +57,7 @@ impl fmt::Display for Nanos {
 /// A flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum Op {
+pub enum FlashOp {
     /// Reads a page.
     Read = 0,
     /// Programs a page.
@@ -66,7 +66,7 @@ pub enum Op {
     Erase = 2,
 }
 
-impl Op {
+impl FlashOp {
     /// All, in index order.
     pub const ALL: [Self; 3] = [Self::Read, Self::Program, Self::Erase];
 
@@ -84,7 +84,7 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     /// The operation.
-    pub op: Op,
+    pub op: FlashOp,
     /// Why it is done.
     pub cause: Cause,
     /// The block that it is done to.
@@ -100,7 +100,7 @@ pub struct Task {
 
 impl Task {
     /// An operation that the host waits for.
-    pub fn new(op: Op, cause: Cause, pbn: Pbn, die: u32) -> Self {
+    pub fn new(op: FlashOp, cause: Cause, pbn: Pbn, die: u32) -> Self {
         Self { op, cause, pbn, die, chain: 0, copies: false }
     }
 }

@@ -41,7 +41,7 @@ use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::tally::Note;
-use crate::port::timing::{Device, Nanos, Op};
+use crate::port::timing::{Device, FlashOp, Nanos};
 use crate::wear::levelling::Backend;
 use crate::write_buffer::policy::{BufferPolicy, Held, Victim};
 use crate::write_buffer::room::Room;
@@ -239,7 +239,7 @@ impl WriteBuffer {
         let mut found = Vec::new();
         flash.with_cause(Cause::Padding, |flash| {
             flash.in_parallel(missing, |flash, lpn| {
-                let reads = |flash: &FlashPort<D>| flash.tally().count(Cause::Padding, Op::Read);
+                let reads = |flash: &FlashPort<D>| flash.tally().count(Cause::Padding, FlashOp::Read);
                 let (mut data, before) = ([D::Data::default()], reads(flash));
                 match mapping.read(flash, &Request::new(lpn, 1), &mut data) {
                     Err(error) if error.is_uncorrectable() => return Ok(()),

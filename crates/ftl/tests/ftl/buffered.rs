@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Ppn, Role, Shape};
-use ftl::{Drive, FlashPort, Layout, Nanos, Note, Op, Request, Span, Stack, Task, Timing, registry};
+use ftl::{Drive, FlashOp, FlashPort, Layout, Nanos, Note, Request, Span, Stack, Task, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 8,
@@ -32,11 +32,11 @@ struct Dies {
 impl Timing for Dies {
     fn perform(&mut self, Task { op, die, .. }: Task, at: Nanos) -> Span {
         let takes_us = match op {
-            Op::Read => 25,
-            Op::Program => PROGRAM_US,
-            Op::Erase => 1500,
+            FlashOp::Read => 25,
+            FlashOp::Program => PROGRAM_US,
+            FlashOp::Erase => 1500,
         };
-        if op == Op::Program {
+        if op == FlashOp::Program {
             self.programmed.borrow_mut().push(die);
         }
         let free_at = &mut self.free_at.borrow_mut()[die as usize];

@@ -13,8 +13,8 @@ use ftl::write_buffer::lru::Lru;
 use ftl::write_buffer::policy::BufferScheme;
 use ftl::write_buffer::room::Room;
 use ftl::{
-    BrokenInvariant, Cause, Drive, FlashPort, Footprint, FtlError, Layout, Mapping, Note, Op, RelocateOutcome, Request,
-    Settings, Stack, Values, WearQuery, registry,
+    BrokenInvariant, Cause, Drive, FlashOp, FlashPort, Footprint, FtlError, Layout, Mapping, Note, RelocateOutcome,
+    Request, Settings, Stack, Values, WearQuery, registry,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -131,7 +131,7 @@ impl Bench {
     }
 
     fn padded(&self) -> (u64, u64) {
-        [Op::Read, Op::Program].map(|op| self.flash.tally().count(Cause::Padding, op)).into()
+        [FlashOp::Read, FlashOp::Program].map(|op| self.flash.tally().count(Cause::Padding, op)).into()
     }
 }
 
@@ -367,9 +367,9 @@ fn a_block_is_padded_with_what_it_has_and_what_nobody_wrote_stays_unwritten() {
     assert_eq!(bench.padded(), (before.0 + 6, before.1 + 5));
     let content: Vec<u32> = (0..12).map(|lpn| bench.read(lpn)).collect();
     assert_eq!(content, [1, 2, 20, 4, 5, 21, 7, 0, 0, 22, 0, 8]);
-    let reads = bench.flash.tally().count(Cause::Host, Op::Read);
+    let reads = bench.flash.tally().count(Cause::Host, FlashOp::Read);
     assert_eq!((bench.read(7), bench.read(10)), (0, 0));
-    assert_eq!(bench.flash.tally().count(Cause::Host, Op::Read), reads, "pages without data are not on flash");
+    assert_eq!(bench.flash.tally().count(Cause::Host, FlashOp::Read), reads, "pages without data are not on flash");
 }
 
 #[test]

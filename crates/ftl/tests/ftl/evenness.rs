@@ -3,7 +3,7 @@
 //! keeps it together.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Pbn, Ppn, Shape};
-use ftl::{Cause, Drive, FlashPort, Hint, Layout, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Stack, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -166,7 +166,8 @@ fn each_leveller_keeps_its_bound() {
 fn what_is_moved_shares_no_block_with_what_is_collected() {
     let mut device = HotCold::filled("page+static:threshold=4", 1, 58, 3);
     device.wear(10_000);
-    let moves = [Cause::Collection, Cause::WearLeveling].map(|cause| device.flash.tally().count(cause, Op::Program));
+    let moves =
+        [Cause::Collection, Cause::WearLeveling].map(|cause| device.flash.tally().count(cause, FlashOp::Program));
     assert!(moves.into_iter().all(|moves| moves > 5_000), "{moves:?}");
     let chip = &device.flash.device().chip;
     let is_mixed = |pbn: &Pbn| {

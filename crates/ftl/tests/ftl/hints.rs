@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Shape};
-use ftl::{Cause, Drive, FlashPort, Hint, Layout, Op, Request, Stack, registry};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Request, Stack, registry};
 
 /// Logical pages; the stream of a page is its number modulo 3.
 const PAGES: u32 = 120;
@@ -58,7 +58,7 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
     let mut ftl = registry::create::<Device>(&stack(), &layout).expect("fits");
     write(&mut ftl, &mut flash, 2_000);
     for cut in 0..4 {
-        assert!(flash.tally().count(Cause::Collection, Op::Program) > 500, "hardly anything was collected");
+        assert!(flash.tally().count(Cause::Collection, FlashOp::Program) > 500, "hardly anything was collected");
         let blocks = streams_of_blocks(&flash);
         assert!(blocks.values().all(|streams| streams.len() == 1), "after {cut} cuts: {blocks:?}");
         let all: BTreeSet<u8> = blocks.values().flatten().copied().collect();

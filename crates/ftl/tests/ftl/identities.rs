@@ -3,7 +3,7 @@
 
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, ProgramOrder, Shape};
-use ftl::{Drive, FlashPort, Layout, Op, Request, Stack, registry};
+use ftl::{Drive, FlashOp, FlashPort, Layout, Request, Stack, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -132,7 +132,7 @@ fn run_both(instances: &mut [Instance; 2], steps: &[Step], what: &str) -> u64 {
         (0..chip.geometry().blocks()).map(|pbn| chip.erase_count(Pbn::new(pbn))).collect::<Vec<_>>()
     };
     assert_eq!(erases(first), erases(second), "{what}");
-    first.flash.tally().total(Op::Erase)
+    first.flash.tally().total(FlashOp::Erase)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! operation.
 
 use flash::{Chip, ChipOptions, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Drive, FlashPort, Layout, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Note, Request, Stack, Timed, Untimed, registry};
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
@@ -48,7 +48,7 @@ impl Scenario {
 
     /// Copies by merges, and erases.
     fn cost(&self) -> (u64, u64) {
-        (self.flash.tally().count(Cause::Merge, Op::Program), self.flash.tally().total(Op::Erase))
+        (self.flash.tally().count(Cause::Merge, FlashOp::Program), self.flash.tally().total(FlashOp::Erase))
     }
 
     fn gauge(&self, name: &str) -> f64 {
@@ -375,7 +375,7 @@ fn a_sast_splits_a_random_group() {
 #[test]
 fn a_superblock_reclaims_inside_itself() {
     let mut superblock = Scenario::filled("superblock", &[("n", "2"), ("k", "1"), ("log_blocks", "1")], 4, 3);
-    let collected = |scenario: &Scenario| scenario.flash.tally().count(Cause::Collection, Op::Program);
+    let collected = |scenario: &Scenario| scenario.flash.tally().count(Cause::Collection, FlashOp::Program);
     for _ in 0..3 {
         superblock.write(&[0, 1, 2, 3, 4, 5, 6, 7]);
     }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use flash::{
     Chip, ChipOptions, Flash, FlashError, Full, Geometry, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Shape, Tag,
 };
-use ftl::{Cause, Drive, FlashPort, Layout, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Span, Stack, Task, Timed, Timing, registry};
 
 const SHAPE: Shape = Shape {
     channels: 4,
@@ -29,7 +29,7 @@ struct Shared {
     /// The channel whose translation pages cannot be read, if any.
     broken: Rc<Cell<Option<u32>>>,
     /// Operations performed: kind and die.
-    performed: Rc<RefCell<Vec<(Op, u32)>>>,
+    performed: Rc<RefCell<Vec<(FlashOp, u32)>>>,
 }
 
 impl Timing for Shared {
@@ -121,7 +121,7 @@ impl Bench {
     }
 
     /// Dies of the operations of a kind since this was last asked.
-    fn dies_of(&mut self, wanted: Op) -> Vec<u32> {
+    fn dies_of(&mut self, wanted: FlashOp) -> Vec<u32> {
         let performed = self.shared.performed.take();
         performed.into_iter().filter(|(op, _)| *op == wanted).map(|(_, die)| die).collect()
     }
@@ -140,11 +140,11 @@ fn copies_of_a_translation_page_are_programmed_on_different_channels() {
         let mut bench = Bench::new(replicas);
         // The ninth entry drives out the first of eight, which is newer than flash.
         (0..8).for_each(|lpn| bench.write(lpn, lpn));
-        bench.dies_of(Op::Program);
-        let before = bench.flash.tally().count(Cause::Mapping, Op::Program);
+        bench.dies_of(FlashOp::Program);
+        let before = bench.flash.tally().count(Cause::Mapping, FlashOp::Program);
         bench.read(200);
-        assert_eq!(bench.flash.tally().count(Cause::Mapping, Op::Program) - before, u64::from(replicas) + 1);
-        let channels: BTreeSet<_> = bench.dies_of(Op::Program).into_iter().collect();
+        assert_eq!(bench.flash.tally().count(Cause::Mapping, FlashOp::Program) - before, u64::from(replicas) + 1);
+        let channels: BTreeSet<_> = bench.dies_of(FlashOp::Program).into_iter().collect();
         assert_eq!(channels.len(), replicas as usize + 1, "{replicas} replicas");
     }
 }
@@ -156,9 +156,9 @@ fn a_miss_goes_round_a_busy_channel() {
     // Clean entries of the last translation page leave without a write from now on.
     (260..276).for_each(|lpn| assert_eq!(bench.read(lpn), 1000 + lpn));
     let translation_reads = |bench: &mut Bench, lpn: u32| {
-        bench.dies_of(Op::Read);
+        bench.dies_of(FlashOp::Read);
         bench.read(lpn);
-        bench.dies_of(Op::Read)[0]
+        bench.dies_of(FlashOp::Read)[0]
     };
     let idle = translation_reads(&mut bench, 0);
     bench.shared.busy.set(Some(idle));
@@ -177,7 +177,7 @@ fn a_channel_whose_translation_pages_cannot_be_read_loses_nothing_and_its_copies
         bench.shared.broken.set(Some(channel));
         bench.shared.busy.set(Some((channel + 1) % SHAPE.channels));
         bench.all_is_right();
-        let programs = |bench: &Bench| bench.flash.tally().count(Cause::Mapping, Op::Program);
+        let programs = |bench: &Bench| bench.flash.tally().count(Cause::Mapping, FlashOp::Program);
         // Another round finds the lost copies rewritten, but for those that went to the broken
         // channel again.
         let before = programs(&bench);
@@ -196,17 +196,17 @@ fn a_lost_copy_is_written_anew_elsewhere() {
     let mut bench = Bench::new(1);
     bench.fill();
     (260..276).for_each(|lpn| assert_eq!(bench.read(lpn), 1000 + lpn));
-    bench.dies_of(Op::Read);
+    bench.dies_of(FlashOp::Read);
     bench.read(0);
-    let original = bench.dies_of(Op::Read)[0];
+    let original = bench.dies_of(FlashOp::Read)[0];
     bench.shared.broken.set(Some(original));
-    let before = bench.flash.tally().count(Cause::Mapping, Op::Program);
-    bench.dies_of(Op::Read);
+    let before = bench.flash.tally().count(Cause::Mapping, FlashOp::Program);
+    bench.dies_of(FlashOp::Read);
     bench.read(1);
-    let tried = bench.dies_of(Op::Read);
+    let tried = bench.dies_of(FlashOp::Read);
     assert_eq!(tried[0], original, "the original is tried first");
     assert_ne!(tried[1], original, "then the copy");
-    assert_eq!(bench.flash.tally().count(Cause::Mapping, Op::Program) - before, 1, "one copy is written anew");
+    assert_eq!(bench.flash.tally().count(Cause::Mapping, FlashOp::Program) - before, 1, "one copy is written anew");
     bench.shared.broken.set(None);
     bench.all_is_right();
 }

@@ -8,7 +8,7 @@ use flash::{
 };
 use ftl::recovery::scan::Scanned;
 use ftl::recovery::summary::{PARAMETER, Summaries};
-use ftl::{FlashPort, FtlError, Layout, Op, Request, Stack, Timed, Untimed, Values, registry};
+use ftl::{FlashOp, FlashPort, FtlError, Layout, Request, Stack, Timed, Untimed, Values, registry};
 
 type Device = Timed<Faulty<u64>, Untimed>;
 
@@ -69,7 +69,7 @@ fn scan(
     let mut flash = port(flash.clone());
     let scanned = with(&mut flash).expect("the power is on");
     let pages = scanned.pages.iter().map(|(ppn, tag)| (ppn.get(), *tag)).collect();
-    (pages, flash.last_version(), flash.tally().total(Op::Read))
+    (pages, flash.last_version(), flash.tally().total(FlashOp::Read))
 }
 
 /// The formula of `docs/recovery.md`: the summary of a filled block; else a look for one, and the
@@ -177,8 +177,11 @@ fn a_summary_costs_a_page_of_each_block() {
     let mut flash = port(Faulty::new(fresh, FaultPlan::default()));
     let mut page = registry::create(&Stack::with("page", settings()), &layout).expect("the scheme takes the device");
     page.write(&mut flash, &Request::new(Lpn::new(0), 24), &[1; 24]).expect("room");
-    assert_eq!((flash.tally().count(ftl::Cause::Host, Op::Program), flash.tally().total(Op::Program)), (24, 24 + 8));
-    assert_eq!(flash.tally().count(ftl::Cause::Checkpoint, Op::Program), 8);
+    assert_eq!(
+        (flash.tally().count(ftl::Cause::Host, FlashOp::Program), flash.tally().total(FlashOp::Program)),
+        (24, 24 + 8)
+    );
+    assert_eq!(flash.tally().count(ftl::Cause::Checkpoint, FlashOp::Program), 8);
     let structures = page.footprint().structures;
     let summary = structures.iter().find(|structure| structure.name == "block summaries").expect("it is listed");
     assert_eq!((summary.ram_bytes, summary.flash_bytes), (2 * 2 * 3 * 21, 18 * 512));

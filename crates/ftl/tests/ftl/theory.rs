@@ -7,7 +7,7 @@
 //! length.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
-use ftl::{Cause, Drive, FlashPort, Hint, Layout, Note, Op, Request, Stack, Timed, Untimed, registry};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Stack, Timed, Untimed, registry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -68,12 +68,12 @@ impl Bench {
             step(self);
         }
         let before = self.flash.device().operations();
-        let host = self.flash.tally().count(ftl::Cause::Host, ftl::Op::Program);
+        let host = self.flash.tally().count(ftl::Cause::Host, ftl::FlashOp::Program);
         for _ in 0..writes {
             step(self);
         }
         self.ftl.check(&self.flash).expect("invariants");
-        let host = self.flash.tally().count(ftl::Cause::Host, ftl::Op::Program) - host;
+        let host = self.flash.tally().count(ftl::Cause::Host, ftl::FlashOp::Program) - host;
         (self.flash.device().operations().programs - before.programs) as f64 / host as f64
     }
 }
@@ -498,7 +498,7 @@ fn dftl_hit_ratio_meets_che() {
             let hit = tally.note(Note::MappingHit) as f64 / f64::from(count);
             println!("dftl {policy} zipf {theta}, {percent} % cached: hit ratio {hit:.4}, theory {theory:.4}");
             assert!((hit - theory).abs() < 0.003, "{policy} zipf {theta}, {percent} %: {hit:.4} against {theory:.4}");
-            assert_eq!(tally.count(Cause::Mapping, Op::Read), tally.note(Note::MappingMiss));
+            assert_eq!(tally.count(Cause::Mapping, FlashOp::Read), tally.note(Note::MappingMiss));
         }
     }
 }
@@ -527,7 +527,7 @@ fn dftl_writes_back_the_changed_share_of_evictions() {
         let before = *bench.flash.tally();
         run(&mut bench, 2_000_000);
         let tally = bench.flash.tally().since(&before);
-        assert_eq!(bench.flash.tally().total(Op::Erase), 0, "nothing was collected");
+        assert_eq!(bench.flash.tally().total(FlashOp::Erase), 0, "nothing was collected");
         let (dirty, clean) = (tally.note(Note::DirtyEviction), tally.note(Note::CleanEviction));
         let measured = dirty as f64 / (dirty + clean) as f64;
         let theory = changed_share(&zipf, f64::from(percent) / 100.0, write_share);
@@ -535,7 +535,7 @@ fn dftl_writes_back_the_changed_share_of_evictions() {
             "dftl zipf {theta}, {percent} % cached, {write_share} writes: changed {measured:.4}, theory {theory:.4}"
         );
         assert!((measured / theory - 1.0).abs() < 0.02, "{measured:.4} against {theory:.4}");
-        assert_eq!(tally.count(Cause::Mapping, Op::Program), dirty);
+        assert_eq!(tally.count(Cause::Mapping, FlashOp::Program), dirty);
     }
 }
 
@@ -591,7 +591,7 @@ fn hit_ratios_of_write_buffers_meet_che_and_the_fixed_point_of_fifo() {
             println!("{buffer} zipf {theta}, room for {percent} %: hit ratio {hit:.4}, theory {theory:.4}");
             assert!((hit - theory).abs() < 0.003, "{buffer} zipf {theta}, {percent} %: {hit:.4} against {theory:.4}");
             assert_eq!(tally.note(Note::BufferMiss), u64::from(count) - tally.note(Note::BufferHit));
-            assert_eq!(tally.count(Cause::Host, Op::Program), tally.note(Note::BufferMiss));
+            assert_eq!(tally.count(Cause::Host, FlashOp::Program), tally.note(Note::BufferMiss));
         }
     }
 }

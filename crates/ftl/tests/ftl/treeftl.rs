@@ -4,7 +4,7 @@
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
 use ftl::{
-    Asked, Cause, Drive, FlashPort, FutureRequest, Layout, Nanos, Note, Op, Request, Span, Stack, Task, Timing,
+    Asked, Cause, Drive, FlashOp, FlashPort, FutureRequest, Layout, Nanos, Note, Request, Span, Stack, Task, Timing,
     registry,
 };
 use proptest::prelude::*;
@@ -80,7 +80,7 @@ impl Bench {
         self.ftl.flush(&mut self.flash).expect("flushed");
     }
 
-    fn count(&self, cause: Cause, op: Op) -> u64 {
+    fn count(&self, cause: Cause, op: FlashOp) -> u64 {
         self.flash.tally().count(cause, op)
     }
 
@@ -99,10 +99,10 @@ fn the_three_cases_of_figure_6_2_take_no_one_and_two_reads() {
     // Nine of sixteen pages of a block: around RAM, so that flash has them and their translation
     // page is in RAM.
     bench.write(0, 9);
-    assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages), (9, 0));
+    assert_eq!((bench.count(Cause::Host, FlashOp::Program), bench.ftl.buffered().pages), (9, 0));
     // B: the translation page is in RAM, the data page is not. A: both are.
     assert_eq!([bench.write(3, 1), bench.write(3, 1)], [25 + 2, 2]);
-    assert_eq!((bench.count(Cause::Loading, Op::Read), bench.note(Note::AbsorbedPage)), (1, 1));
+    assert_eq!((bench.count(Cause::Loading, FlashOp::Read), bench.note(Note::AbsorbedPage)), (1, 1));
     // Two other groups take the four pages of RAM.
     bench.write(200, 1);
     bench.write(400, 1);
@@ -110,10 +110,14 @@ fn the_three_cases_of_figure_6_2_take_no_one_and_two_reads() {
     bench.flush();
     // C: neither is. The pages that leave for it are on flash, but the translation page that leaves
     // is not.
-    let (mapping, loading) = (bench.count(Cause::Mapping, Op::Read), bench.count(Cause::Loading, Op::Read));
+    let (mapping, loading) = (bench.count(Cause::Mapping, FlashOp::Read), bench.count(Cause::Loading, FlashOp::Read));
     assert_eq!(bench.write(3, 1), 25 + 25 + 200 + 2);
-    assert_eq!(bench.count(Cause::Mapping, Op::Read) - mapping, 1, "the translation page that leaves is whole in RAM");
-    assert_eq!(bench.count(Cause::Loading, Op::Read) - loading, 1);
+    assert_eq!(
+        bench.count(Cause::Mapping, FlashOp::Read) - mapping,
+        1,
+        "the translation page that leaves is whole in RAM"
+    );
+    assert_eq!(bench.count(Cause::Loading, FlashOp::Read) - loading, 1);
     assert_eq!(bench.read(3), (bench.written + 3, 2));
 }
 
@@ -121,7 +125,7 @@ fn the_three_cases_of_figure_6_2_take_no_one_and_two_reads() {
 fn without_loading_a_page_that_is_written_whole_takes_no_read() {
     let mut bench = Bench::new(&[("load_before_write", "false")]);
     bench.write(0, 9);
-    assert_eq!((bench.write(3, 1), bench.count(Cause::Loading, Op::Read)), (2, 0));
+    assert_eq!((bench.write(3, 1), bench.count(Cause::Loading, FlashOp::Read)), (2, 0));
 }
 
 #[test]
@@ -139,9 +143,9 @@ fn reads_never_bring_data_into_ram() {
 fn a_request_for_more_than_half_a_block_goes_around_ram_and_takes_what_is_held_along() {
     let mut bench = Bench::new(&[]);
     bench.write(0, 8);
-    assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages), (0, 8));
+    assert_eq!((bench.count(Cause::Host, FlashOp::Program), bench.ftl.buffered().pages), (0, 8));
     bench.write(4, 9);
-    assert_eq!((bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages), (9, 4));
+    assert_eq!((bench.count(Cause::Host, FlashOp::Program), bench.ftl.buffered().pages), (9, 4));
     assert_eq!((bench.note(Note::BypassedPage), bench.note(Note::AbsorbedPage)), (9, 4));
     let mut out = [0; 13];
     bench.ftl.read(&mut bench.flash, &Request::new(Lpn::new(0), 13), &mut out).expect("read");
@@ -157,12 +161,12 @@ fn what_is_flushed_stays_in_ram_and_leaves_it_for_nothing() {
     }
     bench.flush();
     assert_eq!(
-        (bench.count(Cause::Host, Op::Program), bench.ftl.buffered().pages, bench.ftl.buffered().clean_pages),
+        (bench.count(Cause::Host, FlashOp::Program), bench.ftl.buffered().pages, bench.ftl.buffered().clean_pages),
         (3, 0, 3)
     );
     assert_eq!(bench.read(1), (2001, 2));
     bench.write(3, 1);
-    assert_eq!((bench.count(Cause::Host, Op::Program), bench.note(Note::BufferEviction)), (3, 1));
+    assert_eq!((bench.count(Cause::Host, FlashOp::Program), bench.note(Note::BufferEviction)), (3, 1));
     assert_eq!(bench.read(0).1, 25, "the page used longest ago has left");
 }
 

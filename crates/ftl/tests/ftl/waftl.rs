@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
-use ftl::{Cause, Drive, FlashPort, Layout, Nanos, Op, Request, Span, Stack, Task, Timing, registry};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Span, Stack, Task, Timing, registry};
 
 const PAGES_PER_BLOCK: u32 = 4;
 
@@ -30,7 +30,7 @@ impl Timing for Dies {
     fn perform(&mut self, task: Task, at: Nanos) -> Span {
         let span = self.span(task, at);
         self.free_at.borrow_mut()[task.die as usize] = span.end.0;
-        if task.op == Op::Erase {
+        if task.op == FlashOp::Erase {
             self.erases.borrow_mut().push(span.end.0);
         }
         span
@@ -91,7 +91,7 @@ impl Scenario {
 
     /// Reads and programs for a cause.
     fn cost(&self, cause: Cause) -> (u64, u64) {
-        (self.flash.tally().count(cause, Op::Read), self.flash.tally().count(cause, Op::Program))
+        (self.flash.tally().count(cause, FlashOp::Read), self.flash.tally().count(cause, FlashOp::Program))
     }
 
     fn gauge(&self, name: &str) -> f64 {

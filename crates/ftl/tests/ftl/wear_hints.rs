@@ -6,7 +6,7 @@ use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Ppn, Role, Shape};
 use ftl::api::wear::{AllocRequest, Purpose, WearPolicy};
 use ftl::api::wear_scheme::WearScheme;
 use ftl::{
-    Capabilities, Cause, Device, Drive, Entry, FlashPort, Hint, Layout, Op, Request, Stack, Values, Wear, registry,
+    Capabilities, Cause, Device, Drive, Entry, FlashOp, FlashPort, Hint, Layout, Request, Stack, Values, Wear, registry,
 };
 
 /// Logical pages; what is hinted at follows from a page's number.
@@ -129,12 +129,12 @@ fn the_host_s_hint_is_heard_for_blocks_of_its_pages() {
 #[test]
 fn what_is_collected_says_as_much_as_its_tags_keep() {
     let (heard, flash) = asked::<false>("page");
-    assert!(flash.tally().count(Cause::Collection, Op::Program) > 200, "hardly anything was collected");
+    assert!(flash.tally().count(Cause::Collection, FlashOp::Program) > 200, "hardly anything was collected");
     assert_eq!(hints(&heard, "collected"), [Hint::NONE]);
     // Streams of hints have no blocks for collected pages alone; a block that a collection opens is
     // known by what it lacks.
     let (heard, flash) = asked::<false>("page:streams=hints:hint_streams=3");
-    assert!(flash.tally().count(Cause::Collection, Op::Program) > 200, "hardly anything was collected");
+    assert!(flash.tally().count(Cause::Collection, FlashOp::Program) > 200, "hardly anything was collected");
     let kept = (1..3).map(Hint::of_stream);
     for moved in kept {
         assert!(hints(&heard, "data").contains(&moved), "{moved:?} among {heard:?}");
@@ -157,7 +157,7 @@ fn what_is_moved_says_its_file_type_if_the_policy_wants_that_kept() {
         ("bast", "merge", Cause::Merge),
     ] {
         let (heard, flash) = asked::<true>(stack);
-        assert!(flash.tally().count(cause, Op::Program) > 200, "{stack}: hardly anything was moved");
+        assert!(flash.tally().count(cause, FlashOp::Program) > 200, "{stack}: hardly anything was moved");
         let said = hints(&heard, purpose);
         assert!(types.iter().all(|of| said.contains(of)), "{stack}: {types:?} among {said:?}");
     }

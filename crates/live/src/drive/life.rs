@@ -1,6 +1,6 @@
 //! Counting what hosts ask for, and everything over the device's life.
 
-use ftl::{Cause, FlashPort, Note, Op};
+use ftl::{Cause, FlashOp, FlashPort, Note};
 
 use super::LiveDrive;
 use super::counts::{Asked, HostCounts};
@@ -40,7 +40,7 @@ impl LiveDrive {
 /// Operations by cause and events, by the names that results have.
 fn tallied(media: &FlashPort<LiveDevice>) -> Counters {
     let tally = media.tally();
-    let operations = Cause::ALL.iter().flat_map(|&cause| Op::ALL.iter().map(move |&op| (cause, op)));
+    let operations = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));
     let operations = operations.map(|(cause, op)| (format!("{}_{}s", cause.name(), op.name()), tally.count(cause, op)));
     let notes = Note::ALL.iter().map(|&note| (note.name().to_owned(), tally.note(note)));
     operations.chain(notes).filter(|(_, count)| *count > 0).collect()

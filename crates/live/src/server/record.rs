@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use ftl::Nanos;
-use trace::{Hint, Op, Record, Target, TraceError};
+use trace::{Hint, HostOp, Record, Target, TraceError};
 
 use crate::LiveError;
 use crate::nbd::Command;
@@ -47,14 +47,14 @@ impl Recorder {
         (offset, length): (u64, u32),
     ) -> Result<(), LiveError> {
         let op = match command {
-            Command::Read { .. } => Op::Read,
-            Command::Write { .. } | Command::WriteZeroes { may_leave_holes: false, .. } => Op::Write,
-            Command::Trim { .. } | Command::WriteZeroes { .. } => Op::Trim,
-            Command::Flush => Op::Flush,
+            Command::Read { .. } => HostOp::Read,
+            Command::Write { .. } | Command::WriteZeroes { may_leave_holes: false, .. } => HostOp::Write,
+            Command::Trim { .. } | Command::WriteZeroes { .. } => HostOp::Trim,
+            Command::Flush => HostOp::Flush,
             Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => return Ok(()),
         };
-        let (offset, length) = if op == Op::Flush { (0, 0) } else { (offset, length) };
-        if length == 0 && op != Op::Flush {
+        let (offset, length) = if op == HostOp::Flush { (0, 0) } else { (offset, length) };
+        if length == 0 && op != HostOp::Flush {
             return Ok(());
         }
         let hint = Hint { stream: hint.stream(), temperature: hint.temperature(), file_type: hint.file_type() };

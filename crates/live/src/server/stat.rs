@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
 use flash::Flash;
-use ftl::{Cause, Note, Op, Spares};
+use ftl::{Cause, FlashOp, Note, Spares};
 use serde::Serialize;
 use sim::Responses;
 
@@ -107,9 +107,9 @@ impl Stat {
         let [turns, turns_waited_max] = turns;
         let (media, chip) = (drive.media(), &drive.media().device().chip);
         let tally = media.tally();
-        let (programs, counts) = (tally.total(Op::Program), drive.erase_counts());
+        let (programs, counts) = (tally.total(FlashOp::Program), drive.erase_counts());
         let erases = sim::erases(&vec![0; counts.len()], &counts);
-        let every = Cause::ALL.iter().flat_map(|&cause| Op::ALL.iter().map(move |&op| (cause, op)));
+        let every = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));
         let operations = every.map(|(cause, op)| CausedOperations {
             cause: cause.name(),
             op: op.name(),

@@ -10,7 +10,7 @@
 //! time.
 
 use flash::{Flash, Store};
-use ftl::{FlashPort, Op, RecoverError, registry};
+use ftl::{FlashOp, FlashPort, RecoverError, registry};
 
 use crate::SimError;
 use crate::error::{Fault, Stage};
@@ -44,9 +44,9 @@ pub(crate) fn mount<S: Store + 'static, W: ReadChecker<S::Data>>(
 fn facts<D: ftl::Device>(media: &FlashPort<D>) -> MountFacts {
     let total = |op| media.tally().total(op);
     MountFacts {
-        reads: total(Op::Read),
-        programs: total(Op::Program),
-        erases: total(Op::Erase),
+        reads: total(FlashOp::Read),
+        programs: total(FlashOp::Program),
+        erases: total(FlashOp::Erase),
         time_ns: media.now().0,
     }
 }

@@ -22,10 +22,10 @@
 //! to; for that, take *workload*, or run the workload longer.
 
 use flash::Lpn;
-use ftl::{Cause, Device, Op};
+use ftl::{Cause, Device, FlashOp};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use trace::Op as HostOp;
+use trace::HostOp;
 use trace::generate::seed;
 
 use crate::error::Stage;
@@ -190,7 +190,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
     }
 
     fn programs(&self) -> u64 {
-        self.host.media().tally().total(Op::Program)
+        self.host.media().tally().total(FlashOp::Program)
     }
 }
 

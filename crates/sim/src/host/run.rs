@@ -22,8 +22,8 @@ use std::time::Instant;
 
 use check::ExactOracle;
 use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Pbn, Store};
-use ftl::{Cause, FlashPort, Nanos, Note, Op, Spares, Tally, Timed, registry};
-use trace::Op as HostOp;
+use ftl::{Cause, FlashOp, FlashPort, Nanos, Note, Spares, Tally, Timed, registry};
+use trace::HostOp;
 
 use crate::error::{Fault, Stage};
 use crate::host::control::Reporter;
@@ -265,7 +265,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let media = self.host.media();
         let counted = media.device().operations();
         let counted = [counted.reads, counted.programs, counted.erases];
-        let caused = Op::ALL.map(|op| media.tally().total(op));
+        let caused = FlashOp::ALL.map(|op| media.tally().total(op));
         if caused == counted {
             Ok(())
         } else {
@@ -310,7 +310,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let all = metrics.reads.with(&metrics.writes);
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let [read, write, trim, flush] = asked.requests;
-        let (programs, page_bytes) = (tally.total(Op::Program), self.chip().geometry().page_size_bytes());
+        let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());
         let watch = host.media().device().timing.watch();
         let (waiting_ns, service_ns) = metrics.parts.means().unzip();
         RunResult {
@@ -379,7 +379,7 @@ fn merges(tally: &Tally) -> Merges {
 }
 
 fn operations(tally: &Tally) -> Vec<OperationCount> {
-    let every = Cause::ALL.iter().flat_map(|&cause| Op::ALL.iter().map(move |&op| (cause, op)));
+    let every = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));
     every
         .map(|(cause, op)| OperationCount {
             cause: cause.name(),

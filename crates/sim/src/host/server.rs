@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 use check::{ExactOracle, Stamp};
 use flash::Lpn;
 use ftl::{Cause, Device, Drive, FlashPort, FutureRequest, Hint, Nanos, PrefetchStage, Request};
-use trace::Op;
+use trace::HostOp;
 
 use crate::error::Fault;
 use crate::workload::byte_range::read_rest;
@@ -129,10 +129,10 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
         media.begin(at);
         let of = |&extent: &Extent| request_of(extent, at, request.hint);
         match request.op {
-            Op::Read => {
+            HostOp::Read => {
                 media.in_parallel(request.extents.iter().map(of), |media, extent| server.read(media, &extent))?;
             }
-            Op::Write => {
+            HostOp::Write => {
                 if request.partial_first || request.partial_last {
                     read_rest(media, request.partial_pages(), |media, lpn| {
                         server.read(media, &of(&Extent { lpn, pages: 1 }))
@@ -140,10 +140,10 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
                 }
                 media.in_parallel(request.extents.iter().map(of), |media, extent| server.write(media, &extent))?;
             }
-            Op::Trim => {
+            HostOp::Trim => {
                 media.in_parallel(request.extents.iter().map(of), |media, extent| server.trim(media, &extent))?;
             }
-            Op::Flush => server.ftl.flush(media)?,
+            HostOp::Flush => server.ftl.flush(media)?,
         }
         Ok(media.now())
     }
@@ -336,7 +336,7 @@ mod tests {
         Host::new(FlashPort::new(Timed { chip, timing: Untimed }), drive, ExactOracle::new(8))
     }
 
-    fn request(op: Op, lpn: u32) -> PageRequest {
+    fn request(op: HostOp, lpn: u32) -> PageRequest {
         PageRequest { op, extents: vec![Extent { lpn: Lpn::new(lpn), pages: 1 }], ..PageRequest::new() }
     }
 
@@ -345,9 +345,9 @@ mod tests {
         for (reads_from, found) in [(1, "stale"), (2, "another page"), (3, "")] {
             let mut host = host(reads_from);
             for lpn in [5, 0, 4, 0] {
-                host.serve(&request(Op::Write, lpn), Nanos::ZERO).expect("legal");
+                host.serve(&request(HostOp::Write, lpn), Nanos::ZERO).expect("legal");
             }
-            match host.serve(&request(Op::Read, 0), Nanos::ZERO) {
+            match host.serve(&request(HostOp::Read, 0), Nanos::ZERO) {
                 Ok(_) => assert_eq!(reads_from, 3, "only the last write is right"),
                 Err(fault) => {
                     let message = fault.to_string();
@@ -360,18 +360,18 @@ mod tests {
     #[test]
     fn a_trimmed_page_that_comes_back_is_caught() {
         let mut host = host(0);
-        host.serve(&request(Op::Write, 3), Nanos::ZERO).expect("legal");
-        host.serve(&request(Op::Read, 3), Nanos::ZERO).expect("the last write");
-        host.serve(&request(Op::Trim, 3), Nanos::ZERO).expect("legal");
-        let fault = host.serve(&request(Op::Read, 3), Nanos::ZERO).expect_err("trimmed");
+        host.serve(&request(HostOp::Write, 3), Nanos::ZERO).expect("legal");
+        host.serve(&request(HostOp::Read, 3), Nanos::ZERO).expect("the last write");
+        host.serve(&request(HostOp::Trim, 3), Nanos::ZERO).expect("legal");
+        let fault = host.serve(&request(HostOp::Read, 3), Nanos::ZERO).expect_err("trimmed");
         assert!(matches!(fault, Fault::Mismatch { lpn, .. } if lpn == Lpn::new(3)), "{fault}");
-        let fault = host.serve(&request(Op::Write, 0), Nanos::ZERO).map(|_| ());
+        let fault = host.serve(&request(HostOp::Write, 0), Nanos::ZERO).map(|_| ());
         assert!(fault.is_ok(), "{fault:?}");
     }
 
     #[test]
     fn an_illegal_operation_is_a_fault_with_its_coordinates() {
-        let fault = host(7).serve(&request(Op::Read, 0), Nanos::ZERO).expect_err("erased");
+        let fault = host(7).serve(&request(HostOp::Read, 0), Nanos::ZERO).expect_err("erased");
         assert!(fault.to_string().contains("PPN 7") && !fault.is_end_of_life(), "{fault}");
     }
 

@@ -10,7 +10,7 @@
 //! longer than each of them. With fixed latencies the service of a class that has one kind of
 //! operation is the same for all; only a collection mixes kinds.
 
-use ftl::{Cause, Op, Task, Work};
+use ftl::{Cause, FlashOp, Task, Work};
 
 use crate::observe::metrics::Latency;
 use crate::result::ClassLatency;
@@ -42,14 +42,14 @@ impl Class {
 
     /// The class of an operation. Moving data to make room is one class whatever is moved and
     /// however the scheme calls it.
-    fn of(cause: Cause, op: Op) -> Self {
+    fn of(cause: Cause, op: FlashOp) -> Self {
         match (cause.work(), op) {
-            (Work::Host, Op::Read) => Self::HostRead,
-            (Work::Host, Op::Program) => Self::HostWrite,
-            (Work::Mapping, Op::Read) => Self::MappingRead,
-            (Work::Mapping, Op::Program) => Self::MappingWrite,
+            (Work::Host, FlashOp::Read) => Self::HostRead,
+            (Work::Host, FlashOp::Program) => Self::HostWrite,
+            (Work::Mapping, FlashOp::Read) => Self::MappingRead,
+            (Work::Mapping, FlashOp::Program) => Self::MappingWrite,
             (Work::Moving, _) => Self::Collection,
-            (Work::Recovery | Work::Preparation, _) | (Work::Host | Work::Mapping, Op::Erase) => Self::Other,
+            (Work::Recovery | Work::Preparation, _) | (Work::Host | Work::Mapping, FlashOp::Erase) => Self::Other,
         }
     }
 }

@@ -11,7 +11,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ftl::{Cause, Op, Tally};
+use ftl::{Cause, FlashOp, Tally};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
@@ -22,7 +22,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::TypePtr;
 use tempfile::TempDir;
-use trace::Op as HostOp;
+use trace::HostOp;
 
 use crate::SimError;
 use crate::observe::wait_breakdown::Parts;
@@ -144,7 +144,7 @@ impl Part {
         let fixed = [row.number, row.request.arrival_ns, row.begin_ns, row.end_ns, row.request.pages()];
         let done = row.tally.since(&self.before);
         self.before = *row.tally;
-        let operations = Cause::ALL.map(|cause| Op::ALL.iter().map(|&op| done.count(cause, op)).sum::<u64>());
+        let operations = Cause::ALL.map(|cause| FlashOp::ALL.iter().map(|&op| done.count(cause, op)).sum::<u64>());
         let parts = row.parts.unwrap_or_default();
         let times = parts.waiting.into_iter().chain(parts.service).chain([parts.controller]);
         let values = fixed.into_iter().chain(operations).chain(times.filter(|_| self.has_waiting));

@@ -5,9 +5,9 @@
 //! flushes are counted but not timed, since mixing metadata operations in would shift every
 //! percentile.
 
-use ftl::{Nanos, Note, Op, Tally};
+use ftl::{FlashOp, Nanos, Note, Tally};
 use hdrhistogram::Histogram;
-use trace::Op as HostOp;
+use trace::HostOp;
 
 use crate::observe::wait_breakdown::PartSums;
 use crate::observe::wear::Spread;
@@ -96,7 +96,7 @@ impl Latency {
 /// Host pages and bytes asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
-    /// Requests by kind, indexed by [`trace::Op`].
+    /// Requests by kind, indexed by [`trace::HostOp`].
     pub(crate) requests: [u64; 4],
     pub(crate) pages_read: u64,
     pub(crate) pages_written: u64,
@@ -270,8 +270,12 @@ impl Sampler {
         series.request.push(self.due);
         series.time_ns.push(metrics.elapsed().0);
         series.mean_response_ns.push((timed > 0).then(|| (metrics.sum_ns() - self.last_sum_ns) as f64 / timed as f64));
-        series.write_amplification.push(write_amplification(interval.total(Op::Program), self.page_bytes, written));
-        series.erases.push(tally.since(&self.first).total(Op::Erase));
+        series.write_amplification.push(write_amplification(
+            interval.total(FlashOp::Program),
+            self.page_bytes,
+            written,
+        ));
+        series.erases.push(tally.since(&self.first).total(FlashOp::Erase));
         series.erases_std.push(spread.std);
         series.erases_max.push(spread.max);
         series.host_written_bytes.push(metrics.asked.bytes_written);

@@ -6,7 +6,7 @@
 //! Operations are priced in program order, and a collection reaches far into the future; so what is
 //! known to be complete is what lies before the request in hand.
 
-use ftl::{Cause, Op, Task};
+use ftl::{Cause, FlashOp, Task};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -124,7 +124,7 @@ impl Recorder {
             to_ns: self.to_ns,
             asked_to_ns: self.asked.to_ns,
             die: placed.iter().map(|placed| placed.die).collect(),
-            op: placed.iter().map(|placed| Op::name(placed.task.op)).collect(),
+            op: placed.iter().map(|placed| FlashOp::name(placed.task.op)).collect(),
             cause: placed.iter().map(|placed| Cause::name(placed.task.cause)).collect(),
             ready_ns: time(|placed| placed.ready_ns),
             start_ns: time(|placed| placed.start_ns),
@@ -140,7 +140,7 @@ mod tests {
     use flash::Pbn;
 
     fn read(start_ns: u64) -> Placed {
-        let task = Task::new(Op::Read, Cause::Host, Pbn::new(0), 0);
+        let task = Task::new(FlashOp::Read, Cause::Host, Pbn::new(0), 0);
         let (transfer_ns, end_ns, service_ns) = (Some(start_ns + 1), start_ns + 3, Some(3));
         Placed { task, die: 0, ready_ns: start_ns, start_ns, transfer_ns, end_ns, service_ns }
     }

@@ -19,7 +19,7 @@
 
 mod ledger;
 
-use ftl::{Cause, Op};
+use ftl::{Cause, FlashOp};
 
 use crate::Latencies;
 use crate::observe::timeline::Placed;
@@ -122,13 +122,13 @@ impl Waiting {
         // For the die; a program goes on to wait for the channel before it begins.
         let (covered, mut holder) = self.dies[die as usize].held(ready_ns, start_ns, waiting);
         let mut left = start_ns - ready_ns - covered;
-        if let (Some(channel), Op::Program, 1..) = (channel, task.op, left) {
+        if let (Some(channel), FlashOp::Program, 1..) = (channel, task.op, left) {
             let (covered, last) = channel.held(start_ns - left, start_ns, waiting);
             (left, holder) = (left - covered, last.or(holder));
         }
         waiting[holder.unwrap_or(task.cause) as usize] += left;
         // A read waits for the channel when it has sensed.
-        if let (Some(channel), Op::Read, Some(transfer)) = (channel, task.op, transfer_ns) {
+        if let (Some(channel), FlashOp::Read, Some(transfer)) = (channel, task.op, transfer_ns) {
             let sensed = start_ns + self.latencies.read_ns;
             let (covered, last) = channel.held(sensed, transfer, waiting);
             waiting[last.unwrap_or(task.cause) as usize] += transfer - sensed - covered;

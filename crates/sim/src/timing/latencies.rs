@@ -1,6 +1,6 @@
 //! What single flash operations take.
 
-use ftl::Op;
+use ftl::FlashOp;
 use serde::{Deserialize, Serialize};
 
 /// What operations take, in nanoseconds, each at most [`Latencies::MAX_NS`].
@@ -22,16 +22,16 @@ impl Latencies {
     pub const MAX_NS: u64 = 60_000_000_000;
 
     /// What an operation takes on an idle device, in nanoseconds.
-    pub(crate) fn alone_ns(&self, op: Op) -> u64 {
+    pub(crate) fn alone_ns(&self, op: FlashOp) -> u64 {
         match op {
-            Op::Read => self.read_ns + self.transfer_ns,
-            Op::Program => self.transfer_ns + self.program_ns,
-            Op::Erase => self.erase_ns,
+            FlashOp::Read => self.read_ns + self.transfer_ns,
+            FlashOp::Program => self.transfer_ns + self.program_ns,
+            FlashOp::Erase => self.erase_ns,
         }
     }
 
     /// The shortest operation, but not less than one nanosecond.
     pub(crate) fn shortest(&self) -> u64 {
-        Op::ALL.map(|op| self.alone_ns(op)).into_iter().min().unwrap_or(0).max(1)
+        FlashOp::ALL.map(|op| self.alone_ns(op)).into_iter().min().unwrap_or(0).max(1)
     }
 }

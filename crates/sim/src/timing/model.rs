@@ -29,7 +29,7 @@
 //! and allocates nothing.
 
 use flash::Geometry;
-use ftl::{Nanos, Op, Span, Task, Timing};
+use ftl::{FlashOp, Nanos, Span, Task, Timing};
 use serde::{Deserialize, Serialize};
 
 use crate::observe::probe::{Probe, ProbeConfig};
@@ -116,8 +116,8 @@ struct Place {
 impl Place {
     /// Reserves the channel for the operation's transfer.
     #[inline]
-    fn book(self, op: Op, channel: &mut Channel) -> Self {
-        if op != Op::Erase {
+    fn book(self, op: FlashOp, channel: &mut Channel) -> Self {
+        if op != FlashOp::Erase {
             channel.book(self.transfer);
         }
         self
@@ -244,7 +244,7 @@ impl Pricing {
     /// The first gap of a die that an operation fits: its position, and where the operation would
     /// lie in it.
     #[inline]
-    fn find_gap(&self, op: Op, index: usize, at: u64) -> Option<(usize, Place)> {
+    fn find_gap(&self, op: FlashOp, index: usize, at: u64) -> Option<(usize, Place)> {
         let (gaps, channel) = (&self.gaps[index], &self.channels[self.dies[index].channel as usize]);
         let ahead = gaps.first_ending_at(at + self.shortest_ns)..gaps.len();
         ahead.into_iter().find_map(|position| {
@@ -256,7 +256,7 @@ impl Pricing {
 
     /// Puts an operation into a gap of its die, if it fits one.
     #[inline(never)]
-    fn fill_gap(&mut self, op: Op, index: usize, at: u64) -> Option<Place> {
+    fn fill_gap(&mut self, op: FlashOp, index: usize, at: u64) -> Option<Place> {
         let (position, place) = self.find_gap(op, index, at)?;
         let (die, gaps) = (&mut self.dies[index], &mut self.gaps[index]);
         gaps.split(position, place.start, place.end, WORTH_REMEMBERING * self.shortest_ns);
@@ -267,18 +267,18 @@ impl Pricing {
 
     /// What most operations are: a function of its own that hands its result back in registers.
     #[inline(never)]
-    fn plain(&mut self, op: Op, index: usize, at: Nanos) -> Span {
+    fn plain(&mut self, op: FlashOp, index: usize, at: Nanos) -> Span {
         let place = self.promise(op, index, at);
         // A copy goes on there.
         let channel = &self.channels[self.dies[index].channel as usize];
-        channel.prefetch(if op == Op::Read { place.end } else { place.end + self.latencies.read_ns });
+        channel.prefetch(if op == FlashOp::Read { place.end } else { place.end + self.latencies.read_ns });
         place.span()
     }
 
     /// Finds a place for an operation and books it.
     #[expect(clippy::inline_always, reason = "handed back in memory otherwise, for every flash operation")]
     #[inline(always)]
-    fn promise(&mut self, op: Op, index: usize, at: Nanos) -> Place {
+    fn promise(&mut self, op: FlashOp, index: usize, at: Nanos) -> Place {
         if at.0 + self.shortest_ns <= self.dies[index].last_gap_end
             && let Some(place) = self.fill_gap(op, index, at.0)
         {
@@ -305,7 +305,7 @@ impl Pricing {
         let die = task.die & self.die_mask as u32;
         let place = self.promise(task.op, die as usize, at);
         if let Some(watch) = self.beyond.as_mut().and_then(|beyond| beyond.watch.as_mut()) {
-            let transfer_ns = (task.op != Op::Erase && self.die_mask != 0).then_some(place.transfer);
+            let transfer_ns = (task.op != FlashOp::Erase && self.die_mask != 0).then_some(place.transfer);
             let Place { start: start_ns, end: end_ns, .. } = place;
             let service_ns = Some(self.latencies.alone_ns(task.op));
             watch.see(Placed { task, die, ready_ns: at.0, start_ns, transfer_ns, end_ns, service_ns }, self.now);
@@ -317,13 +317,13 @@ impl Pricing {
 /// Where an operation would lie that can begin at `from` on its die.
 #[expect(clippy::inline_always, reason = "a call for every flash operation that hands a structure back in memory")]
 #[inline(always)]
-fn place(latencies: &Latencies, channel: &Channel, op: Op, from: u64) -> Place {
-    if op == Op::Erase {
+fn place(latencies: &Latencies, channel: &Channel, op: FlashOp, from: u64) -> Place {
+    if op == FlashOp::Erase {
         return Place { start: from, transfer: from, end: from + latencies.erase_ns };
     }
-    let (before, after) = if op == Op::Read { (latencies.read_ns, 0) } else { (0, latencies.program_ns) };
+    let (before, after) = if op == FlashOp::Read { (latencies.read_ns, 0) } else { (0, latencies.program_ns) };
     let transfer = channel.first_gap(from + before);
-    let start = if op == Op::Read { from } else { transfer };
+    let start = if op == FlashOp::Read { from } else { transfer };
     Place { start, transfer, end: transfer + latencies.transfer_ns + after }
 }
 

@@ -60,7 +60,7 @@ mod passing;
 mod queue;
 
 use flash::Geometry;
-use ftl::{Nanos, Op, Span, Task, Work};
+use ftl::{FlashOp, Nanos, Span, Task, Work};
 
 use crate::Latencies;
 use crate::observe::probe::Probe;
@@ -190,12 +190,12 @@ impl Planner {
         task.pbn.get() / self.blocks_per_plane % self.planes_per_die
     }
 
-    fn needs(&self, op: Op) -> Needs {
+    fn needs(&self, op: FlashOp) -> Needs {
         let Latencies { read_ns, program_ns, erase_ns, .. } = self.latencies;
         match op {
-            Op::Read => Needs { before_ns: read_ns, moves: true, after_ns: 0 },
-            Op::Program => Needs { before_ns: 0, moves: true, after_ns: program_ns },
-            Op::Erase => Needs { before_ns: erase_ns, moves: false, after_ns: 0 },
+            FlashOp::Read => Needs { before_ns: read_ns, moves: true, after_ns: 0 },
+            FlashOp::Program => Needs { before_ns: 0, moves: true, after_ns: program_ns },
+            FlashOp::Erase => Needs { before_ns: erase_ns, moves: false, after_ns: 0 },
         }
     }
 
@@ -226,7 +226,7 @@ impl Planner {
     /// Whether an operation that a request waits for may come before work that nobody waits for.
     fn may_pass(&self, task: Task, at: u64, spot: Slot) -> bool {
         let waits = spot.end > at + self.latencies.alone_ns(task.op);
-        task.op == Op::Read && waits && self.moves_later() && self.backlog.len() <= MOST_MOVABLE
+        task.op == FlashOp::Read && waits && self.moves_later() && self.backlog.len() <= MOST_MOVABLE
     }
 
     /// An operation that nobody waits for: behind what it follows, and movable.
@@ -294,7 +294,7 @@ impl Planner {
             return None;
         }
         let last = self.lanes.last_alone(task.die)?;
-        let is_it = last.task.op == Op::Read && last.spot.end == at && last.whole;
+        let is_it = last.task.op == FlashOp::Read && last.spot.end == at && last.whole;
         if !is_it || last.plane != self.plane(task) || last.task.chain != task.chain {
             return None;
         }

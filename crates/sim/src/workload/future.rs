@@ -2,7 +2,7 @@
 //! serves it (`Host::serve`), for one that looks ahead.
 
 use ftl::{Asked, FutureRequest};
-use trace::Op;
+use trace::HostOp;
 
 use crate::SimError;
 use crate::workload::paging::PageRequest;
@@ -19,10 +19,10 @@ pub(crate) fn all_calls(mut requests: Requests) -> Result<Vec<FutureRequest>, Si
 
 fn add_calls(request: &PageRequest, calls: &mut Vec<FutureRequest>) {
     let asked = match request.op {
-        Op::Read => Asked::Read,
-        Op::Write => Asked::Write,
-        Op::Trim => Asked::Trim,
-        Op::Flush => return,
+        HostOp::Read => Asked::Read,
+        HostOp::Write => Asked::Write,
+        HostOp::Trim => Asked::Trim,
+        HostOp::Flush => return,
     };
     if asked == Asked::Write {
         calls.extend(request.partial_pages().map(|lpn| FutureRequest { asked: Asked::Read, lpn, pages: 1 }));

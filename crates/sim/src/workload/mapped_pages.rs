@@ -4,7 +4,7 @@
 //! never trimmed holds every page.
 
 use flash::Lpn;
-use trace::Op;
+use trace::HostOp;
 
 use crate::workload::paging::{Extent, PageRequest};
 
@@ -24,14 +24,14 @@ impl MappedPages {
     /// A request was served.
     pub(crate) fn see(&mut self, request: &PageRequest) {
         match request.op {
-            Op::Read => self.empty_reads += pages(&request.extents).filter(|&lpn| !self.holds(lpn)).count() as u64,
-            Op::Write => {
+            HostOp::Read => self.empty_reads += pages(&request.extents).filter(|&lpn| !self.holds(lpn)).count() as u64,
+            HostOp::Write => {
                 let rests = request.partial_pages().map(Lpn::get);
                 self.empty_reads += rests.filter(|&lpn| !self.holds(lpn)).count() as u64;
                 pages(&request.extents).for_each(|lpn| self.bits[lpn as usize / 64] |= 1 << (lpn % 64));
             }
-            Op::Trim => pages(&request.extents).for_each(|lpn| self.bits[lpn as usize / 64] &= !(1 << (lpn % 64))),
-            Op::Flush => {}
+            HostOp::Trim => pages(&request.extents).for_each(|lpn| self.bits[lpn as usize / 64] &= !(1 << (lpn % 64))),
+            HostOp::Flush => {}
         }
     }
 
@@ -58,7 +58,7 @@ fn pages(extents: &[Extent]) -> impl Iterator<Item = u32> {
 mod tests {
     use super::*;
 
-    fn request(op: Op, lpn: u32, pages: u32) -> PageRequest {
+    fn request(op: HostOp, lpn: u32, pages: u32) -> PageRequest {
         PageRequest { op, extents: vec![Extent { lpn: Lpn::new(lpn), pages }], ..PageRequest::new() }
     }
 
@@ -70,12 +70,12 @@ mod tests {
             held.see(&request);
             held.empty_reads() - before
         };
-        assert_eq!(empty(request(Op::Read, 60, 10)), 10);
-        assert_eq!(empty(request(Op::Write, 62, 4)), 0);
-        assert_eq!(empty(request(Op::Read, 60, 10)), 6);
-        assert_eq!(empty(PageRequest { partial_first: true, partial_last: true, ..request(Op::Write, 65, 3) }), 1);
-        assert_eq!(empty(request(Op::Trim, 63, 1)), 0);
-        assert_eq!(empty(request(Op::Read, 62, 2)), 1);
+        assert_eq!(empty(request(HostOp::Read, 60, 10)), 10);
+        assert_eq!(empty(request(HostOp::Write, 62, 4)), 0);
+        assert_eq!(empty(request(HostOp::Read, 60, 10)), 6);
+        assert_eq!(empty(PageRequest { partial_first: true, partial_last: true, ..request(HostOp::Write, 65, 3) }), 1);
+        assert_eq!(empty(request(HostOp::Trim, 63, 1)), 0);
+        assert_eq!(empty(request(HostOp::Read, 62, 2)), 1);
         assert_eq!(MappedPages::new(3, true).empty_reads(), 0);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use flash::Lpn;
 use ftl::Hint;
-use trace::{Op, Record};
+use trace::{HostOp, Record};
 
 use crate::SimError;
 use crate::observe::memory::Limit;
@@ -68,9 +68,9 @@ pub(crate) struct Extent {
 pub(crate) fn span_of(record: &Record, page_bytes: u64) -> PageSpan {
     let length = u64::from(record.length);
     match record.op {
-        Op::Read | Op::Write => PageSpan::touched(record.offset, length, page_bytes),
-        Op::Trim => PageSpan::whole(record.offset, length, page_bytes),
-        Op::Flush => PageSpan::none(page_bytes),
+        HostOp::Read | HostOp::Write => PageSpan::touched(record.offset, length, page_bytes),
+        HostOp::Trim => PageSpan::whole(record.offset, length, page_bytes),
+        HostOp::Flush => PageSpan::none(page_bytes),
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn span_of(record: &Record, page_bytes: u64) -> PageSpan {
 /// request.
 #[derive(Clone, Debug)]
 pub(crate) struct PageRequest {
-    pub(crate) op: Op,
+    pub(crate) op: HostOp,
     pub(crate) arrival_ns: u64,
     pub(crate) bytes: u32,
     pub(crate) hint: Hint,
@@ -93,7 +93,7 @@ pub(crate) struct PageRequest {
 impl PageRequest {
     pub(crate) fn new() -> Self {
         Self {
-            op: Op::Flush,
+            op: HostOp::Flush,
             arrival_ns: 0,
             bytes: 0,
             hint: Hint::NONE,
@@ -138,7 +138,7 @@ impl Pager {
         let trace::Hint { stream, temperature, file_type } = record.hint;
         into.hint = Hint::new(stream, temperature, file_type);
         into.extents.clear();
-        let write = record.op == Op::Write;
+        let write = record.op == HostOp::Write;
         into.partial_first = write && span.is_first_partial();
         into.partial_last = write && span.is_last_partial();
         if span.pages() > 0 { self.place(span, &mut into.extents) } else { Ok(()) }
@@ -184,11 +184,11 @@ fn changed() -> SimError {
 mod tests {
     use super::*;
 
-    fn record(op: Op, offset: u64, length: u32) -> Record {
+    fn record(op: HostOp, offset: u64, length: u32) -> Record {
         Record { time_ns: 0, op, offset, length, device: 0, hint: trace::Hint::NONE }
     }
 
-    fn split(pager: &Pager, op: Op, offset: u64, length: u32) -> (Vec<(u32, u32)>, bool, bool) {
+    fn split(pager: &Pager, op: HostOp, offset: u64, length: u32) -> (Vec<(u32, u32)>, bool, bool) {
         let mut request = PageRequest::new();
         pager.split(&record(op, offset, length), &mut request).expect("fits");
         let extents = request.extents.iter().map(|extent| (extent.lpn.get(), extent.pages)).collect();
@@ -209,43 +209,43 @@ mod tests {
             (4095, 4097, (vec![(0, 2)], true, false)),
             (100 * 4096 - 1, 1, (vec![(99, 1)], true, false)),
         ] {
-            assert_eq!(split(&pager, Op::Write, offset, length), expected, "{length} bytes at {offset}");
-            assert_eq!(split(&pager, Op::Read, offset, length), (expected.0, false, false));
+            assert_eq!(split(&pager, HostOp::Write, offset, length), expected, "{length} bytes at {offset}");
+            assert_eq!(split(&pager, HostOp::Read, offset, length), (expected.0, false, false));
         }
     }
 
     #[test]
     fn trims_keep_only_pages_that_they_cover_whole() {
         let pager = Pager::new(4096, 100, Placement::Direct);
-        assert_eq!(split(&pager, Op::Trim, 0, 8192).0, [(0, 2)]);
-        assert_eq!(split(&pager, Op::Trim, 1, 12_288).0, [(1, 2)]);
-        assert_eq!(split(&pager, Op::Trim, 100, 4096).0, []);
-        assert_eq!(split(&pager, Op::Trim, 100, 200).0, []);
-        assert_eq!(split(&pager, Op::Flush, 0, 0).0, []);
+        assert_eq!(split(&pager, HostOp::Trim, 0, 8192).0, [(0, 2)]);
+        assert_eq!(split(&pager, HostOp::Trim, 1, 12_288).0, [(1, 2)]);
+        assert_eq!(split(&pager, HostOp::Trim, 100, 4096).0, []);
+        assert_eq!(split(&pager, HostOp::Trim, 100, 200).0, []);
+        assert_eq!(split(&pager, HostOp::Flush, 0, 0).0, []);
     }
 
     #[test]
     fn addresses_beyond_the_device_are_refused_or_wrapped() {
-        let beyond = record(Op::Read, 99 * 4096, 8192);
+        let beyond = record(HostOp::Read, 99 * 4096, 8192);
         let direct = Pager::new(4096, 100, Placement::Direct);
         assert!(direct.split(&beyond, &mut PageRequest::new()).is_err());
         let wrapped = Pager::new(4096, 100, Placement::Wrapped);
-        assert_eq!(split(&wrapped, Op::Read, 99 * 4096, 8192).0, [(99, 1), (0, 1)]);
-        assert_eq!(split(&wrapped, Op::Read, 1003 * 4096, 8192).0, [(3, 2)]);
-        assert!(wrapped.split(&record(Op::Read, 0, 101 * 4096), &mut PageRequest::new()).is_err());
+        assert_eq!(split(&wrapped, HostOp::Read, 99 * 4096, 8192).0, [(99, 1), (0, 1)]);
+        assert_eq!(split(&wrapped, HostOp::Read, 1003 * 4096, 8192).0, [(3, 2)]);
+        assert!(wrapped.split(&record(HostOp::Read, 0, 101 * 4096), &mut PageRequest::new()).is_err());
     }
 
     #[test]
     fn dense_numbers_follow_the_first_touch_and_tear_requests() {
         let mut touched = FirstTouch::default();
         for (offset, length) in [(1 << 40, 8192), (5 * 4096, 4096), ((1 << 40) - 4096, 16_384)] {
-            let span = span_of(&record(Op::Write, offset, length), 4096);
+            let span = span_of(&record(HostOp::Write, offset, length), 4096);
             touched.touch(span, Limit::of(None)).expect("few");
         }
         assert_eq!(touched.len(), 5);
         let pager = Pager::new(4096, 5, Placement::Dense(Arc::new(touched)));
-        assert_eq!(split(&pager, Op::Read, 1 << 40, 8192).0, [(0, 2)]);
-        assert_eq!(split(&pager, Op::Read, (1 << 40) - 4096, 16_384).0, [(3, 1), (0, 2), (4, 1)]);
-        assert!(pager.split(&record(Op::Read, 0, 512), &mut PageRequest::new()).is_err(), "never surveyed");
+        assert_eq!(split(&pager, HostOp::Read, 1 << 40, 8192).0, [(0, 2)]);
+        assert_eq!(split(&pager, HostOp::Read, (1 << 40) - 4096, 16_384).0, [(3, 1), (0, 2), (4, 1)]);
+        assert!(pager.split(&record(HostOp::Read, 0, 512), &mut PageRequest::new()).is_err(), "never surveyed");
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use roaring::RoaringTreemap;
-use trace::{Op, Record};
+use trace::{HostOp, Record};
 
 use crate::SimError;
 use crate::observe::memory::Limit;
@@ -60,8 +60,8 @@ impl Written {
     fn add(&mut self, record: &Record, page_bytes: u64) {
         let span = span_of(record, page_bytes);
         match record.op {
-            Op::Read => self.read(span.first..span.end),
-            Op::Write => {
+            HostOp::Read => self.read(span.first..span.end),
+            HostOp::Write => {
                 let first_in_part = !record.offset.is_multiple_of(page_bytes);
                 let is_one_page = first_in_part && span.pages() == 1;
                 let last_in_part = !is_one_page && !record.end().is_multiple_of(page_bytes);
@@ -70,7 +70,7 @@ impl Written {
                 self.read(first.into_iter().chain(last));
                 self.pages.insert_range(span.first..span.end);
             }
-            Op::Trim | Op::Flush => {}
+            HostOp::Trim | HostOp::Flush => {}
         }
     }
 }
@@ -122,23 +122,23 @@ impl Surveyor {
             written.add(record, self.page_bytes);
         }
         let torn = !(record.offset.is_multiple_of(self.page_bytes) && record.end().is_multiple_of(self.page_bytes));
-        if matches!(record.op, Op::Read | Op::Write) {
+        if matches!(record.op, HostOp::Read | HostOp::Write) {
             self.facts.bytes += u64::from(record.length);
         }
         match record.op {
-            Op::Read => self.facts.pages_read += span.pages(),
-            Op::Write => {
+            HostOp::Read => self.facts.pages_read += span.pages(),
+            HostOp::Write => {
                 self.facts.pages_written += span.pages();
                 self.facts.bytes_written += u64::from(record.length);
                 self.writes += 1;
                 self.partial_writes += u64::from(torn);
             }
-            Op::Trim => {
+            HostOp::Trim => {
                 self.facts.pages_trimmed += span.pages();
                 self.trims += 1;
                 self.shrunk_trims += u64::from(torn);
             }
-            Op::Flush => return Ok(()),
+            HostOp::Flush => return Ok(()),
         }
         self.longest_pages = self.longest_pages.max(span.pages());
         if record.end() > self.facts.span_bytes {

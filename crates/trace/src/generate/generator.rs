@@ -15,7 +15,7 @@ use super::seed::{Chance, Stream};
 use super::sizes::SizeSampler;
 use super::spec::GeneratorSpec;
 use super::weighted::Weighted;
-use crate::record::{Hint, Op, Record};
+use crate::record::{Hint, HostOp, Record};
 
 /// A generated workload: yields the records of a [`GeneratorSpec`] in order of arrival, always the
 /// same for the same seed. A clone goes on from the same point, independently.
@@ -75,7 +75,7 @@ struct PartState {
 #[derive(Clone, Copy, Debug)]
 enum Operations {
     /// All the same: nothing is drawn.
-    Only(Op),
+    Only(HostOp),
     /// A trim below the first bound (of 2⁶⁴), a write below the second, else a read.
     Drawn { trim_below: u64, write_below: u64 },
 }
@@ -183,18 +183,18 @@ impl PartState {
 
     /// One request: operation, offset, length.
     #[inline]
-    fn request(&mut self, range: Range, in_use: &mut Option<InUse>) -> (Op, u64, u32) {
+    fn request(&mut self, range: Range, in_use: &mut Option<InUse>) -> (HostOp, u64, u32) {
         let mut op = self.operations.draw(&mut self.operation_stream);
-        if op == Op::Trim {
+        if op == HostOp::Trim {
             if let Some(unit) = in_use.as_mut().and_then(|in_use| in_use.take(&mut self.trim_stream)) {
-                return (Op::Trim, range.start + unit * range.unit, range.unit as u32);
+                return (HostOp::Trim, range.start + unit * range.unit, range.unit as u32);
             }
-            op = Op::Write;
+            op = HostOp::Write;
         }
         let length = self.sizes.draw(&mut self.size_stream);
         let offset = self.place(length);
         if let Some(in_use) = in_use
-            && op == Op::Write
+            && op == HostOp::Write
         {
             let first = offset - range.start;
             let last = first + u64::from(length) - 1;
@@ -224,9 +224,9 @@ impl PartState {
 impl Operations {
     fn new(write_share: f64, trim_share: f64) -> Self {
         match (Chance::of(write_share), Chance::of(trim_share)) {
-            (Chance::Always, _) => Self::Only(Op::Write),
-            (_, Chance::Always) => Self::Only(Op::Trim),
-            (Chance::Never, Chance::Never) => Self::Only(Op::Read),
+            (Chance::Always, _) => Self::Only(HostOp::Write),
+            (_, Chance::Always) => Self::Only(HostOp::Trim),
+            (Chance::Never, Chance::Never) => Self::Only(HostOp::Read),
             (_, _) => {
                 let bound = |share: f64| (share * 18_446_744_073_709_551_616.0) as u64;
                 // A conversion saturates, so shares that add to 1 leave a read with probability
@@ -237,16 +237,16 @@ impl Operations {
     }
 
     #[inline]
-    fn draw(self, stream: &mut Stream) -> Op {
+    fn draw(self, stream: &mut Stream) -> HostOp {
         match self {
             Self::Only(op) => op,
             Self::Drawn { trim_below, write_below } => {
                 let bits = stream.bits();
                 if bits < trim_below {
-                    return Op::Trim;
+                    return HostOp::Trim;
                 }
                 // A coin toss: selected, not branched on.
-                std::hint::select_unpredictable(bits < write_below, Op::Write, Op::Read)
+                std::hint::select_unpredictable(bits < write_below, HostOp::Write, HostOp::Read)
             }
         }
     }

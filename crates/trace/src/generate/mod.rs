@@ -38,10 +38,10 @@ pub use spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, We
 ///
 /// ```
 /// use trace::generate::{GeneratorSpec, generate};
-/// use trace::Op;
+/// use trace::HostOp;
 ///
 /// let spec = GeneratorSpec { requests: 1000, write_share: Some(0.5), ..GeneratorSpec::default() };
-/// let writes = generate(&spec, 1)?.filter(|record| record.op == Op::Write).count();
+/// let writes = generate(&spec, 1)?.filter(|record| record.op == HostOp::Write).count();
 /// assert!((400..600).contains(&writes));
 /// # Ok::<(), trace::generate::SpecError>(())
 /// ```

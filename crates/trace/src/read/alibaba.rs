@@ -41,15 +41,15 @@ impl Layout for Alibaba {
 mod tests {
     use super::super::testing::{error, record, records};
     use crate::format::Format::Alibaba;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     #[test]
     fn bytes_and_microseconds() {
         let (records, devices) =
             records(Alibaba, "419,W,8792731648,16384,1577808000000046\n725,R,59110326272,360448,1577808000000060\n");
         assert_eq!(devices, ["419", "725"]);
-        assert_eq!(records[0], record(0, Op::Write, 8_792_731_648, 16384));
-        assert_eq!(records[1], Record { device: 1, ..record(14_000, Op::Read, 59_110_326_272, 360_448) });
+        assert_eq!(records[0], record(0, HostOp::Write, 8_792_731_648, 16384));
+        assert_eq!(records[1], Record { device: 1, ..record(14_000, HostOp::Read, 59_110_326_272, 360_448) });
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Layout for Biosnoop {
 mod tests {
     use super::super::testing::{error, record, records};
     use crate::format::Format::Biosnoop;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     #[test]
     fn seconds_sectors_bytes_and_disks() {
@@ -90,8 +90,8 @@ mod tests {
             0.000178    Chrome IO W 2  1950   sdb     R 8          512       0.61\n";
         let (records, devices) = records(Biosnoop, text);
         assert_eq!(devices, ["xvda1", "sdb"]);
-        assert_eq!(records[0], record(0, Op::Write, 13_092_560 * 512, 4096));
-        assert_eq!(records[1], Record { device: 1, ..record(174_000, Op::Read, 8 * 512, 512) });
+        assert_eq!(records[0], record(0, HostOp::Write, 13_092_560 * 512, 4096));
+        assert_eq!(records[1], Record { device: 1, ..record(174_000, HostOp::Read, 8 * 512, 512) });
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
         let text = "TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n\
             1.5 jbd2/nvme0n1-8 174 nvme0n1 W 22112440 4096 0.02 1.74\n";
         let (records, devices) = records(Biosnoop, text);
-        assert_eq!((records[0], devices), (record(0, Op::Write, 22_112_440 * 512, 4096), vec!["nvme0n1".into()]));
+        assert_eq!((records[0], devices), (record(0, HostOp::Write, 22_112_440 * 512, 4096), vec!["nvme0n1".into()]));
     }
 
     #[test]

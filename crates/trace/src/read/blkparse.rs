@@ -21,7 +21,7 @@ use super::number;
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::Op;
+use crate::record::HostOp;
 
 /// Times from here on are a wall clock's where earlier ones were not: 10⁹ s is the year 2001, and
 /// no trace runs for 30 years.
@@ -91,7 +91,7 @@ impl Layout for Blkparse {
         let time_ns = self.time(&mut Blanks::new(clock))?;
         let rwbs = fields.next("the rwbs")?;
         let Some(op) = operation(rwbs)? else { return Ok(Parsed::Other("requests without data")) };
-        if op == Op::Flush {
+        if op == HostOp::Flush {
             return Ok(Parsed::Request(Raw::flush(time_ns, device(devices, disk)?)));
         }
         let offset = sectors("the sector", fields.whole("the sector")?)?;
@@ -124,17 +124,17 @@ fn is_device(field: &[u8]) -> bool {
 }
 
 /// What `rwbs` does; none for a request without data.
-fn operation(rwbs: &[u8]) -> Result<Option<Op>, Fault> {
+fn operation(rwbs: &[u8]) -> Result<Option<HostOp>, Fault> {
     let behind_barrier = match rwbs {
         [b'F', rest @ ..] if matches!(rest.first(), Some(b'R' | b'W' | b'D' | b'E' | b'N')) => rest,
         all => all,
     };
     match behind_barrier.first() {
-        Some(b'R') => Ok(Some(Op::Read)),
-        Some(b'W') => Ok(Some(Op::Write)),
-        Some(b'D' | b'E') => Ok(Some(Op::Trim)),
-        Some(b'F') => Ok(Some(Op::Flush)),
-        Some(b'N') if rwbs[0] == b'F' => Ok(Some(Op::Flush)),
+        Some(b'R') => Ok(Some(HostOp::Read)),
+        Some(b'W') => Ok(Some(HostOp::Write)),
+        Some(b'D' | b'E') => Ok(Some(HostOp::Trim)),
+        Some(b'F') => Ok(Some(HostOp::Flush)),
+        Some(b'N') if rwbs[0] == b'F' => Ok(Some(HostOp::Flush)),
         Some(b'N') => Ok(None),
         _ => Err(Fault::field("the rwbs", rwbs, "letters that start with R, W, D, E, F or N")),
     }
@@ -145,7 +145,7 @@ mod tests {
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::Blkparse;
     use crate::options::OpenOptions;
-    use crate::record::Op;
+    use crate::record::HostOp;
     use crate::trace::open_bytes;
 
     const TEXT: &str = "\
@@ -168,11 +168,11 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
         assert_eq!(
             records,
             [
-                record(0, Op::Write, 223_490 * 512, 4096),
-                record(10_000, Op::Read, 32768, 131_072),
-                record(20_000, Op::Trim, 65536, 262_144),
-                record(30_000, Op::Flush, 0, 0),
-                record(40_000, Op::Write, 0, 512)
+                record(0, HostOp::Write, 223_490 * 512, 4096),
+                record(10_000, HostOp::Read, 32768, 131_072),
+                record(20_000, HostOp::Trim, 65536, 262_144),
+                record(30_000, HostOp::Flush, 0, 0),
+                record(40_000, HostOp::Write, 0, 512)
             ]
         );
     }

@@ -13,7 +13,7 @@ use super::source::Raw;
 use crate::columns::{Column, Columns};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::Op;
+use crate::record::HostOp;
 
 pub(super) struct Named {
     columns: Columns,
@@ -30,7 +30,7 @@ impl Named {
     }
 
     fn request(&self, fields: &[&[u8]], devices: &mut Devices) -> Result<Raw, Fault> {
-        let mut raw = Raw::new(0, Op::Read, 0, 0, 0);
+        let mut raw = Raw::new(0, HostOp::Read, 0, 0, 0);
         let (mut has_device, list) = (false, self.columns.list());
         for (index, column) in list.iter().enumerate() {
             let field = fields.get(index).copied();
@@ -60,7 +60,7 @@ impl Named {
         if !has_device {
             raw.device = device(devices, b"0")?;
         }
-        Ok(if raw.op == Op::Flush { Raw::flush(raw.time_ns, raw.device) } else { raw })
+        Ok(if raw.op == HostOp::Flush { Raw::flush(raw.time_ns, raw.device) } else { raw })
     }
 }
 
@@ -122,7 +122,7 @@ fn scaled(name: &str, field: Option<&[u8]>, unit: u64) -> Result<u64, Fault> {
     })
 }
 
-fn op(words: &[(String, Op)], field: &[u8]) -> Result<Op, Fault> {
+fn op(words: &[(String, HostOp)], field: &[u8]) -> Result<HostOp, Fault> {
     if let Some((_, op)) = words.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())) {
         return Ok(*op);
     }
@@ -132,7 +132,7 @@ fn op(words: &[(String, Op)], field: &[u8]) -> Result<Op, Fault> {
             field[0] as char
         )));
     }
-    let others = [(&b"trim"[..], Op::Trim), (b"discard", Op::Trim), (b"flush", Op::Flush)];
+    let others = [(&b"trim"[..], HostOp::Trim), (b"discard", HostOp::Trim), (b"flush", HostOp::Flush)];
     match others.iter().find(|(word, _)| field.eq_ignore_ascii_case(word)) {
         Some((_, op)) => Ok(*op),
         None => read_or_write("the operation", field),
@@ -142,7 +142,7 @@ fn op(words: &[(String, Op)], field: &[u8]) -> Result<Op, Fault> {
 #[cfg(test)]
 mod tests {
     use crate::options::OpenOptions;
-    use crate::record::{Hint, Op, Record};
+    use crate::record::{Hint, HostOp, Record};
     use crate::trace::open_bytes;
 
     fn read(columns: &str, text: &str) -> Result<(Vec<Record>, Vec<String>), String> {
@@ -152,13 +152,13 @@ mod tests {
         Ok((records, trace.devices().to_vec()))
     }
 
-    fn record(time_ns: u64, op: Op, offset: u64, length: u32) -> Record {
+    fn record(time_ns: u64, op: HostOp, offset: u64, length: u32) -> Record {
         Record { time_ns, op, offset, length, device: 0, hint: Hint::NONE }
     }
 
     #[test]
     fn bytes_and_sectors_between_blanks_commas_and_semicolons() {
-        let expected = vec![record(0, Op::Read, 8192, 4096), record(1_500_000, Op::Write, 4096, 512)];
+        let expected = vec![record(0, HostOp::Read, 8192, 4096), record(1_500_000, HostOp::Write, 4096, 512)];
         let bytes = "time:ms, device, offset:B, size:B, op:1=read";
         for text in [
             "10 d 8192 4096 1\n11.5 d 4096 512 0\n",
@@ -176,8 +176,8 @@ mod tests {
     fn every_word_for_an_operation_is_known_and_a_bare_digit_is_not() {
         let text = "0 0 512 R\n1 0 512 Write\n2 0 512 discard\n3 0 0 flush\n4 0 512 17\n";
         let (records, _) = read("time:s, offset:B, size:B, op:17=read", text).unwrap();
-        let ops: Vec<Op> = records.iter().map(|record| record.op).collect();
-        assert_eq!(ops, [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::Read]);
+        let ops: Vec<HostOp> = records.iter().map(|record| record.op).collect();
+        assert_eq!(ops, [HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::Flush, HostOp::Read]);
         let error = read("time:s, offset:B, size:B, op", "0 0 512 1\n").unwrap_err();
         assert!(error.contains("op:1=read"), "{error}");
     }

@@ -11,7 +11,7 @@ use super::layout::{Layout, Parsed};
 use super::source::Raw;
 use crate::devices::{Devices, plain};
 use crate::format::{Format, TimeUnit};
-use crate::record::{Hint, Op};
+use crate::record::{Hint, HostOp};
 
 /// The header of a file with all hints.
 pub(crate) const HEADER: &str = "time_ns,op,offset,length,stream,temperature,file_type,device";
@@ -35,10 +35,10 @@ impl Layout for Csv {
         let mut fields = Commas::new(line);
         let time_ns = fields.time("the time", self.unit)?;
         let op = match fields.next("the op")? {
-            b"read" => Op::Read,
-            b"write" => Op::Write,
-            b"trim" => Op::Trim,
-            b"flush" => Op::Flush,
+            b"read" => HostOp::Read,
+            b"write" => HostOp::Write,
+            b"trim" => HostOp::Trim,
+            b"flush" => HostOp::Flush,
             other => return Err(Fault::field("the op", other, "read, write, trim or flush")),
         };
         let offset = fields.whole("the offset")?;
@@ -101,16 +101,16 @@ mod tests {
         let text = "time_ns,op,offset,length,stream,device\n5,write,0,4096,3,\"8,16\"\n6,flush,0,0,0,b\n7,trim,512,512,0,\"8,16\"\n";
         let (records, devices) = records(Format::Csv, text);
         assert_eq!(devices, ["8,16", "b"]);
-        assert_eq!(records[0], Record { hint: Hint::of_stream(3), ..record(0, Op::Write, 0, 4096) });
-        assert_eq!(records[1], Record { device: 1, ..record(1, Op::Flush, 0, 0) });
-        assert_eq!(records[2], record(2, Op::Trim, 512, 512));
+        assert_eq!(records[0], Record { hint: Hint::of_stream(3), ..record(0, HostOp::Write, 0, 4096) });
+        assert_eq!(records[1], Record { device: 1, ..record(1, HostOp::Flush, 0, 0) });
+        assert_eq!(records[2], record(2, HostOp::Trim, 512, 512));
     }
 
     #[test]
     fn a_header_with_all_hints_is_followed() {
         let (found, devices) = records(Format::Csv, &format!("{HEADER}\n5,write,0,4096,3,7,9,a\n"));
         let hint = Hint { stream: 3, temperature: 7, file_type: 9 };
-        assert_eq!((found[0], &devices[0][..]), (Record { hint, ..record(0, Op::Write, 0, 4096) }, "a"));
+        assert_eq!((found[0], &devices[0][..]), (Record { hint, ..record(0, HostOp::Write, 0, 4096) }, "a"));
         assert!(error(Format::Csv, &format!("{HEADER}\n5,write,0,4096,0,256,0,a")).contains("the temperature is 256"));
     }
 

@@ -10,7 +10,7 @@ use super::number;
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::Op;
+use crate::record::HostOp;
 
 /// The layout, counting time in a given unit.
 pub(super) struct Disksim {
@@ -31,7 +31,7 @@ impl Layout for Disksim {
         number::whole(disk).map_err(|expected| Fault::field("the device", disk, expected))?;
         let offset = sectors("the block", fields.whole("the block")?)?;
         let length = sectors("the size", fields.whole("the size")?)?;
-        let op = if fields.hex("the flags field")? & 1 == 1 { Op::Read } else { Op::Write };
+        let op = if fields.hex("the flags field")? & 1 == 1 { HostOp::Read } else { HostOp::Write };
         fields.end(5)?;
         Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device(devices, disk)?)))
     }
@@ -41,16 +41,16 @@ impl Layout for Disksim {
 mod tests {
     use super::super::testing::{error, record, records};
     use crate::format::Format::Disksim;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     #[test]
     fn milliseconds_blocks_and_flags() {
         let (records, devices) =
             records(Disksim, "13.191135\t30\t0\t5\t1\n17.829285\t20\t576560\t6\t1a\n18 30 8 8 0x3\n");
         assert_eq!(devices, ["30", "20"]);
-        assert_eq!(records[0], record(0, Op::Read, 0, 2560));
-        assert_eq!(records[1], Record { device: 1, ..record(4_638_150, Op::Write, 576_560 * 512, 3072) });
-        assert_eq!(records[2], record(4_808_865, Op::Read, 4096, 4096));
+        assert_eq!(records[0], record(0, HostOp::Read, 0, 2560));
+        assert_eq!(records[1], Record { device: 1, ..record(4_638_150, HostOp::Write, 576_560 * 512, 3072) });
+        assert_eq!(records[2], record(4_808_865, HostOp::Read, 4096, 4096));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::number;
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::Op;
+use crate::record::HostOp;
 
 /// Where in the file.
 #[derive(PartialEq)]
@@ -49,7 +49,7 @@ impl Etw {
         }
     }
 
-    fn request(&self, op: Op, fields: &mut Commas, devices: &mut Devices) -> Result<Parsed, Fault> {
+    fn request(&self, op: HostOp, fields: &mut Commas, devices: &mut Devices) -> Result<Parsed, Fault> {
         let time_ns = fields.time("the time stamp", self.unit)?;
         while !fields.next("the process with its number in parentheses")?.ends_with(b")") {}
         fields.next("the thread")?;
@@ -72,8 +72,8 @@ impl Layout for Etw {
             _ => {
                 let mut fields = Commas::new(line);
                 return match fields.next("the event")? {
-                    b"DiskRead" => self.request(Op::Read, &mut fields, devices),
-                    b"DiskWrite" => self.request(Op::Write, &mut fields, devices),
+                    b"DiskRead" => self.request(HostOp::Read, &mut fields, devices),
+                    b"DiskWrite" => self.request(HostOp::Write, &mut fields, devices),
                     name => self.other(name, &mut fields),
                 };
             }
@@ -103,7 +103,7 @@ impl Layout for Etw {
 mod tests {
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::Etw;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     const TEXT: &str = "BeginHeader\n  DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID\nEndHeader\n\
         OS Version: 6.0.6001, Trace Size: 1024KB\n\
@@ -115,8 +115,8 @@ mod tests {
     fn hexadecimal_bytes_and_microseconds() {
         let (records, devices) = records(Etw, TEXT);
         assert_eq!(devices, ["0", "3"]);
-        assert_eq!(records[0], record(0, Op::Write, 0x1f_f000, 4096));
-        assert_eq!(records[1], Record { device: 1, ..record(1_000_000, Op::Read, 512, 512) });
+        assert_eq!(records[0], record(0, HostOp::Write, 0x1f_f000, 4096));
+        assert_eq!(records[1], Record { device: 1, ..record(1_000_000, HostOp::Read, 512, 512) });
     }
 
     #[test]

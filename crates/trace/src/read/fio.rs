@@ -13,7 +13,7 @@ use super::layout::{Layout, Parsed, device};
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::Op;
+use crate::record::HostOp;
 
 /// What the first line said.
 #[derive(Clone, Copy)]
@@ -68,9 +68,9 @@ impl Layout for Fio {
         let file = fields.next("the file")?;
         let action = fields.next("the action")?;
         let op = match (action, version) {
-            (b"read", _) => Op::Read,
-            (b"write", _) => Op::Write,
-            (b"trim", _) => Op::Trim,
+            (b"read", _) => HostOp::Read,
+            (b"write", _) => HostOp::Write,
+            (b"trim", _) => HostOp::Trim,
             (b"sync" | b"datasync", _) => return Ok(Parsed::Request(Raw::flush(time_ns, device(devices, file)?))),
             (b"wait", Version::Two) => return self.wait(&mut fields),
             (b"add" | b"open" | b"close", _) => return Ok(Parsed::Other("files added, opened and closed")),
@@ -102,7 +102,7 @@ impl Layout for Fio {
 mod tests {
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::Fio;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     #[test]
     fn version_two_has_waits() {
@@ -113,10 +113,10 @@ mod tests {
         assert_eq!(
             records,
             [
-                record(0, Op::Write, 0, 4096),
-                Record { device: 1, ..record(250_000, Op::Read, 8192, 512) },
-                record(250_000, Op::Flush, 0, 0),
-                record(300_000, Op::Trim, 4096, 4096)
+                record(0, HostOp::Write, 0, 4096),
+                Record { device: 1, ..record(250_000, HostOp::Read, 8192, 512) },
+                record(250_000, HostOp::Flush, 0, 0),
+                record(300_000, HostOp::Trim, 4096, 4096)
             ]
         );
         let mut trace = trace(Fio, text.as_bytes());
@@ -128,7 +128,7 @@ mod tests {
     fn version_three_has_times() {
         let text =
             "fio version 3 iolog\n2 nvme0n1 add\n872 nvme0n1 open\n878 nvme0n1 write 0 16384\n888 nvme0n1 datasync\n";
-        assert_eq!(records(Fio, text).0, [record(0, Op::Write, 0, 16384), record(10_000, Op::Flush, 0, 0)]);
+        assert_eq!(records(Fio, text).0, [record(0, HostOp::Write, 0, 16384), record(10_000, HostOp::Flush, 0, 0)]);
     }
 
     #[test]

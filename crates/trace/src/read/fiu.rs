@@ -63,7 +63,7 @@ impl Layout for Fiu {
 mod tests {
     use super::super::testing::{error, record, records};
     use crate::format::Format::Fiu;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     const MD5: &str = "0fe9e2a1b9d6ae0d42c8d4a7a5b4b1a3";
 
@@ -74,8 +74,8 @@ mod tests {
         );
         let (records, devices) = records(Fiu, &text);
         assert_eq!(devices, ["6,0", "6,1"]);
-        assert_eq!(records[0], record(0, Op::Write, 904_265_560 * 512, 4096));
-        assert_eq!(records[1], Record { device: 1, ..record(1_000_000_000, Op::Read, 39_928 * 512, 8192) });
+        assert_eq!(records[0], record(0, HostOp::Write, 904_265_560 * 512, 4096));
+        assert_eq!(records[1], Record { device: 1, ..record(1_000_000_000, HostOp::Read, 39_928 * 512, 8192) });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::source::Raw;
 use crate::devices::{Devices, plain};
-use crate::record::Op;
+use crate::record::HostOp;
 
 /// What a line of a text format says.
 pub(crate) enum Parsed {
@@ -65,22 +65,22 @@ pub(super) fn too_many_devices() -> Fault {
 
 /// `R`, `W` and their words, in any case.
 #[inline]
-pub(super) fn read_or_write(name: &str, field: &[u8]) -> Result<Op, Fault> {
+pub(super) fn read_or_write(name: &str, field: &[u8]) -> Result<HostOp, Fault> {
     match field {
-        b"R" | b"r" => Ok(Op::Read),
-        b"W" | b"w" => Ok(Op::Write),
-        _ if field.eq_ignore_ascii_case(b"Read") => Ok(Op::Read),
-        _ if field.eq_ignore_ascii_case(b"Write") => Ok(Op::Write),
+        b"R" | b"r" => Ok(HostOp::Read),
+        b"W" | b"w" => Ok(HostOp::Write),
+        _ if field.eq_ignore_ascii_case(b"Read") => Ok(HostOp::Read),
+        _ if field.eq_ignore_ascii_case(b"Write") => Ok(HostOp::Write),
         _ => Err(Fault::field(name, field, "R or W (Read or Write)")),
     }
 }
 
 /// A digit that says read or write.
 #[inline]
-pub(super) fn read_or_write_digit(name: &str, field: &[u8], read: u8, write: u8) -> Result<Op, Fault> {
+pub(super) fn read_or_write_digit(name: &str, field: &[u8], read: u8, write: u8) -> Result<HostOp, Fault> {
     match field {
-        [digit] if *digit == read => Ok(Op::Read),
-        [digit] if *digit == write => Ok(Op::Write),
+        [digit] if *digit == read => Ok(HostOp::Read),
+        [digit] if *digit == write => Ok(HostOp::Write),
         _ => Err(Fault::field(name, field, &format!("{} (read) or {} (write)", read as char, write as char))),
     }
 }

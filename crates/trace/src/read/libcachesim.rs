@@ -11,7 +11,7 @@ use super::scsi;
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::{Format, TimeUnit};
-use crate::record::Op;
+use crate::record::HostOp;
 
 /// The layout, counting time in a given unit.
 pub(super) struct LibcachesimCsv {
@@ -38,7 +38,7 @@ impl Layout for LibcachesimCsv {
         fields.end(5)?;
         let device = device(devices, b"0")?;
         Ok(match scsi::operation(op) {
-            Some(Op::Flush) => Parsed::Request(Raw::flush(time_ns, device)),
+            Some(HostOp::Flush) => Parsed::Request(Raw::flush(time_ns, device)),
             Some(op) => Parsed::Request(Raw::new(time_ns, op, offset, size, device)),
             None => Parsed::Other("commands that move no data"),
         })
@@ -53,7 +53,7 @@ impl Layout for LibcachesimCsv {
 mod tests {
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::LibcachesimCsv;
-    use crate::record::Op;
+    use crate::record::HostOp;
 
     const TEXT: &str = "version,time,op,size,lbn\n1,500,2a,512,1000\n1,500,12,36,0\n1,502,28,4096,2000\n1,503,35,0,0\n";
 
@@ -64,9 +64,9 @@ mod tests {
         assert_eq!(
             records,
             [
-                record(0, Op::Write, 512_000, 512),
-                record(2_000_000_000, Op::Read, 1_024_000, 4096),
-                record(3_000_000_000, Op::Flush, 0, 0)
+                record(0, HostOp::Write, 512_000, 512),
+                record(2_000_000_000, HostOp::Read, 1_024_000, 4096),
+                record(3_000_000_000, HostOp::Flush, 0, 0)
             ]
         );
         let mut trace = trace(LibcachesimCsv, TEXT.as_bytes());

@@ -47,7 +47,7 @@ impl Layout for Msr {
 mod tests {
     use super::super::testing::{error, record, records};
     use crate::format::Format::Msr;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     #[test]
     fn file_times_bytes_and_disks() {
@@ -57,9 +57,9 @@ mod tests {
              128166372026382245,web,0,Write,2436440064,4096,1835\n",
         );
         assert_eq!(devices, ["web_0", "web_1"]);
-        assert_eq!(records[0], record(0, Op::Read, 7_014_609_920, 24576));
-        assert_eq!(records[1], Record { device: 1, ..record(1_332_052_600, Op::Write, 1_317_441_536, 8192) });
-        assert_eq!(records[2], record(2_332_061_600, Op::Write, 2_436_440_064, 4096));
+        assert_eq!(records[0], record(0, HostOp::Read, 7_014_609_920, 24576));
+        assert_eq!(records[1], Record { device: 1, ..record(1_332_052_600, HostOp::Write, 1_317_441_536, 8192) });
+        assert_eq!(records[2], record(2_332_061_600, HostOp::Write, 2_436_440_064, 4096));
     }
 
     #[test]

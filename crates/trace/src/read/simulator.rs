@@ -48,15 +48,15 @@ impl Layout for Simulator {
 mod tests {
     use super::super::testing::{error, record, records};
     use crate::format::Format::{Mqsim, Ssdsim};
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     #[test]
     fn nanoseconds_sectors_and_one_for_read() {
         for format in [Ssdsim, Mqsim] {
             let (records, devices) = records(format, "1000 4 264719034 16 0\n26214000 0 303574 7 1\n");
             assert_eq!(devices, ["4", "0"]);
-            assert_eq!(records[0], record(0, Op::Write, 264_719_034 * 512, 8192));
-            assert_eq!(records[1], Record { device: 1, ..record(26_213_000, Op::Read, 303_574 * 512, 3584) });
+            assert_eq!(records[0], record(0, HostOp::Write, 264_719_034 * 512, 8192));
+            assert_eq!(records[1], Record { device: 1, ..record(26_213_000, HostOp::Read, 303_574 * 512, 3584) });
         }
     }
 

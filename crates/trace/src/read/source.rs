@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::fault::Fault;
 use crate::error::{Place, TraceError};
-use crate::record::{Hint, Op, Record};
+use crate::record::{Hint, HostOp, Record};
 
 /// A request as a trace states it, not yet checked. Its time is absolute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Raw {
     pub(crate) time_ns: u64,
-    pub(crate) op: Op,
+    pub(crate) op: HostOp,
     pub(crate) offset: u64,
     pub(crate) length: u64,
     pub(crate) device: u32,
@@ -20,20 +20,20 @@ pub(crate) struct Raw {
 impl Raw {
     /// A request without a hint.
     #[inline]
-    pub(crate) const fn new(time_ns: u64, op: Op, offset: u64, length: u64, device: u32) -> Self {
+    pub(crate) const fn new(time_ns: u64, op: HostOp, offset: u64, length: u64, device: u32) -> Self {
         Self { time_ns, op, offset, length, device, hint: Hint::NONE }
     }
 
     /// A flush, which has no address.
     pub(crate) const fn flush(time_ns: u64, device: u32) -> Self {
-        Self::new(time_ns, Op::Flush, 0, 0, device)
+        Self::new(time_ns, HostOp::Flush, 0, 0, device)
     }
 
     /// The record, its address moved up by `shift` bytes, if it is one that can be.
     #[inline]
     pub(crate) fn check(self, shift: u64) -> Result<Record, Fault> {
         let Self { time_ns, op, device, hint, .. } = self;
-        if op == Op::Flush {
+        if op == HostOp::Flush {
             return Ok(Record { time_ns, op, offset: 0, length: 0, device, hint });
         }
         if self.length == 0 {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn check(offset: u64, length: u64, shift: u64) -> Result<Record, String> {
-        Raw::new(0, Op::Write, offset, length, 0).check(shift).map_err(|fault| fault.problem)
+        Raw::new(0, HostOp::Write, offset, length, 0).check(shift).map_err(|fault| fault.problem)
     }
 
     #[test]

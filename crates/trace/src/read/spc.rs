@@ -46,16 +46,16 @@ impl Layout for Spc {
 mod tests {
     use super::super::testing::{error, record, records};
     use crate::format::Format::Spc;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     #[test]
     fn sectors_bytes_seconds_and_optional_fields() {
         let (records, devices) =
             records(Spc, "0,303567,3584,w,0.000000\n1,55590,3072,R,0.026214,7,x\n0,8,512,r,0.026214\n");
         assert_eq!(devices, ["0", "1"]);
-        assert_eq!(records[0], record(0, Op::Write, 303_567 * 512, 3584));
-        assert_eq!(records[1], Record { device: 1, ..record(26_214_000, Op::Read, 55_590 * 512, 3072) });
-        assert_eq!(records[2], record(26_214_000, Op::Read, 4096, 512));
+        assert_eq!(records[0], record(0, HostOp::Write, 303_567 * 512, 3584));
+        assert_eq!(records[1], Record { device: 1, ..record(26_214_000, HostOp::Read, 55_590 * 512, 3072) });
+        assert_eq!(records[2], record(26_214_000, HostOp::Read, 4096, 512));
     }
 
     #[test]

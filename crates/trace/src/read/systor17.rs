@@ -52,7 +52,7 @@ impl Layout for Systor17 {
 mod tests {
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::Systor17;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     const TEXT: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n\
         1455592511.002033000,0.000422000,W,2,25770000384,4096\n\
@@ -63,8 +63,8 @@ mod tests {
     fn unix_seconds_bytes_and_luns() {
         let (records, devices) = records(Systor17, TEXT);
         assert_eq!(devices, ["2", "5"]);
-        assert_eq!(records[0], record(0, Op::Write, 25_770_000_384, 4096));
-        assert_eq!(records[1], Record { device: 1, ..record(500_008_000, Op::Read, 512, 8192) });
+        assert_eq!(records[0], record(0, HostOp::Write, 25_770_000_384, 4096));
+        assert_eq!(records[1], Record { device: 1, ..record(500_008_000, HostOp::Read, 512, 8192) });
     }
 
     #[test]

@@ -42,14 +42,14 @@ impl Layout for Tencent {
 mod tests {
     use super::super::testing::{error, record, records};
     use crate::format::Format::Tencent;
-    use crate::record::{Op, Record};
+    use crate::record::{HostOp, Record};
 
     #[test]
     fn seconds_sectors_and_zero_for_read() {
         let (records, devices) = records(Tencent, "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n");
         assert_eq!(devices, ["1063", "1627"]);
-        assert_eq!(records[0], record(0, Op::Read, 12_910_952 * 512, 65536));
-        assert_eq!(records[1], Record { device: 1, ..record(1_000_000_000, Op::Write, 6_338_688 * 512, 4096) });
+        assert_eq!(records[0], record(0, HostOp::Read, 12_910_952 * 512, 65536));
+        assert_eq!(records[1], Record { device: 1, ..record(1_000_000_000, HostOp::Write, 6_338_688 * 512, 4096) });
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 use crate::options::OpenOptions;
-use crate::record::{Hint, Op, Record};
+use crate::record::{Hint, HostOp, Record};
 use crate::trace::{Trace, open_bytes};
 
 /// What a trace of these bytes holds, read as `format`.
@@ -23,6 +23,6 @@ pub(crate) fn error(format: Format, text: &str) -> String {
 }
 
 /// Short for a record of the first device without a hint.
-pub(crate) fn record(time_ns: u64, op: Op, offset: u64, length: u32) -> Record {
+pub(crate) fn record(time_ns: u64, op: HostOp, offset: u64, length: u32) -> Record {
     Record { time_ns, op, offset, length, device: 0, hint: Hint::NONE }
 }

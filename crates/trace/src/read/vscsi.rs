@@ -20,7 +20,7 @@ use crate::error::{BadRecord, Place, TraceError};
 use crate::format::{Format, TimeUnit};
 use crate::input::{Input, Origin};
 use crate::options::OpenOptions;
-use crate::record::{Op, Record};
+use crate::record::{HostOp, Record};
 
 /// How many records the guess looks at.
 const SAMPLE: usize = 64;
@@ -195,7 +195,7 @@ impl VscsiSource {
             Fault::with_cause(format!("the time is {} {}, which is beyond 2^64-1 nanoseconds", fields.time, self.unit))
         })?;
         let raw = match op {
-            Op::Flush => Raw::flush(time_ns, 0),
+            HostOp::Flush => Raw::flush(time_ns, 0),
             op => Raw::new(time_ns, op, sectors("the lbn", fields.block)?, fields.length.into(), 0),
         };
         raw.check(self.shift_bytes).map(Some)
@@ -281,8 +281,11 @@ mod tests {
             assert!(fits(&bytes));
             let mut trace = trace(Format::Vscsi, &bytes);
             let records: Vec<_> = trace.by_ref().map(Result::unwrap).collect();
-            let expected =
-                [record(0, Op::Write, 51200, 512), record(2000, Op::Read, 4096, 4096), record(3000, Op::Flush, 0, 0)];
+            let expected = [
+                record(0, HostOp::Write, 51200, 512),
+                record(2000, HostOp::Read, 4096, 4096),
+                record(3000, HostOp::Flush, 0, 0),
+            ];
             assert_eq!(records, expected);
             assert_eq!(trace.left_out()["commands that move no data"], 1);
             assert_eq!(trace.devices(), ["0"]);

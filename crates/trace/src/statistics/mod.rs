@@ -108,9 +108,9 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Hint, Op};
+    use crate::record::{Hint, HostOp};
 
-    fn record(time_ns: u64, op: Op, offset: u64, length: u32, device: u32) -> Record {
+    fn record(time_ns: u64, op: HostOp, offset: u64, length: u32, device: u32) -> Record {
         Record { time_ns, op, offset, length, device, hint: Hint::NONE }
     }
 
@@ -125,12 +125,12 @@ mod tests {
     #[test]
     fn counts_shares_and_means_of_a_hand_made_workload() {
         let all = of(vec![
-            record(0, Op::Write, 0, 4096, 0),
-            record(1_000_000, Op::Write, 4096, 8192, 0), // starts where the one before ended
-            record(2_000_000, Op::Read, 12288, 16384, 0), // so does this, though it reads
-            record(4_000_000, Op::Write, 12288, 512, 0), // follows the last write
-            record(4_000_000, Op::Trim, 0, 4096, 0),
-            record(5_000_000, Op::Flush, 0, 0, 0),
+            record(0, HostOp::Write, 0, 4096, 0),
+            record(1_000_000, HostOp::Write, 4096, 8192, 0), // starts where the one before ended
+            record(2_000_000, HostOp::Read, 12288, 16384, 0), // so does this, though it reads
+            record(4_000_000, HostOp::Write, 12288, 512, 0), // follows the last write
+            record(4_000_000, HostOp::Trim, 0, 4096, 0),
+            record(5_000_000, HostOp::Flush, 0, 0, 0),
         ])
         .total;
         assert_eq!((all.requests, all.reads, all.writes, all.trims, all.flushes), (6, 1, 3, 1, 1));
@@ -150,10 +150,10 @@ mod tests {
     #[test]
     fn footprint_counts_pages_once_and_overwrites_each_time() {
         let total = of(vec![
-            record(0, Op::Write, 100, 4096, 0),  // touches pages 0 and 1
-            record(1, Op::Write, 4096, 4096, 0), // page 1 again
-            record(2, Op::Read, 4096, 8192, 0),  // pages 1 and 2
-            record(3, Op::Write, 4096, 4096, 1), // another device, so another page
+            record(0, HostOp::Write, 100, 4096, 0),  // touches pages 0 and 1
+            record(1, HostOp::Write, 4096, 4096, 0), // page 1 again
+            record(2, HostOp::Read, 4096, 8192, 0),  // pages 1 and 2
+            record(3, HostOp::Write, 4096, 4096, 1), // another device, so another page
         ])
         .total;
         assert_eq!(total.footprint, Footprint { read_pages: 2, written_pages: 3, touched_pages: 4 });
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn an_old_partition_offset_shows_in_the_residues_and_the_best_shift() {
         let alignment =
-            of((0..10).map(|n| record(n, Op::Write, n * 40960 + 63 * 512, 4096, 0)).collect()).total.alignment;
+            of((0..10).map(|n| record(n, HostOp::Write, n * 40960 + 63 * 512, 4096, 0)).collect()).total.alignment;
         let alignment = alignment.unwrap();
         close(alignment.aligned_percent, 0.0);
         close(alignment.residue_percent[7], 100.0);
@@ -185,7 +185,7 @@ mod tests {
         };
         let records = (0..=1000_u64).map(|n| {
             time_ns += if n == 0 { 0 } else { gap_ns(n) };
-            record(time_ns, Op::Read, 0, 512, 0)
+            record(time_ns, HostOp::Read, 0, 512, 0)
         });
         let gaps = of(records.collect()).gaps.unwrap();
         let near = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-3, "{value}, {expected}");
@@ -199,10 +199,10 @@ mod tests {
     #[test]
     fn devices_are_rows_and_do_not_break_each_others_sequences() {
         let statistics = of(vec![
-            record(0, Op::Write, 0, 4096, 0),
-            record(1, Op::Write, 0, 4096, 1),
-            record(2, Op::Write, 4096, 4096, 0),
-            record(3, Op::Write, 4096, 4096, 1),
+            record(0, HostOp::Write, 0, 4096, 0),
+            record(1, HostOp::Write, 0, 4096, 1),
+            record(2, HostOp::Write, 4096, 4096, 0),
+            record(3, HostOp::Write, 4096, 4096, 1),
         ]);
         assert_eq!(statistics.devices.len(), 2);
         assert_eq!(statistics.total.sequential_percent, Some(50.0));
@@ -222,8 +222,8 @@ mod tests {
     #[test]
     fn the_ends_of_the_address_space_are_counted_without_overflow() {
         let total = of(vec![
-            record(0, Op::Write, 0, 512, 0),
-            record(0, Op::Write, u64::MAX - u64::from(u32::MAX), u32::MAX, 0),
+            record(0, HostOp::Write, 0, 512, 0),
+            record(0, HostOp::Write, u64::MAX - u64::from(u32::MAX), u32::MAX, 0),
         ])
         .total;
         assert_eq!(total.lowest_byte, Some(0));

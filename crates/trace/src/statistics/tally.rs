@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use roaring::RoaringTreemap;
 
 use super::profile::{Alignment, Footprint, Profile, SizeClasses};
-use crate::record::{Op, Record};
+use crate::record::{HostOp, Record};
 
 /// Bytes in a page of footprints. The papers count 4 KiB whatever the device's pages are.
 const PAGE: u64 = 4096;
@@ -98,16 +98,16 @@ impl Tally {
         self.times_ns = Some((first.min(record.time_ns), last.max(record.time_ns)));
         let length = u64::from(record.length);
         match record.op {
-            Op::Flush => {
+            HostOp::Flush => {
                 self.flushes += 1;
                 return;
             }
-            Op::Trim => self.trims += 1,
-            Op::Read => {
+            HostOp::Trim => self.trims += 1,
+            HostOp::Read => {
                 self.reads.observe(length);
                 insert(&mut self.pages_read, pages(record));
             }
-            Op::Write => {
+            HostOp::Write => {
                 self.writes.observe(length);
                 let range = pages(record);
                 self.write_touches += u128::from(range.end - range.start);

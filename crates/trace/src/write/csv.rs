@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use super::sink::Sink;
 use crate::read::csv::{HEADER, quoted};
-use crate::record::{Hint, Op, Record};
+use crate::record::{Hint, HostOp, Record};
 
 pub(super) struct CsvSink {
     writer: BufWriter<File>,
@@ -29,10 +29,10 @@ impl Sink for CsvSink {
             self.names.push(devices.get(next).map_or_else(|| next.to_string(), |name| quoted(name)));
         }
         let op = match record.op {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Trim => "trim",
-            Op::Flush => "flush",
+            HostOp::Read => "read",
+            HostOp::Write => "write",
+            HostOp::Trim => "trim",
+            HostOp::Flush => "flush",
         };
         let Record { time_ns, offset, length, hint, .. } = *record;
         let Hint { stream, temperature, file_type } = hint;

@@ -99,7 +99,7 @@ fn read(bytes: &[u8], options: &OpenOptions) -> Result<(), TestCaseError> {
             }
         };
         prop_assert!(record.offset.checked_add(u64::from(record.length)).is_some());
-        prop_assert!(record.length > 0 || record.op == trace::Op::Flush);
+        prop_assert!(record.length > 0 || record.op == trace::HostOp::Flush);
         prop_assert!(record.time_ns >= latest_ns && (requests > 0 || record.time_ns == 0));
         prop_assert!((record.device as usize) < trace.devices().len());
         latest_ns = record.time_ns;

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use trace::generate::{Arrivals, Generator, GeneratorSpec, Pattern, Sizes, generate};
 use trace::units::{Bytes, Nanoseconds};
-use trace::{Op, Record};
+use trace::{HostOp, Record};
 
 /// The workload that this TOML describes.
 fn spec(toml: &str) -> GeneratorSpec {
@@ -274,7 +274,7 @@ proptest! {
         prop_assert_eq!(made.len(), 2000);
         for record in &made {
             prop_assert!(record.offset >= spec.start.0 && record.end() <= spec.start.0 + spec.span.0, "{record:?}");
-            let expected = if record.op == Op::Trim { 512 } else { length };
+            let expected = if record.op == HostOp::Trim { 512 } else { length };
             prop_assert_eq!(u64::from(record.length), expected);
         }
         prop_assert!(made.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));

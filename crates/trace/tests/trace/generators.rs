@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use trace::generate::{GeneratorSpec, generate};
-use trace::{Op, Record};
+use trace::{HostOp, Record};
 
 const UNIT: u64 = 4096;
 
@@ -242,11 +242,11 @@ fn sizes_come_in_their_proportions() {
 #[test]
 fn operations_come_in_their_proportions() {
     let made = records("requests = 500000\nwrite_share = 0.35\ntrim_share = 0.05\nfilled = true", 11);
-    for (op, expected) in [(Op::Write, 0.35), (Op::Trim, 0.05), (Op::Read, 0.6)] {
+    for (op, expected) in [(HostOp::Write, 0.35), (HostOp::Trim, 0.05), (HostOp::Read, 0.6)] {
         assert_share(share(&made, |record| record.op == op), expected, made.len(), &format!("{op:?}"));
     }
-    assert!(records("requests = 1000", 11).iter().all(|record| record.op == Op::Write));
-    assert!(records("requests = 1000\nwrite_share = 0", 11).iter().all(|record| record.op == Op::Read));
+    assert!(records("requests = 1000", 11).iter().all(|record| record.op == HostOp::Write));
+    assert!(records("requests = 1000\nwrite_share = 0", 11).iter().all(|record| record.op == HostOp::Read));
 }
 
 /// Trims hit written units only, and the share of units in use settles at (1 − 2q)/(1 − q).
@@ -260,7 +260,7 @@ fn trims_hit_what_is_in_use_and_leave_the_expected_fraction() {
         for (index, record) in records(&toml, 12).iter().enumerate() {
             let unit = record.offset / UNIT;
             match record.op {
-                Op::Trim => {
+                HostOp::Trim => {
                     assert!(in_use.remove(&unit) && u64::from(record.length) == UNIT, "trim of an unused unit {unit}");
                 }
                 _ => _ = in_use.insert(unit),
@@ -286,7 +286,7 @@ fn trims_are_uniform_over_what_is_in_use() {
     let mut hot_in_use = 0.0;
     for record in records(toml, 13) {
         let unit = record.offset / UNIT;
-        if record.op == Op::Trim {
+        if record.op == HostOp::Trim {
             trims += 1.0;
             expected_hot += hot_in_use / in_use.len() as f64;
             if unit < 100 {
@@ -308,7 +308,7 @@ fn a_write_of_several_units_makes_them_all_targets_of_trims() {
     for record in made {
         let touched = record.offset / UNIT..record.end().div_ceil(UNIT);
         match record.op {
-            Op::Trim => assert!(in_use.remove(&touched.start)),
+            HostOp::Trim => assert!(in_use.remove(&touched.start)),
             _ => in_use.extend(touched),
         }
     }
@@ -375,9 +375,11 @@ fn mixtures_keep_their_weights_and_each_part_its_own_ways() {
     let made = records(toml, 16);
     let (first, second): (Vec<Record>, Vec<Record>) = made.iter().partition(|record| record.hint.stream == 1);
     assert_share(first.len() as f64 / made.len() as f64, 0.75, made.len(), "weight");
-    assert_share(share(&first, |record| record.op == Op::Write), 0.25, first.len(), "inherited write share");
+    assert_share(share(&first, |record| record.op == HostOp::Write), 0.25, first.len(), "inherited write share");
     assert!(first.iter().all(|record| record.end() <= 32 << 20 && record.length == 4096));
-    assert!(second.iter().all(|record| record.offset >= 32 << 20 && record.op == Op::Write && record.length == 16_384));
+    assert!(
+        second.iter().all(|record| record.offset >= 32 << 20 && record.op == HostOp::Write && record.length == 16_384)
+    );
     let runs = second.windows(2).filter(|pair| pair[1].offset == pair[0].end()).count();
     let wraps = second.windows(2).filter(|pair| pair[1].offset == 32 << 20).count();
     assert_eq!(runs + wraps, second.len() - 1, "the sequential part goes on whatever lies between");
@@ -396,7 +398,7 @@ fn phases_follow_each_other_and_come_again() {
     let made = records(toml, 17);
     assert_eq!(made.len(), 2500);
     for (index, record) in made.iter().enumerate() {
-        let op = if index % 1000 < 300 { Op::Read } else { Op::Write };
+        let op = if index % 1000 < 300 { HostOp::Read } else { HostOp::Write };
         assert_eq!(record.op, op, "request {index}");
         if index > 0 {
             let gap_ns = if index % 1000 < 300 { 1_000 } else { 5_000 };

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use trace::generate::{GeneratorSpec, Preset, SpecError, generate, preset, presets};
 use trace::units::Bytes;
-use trace::{Op, Record, Statistics};
+use trace::{HostOp, Record, Statistics};
 
 const KIB: f64 = 1024.0;
 
@@ -45,7 +45,7 @@ impl Figures {
         self.last_arrival_ns = record.time_ns as f64;
         let class = if record.length <= 4096 { 0 } else { 1 + usize::from(record.length >= 16_384) };
         self.classes[class] += 1.0;
-        if record.op == Op::Write {
+        if record.op == HostOp::Write {
             self.writes += 1.0;
             let [shortest, longest] = self.write_range.unwrap_or([record.length; 2]);
             self.write_range = Some([shortest.min(record.length), longest.max(record.length)]);
@@ -184,7 +184,7 @@ fn buffer_hit_percent(spec: &GeneratorSpec, seed: u64) -> f64 {
     let mut buffer = Buffer::new(spec.span.0 / 2048, 32_768);
     let (mut hits, mut pages) = (0.0, 0.0);
     for (index, record) in generate(spec, seed).unwrap().enumerate() {
-        if record.op != Op::Write || record.length >= 16_384 {
+        if record.op != HostOp::Write || record.length >= 16_384 {
             continue;
         }
         for page in record.offset / 2048..record.end().div_ceil(2048) {

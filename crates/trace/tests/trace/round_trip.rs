@@ -10,7 +10,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
-use trace::{Format, Hint, Op, OpenOptions, Record, Target, Trace, convert, open, write_parquet};
+use trace::{Format, Hint, HostOp, OpenOptions, Record, Target, Trace, convert, open, write_parquet};
 
 fn all(path: &Path) -> Vec<Record> {
     open(path, &OpenOptions::default()).unwrap().map(Result::unwrap).collect()
@@ -28,8 +28,8 @@ fn workload() -> impl Strategy<Value = Vec<Record>> {
         let record = |(index, (gap, op, offset, length, device, hints)): (usize, (_, _, _, _, _, [u8; 3]))| {
             let [stream, temperature, file_type] = hints;
             time_ns += if index == 0 { 0 } else { gap };
-            let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][usize::from(op)];
-            let (offset, length) = if op == Op::Flush { (0, 0) } else { (offset, length) };
+            let op = [HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::Flush][usize::from(op)];
+            let (offset, length) = if op == HostOp::Flush { (0, 0) } else { (offset, length) };
             Record { time_ns, op, offset, length, device, hint: Hint { stream, temperature, file_type } }
         };
         requests.into_iter().enumerate().map(record).collect()
@@ -93,7 +93,7 @@ fn a_generated_workload_can_be_kept() {
     let path = folder.path().join("made.parquet");
     let record = |n: u64| Record {
         time_ns: n * 10,
-        op: Op::Write,
+        op: HostOp::Write,
         offset: n * 4096,
         length: 4096,
         device: 0,
@@ -149,7 +149,7 @@ fn other_widths_orders_and_extra_columns_are_read() {
     ];
     foreign(&path, schema, &columns);
     let record = |time_ns, op, offset, length| Record { time_ns, op, offset, length, device: 0, hint: Hint::NONE };
-    assert_eq!(all(&path), [record(0, Op::Write, 4096, 512), record(200, Op::Read, 8192, 1024)]);
+    assert_eq!(all(&path), [record(0, HostOp::Write, 4096, 512), record(200, HostOp::Read, 8192, 1024)]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_damaged_file_is_an_error_wherever_it_is_damaged() {
     let path = folder.path().join("a.parquet");
     let record = |n: u64| Record {
         time_ns: n * 10,
-        op: Op::Write,
+        op: HostOp::Write,
         offset: n * 4096,
         length: 4096,
         device: 0,

@@ -30,7 +30,7 @@ use crate::port::error::{FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::port::timing::{Device, Nanos, Op};
+use crate::port::timing::{Device, FlashOp, Nanos};
 use crate::recovery::trims::Trims;
 
 /// The stream of what the host writes.
@@ -454,6 +454,6 @@ fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, v
     let moves = u64::from(space.valid_in(victim)) + trims.about_to_vanish(space.page_indices(victim)).len() as u64;
     let reads = moves * programs_per_move.min(2);
     let programs = moves * programs_per_move + u64::from(space.summary_pages());
-    let [read, program, erase] = Op::ALL.map(|op| flash.estimate(op, victim).0);
+    let [read, program, erase] = FlashOp::ALL.map(|op| flash.estimate(op, victim).0);
     Nanos(reads * read + programs * program + erase)
 }

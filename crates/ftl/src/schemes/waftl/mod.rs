@@ -112,7 +112,7 @@ use crate::engines::page_map::mapped::PageMapped;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::{Device, Nanos, Op};
+use crate::port::timing::{Device, FlashOp, Nanos};
 use crate::recovery::summary::Summaries;
 use crate::schemes::waftl::hybrid_map::{Home, HybridMap};
 
@@ -262,7 +262,7 @@ impl<D: Device> Mapping<D> for Waftl {
         while let Some(pbn) = self.spent.next()
             && self.pages.is_whole()
         {
-            let (erase, left) = (flash.estimate(Op::Erase, pbn), end.since(flash.now()));
+            let (erase, left) = (flash.estimate(FlashOp::Erase, pbn), end.since(flash.now()));
             if done >= self.offline.blocks(erase) || !self.offline.would_begin(erase, left) {
                 break;
             }

@@ -1,6 +1,6 @@
 //! What a device can do beyond the plain model, as a study says it.
 
-use ftl::Op;
+use ftl::FlashOp;
 use serde::{Deserialize, Serialize};
 
 /// Which operations a read suspends.
@@ -19,11 +19,11 @@ pub enum Suspend {
 }
 
 impl Suspend {
-    pub(super) fn covers(self, op: Op) -> bool {
+    pub(super) fn covers(self, op: FlashOp) -> bool {
         match op {
-            Op::Read => false,
-            Op::Program => matches!(self, Self::Program | Self::Both),
-            Op::Erase => matches!(self, Self::Erase | Self::Both),
+            FlashOp::Read => false,
+            FlashOp::Program => matches!(self, Self::Program | Self::Both),
+            FlashOp::Erase => matches!(self, Self::Erase | Self::Both),
         }
     }
 }

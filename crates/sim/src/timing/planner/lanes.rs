@@ -9,7 +9,7 @@
 //! are cheap. To look for room from now on takes time proportional to the promises ahead, as does
 //! taking back.
 
-use ftl::{Op, Task};
+use ftl::{FlashOp, Task};
 
 use crate::timing::planner::queue::Queue;
 
@@ -81,7 +81,7 @@ pub(crate) struct Tag {
     /// As in [`Item`].
     pub(crate) job: u64,
     /// What the die works at in the end.
-    pub(crate) op: Op,
+    pub(crate) op: FlashOp,
 }
 
 /// A promise in the order of its die.
@@ -113,7 +113,7 @@ struct Turn {
 #[derive(Clone, Copy)]
 pub(crate) struct Demand {
     pub(crate) die: u32,
-    pub(crate) op: Op,
+    pub(crate) op: FlashOp,
     pub(crate) plane: u32,
     pub(crate) needs: Needs,
     /// Whether it may be moved afterwards.

@@ -5,14 +5,14 @@
 //! programs, `e` erases.
 
 use flash::{Geometry, Pbn, Shape};
-use ftl::{Cause, Nanos, Op, Task, Timing};
+use ftl::{Cause, FlashOp, Nanos, Task, Timing};
 use sim::{Abilities, Pricing, Suspend, TimelineFacts, Window};
 
 use super::{LATENCIES, Lists};
 
-const READ: Op = Op::Read;
-const PROGRAM: Op = Op::Program;
-const ERASE: Op = Op::Erase;
+const READ: FlashOp = FlashOp::Read;
+const PROGRAM: FlashOp = FlashOp::Program;
+const ERASE: FlashOp = FlashOp::Erase;
 /// Blocks of a plane.
 const BLOCKS: u32 = 4;
 
@@ -48,13 +48,13 @@ impl Scenario {
     }
 
     /// An operation that a request waits for.
-    fn host(&mut self, op: Op, pbn: Pbn, at: u64) -> (u64, u64) {
+    fn host(&mut self, op: FlashOp, pbn: Pbn, at: u64) -> (u64, u64) {
         let die = pbn.get() / (2 * BLOCKS);
         self.perform(Task::new(op, Cause::Host, pbn, die), at)
     }
 
     /// An operation of a collection that nobody waits for.
-    fn collection(&mut self, chain: u32, op: Op, pbn: Pbn, at: u64) -> (u64, u64) {
+    fn collection(&mut self, chain: u32, op: FlashOp, pbn: Pbn, at: u64) -> (u64, u64) {
         let die = pbn.get() / (2 * BLOCKS);
         self.perform(Task { chain, ..Task::new(op, Cause::Collection, pbn, die) }, at)
     }
@@ -477,7 +477,7 @@ fn without_need_the_planner_does_what_complete_lists_do() {
         lists.forget_before(now);
         let mut cursor = now;
         for step in 0..=draw(6) {
-            let op = Op::ALL[draw(3) as usize];
+            let op = FlashOp::ALL[draw(3) as usize];
             let die = draw(4) as u32;
             let expected = lists.perform(op, die, cursor);
             let found = match request % 2 {

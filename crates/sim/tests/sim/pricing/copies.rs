@@ -5,7 +5,7 @@
 //! lie on two channels of two dies each.
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Role, Shape};
-use ftl::{Cause, Drive, FlashPort, Layout, Nanos, Op, Request, Stack, Task, Timed, Timing, registry};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Stack, Task, Timed, Timing, registry};
 use sim::{Abilities, Latencies, Pricing, Suspend};
 
 use crate::referee::stream::{PricedDevice, Recorder};
@@ -72,7 +72,7 @@ impl Bench {
     }
 
     /// Something else keeps a die at work from time zero on.
-    fn occupy(&mut self, die: u32, ops: &[Op]) {
+    fn occupy(&mut self, die: u32, ops: &[FlashOp]) {
         for &op in ops {
             let task = Task::new(op, Cause::Collection, Pbn::new(die * SHAPE.blocks_per_plane), die);
             self.media.device_mut().perform(task, Nanos::ZERO);
@@ -100,7 +100,7 @@ fn lpn_apart(bench: &Bench, dies: &[u32]) -> u32 {
 fn a_miss_does_not_wait_for_what_keeps_the_other_copy_busy() {
     // RFTL fig. 3: W, R and E are under way on the channel of the translation page. On one die they
     // take 300 + 125 + 1500 µs.
-    let (ops, busy_us) = ([Op::Program, Op::Read, Op::Erase], 1925);
+    let (ops, busy_us) = ([FlashOp::Program, FlashOp::Read, FlashOp::Erase], 1925);
     let mut bench = Bench::new("dftl", &[], Abilities::default());
     let &[.., only] = bench.dies_of_copies().as_slice() else { panic!("it was written") };
     bench.occupy(only, &ops);
@@ -133,7 +133,7 @@ fn a_die_that_erases_behind_an_idle_bus_is_busy() {
             let mut bench =
                 Bench::new("rftl", &[("copy_choice", choice)], Abilities { suspend, ..Abilities::default() });
             let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
-            bench.occupy(original, &[Op::Erase]);
+            bench.occupy(original, &[FlashOp::Erase]);
             let lpn = lpn_apart(&bench, &[original, copy]);
             assert_eq!(bench.read(lpn, 0), (lpn, 2 * READ_US), "{choice}, {suspend:?}");
         }
@@ -147,7 +147,7 @@ fn an_erase_beside_the_copy_makes_the_channel_busy_but_not_the_read_late() {
     for (choice, reads_original) in [("first_done", true), ("idle_channel", false)] {
         let mut bench = Bench::new("rftl", &[("copy_choice", choice)], Abilities::default());
         let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
-        bench.occupy(original ^ 1, &[Op::Erase]);
+        bench.occupy(original ^ 1, &[FlashOp::Erase]);
         let busy = |bench: &Bench| bench.media.device().timing.pricing.die_busy_ns().collect::<Vec<_>>();
         let before = busy(&bench);
         let lpn = lpn_apart(&bench, &[original, original ^ 1, copy]);

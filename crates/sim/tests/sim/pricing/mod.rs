@@ -4,7 +4,7 @@ mod abilities;
 mod copies;
 
 use flash::Pbn;
-use ftl::{Cause, Nanos, Op, Task, Timing};
+use ftl::{Cause, FlashOp, Nanos, Task, Timing};
 use sim::{Latencies, Model, Pricing};
 
 const LATENCIES: Latencies = Latencies { read_ns: 25, program_ns: 200, erase_ns: 1500, transfer_ns: 100 };
@@ -13,7 +13,7 @@ fn pricing(channels: u32, dies_per_channel: u32) -> Pricing {
     Pricing::new(Model::Parallel, channels, dies_per_channel, LATENCIES)
 }
 
-fn perform(pricing: &mut Pricing, op: Op, die: u32, at: u64) -> (u64, u64) {
+fn perform(pricing: &mut Pricing, op: FlashOp, die: u32, at: u64) -> (u64, u64) {
     let task = Task::new(op, Cause::Host, Pbn::new(die), die);
     let span = pricing.perform(task, Nanos(at));
     (span.start.0, span.end.0)
@@ -26,8 +26,8 @@ fn two_reads_of_one_channel_sense_side_by_side_and_take_turns_on_the_channel() {
     // die 1    |sense|...... waits ......|===== transfer ===|
     // channel        |===== transfer ====|===== transfer ===|
     let mut pricing = pricing(1, 2);
-    assert_eq!(perform(&mut pricing, Op::Read, 0, 0), (0, 125));
-    assert_eq!(perform(&mut pricing, Op::Read, 1, 0), (0, 225));
+    assert_eq!(perform(&mut pricing, FlashOp::Read, 0, 0), (0, 125));
+    assert_eq!(perform(&mut pricing, FlashOp::Read, 1, 0), (0, 225));
     assert_eq!(pricing.die_busy_ns().collect::<Vec<_>>(), [125, 225]);
     assert_eq!(pricing.channel_busy_ns().collect::<Vec<_>>(), [200]);
     assert_eq!(pricing.idle_at(), Nanos(225));
@@ -39,15 +39,15 @@ fn two_programs_of_one_channel_overlap_but_for_their_transfers() {
     // die 0    |= transfer =|======== program ==========|
     // die 1                 |= transfer =|======== program ==========|
     let mut pricing = pricing(1, 2);
-    assert_eq!(perform(&mut pricing, Op::Program, 0, 0), (0, 300));
-    assert_eq!(perform(&mut pricing, Op::Program, 1, 0), (100, 400));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 0, 0), (0, 300));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 1, 0), (100, 400));
 }
 
 #[test]
 fn dies_of_different_channels_do_not_meet() {
     let mut pricing = pricing(2, 1);
-    assert_eq!(perform(&mut pricing, Op::Program, 0, 0), (0, 300));
-    assert_eq!(perform(&mut pricing, Op::Program, 1, 0), (0, 300));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 0, 0), (0, 300));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 1, 0), (0, 300));
     assert_eq!(pricing.channel_idle_from(1, Nanos(20)), Nanos(300));
     assert_eq!(pricing.channel_idle_from(1, Nanos(320)), Nanos(320));
 }
@@ -57,9 +57,9 @@ fn one_die_works_in_order() {
     //          0                 1500  1525         1625          1725              1925
     // die 0    |===== erase ======|sense|= transfer =|= transfer =|===== program =====|
     let mut pricing = pricing(1, 1);
-    assert_eq!(perform(&mut pricing, Op::Erase, 0, 0), (0, 1500));
-    assert_eq!(perform(&mut pricing, Op::Read, 0, 10), (1500, 1625));
-    assert_eq!(perform(&mut pricing, Op::Program, 0, 20), (1625, 1925));
+    assert_eq!(perform(&mut pricing, FlashOp::Erase, 0, 0), (0, 1500));
+    assert_eq!(perform(&mut pricing, FlashOp::Read, 0, 10), (1500, 1625));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 0, 20), (1625, 1925));
 }
 
 #[test]
@@ -68,9 +68,9 @@ fn a_read_that_waits_for_its_die_does_not_hold_the_channel() {
     // die 0    |====================== erase ================|sense|= transfer =|
     // die 1    |= sense |= transfer =|
     let mut pricing = pricing(1, 2);
-    assert_eq!(perform(&mut pricing, Op::Erase, 0, 0), (0, 1500));
-    assert_eq!(perform(&mut pricing, Op::Read, 0, 0), (1500, 1625));
-    assert_eq!(perform(&mut pricing, Op::Read, 1, 0), (0, 125));
+    assert_eq!(perform(&mut pricing, FlashOp::Erase, 0, 0), (0, 1500));
+    assert_eq!(perform(&mut pricing, FlashOp::Read, 0, 0), (1500, 1625));
+    assert_eq!(perform(&mut pricing, FlashOp::Read, 1, 0), (0, 125));
 }
 
 #[test]
@@ -78,26 +78,26 @@ fn work_at_the_end_of_a_chain_does_not_block_its_die_before() {
     //          0                               5000        5300
     // die 1    ...... idle: room for others ......| program |
     let mut pricing = pricing(1, 2);
-    assert_eq!(perform(&mut pricing, Op::Program, 1, 5000), (5000, 5300));
-    assert_eq!(perform(&mut pricing, Op::Program, 1, 10), (10, 310));
-    assert_eq!(perform(&mut pricing, Op::Program, 1, 20), (310, 610));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 1, 5000), (5000, 5300));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 1, 10), (10, 310));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 1, 20), (310, 610));
     // What does not fit before it goes behind it: 4000 + 1500 > 5000.
-    assert_eq!(perform(&mut pricing, Op::Erase, 1, 4000), (5300, 6800));
-    assert_eq!(perform(&mut pricing, Op::Erase, 1, 3500), (3500, 5000));
+    assert_eq!(perform(&mut pricing, FlashOp::Erase, 1, 4000), (5300, 6800));
+    assert_eq!(perform(&mut pricing, FlashOp::Erase, 1, 3500), (3500, 5000));
     // The rest of the gap, 610..3500, is still there.
-    assert_eq!(perform(&mut pricing, Op::Erase, 1, 0), (610, 2110));
+    assert_eq!(perform(&mut pricing, FlashOp::Erase, 1, 0), (610, 2110));
     pricing.reset();
-    assert_eq!(perform(&mut pricing, Op::Program, 1, 20), (20, 320));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 1, 20), (20, 320));
     assert_eq!(pricing.die_busy_ns().collect::<Vec<_>>(), [0, 300]);
 }
 
 #[test]
 fn one_resource_costs_latency_plus_transfer_and_overlaps_nothing() {
     let mut pricing = Pricing::new(Model::Serial, 4, 2, LATENCIES);
-    assert_eq!(perform(&mut pricing, Op::Read, 0, 0), (0, 125));
-    assert_eq!(perform(&mut pricing, Op::Program, 7, 0), (125, 425));
-    assert_eq!(perform(&mut pricing, Op::Erase, 3, 1000), (1000, 2500));
-    assert_eq!(perform(&mut pricing, Op::Read, 5, 400), (425, 550));
+    assert_eq!(perform(&mut pricing, FlashOp::Read, 0, 0), (0, 125));
+    assert_eq!(perform(&mut pricing, FlashOp::Program, 7, 0), (125, 425));
+    assert_eq!(perform(&mut pricing, FlashOp::Erase, 3, 1000), (1000, 2500));
+    assert_eq!(perform(&mut pricing, FlashOp::Read, 5, 400), (425, 550));
     assert_eq!(pricing.die_busy_ns().collect::<Vec<_>>(), [2050]);
     assert!(!pricing.has_channels());
     assert_eq!(pricing.channel_idle_from(2, Nanos(0)), Nanos(550), "between two operations");
@@ -127,7 +127,7 @@ impl Lists {
         }
     }
 
-    fn perform(&mut self, op: Op, die: u32, at: u64) -> (u64, u64) {
+    fn perform(&mut self, op: FlashOp, die: u32, at: u64) -> (u64, u64) {
         let die = die as usize;
         let channel = die / self.dies_per_channel;
         let mut from = 0;
@@ -141,15 +141,15 @@ impl Lists {
         for (from, until) in gaps {
             let from = from.max(at);
             let (start, transfer, end) = match op {
-                Op::Read => {
+                FlashOp::Read => {
                     let transfer = self.first_gap(channel, from + LATENCIES.read_ns);
                     (from, Some(transfer), transfer + LATENCIES.transfer_ns)
                 }
-                Op::Program => {
+                FlashOp::Program => {
                     let transfer = self.first_gap(channel, from);
                     (transfer, Some(transfer), transfer + LATENCIES.transfer_ns + LATENCIES.program_ns)
                 }
-                Op::Erase => (from, None, from + LATENCIES.erase_ns),
+                FlashOp::Erase => (from, None, from + LATENCIES.erase_ns),
             };
             if end <= until {
                 self.dies[die].push((start, end));
@@ -204,7 +204,7 @@ fn timelines_agree_with_complete_lists() {
             // A request is a chain of operations on any dies, each ready when the one before it is
             // done.
             for step in 0..=draw(6) {
-                let op = Op::ALL[draw(3) as usize];
+                let op = FlashOp::ALL[draw(3) as usize];
                 let die = draw(u64::from(dies)) as u32;
                 let expected = lists.perform(op, die, cursor);
                 let would_end = pricing.would_end(Task::new(op, Cause::Host, Pbn::new(die), die), Nanos(cursor));

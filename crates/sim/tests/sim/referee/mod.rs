@@ -6,7 +6,7 @@ mod queues;
 pub(crate) mod stream;
 
 use flash::{Geometry, Shape};
-use ftl::Op;
+use ftl::FlashOp;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use sim::{Latencies, Model, Pricing};
@@ -121,8 +121,8 @@ impl Case {
         let promised = promises::responses(&stream, channels as usize, dies_per_channel as usize, self.times);
         let refereed = queues::responses(&stream, channels as usize, dies_per_channel as usize, self.times);
         let count = |op| stream.requests.iter().flatten().filter(|step| step.op == op && !step.awaited).count();
-        let awaited = stream.requests.iter().flatten().filter(|step| step.op == Op::Read && step.awaited).count();
-        let (erases, mapping_reads) = (count(Op::Erase), awaited.saturating_sub(reads));
+        let awaited = stream.requests.iter().flatten().filter(|step| step.op == FlashOp::Read && step.awaited).count();
+        let (erases, mapping_reads) = (count(FlashOp::Erase), awaited.saturating_sub(reads));
         Judged {
             simulated: summary(simulated),
             refereed: summary(refereed),

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use ftl::Op;
+use ftl::FlashOp;
 
 use super::queues::Times;
 use super::stream::{Pace, Stream};
@@ -66,21 +66,24 @@ pub(crate) fn responses(stream: &Stream, channels: usize, dies_per_channel: usiz
 }
 
 /// Promises an operation; returns when it is done.
-fn promise(die: &mut Promised, bus: &mut Promised, times: Times, op: Op, ready: u64) -> u64 {
+fn promise(die: &mut Promised, bus: &mut Promised, times: Times, op: FlashOp, ready: u64) -> u64 {
     let mut from = ready;
-    let least =
-        WORTH_USING * [Op::Read, Op::Program, Op::Erase].map(|op| times.alone(op)).into_iter().fold(u64::MAX, u64::min);
+    let least = WORTH_USING
+        * [FlashOp::Read, FlashOp::Program, FlashOp::Erase]
+            .map(|op| times.alone(op))
+            .into_iter()
+            .fold(u64::MAX, u64::min);
     loop {
         let (start, transfer, end) = match op {
-            Op::Read => {
+            FlashOp::Read => {
                 let transfer = bus.first_gap(from + times.read, times.transfer);
                 (from, Some(transfer), transfer + times.transfer)
             }
-            Op::Program => {
+            FlashOp::Program => {
                 let transfer = bus.first_gap(from, times.transfer);
                 (transfer, Some(transfer), transfer + times.transfer + times.program)
             }
-            Op::Erase => (from, None, from + times.erase),
+            FlashOp::Erase => (from, None, from + times.erase),
         };
         let before = die.0.range(..=start).next_back().map_or(0, |(_, &end)| end);
         if let Some((&next, &until)) = die.0.range(start..).next()

@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use ftl::Op;
+use ftl::FlashOp;
 
 use super::stream::{Pace, Step, Stream};
 
@@ -26,11 +26,11 @@ pub(crate) struct Times {
 
 impl Times {
     /// What an operation takes on an idle device.
-    pub(crate) fn alone(&self, op: Op) -> u64 {
+    pub(crate) fn alone(&self, op: FlashOp) -> u64 {
         match op {
-            Op::Read => self.read + self.transfer,
-            Op::Program => self.transfer + self.program,
-            Op::Erase => self.erase,
+            FlashOp::Read => self.read + self.transfer,
+            FlashOp::Program => self.transfer + self.program,
+            FlashOp::Erase => self.erase,
         }
     }
 }
@@ -147,7 +147,7 @@ impl Referee<'_> {
             Event::Moved(ticket) => {
                 let bus = self.bus_of(ticket);
                 self.buses[bus].busy = false;
-                if self.step(ticket).op == Op::Read {
+                if self.step(ticket).op == FlashOp::Read {
                     self.done(now, ticket);
                 } else {
                     self.at(now + self.times.program, Event::Done(ticket));
@@ -167,9 +167,9 @@ impl Referee<'_> {
     fn serve_die(&mut self, now: u64, die: usize) {
         let Some(ticket) = self.dies[die].take() else { return };
         match self.step(ticket).op {
-            Op::Read => self.at(now + self.times.read, Event::Sensed(ticket)),
-            Op::Program => self.ask_bus(now, ticket),
-            Op::Erase => self.at(now + self.times.erase, Event::Done(ticket)),
+            FlashOp::Read => self.at(now + self.times.read, Event::Sensed(ticket)),
+            FlashOp::Program => self.ask_bus(now, ticket),
+            FlashOp::Erase => self.at(now + self.times.erase, Event::Done(ticket)),
         }
     }
 

@@ -7,13 +7,13 @@
 //! the one that was done just then.
 
 use flash::{Chip, Full, Geometry, Lpn};
-use ftl::{Drive, FlashPort, Layout, Nanos, Op, Request, Span, Stack, Task, Timed, Timing, registry};
+use ftl::{Drive, FlashOp, FlashPort, Layout, Nanos, Request, Span, Stack, Task, Timed, Timing, registry};
 use sim::Pricing;
 
 /// An operation of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    pub(crate) op: Op,
+    pub(crate) op: FlashOp,
     pub(crate) die: usize,
     /// Steps of the same request that it follows.
     pub(crate) after: Vec<usize>,

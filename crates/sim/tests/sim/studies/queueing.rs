@@ -7,7 +7,7 @@
 
 use super::results;
 use flash::Pbn;
-use ftl::{Cause, Nanos, Op, Task, Timing};
+use ftl::{Cause, FlashOp, Nanos, Task, Timing};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use sim::{Latencies, Model, Pricing};
@@ -78,7 +78,7 @@ fn mixed_operations_wait_like_m_g_1() {
         for _ in 0..requests {
             now += -mean_gap_ns * (1.0 - unit()).ln();
             let at = Nanos(now as u64);
-            let op = if unit() < 0.7 { Op::Read } else { Op::Program };
+            let op = if unit() < 0.7 { FlashOp::Read } else { FlashOp::Program };
             pricing.begin(at);
             let die = (unit() * f64::from(dies)) as u32;
             let span = pricing.perform(Task::new(op, Cause::Host, Pbn::new(die), die), at);

@@ -32,7 +32,7 @@ use crate::error::{BadRecord, Place, TraceError, excerpt, printable};
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
-use crate::record::{Hint, Op, Record};
+use crate::record::{Hint, HostOp, Record};
 use chunk::Chunk;
 use column::Column;
 use pages::{CheckedPages, guarded};
@@ -227,10 +227,10 @@ impl ParquetSource {
     fn parse(&mut self) -> Result<Record, Fault> {
         let [ticks, op, offset, length, device, stream, temperature, file_type] = self.values;
         let op = match op {
-            0 => Op::Read,
-            1 => Op::Write,
-            2 => Op::Trim,
-            3 => Op::Flush,
+            0 => HostOp::Read,
+            1 => HostOp::Write,
+            2 => HostOp::Trim,
+            3 => HostOp::Flush,
             _ => return Err(Fault::with_cause(format!("op is {op}; expected {OPERATIONS}"))),
         };
         let time_ns = ticks

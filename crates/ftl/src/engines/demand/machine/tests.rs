@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::api::parameter::Settings;
-use crate::port::timing::{Op, Timed, Untimed};
+use crate::port::timing::{FlashOp, Timed, Untimed};
 use crate::schemes::dftl::Dftl;
 
 type Tested = Timed<Chip<Full<u64>>, Untimed>;
@@ -139,7 +139,7 @@ fn the_map_is_true_wherever_its_entries_stand_and_the_cache_keeps_what_was_used_
         }
         model.check();
         let tally = model.flash.tally();
-        let moved = tally.count(Cause::Collection, Op::Program);
+        let moved = tally.count(Cause::Collection, FlashOp::Program);
         let evicted = [Note::CleanEviction, Note::DirtyEviction].map(|note| tally.note(note));
         assert_eq!(evicted.iter().sum::<u64>(), model.misses - CACHED as u64, "a miss in a full cache evicts");
         assert!(model.hits > 300 && evicted.iter().all(|&count| count > 100) && moved > 100, "{evicted:?}, {moved}");
