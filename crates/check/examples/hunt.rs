@@ -1,10 +1,12 @@
-//! How long torture takes to find a fault of one scheme, seed by seed:
-//! `cargo run -p check --example hunt -- superblock:n=1 10 500` for ten seeds and at most 500
-//! million flash operations each. Settings that are given are kept.
+//! How long torture takes to find a fault of one scheme, seed by seed: `cargo run -p ftlkit-check
+//! --example hunt -- superblock:n=1 10 500` for ten seeds and at most 500 million flash operations
+//! each. Settings that are given are kept.
 //!
 //! Kinds of trials share flash operations instead of seconds, so that the figures are the same on
 //! every machine and under every load. A hunt ends at the first finding, or is given up after so
 //! many operations.
+
+extern crate ftlkit_check as check;
 
 use std::process::ExitCode;
 

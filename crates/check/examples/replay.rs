@@ -1,8 +1,10 @@
-//! Runs replay lines again: `cargo run --release -p check --example replay -- 'check::replay
+//! Runs replay lines again: `cargo run --release -p ftlkit-check --example replay -- 'check::replay
 //! scheme=…'`.
 //!
 //! With `--shrink` before the line, a failing case is made as small as it gets. Exit code 0 when
 //! the case passes, 1 when it fails, 2 when the line cannot be read.
+
+extern crate ftlkit_check as check;
 
 use std::process::ExitCode;
 

@@ -1,8 +1,11 @@
-//! Runs a study without Python: `cargo run --release -p sim --example study -- examples/demo.toml`.
+//! Runs a study without Python: `cargo run --release -p ftlkit-sim --example study --
+//! examples/demo.toml`.
 //!
 //! Prints a row for each run; with `--json` after the file, all of the results as JSON, which is
 //! what reports are made from. Exit code 0 when all went well, 2 when the study cannot be run as
 //! written, 3 when a translation layer broke a rule.
+
+extern crate ftlkit_sim as sim;
 
 use std::fs;
 use std::process::ExitCode;

@@ -1,7 +1,9 @@
 //! What a generated request costs. A simulator does tens of millions of flash operations a second,
 //! so a generator that should not be what is measured has about ten nanoseconds a request.
 //!
-//! `cargo bench -p trace --bench generate`; each figure is of [`REQUESTS`] requests.
+//! `cargo bench -p ftlkit-trace --bench generate`; each figure is of [`REQUESTS`] requests.
+
+extern crate ftlkit_trace as trace;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

@@ -1,9 +1,11 @@
 //! How fast traces are read: MB of trace (decompressed text, for text) per second and core, every
 //! reader on synthetic lines of its own format, from memory, to the last check of a record.
 //!
-//! Aim: 150 MB/s for every text format. `cargo bench -p trace --bench parse` measures; run as a
-//! test, each reader reads a small input once. Before anything is measured, a hash of all requests
-//! is printed for each format: it must not change when a reader is made faster.
+//! Aim: 150 MB/s for every text format. `cargo bench -p ftlkit-trace --bench parse` measures; run
+//! as a test, each reader reads a small input once. Before anything is measured, a hash of all
+//! requests is printed for each format: it must not change when a reader is made faster.
+
+extern crate ftlkit_trace as trace;
 
 use std::io::Write;
 use std::sync::Arc;

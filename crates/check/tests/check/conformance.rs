@@ -127,7 +127,8 @@ fn a_stack_that_asks_for_no_hint_does_the_same_with_hints_as_without() {
     }
 }
 
-/// `FTLKIT_REPLAY='check::replay …' cargo test -p check replay -- --nocapture` runs one case again.
+/// `FTLKIT_REPLAY='check::replay …' cargo test -p ftlkit-check replay -- --nocapture` runs one case
+/// again.
 #[test]
 fn replay() {
     let Ok(line) = std::env::var("FTLKIT_REPLAY") else { return };

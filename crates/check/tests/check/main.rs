@@ -1,6 +1,8 @@
 //! The promises of `docs/conformance.md`, held by every part that the registry lists; and the tests
 //! of these tests.
 
+extern crate ftlkit_check as check;
+
 mod buffers;
 mod canary;
 mod common;

@@ -44,7 +44,7 @@
 //! rest, σ after 64 000 erases was 3.3 times smaller than with `dynamic` over fast, 56 times over
 //! superblock, 4.3 times over page and 1.1 times over dftl with `gc_threshold = 6`, and not smaller
 //! over waftl, where all that is written goes to a zone first
-//! (`cargo test -p ftl --test ftl evenness::told_what`).
+//! (`cargo test -p ftlkit-ftl --test ftl evenness::told_what`).
 //!
 //! With files it depends on the size of the device, too. With postmark on 50 000 files, types used
 //! alike, and 8 192 blocks (960 MiB), σ over page was 1.0 after 154 erases a block, against 3.9

@@ -1,6 +1,8 @@
 //! The translation layers beside what is known of them: closed forms, the papers' own examples,
 //! bounds, and simple models.
 
+extern crate ftlkit_ftl as ftl;
+
 mod buffered;
 mod buffers;
 mod end_of_life;

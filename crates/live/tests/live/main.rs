@@ -4,6 +4,8 @@
 //! Each test serves an image of a few megabytes within this process; real clients are tried in the
 //! Python tests.
 
+extern crate ftlkit_live as live;
+
 mod common;
 mod fairness;
 mod hostile;

@@ -37,13 +37,13 @@ pub use spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, We
 /// time 0. Equal arguments give equal records on every platform.
 ///
 /// ```
-/// use trace::generate::{GeneratorSpec, generate};
-/// use trace::HostOp;
+/// use ftlkit_trace::generate::{GeneratorSpec, generate};
+/// use ftlkit_trace::HostOp;
 ///
 /// let spec = GeneratorSpec { requests: 1000, write_share: Some(0.5), ..GeneratorSpec::default() };
 /// let writes = generate(&spec, 1)?.filter(|record| record.op == HostOp::Write).count();
 /// assert!((400..600).contains(&writes));
-/// # Ok::<(), trace::generate::SpecError>(())
+/// # Ok::<(), ftlkit_trace::generate::SpecError>(())
 /// ```
 pub fn generate(spec: &GeneratorSpec, seed: u64) -> Result<Generator, SpecError> {
     Generator::new(spec, seed)

@@ -1,6 +1,8 @@
 //! Traces read, written and generated: the same requests again, the figures that they were said to
 //! have, and errors that tell where.
 
+extern crate ftlkit_trace as trace;
+
 mod arbitrary;
 mod bad_input;
 mod compressed;

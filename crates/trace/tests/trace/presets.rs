@@ -1,7 +1,7 @@
 //! The presets against the figures they were made after, and `docs/workloads.md` against both.
 //!
-//! `UPDATE_DOCS=1 cargo test -p trace --test trace presets` writes the tables of the documentation
-//! anew.
+//! `UPDATE_DOCS=1 cargo test -p ftlkit-trace --test trace presets` writes the tables of the
+//! documentation anew.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -300,7 +300,7 @@ fn the_documentation_shows_these_figures() {
     } else {
         assert!(
             shown == tables,
-            "docs/workloads.md is out of date: run UPDATE_DOCS=1 cargo test -p trace --test trace presets\n{tables}"
+            "docs/workloads.md is out of date: run UPDATE_DOCS=1 cargo test -p ftlkit-trace --test trace presets\n{tables}"
         );
     }
 }

@@ -2,8 +2,8 @@
 //! that could have been chosen beforehand.
 //!
 //! With `FTLKIT_LONG` set, all look-alikes of Wang 2013's traces and more fixed areas are tried,
-//! and the table of `docs/log-buffers.md` is printed: `FTLKIT_LONG=1 cargo test -p sim --test sim
-//! studies::partition -- --nocapture`.
+//! and the table of `docs/log-buffers.md` is printed: `FTLKIT_LONG=1 cargo test -p ftlkit-sim
+//! --test sim studies::partition -- --nocapture`.
 
 use sim::RunResult;
 
