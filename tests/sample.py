@@ -12,7 +12,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ftlkit.document import Document, Run
+    from ftlkit.results.document import Document, Run
 
 # label, family, median response, spread of its logarithm, write amplification, RAM, the cause
 # beside the host's

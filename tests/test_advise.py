@@ -21,6 +21,8 @@ from typer.testing import CliRunner
 import conftest
 import ftlkit as fk
 from ftlkit import _native, study
+from ftlkit._util.native_call import TimeIsUp, watched
+from ftlkit._util.progress import Silent
 from ftlkit.advice import halving, phrasing, prefix_similarity, space
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock, process_began_s
@@ -32,15 +34,13 @@ from ftlkit.advice.search import _optuna
 from ftlkit.advice.search_result import prefixes
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
-from ftlkit.engine import TimeIsUp, watched
-from ftlkit.progress import Silent
-from ftlkit.seeds import of_32_bits
-from ftlkit.store import Store
-from ftlkit.sweep import plan as plans
-from ftlkit.sweep import run as runs
-from ftlkit.sweep import values
-from ftlkit.sweep.local import Local
-from ftlkit.sweep.summary import groups
+from ftlkit.results.store import Store
+from ftlkit.study.seeds import of_32_bits
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps import values
+from ftlkit.sweeps.local import Local
+from ftlkit.sweeps.summary import groups
 
 if TYPE_CHECKING:
     import subprocess

@@ -20,8 +20,8 @@ from ftlkit.advice.query import Asked
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import Found
 from ftlkit.advice.space import Space
-from ftlkit.metrics import COLUMNS
-from ftlkit.sweep import values
+from ftlkit.results.metrics import COLUMNS
+from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

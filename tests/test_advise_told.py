@@ -22,10 +22,10 @@ from ftlkit.advice.run import advise
 from ftlkit.advice.search_result import Found, Rung
 from ftlkit.advice.space import Head, Space
 from ftlkit.cli.advise import show
-from ftlkit.store import Store
-from ftlkit.sweep import values
-from ftlkit.sweep.local import Local
-from ftlkit.sweep.traces import Traces
+from ftlkit.results.store import Store
+from ftlkit.sweeps import values
+from ftlkit.sweeps.local import Local
+from ftlkit.sweeps.traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
     from ftlkit.advice.answer import Answer
-    from ftlkit.sweep.plan import Plan
+    from ftlkit.sweeps.plan import Plan
 
 FIN1: dict[str, Any] = {"requests": 6_000, "settings": ["workload.span=256MiB"]}
 

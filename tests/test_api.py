@@ -329,6 +329,6 @@ def test_a_sweep_in_python_is_that_of_the_command(call: Callable[..., Result], t
 
 
 def test_a_sweep_can_be_called_whatever_was_loaded_before() -> None:
-    code = "import ftlkit as fk, ftlkit.sweep.plan; fk.sweep('nosuch')"
+    code = "import ftlkit as fk, ftlkit.sweeps.plan; fk.sweep('nosuch')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "nosuch: no such file, and no workload preset" in done.stderr

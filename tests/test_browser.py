@@ -14,12 +14,12 @@ import ftlkit as fk
 import sample
 from ftlkit import reproduce
 from ftlkit.cli import app
-from ftlkit.store import Store
-from ftlkit.sweep import plan as plans
-from ftlkit.sweep import run as runs
-from ftlkit.sweep import values
-from ftlkit.sweep.local import Local
-from ftlkit.sweep.page import page
+from ftlkit.results.store import Store
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps import values
+from ftlkit.sweeps.local import Local
+from ftlkit.sweeps.page import page
 from reproduction import STUDY
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ import pytest
 
 import ftlkit as fk
 from conftest import traces
-from ftlkit.metrics.derived import flash_time_ns, time_by_cause, waiting
 from ftlkit.report.load import bottleneck, fifths, is_overloaded
 from ftlkit.report.why import LARGE
 from ftlkit.report.work import cache
+from ftlkit.results.derived import flash_time_ns, time_by_cause, waiting
 
 PRESETS = ("fin1", "fin2", "exchange", "web_0", "hm_0", "prxy_0", "iozone-4", "pctrace")
 UNIFORM = {

@@ -14,12 +14,12 @@ from ftlkit import _native, study
 from ftlkit.curves import cache, distances, spare
 from ftlkit.curves.accesses import accesses
 from ftlkit.models.uniform import greedy
-from ftlkit.noise import estimate
-from ftlkit.store import Store
-from ftlkit.sweep import plan as plans
-from ftlkit.sweep import run as runs
-from ftlkit.sweep import values
-from ftlkit.sweep.local import Local
+from ftlkit.results.noise import estimate
+from ftlkit.results.store import Store
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps import values
+from ftlkit.sweeps.local import Local
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,7 +211,7 @@ def test_spare_reads_traces_with_the_options_that_errors_name(call: Callable[...
 
 
 def test_no_band_goes_below_zero() -> None:
-    from ftlkit.sweep.charts import band  # noqa: PLC0415 - the drawing libraries take a second to load
+    from ftlkit.sweeps.charts import band  # noqa: PLC0415 - the drawing libraries take a second to load
 
     found = estimate([1.0, 9.0])
     assert found.low < 0

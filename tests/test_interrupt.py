@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit.progress import LINE_EVERY_S, Silent, State
+from ftlkit._util.progress import LINE_EVERY_S, Silent, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable

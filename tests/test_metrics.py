@@ -10,12 +10,12 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import docs
-from ftlkit.frames import FRAMES
-from ftlkit.metrics import COLUMNS, METRICS, PARTS
 from ftlkit.report import tables
+from ftlkit.results.frames import FRAMES
+from ftlkit.results.metrics import COLUMNS, METRICS, PARTS
 
 if TYPE_CHECKING:
-    from ftlkit.document import Run
+    from ftlkit.results.document import Run
 
 DOCS = Path(__file__).parent.parent / "docs"
 

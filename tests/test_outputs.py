@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import ftlkit as fk
-from ftlkit.outputs import replacing
+from ftlkit._util.outputs import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

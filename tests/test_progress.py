@@ -8,8 +8,8 @@ import time
 import pytest
 from rich.console import Console
 
-from ftlkit import progress
-from ftlkit.progress import Bars, Lines, stages
+from ftlkit._util import progress
+from ftlkit._util.progress import Bars, Lines, stages
 
 
 def test_the_survey_is_shown_while_it_is_all_there_is() -> None:

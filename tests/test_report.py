@@ -14,13 +14,13 @@ import ftlkit as fk
 import sample
 from ftlkit import study as studies
 from ftlkit._native import causes, parse_study_toml
-from ftlkit.causes import CAUSES
-from ftlkit.charts import ram as ram_chart
 from ftlkit.report import figures
+from ftlkit.report.causes import CAUSES
+from ftlkit.report.charts import ram as ram_chart
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import page
 from ftlkit.report.palette import styles
-from ftlkit.wear_charts import price, wear_stops
+from ftlkit.report.wear_charts import price, wear_stops
 
 WEAR_CHARTS = ["erases", "wear-map", "erases-over-time", "price-of-evenness"]
 CHARTS = [

@@ -8,6 +8,7 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import reproduce
+from ftlkit.api import traces
 from reproduction import CLAIM, STUDY
 
 if TYPE_CHECKING:
@@ -50,13 +51,13 @@ def test_a_file_workload_is_recorded_once_for_all_layers_and_tells_what_its_anal
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded = []
-    generate = fk.api.generate_files
+    generate = traces.generate_files
 
     def counted(*arguments: object, **keys: object) -> object:
         recorded.append(arguments[0])
         return generate(*arguments, **keys)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("ftlkit.api.generate_files", counted)
+    monkeypatch.setattr("ftlkit.api.traces.generate_files", counted)
     done = reproduce.reproduce(_of_files(study))
     done.page(tmp_path / "page.html")
     assert [each["interval"] for each in recorded] == [500, 1000]  # type: ignore[index]

@@ -14,9 +14,9 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import reproduce
-from ftlkit.point_state import DONE
-from ftlkit.store import Store
-from ftlkit.sweep.local import Local
+from ftlkit.results.point_state import DONE
+from ftlkit.results.store import Store
+from ftlkit.sweeps.local import Local
 from reproduction import CLAIM, STUDY
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-    from ftlkit.sweep.work import Answer, Job
+    from ftlkit.sweeps.work import Answer, Job
 
 HEAD = STUDY.partition("[[sweeps]]")[0]
 SWEEPS = """
@@ -52,7 +52,8 @@ RUNS = 2 + 8 + 2
 KILLED = """
 import signal, sys
 from pathlib import Path
-from ftlkit import reproduce, store
+from ftlkit import reproduce
+from ftlkit.results import store
 from test_reproduce_store import Stopping
 plan = reproduce.load(Path(sys.argv[1]))
 reproduce.reproduce(plan, store=store.Store(Path(sys.argv[2])), executor=Stopping(signal.SIGKILL))

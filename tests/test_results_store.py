@@ -14,16 +14,17 @@ from typer.testing import CliRunner
 
 import conftest
 import ftlkit as fk
-from ftlkit import comparison, noise, units
-from ftlkit import store as stores
+from ftlkit._util import units
 from ftlkit.cli import app
-from ftlkit.comparison import BETTER, SAME, UNKNOWN, UNSEEN, WORSE
-from ftlkit.metrics import COLUMNS
-from ftlkit.store import Store
-from ftlkit.sweep import plan as plans
-from ftlkit.sweep import run as runs
-from ftlkit.sweep.local import Local
-from ftlkit.sweep.values import order
+from ftlkit.results import comparison, noise
+from ftlkit.results import store as stores
+from ftlkit.results.comparison import BETTER, SAME, UNKNOWN, UNSEEN, WORSE
+from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.store import Store
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps.local import Local
+from ftlkit.sweeps.values import order
 
 if TYPE_CHECKING:
     from collections.abc import Callable

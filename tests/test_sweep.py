@@ -14,16 +14,16 @@ import pytest
 import conftest
 import ftlkit as fk
 from ftlkit import _native
-from ftlkit import store as stores
-from ftlkit.point_state import LOST
-from ftlkit.store import Store
-from ftlkit.sweep import plan as plans
-from ftlkit.sweep import run as runs
-from ftlkit.sweep import values
-from ftlkit.sweep.local import Local
-from ftlkit.sweep.scratch import scratch
-from ftlkit.sweep.traces import Traces
-from ftlkit.sweep.work import TRIES, Job
+from ftlkit.results import store as stores
+from ftlkit.results.point_state import LOST
+from ftlkit.results.store import Store
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps import values
+from ftlkit.sweeps.local import Local
+from ftlkit.sweeps.scratch import scratch
+from ftlkit.sweeps.traces import Traces
+from ftlkit.sweeps.work import TRIES, Job
 
 if TYPE_CHECKING:
     import subprocess
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-    from ftlkit.sweep.plan import Plan
-    from ftlkit.sweep.work import Answer
+    from ftlkit.sweeps.plan import Plan
+    from ftlkit.sweeps.work import Answer
 
 STUDY: dict[str, Any] = {
     "workload": {"preset": "fin1", "requests": 1_000, "addresses": "dense"},
@@ -259,14 +259,14 @@ def test_a_point_whose_worker_dies_is_begun_again_and_then_given_up(monkeypatch:
         process.kill()
         return ""
 
-    monkeypatch.setattr("ftlkit.sweep.local._asked", dying)
+    monkeypatch.setattr("ftlkit.sweeps.local._asked", dying)
     answer = next(Local(1).run([Job(0, STUDY, None)]))
     assert (answer.state, asked) == (LOST, TRIES)
     assert "SIGKILL" in answer.text
 
 
 def test_a_worker_that_dies_once_costs_no_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ftlkit.sweep import local  # noqa: PLC0415 - what is replaced
+    from ftlkit.sweeps import local  # noqa: PLC0415 - what is replaced
 
     asked, first = local._asked, [True]  # noqa: SLF001 - the place where a worker is asked
 
@@ -276,7 +276,7 @@ def test_a_worker_that_dies_once_costs_no_point(monkeypatch: pytest.MonkeyPatch)
             process.kill()
         return asked(process, text)
 
-    monkeypatch.setattr("ftlkit.sweep.local._asked", dying)
+    monkeypatch.setattr("ftlkit.sweeps.local._asked", dying)
     study = STUDY | {"ftl": [{"name": "page"}]}
     assert [answer.state for answer in Local(1).run([Job(0, study, None), Job(1, study, None)])] == ["done", "done"]
 
@@ -304,7 +304,7 @@ def test_workers_wait_for_the_next_run_and_end_with_their_executor() -> None:
 
 
 def test_an_error_of_ours_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ftlkit.sweep.local._asked", lambda *_: "no JSON\n")
+    monkeypatch.setattr("ftlkit.sweeps.local._asked", lambda *_: "no JSON\n")
     with pytest.raises(ValueError, match="Expecting value"):
         next(Local(1).run([Job(0, STUDY, None)]))
 
@@ -513,8 +513,8 @@ def test_a_report_has_table_charts_and_failures(call: Callable[..., Result], tmp
 
 
 def test_a_band_holds_the_noise_of_the_seeds(tmp_path: Path) -> None:
-    from ftlkit.sweep.charts import panels  # noqa: PLC0415 - the drawing libraries take a second to load
-    from ftlkit.sweep.summary import groups  # noqa: PLC0415
+    from ftlkit.sweeps.charts import panels  # noqa: PLC0415 - the drawing libraries take a second to load
+    from ftlkit.sweeps.summary import groups  # noqa: PLC0415
 
     done = runs.run(plan(vary={"dftl.cmt": ["16KiB", "64KiB"]}, seeds=3), Store(tmp_path / "s", create=True), Local())
     drawn = {panel.name: panel for panel in panels(groups(done.rows), "dftl.cmt")}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import write_msr
-from ftlkit.store import Store
+from ftlkit.results.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sample
-from ftlkit.metrics import COLUMNS
-from ftlkit.outcome import Outcome
 from ftlkit.report import cautions
-from ftlkit.sweep.statements import NO_RANKING, SUMMARIES, statements
-from ftlkit.sweep.summary import groups
+from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.outcome import Outcome
+from ftlkit.sweeps.statements import NO_RANKING, SUMMARIES, statements
+from ftlkit.sweeps.summary import groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import ftlkit as fk
-from ftlkit.charts import class_latency
 from ftlkit.report import timeline
+from ftlkit.report.charts import class_latency
 from ftlkit.report.page import page
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import altair as alt
 import pytest
 import vl_convert
 
-from ftlkit import units
-from ftlkit.metrics import COLUMNS
+from ftlkit._util import units
+from ftlkit.results.metrics import COLUMNS
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ import pytest
 
 import ftlkit as fk
 import sample
-from ftlkit.metrics import METRICS
 from ftlkit.report import life
 from ftlkit.report.verdict import verdict
+from ftlkit.results.metrics import METRICS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ftlkit.document import Document, Endurance, Run
+    from ftlkit.results.document import Document, Endurance, Run
 
 
 def of(document: Document) -> str:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import ftlkit as fk
 import sample
-from ftlkit import units
-from ftlkit.metrics import METRICS
+from ftlkit._util import units
 from ftlkit.report.load import is_overloaded
 from ftlkit.report.verdict import CLOSE, verdict
+from ftlkit.results.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ftlkit.document import Document, Run
+    from ftlkit.results.document import Document, Run
 
 SEEDS = range(400)
 CRITERIA = {

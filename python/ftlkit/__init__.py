@@ -13,28 +13,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ftlkit._native import FtlBug, FtlkitError, UserError, __version__
-    from ftlkit.advising import Advice, advise
-    from ftlkit.api import (
-        check_study,
-        compare,
-        devices,
-        generate_files,
-        parts,
-        run,
-        run_study,
-        schemes,
-        trace_convert,
-        trace_generate,
-        trace_info,
-        workloads,
-    )
-    from ftlkit.checking import TortureReport, replay, torture
+    from ftlkit._util.native_call import Interrupted
+    from ftlkit.api.advise import Advice, advise
+    from ftlkit.api.catalogue import devices, parts, schemes, workloads
+    from ftlkit.api.compare import check_study, compare, run, run_study
+    from ftlkit.api.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
+    from ftlkit.api.mount import Mounted, mount
+    from ftlkit.api.sweep import Swept, sweep
+    from ftlkit.api.torture import TortureReport, replay, torture
+    from ftlkit.api.traces import generate_files, trace_convert, trace_generate, trace_info
     from ftlkit.curves.hits import HitRatios, curve
-    from ftlkit.engine import Interrupted
-    from ftlkit.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
-    from ftlkit.mounting import Mounted, mount
-    from ftlkit.results import RUN_COLUMNS, Results, load
-    from ftlkit.sweeping import Swept, sweep
+    from ftlkit.results.results import RUN_COLUMNS, Results, load
 
 __all__ = [
     "RUN_COLUMNS",
@@ -78,7 +67,20 @@ __all__ = [
     "workloads",
 ]
 
-_HOMES = ("api", "results", "engine", "checking", "live", "mounting", "advising", "curves.hits", "sweeping", "_native")
+_HOMES = (
+    "api.compare",
+    "api.catalogue",
+    "api.traces",
+    "results.results",
+    "_util.native_call",
+    "api.torture",
+    "api.live",
+    "api.mount",
+    "api.advise",
+    "curves.hits",
+    "api.sweep",
+    "_native",
+)
 """The modules of these names; the compiled one last, whose functions take and give JSON.
 
 They are loaded when a name is asked for: `python -m ftlkit` and the workers of sweeps begin with

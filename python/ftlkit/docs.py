@@ -11,11 +11,12 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from ftlkit import api, units
-from ftlkit.causes import CAUSES, CONTROLLER
-from ftlkit.frames import FRAMES
-from ftlkit.metrics import METRICS, PARTS
-from ftlkit.outputs import write as write_file
+from ftlkit._util import units
+from ftlkit._util.outputs import write as write_file
+from ftlkit.api import catalogue
+from ftlkit.report.causes import CAUSES, CONTROLLER
+from ftlkit.results.frames import FRAMES
+from ftlkit.results.metrics import METRICS, PARTS
 from ftlkit.sources import TITLES
 
 if TYPE_CHECKING:
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ftlkit.document import Json
-    from ftlkit.metrics import Metric
+    from ftlkit.results.document import Json
+    from ftlkit.results.metrics import Metric
 
 
 def write(folder: Path) -> list[Path]:
     """Write the pages and their index below `folder`; return what was written."""
     place = folder / "schemes"
     place.mkdir(parents=True, exist_ok=True)
-    parts = api.parts()
+    parts = catalogue.parts()
     pages = {place / f"{part['name']}.md": page(part) for part in parts}
     pages[place / "index.md"] = index(parts)
     pages[folder / "columns.md"] = columns()

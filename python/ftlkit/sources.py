@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 TITLES = {
     "A-SAST": (

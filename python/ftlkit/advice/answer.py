@@ -9,7 +9,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit import api, units
+from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.choice import frugal, is_by_what_is_told, ranked, refuting
 from ftlkit.advice.confidence import better_there, cautions, doubts, shortage
@@ -17,6 +17,7 @@ from ftlkit.advice.halving import NOTHING, front, halve
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Asked
 from ftlkit.advice.space import is_ram
+from ftlkit.api import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -221,7 +222,7 @@ def _better(metric: str, best: Measured, better: Sequence[Measured]) -> list[str
 
 def _settings(stack: str) -> list[str]:
     """What the settings of a stack mean that are no RAM, by the registry."""
-    parts = {part["name"]: {each["name"]: each for each in part["parameters"]} for part in api.parts()}
+    parts = {part["name"]: {each["name"]: each for each in part["parameters"]} for part in catalogue.parts()}
     found = []
     for part in stack.split("+"):
         name, *settings = part.split(":")

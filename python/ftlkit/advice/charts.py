@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from ftlkit import units
+from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.drawing import LOG_FROM, SIZE, log_axis, sized
-from ftlkit.metrics import COLUMNS
+from ftlkit.report.drawing import LOG_FROM, SIZE, log_axis, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
-from ftlkit.sweep.charts import Panel
+from ftlkit.results.metrics import COLUMNS
+from ftlkit.sweeps.charts import Panel
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 ADVISED, FRONT, BEATEN, LIMIT = KINDS = (
     "advised",

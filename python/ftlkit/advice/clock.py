@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit._util.native_call import TimeIsUp
+from ftlkit._util.units import typed
 from ftlkit.advice.query import duration
-from ftlkit.engine import TimeIsUp
-from ftlkit.units import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ftlkit.progress import State, Watcher
-    from ftlkit.sweep.local import Local
+    from ftlkit._util.progress import State, Watcher
+    from ftlkit.sweeps.local import Local
 
 
 ANSWERING_S, DRAWING_S = 1.0, 4.0

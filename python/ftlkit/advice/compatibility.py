@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ftlkit import api, study
+from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit.advice.space import FLOOR_BYTES, Head, is_ram
+from ftlkit.api import catalogue, compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 MOST_FLOOR_BYTES = 1 << 24
 """Where the least RAM of a part is not looked for any further."""
@@ -40,7 +41,7 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
             else:
                 found.setdefault(head, []).append(plus + rest)
         return [Head(head, tuple(tails)) for head, tails in found.items()], refused
-    parts = api.parts()
+    parts = catalogue.parts()
     names = {
         kind: [each["name"] for each in parts if each["kind"] == kind] for kind in ("mapping", "wear policy", "buffer")
     }
@@ -59,7 +60,7 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
 def floors(heads: Sequence[Head], fits: Callable[[str], str]) -> dict[str, int]:
     """The least RAM of each parameter with which its part fits the device, found by doubling."""
     found = {}
-    parts = {part["name"]: part for part in api.parts()}
+    parts = {part["name"]: part for part in catalogue.parts()}
     for name, over in {part.partition(":")[0]: head.text for head in heads for part in _parts_of(head)}.items():
         for parameter in filter(is_ram, parts[name]["parameters"]):
             size = max(FLOOR_BYTES, parameter["min"])
@@ -77,7 +78,7 @@ def _parts_of(head: Head) -> list[str]:
 
 def one_request() -> Json:
     """The least workload that there is, for what does not depend on it."""
-    return {"preset": api.workloads()[0]["name"], "requests": 1, "addresses": "wrap"}
+    return {"preset": catalogue.workloads()[0]["name"], "requests": 1, "addresses": "wrap"}
 
 
 def fitting(device: Json) -> Callable[[str], str]:
@@ -85,7 +86,7 @@ def fitting(device: Json) -> Callable[[str], str]:
 
     def fits(stack: str) -> str:
         try:
-            api.check_study({"device": device, "workload": one_request(), "ftl": [study.scheme(stack)]})
+            compare.check_study({"device": device, "workload": one_request(), "ftl": [study.scheme(stack)]})
         except UserError as error:
             return str(error)
         return ""

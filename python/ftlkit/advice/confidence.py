@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ftlkit import api
 from ftlkit.advice import phrasing
 from ftlkit.advice.choice import NEAR, is_by_what_is_told, ranked
 from ftlkit.advice.query import REFERENCE
-from ftlkit.comparison import BETTER, UNKNOWN, change
-from ftlkit.metrics import COLUMNS
+from ftlkit.api import catalogue
+from ftlkit.results.comparison import BETTER, UNKNOWN, change
+from ftlkit.results.metrics import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Asked
     from ftlkit.advice.search_result import Found
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 _APART = 0.2
 """What a stack gains on two parts of the workload is far apart from this difference of the logarithms on."""
@@ -309,7 +309,7 @@ def _of_the_run(best: Measured) -> list[str]:
 
 def lost_in_a_cut(stack: str) -> list[str]:
     """The parts of a stack that keep data in RAM which a power cut takes, by what the registry says of them."""
-    parts = {part["name"]: part for part in api.parts()}
+    parts = {part["name"]: part for part in catalogue.parts()}
     names = [part.partition(":")[0] for part in stack.split("+")]
     return [name for name in names if any("power cut" in each["meaning"] for each in parts[name]["parameters"])]
 

@@ -6,14 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
+from ftlkit._util.units import typed
 from ftlkit.advice import phrasing, trial_table
 from ftlkit.advice.query import FRONTS
-from ftlkit.units import typed
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, Told
     from ftlkit.advice.search_result import Found
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 
 def document(answer: Answer) -> Json:

@@ -11,23 +11,23 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import study
+from ftlkit._util.native_call import Interrupted
+from ftlkit._util.progress import Silent, Watcher
 from ftlkit.advice.halving import Point
 from ftlkit.advice.query import FRONTS
-from ftlkit.engine import Interrupted
-from ftlkit.metrics import COLUMNS, HIGHER
-from ftlkit.point_state import DONE
-from ftlkit.progress import Silent, Watcher
-from ftlkit.sweep import plan as plans
-from ftlkit.sweep import run as runs
+from ftlkit.results.metrics import COLUMNS, HIGHER
+from ftlkit.results.point_state import DONE
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ftlkit.advice.query import Asked
-    from ftlkit.document import Json
-    from ftlkit.store import Store
-    from ftlkit.sweep.local import Local
-    from ftlkit.sweep.traces import Traces
+    from ftlkit.results.document import Json
+    from ftlkit.results.store import Store
+    from ftlkit.sweeps.local import Local
+    from ftlkit.sweeps.traces import Traces
 
 WARM_UP = 2
 """Of a prefix the first of so many equal parts is served before the measurement begins."""
@@ -44,7 +44,7 @@ class Measured:
 
     stack: str
     rows: list[Json]
-    """With `ftlkit.store.SCHEMA`'s columns, in the order of the seeds; none if it failed."""
+    """With `ftlkit.results.store.SCHEMA`'s columns, in the order of the seeds; none if it failed."""
     error: str = ""
 
     @property

@@ -8,13 +8,13 @@ from ftlkit._native import __version__
 from ftlkit.advice import confidence, phrasing, trial_table
 from ftlkit.advice.answer import goal, question
 from ftlkit.advice.charts import panels
-from ftlkit.metrics import COLUMNS
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import drawing_script, own_script, style, template
+from ftlkit.results.metrics import COLUMNS
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, Told
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 
 def page(answer: Answer) -> str:

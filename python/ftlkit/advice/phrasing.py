@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ftlkit import units
-from ftlkit.comparison import SAME, UNKNOWN, UNSEEN, Change, change
-from ftlkit.metrics import COLUMNS, Metric
-from ftlkit.noise import Estimate, estimate
+from ftlkit._util import units
+from ftlkit.results.comparison import SAME, UNKNOWN, UNSEEN, Change, change
+from ftlkit.results.metrics import COLUMNS, Metric
+from ftlkit.results.noise import Estimate, estimate
 
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured

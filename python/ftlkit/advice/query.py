@@ -6,15 +6,17 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ftlkit import api, study, units
+from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit.lookup import known
-from ftlkit.seeds import check_seed
+from ftlkit._util import units
+from ftlkit._util.lookup import known
+from ftlkit.api import catalogue
 from ftlkit.study import Options
-from ftlkit.sweep import values
+from ftlkit.study.seeds import check_seed
+from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 REFERENCE = "page"
 """What every answer is set against: the whole map in RAM."""
@@ -119,7 +121,7 @@ class Asked:
             if place in _OWN:
                 raise UserError(f"--set {setting}: the search sets {place} itself ({_OWN[place]}). Leave it out.")
             owner, _ = study.placed(place)
-            if owner not in (*study.SECTIONS, *(part["name"] for part in api.parts())):
+            if owner not in (*study.SECTIONS, *(part["name"] for part in catalogue.parts())):
                 raise UserError(
                     f"--set {setting}: {owner or place} is no section of a study. Give a key of "
                     f"{', '.join(study.SECTIONS)}, such as device.spare."

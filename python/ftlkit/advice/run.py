@@ -7,27 +7,28 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ftlkit import _native, api, study
+from ftlkit import _native, study
 from ftlkit._native import UserError
+from ftlkit._util.native_call import TimeIsUp, watched
+from ftlkit._util.progress import Silent
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.compatibility import fitting, floors, heads, one_request
 from ftlkit.advice.measure import Runner
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import Found, prefixes
 from ftlkit.advice.space import Space
-from ftlkit.engine import TimeIsUp, watched
-from ftlkit.progress import Silent
-from ftlkit.sweep.scratch import scratch
-from ftlkit.sweep.traces import Traces
+from ftlkit.api import catalogue
+from ftlkit.sweeps.scratch import scratch
+from ftlkit.sweeps.traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ftlkit._util.progress import Watcher
     from ftlkit.advice.query import Asked
-    from ftlkit.document import Json
-    from ftlkit.progress import Watcher
-    from ftlkit.store import Store
-    from ftlkit.sweep.local import Local
+    from ftlkit.results.document import Json
+    from ftlkit.results.store import Store
+    from ftlkit.sweeps.local import Local
 
 MAP_ENTRY_BYTES = 8
 """A cached entry of a map: with so much RAM for each logical page all of the map is cached."""
@@ -97,7 +98,7 @@ def _device(asked: Asked, document: Json, watch: Callable[[], Watcher], until_s:
     try:
         return device({})
     except UserError:
-        for stack in asked.stacks() or [scheme["name"] for scheme in api.schemes()]:
+        for stack in asked.stacks() or [scheme["name"] for scheme in catalogue.schemes()]:
             with suppress(UserError):
                 return device({"ftl": [study.scheme(stack)]})
         raise

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import optuna
 
 from ftlkit._native import UserError
+from ftlkit._util.native_call import Interrupted
 from ftlkit.advice import halving
 from ftlkit.advice.choice import ranked
 from ftlkit.advice.measure import wall_s
@@ -21,8 +22,7 @@ from ftlkit.advice.prefix_similarity import Ladder, ladder
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
 from ftlkit.advice.search_result import Found, Rung, is_of, prefixes
 from ftlkit.advice.space import doublings, filling, halves, others
-from ftlkit.engine import Interrupted
-from ftlkit.seeds import of_32_bits
+from ftlkit.study.seeds import of_32_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured, Runner
     from ftlkit.advice.query import Asked
     from ftlkit.advice.space import Proposals, Space
-    from ftlkit.sweep.local import Local
+    from ftlkit.sweeps.local import Local
 
 BATCH = 16
 """Trials that are proposed together, whatever runs at once, so that the same number gives the same answer."""

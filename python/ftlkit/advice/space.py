@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ftlkit import api
-from ftlkit.sweep import values
+from ftlkit.api import catalogue
+from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 FLOOR_BYTES = 1 << 10
 """The least RAM that a cache or a buffer is tried with, unless its own least is above."""
@@ -66,11 +66,11 @@ class Space:
 
     def __init__(self, heads: Sequence[Head], ceiling_bytes: int, floors: Mapping[str, int]) -> None:
         """`floors` has the least RAM of parameters, in bytes, by their keys such as `dftl.cmt`."""
-        self._families: dict[str, str] = {scheme["name"]: scheme["family"] for scheme in api.schemes()}
+        self._families: dict[str, str] = {scheme["name"]: scheme["family"] for scheme in catalogue.schemes()}
         self.heads = {head.text: head for head in self._in_turn(heads)}
         self._ceiling, self._floors = ceiling_bytes, floors
         self._beside: dict[str, int] = {}
-        self._parameters = {part["name"]: part["parameters"] for part in api.parts()}
+        self._parameters = {part["name"]: part["parameters"] for part in catalogue.parts()}
 
     def _in_turn(self, heads: Sequence[Head]) -> list[Head]:
         """The beginnings by turns of their families, so that a search cut short has tried most families."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit import units
+from ftlkit._util import units
 from ftlkit.advice import halving
 from ftlkit.advice.query import REFERENCE
 from ftlkit.advice.search_result import is_of

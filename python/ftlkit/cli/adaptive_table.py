@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ftlkit import units
+from ftlkit._util import units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from ftlkit import study, units
+from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import units
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.progress import watcher
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
 from ftlkit.advice.query import BUDGET, GOALS, REFERENCE, SEEDS, Asked, seconds, size
-from ftlkit.advising import Advice, searched
+from ftlkit.api.advise import Advice, searched
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import Row, Sheet
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
-from ftlkit.metrics import COLUMNS
-from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
-from ftlkit.progress import watcher
-from ftlkit.store import DEFAULT, Store, files
+from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.store import DEFAULT, Store, files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,21 +10,22 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ftlkit import api, units
+from ftlkit._util import units
+from ftlkit._util.lookup import known
+from ftlkit.api import catalogue
 from ftlkit.cli.shell import OUT
-from ftlkit.lookup import known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one in full.")]
 
 
 def schemes(name: Name = None) -> None:
     """List the translation layers and the parts that go with them, or show one."""
-    found = api.parts()
+    found = catalogue.parts()
     if name is None:
         _list((each["name"], each["family"], each["idea"]) for each in found if each["kind"] == "mapping")
         for kind in ("wear policy", "buffer"):
@@ -50,7 +51,7 @@ def schemes(name: Name = None) -> None:
 
 def devices(name: Name = None) -> None:
     """List the device presets, or show one with all its keys."""
-    found = api.devices()
+    found = catalogue.devices()
     if name is None:
         _list((each["name"], each["description"]) for each in found)
         return
@@ -59,7 +60,7 @@ def devices(name: Name = None) -> None:
 
 def workloads(name: Name = None) -> None:
     """List the workload presets, or show one: what it imitates and how it is generated."""
-    found = api.workloads()
+    found = catalogue.workloads()
     if name is None:
         _list((each["name"], each["description"]) for each in found)
         return

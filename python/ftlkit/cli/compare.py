@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ftlkit import api, results, study
+from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util.native_call import Interrupted
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.progress import watcher
+from ftlkit.api.compare import run_study
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
 from ftlkit.cli.show import show
-from ftlkit.engine import Interrupted
-from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
-from ftlkit.progress import watcher
+from ftlkit.results import results
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ftlkit.document import Json
-    from ftlkit.results import Results
+    from ftlkit.results.document import Json
+    from ftlkit.results.results import Results
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def _set_window(document: Json, outputs: Outputs, window: str | None) -> None:
 
 def _run(document: Json, outputs: Outputs, threads: int | None) -> None:
     try:
-        found = api.run_study(document, threads=threads, requests_out=outputs.requests, watcher=watcher(ERR))
+        found = run_study(document, threads=threads, requests_out=outputs.requests, watcher=watcher(ERR))
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.labels:
             raise

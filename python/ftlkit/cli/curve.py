@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from ftlkit import study, units
+from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import units
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.progress import watcher
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, Command, Group, say, screen
 from ftlkit.curves import hits
 from ftlkit.curves import spare as spares
-from ftlkit.metrics import COLUMNS
-from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
-from ftlkit.progress import watcher
-from ftlkit.store import DEFAULT, Store, files
-from ftlkit.sweep import plan as plans
-from ftlkit.sweep import run as runs
-from ftlkit.sweep import values
-from ftlkit.sweep.executors import executor
-from ftlkit.sweep.summary import text
+from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.store import DEFAULT, Store, files
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps import values
+from ftlkit.sweeps.executors import executor
+from ftlkit.sweeps.summary import text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ftlkit.curves.accesses import Accesses
     from ftlkit.curves.cache import Curve
     from ftlkit.curves.page import Drawing
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Draw hit ratio over cache size, write amplification over spare."
@@ -149,7 +150,7 @@ def spare(
 
 def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> Drawing:
     from ftlkit.curves.page import Drawing  # noqa: PLC0415 - as above
-    from ftlkit.sweep.charts import band  # noqa: PLC0415 - as above
+    from ftlkit.sweeps.charts import band  # noqa: PLC0415 - as above
 
     metric = COLUMNS["page_write_amplification"]
     model = "uniform writes, greedy (Van Houdt 2013)"

@@ -11,18 +11,20 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ftlkit import live, study, units
+from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import units
+from ftlkit._util.lookup import several
+from ftlkit.api import live
 from ftlkit.cli import options
 from ftlkit.cli.shell import OUT, USER_ERROR, Command, Group, say
-from ftlkit.lookup import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from typing_extensions import Self
 
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 image = typer.Typer(cls=Group, help="Make, describe and check flash images.", no_args_is_help=True)
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ftlkit import mounting, units
 from ftlkit._native import UserError
+from ftlkit._util import units
+from ftlkit._util.lookup import several
+from ftlkit.api import mount as mounting
 from ftlkit.cli.live import POLL_S, Image, Stopping
 from ftlkit.cli.shell import say
-from ftlkit.lookup import several
 
 if TYPE_CHECKING:
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 
 def mount(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from ftlkit import api
+from ftlkit.api import catalogue
 from ftlkit.study import FORMATS
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ Device = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        autocompletion=completing(names_of(api.devices)),
+        autocompletion=completing(names_of(catalogue.devices)),
         help="Device preset; `ftlkit devices` lists them.",
         rich_help_panel=_DEVICE,
     ),
@@ -263,7 +263,7 @@ Ftls = Annotated[
         metavar="NAMES",
         help="Translation layers, by commas; `ftlkit schemes` lists them. dftl:cmt=32KiB sets a parameter, "
         "page+dynamic adds a part.",
-        autocompletion=completing(names_of(api.schemes)),
+        autocompletion=completing(names_of(catalogue.schemes)),
     ),
 ]
 Vary = Annotated[

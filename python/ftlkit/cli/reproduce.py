@@ -9,14 +9,14 @@ import typer
 from rich.table import Table
 
 from ftlkit import reproduce as reproductions
+from ftlkit._util.native_call import Interrupted
+from ftlkit._util.outputs import check_writable
+from ftlkit._util.progress import watcher
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
-from ftlkit.engine import Interrupted
-from ftlkit.outputs import check_writable
-from ftlkit.progress import watcher
-from ftlkit.store import DEFAULT, Store, files
-from ftlkit.sweep.executors import LOCAL, executor
-from ftlkit.sweep.run import Sweep
+from ftlkit.results.store import DEFAULT, Store, files
+from ftlkit.sweeps.executors import LOCAL, executor
+from ftlkit.sweeps.run import Sweep
 
 if TYPE_CHECKING:
     from ftlkit.reproduce import Reproduction

@@ -10,18 +10,18 @@ import polars as pl
 import typer
 
 from ftlkit._native import UserError
+from ftlkit._util.lookup import several
+from ftlkit._util.outputs import check_writable, write
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import Row, Sheet
 from ftlkit.cli.shell import OUT, Command, Group, say
 from ftlkit.cli.show import show as show_results
-from ftlkit.comparison import BETTER, WORSE, compare, in_order, select
-from ftlkit.lookup import several
-from ftlkit.metrics import COLUMNS
-from ftlkit.outputs import check_writable, write
-from ftlkit.store import DEFAULT, PLACE, Store, results, varied
+from ftlkit.results.comparison import BETTER, WORSE, compare, in_order, select
+from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.store import DEFAULT, PLACE, Store, results, varied
 
 if TYPE_CHECKING:
-    from ftlkit.comparison import Pair, Selection
+    from ftlkit.results.comparison import Pair, Selection
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="List, show, compare and export results of sweeps.")
 

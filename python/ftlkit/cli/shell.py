@@ -13,8 +13,8 @@ from rich.console import Console
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ftlkit._native import FtlBug, UserError
-from ftlkit.engine import Interrupted
-from ftlkit.outputs import STANDARD_OUTPUT
+from ftlkit._util.native_call import Interrupted
+from ftlkit._util.outputs import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ftlkit import units
+from ftlkit._util import units
 from ftlkit.cli.adaptive_table import Row, Sheet
 from ftlkit.report import life
 from ftlkit.report.facts import changes, device_line, preparation, reading
@@ -16,8 +16,8 @@ from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, column
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ftlkit.document import Json, Run
-    from ftlkit.results import Results
+    from ftlkit.results.document import Json, Run
+    from ftlkit.results.results import Results
 
 _RESPONSES = ("mean", "p50", "p99", "p99_9", "p99_99", "max")
 _CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p99", "longest")

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ftlkit import study
+from ftlkit._util.lookup import several
+from ftlkit._util.native_call import Interrupted
+from ftlkit._util.outputs import check_writable, write
+from ftlkit._util.progress import watcher
+from ftlkit.api.sweep import planned, swept
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import Row, Sheet
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
-from ftlkit.engine import Interrupted
-from ftlkit.lookup import several
-from ftlkit.outputs import check_writable, write
-from ftlkit.progress import watcher
-from ftlkit.store import DEFAULT, files, named
-from ftlkit.sweep.executors import LOCAL
-from ftlkit.sweep.statements import statements
-from ftlkit.sweep.summary import groups, shown, text
-from ftlkit.sweeping import planned, swept
+from ftlkit.results.store import DEFAULT, files, named
+from ftlkit.sweeps.executors import LOCAL
+from ftlkit.sweeps.statements import statements
+from ftlkit.sweeps.summary import groups, shown, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from ftlkit.sweep.plan import Plan
-    from ftlkit.sweep.run import Sweep
+    from ftlkit.sweeps.plan import Plan
+    from ftlkit.sweeps.run import Sweep
 
 
 @options.taking(
@@ -114,7 +114,7 @@ def _show(done: Sweep, store: Path, console: Console) -> None:
 
 def _report(plan: Plan, done: Sweep, path: Path | None, inputs: Sequence[str | Path | None]) -> None:
     if path is not None:
-        from ftlkit.sweep.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
+        from ftlkit.sweeps.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
         write(path, page(plan, done).encode(), inputs)
         say(f"wrote {path}")

@@ -10,20 +10,21 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ftlkit import checking, units
 from ftlkit._native import UserError
+from ftlkit._util import units
+from ftlkit._util.native_call import Interrupted
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.progress import watcher
+from ftlkit.api import torture as checking
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, say, screen
-from ftlkit.engine import Interrupted
-from ftlkit.outputs import STANDARD_OUTPUT, check_writable, write
-from ftlkit.progress import watcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
-    from ftlkit.checking import SchemeReport, TortureReport
+    from ftlkit.api.torture import SchemeReport, TortureReport
 
 
 def torture(

@@ -10,16 +10,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ftlkit import api, study, units
+from ftlkit import study
+from ftlkit._util import units
+from ftlkit._util.lookup import several
+from ftlkit._util.progress import watcher
+from ftlkit.api import traces
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, Command, Group, say
-from ftlkit.lookup import several
-from ftlkit.progress import watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 app = typer.Typer(cls=Group, help="Look into traces, convert and generate them.", no_args_is_help=True)
 
@@ -37,7 +39,7 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Describe a workload: requests, shares, sizes, gaps, footprint, overwrites, alignment."""
-    found = api.trace_info(workload, watcher=watcher(ERR), **chosen)
+    found = traces.trace_info(workload, watcher=watcher(ERR), **chosen)
     if as_json:
         OUT.file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     else:
@@ -52,7 +54,7 @@ def convert(
     chosen: study.ReadingOptions = options.CHOSEN,
 ) -> None:
     """Convert a trace of any format to Parquet, which reads fastest, or to CSV."""
-    done = api.trace_convert(source, out, watcher=watcher(ERR), **chosen)
+    done = traces.trace_convert(source, out, watcher=watcher(ERR), **chosen)
     say(f"read {source} as {done['format']}: {', '.join(_counted(done))}")
     say(f"wrote {out}")
 
@@ -68,7 +70,7 @@ def generate(
     seed: options.Seed = None,
 ) -> None:
     """Write a generated workload as a trace."""
-    done = api.trace_generate(spec, out, requests=requests, seed=seed, watcher=watcher(ERR))
+    done = traces.trace_generate(spec, out, requests=requests, seed=seed, watcher=watcher(ERR))
     say(f"wrote {out}: {several(done['requests'], 'request')}")
 
 
@@ -89,7 +91,7 @@ def files(
     """Write a file workload as a trace, each write with the temperature of its file's type."""
     spec = {"personality": personality} | ({} if names is None else {"names": names})
     chosen = 1 if seed is None else seed
-    done = api.generate_files(spec, out, operations=operations, seed=chosen, watcher=watcher(ERR))
+    done = traces.generate_files(spec, out, operations=operations, seed=chosen, watcher=watcher(ERR))
     counts = f"{several(done['requests'], 'request')} of {several(done['operations'], 'operation')}"
     say(f"wrote {out}: {counts}, {several(len(done['intervals']), 'interval')} of the analyzer")
 

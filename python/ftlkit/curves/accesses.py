@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ftlkit._native import Control
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 _READ, _WRITE, _TRIM = 0, 1, 2
 """Operations in the Parquet format of traces."""

@@ -13,13 +13,13 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError, __version__
+from ftlkit._util.native_call import watched
+from ftlkit._util.outputs import write
+from ftlkit._util.progress import Silent, Watcher
+from ftlkit._util.typed_kwargs import takes
 from ftlkit.curves import cache as caches
 from ftlkit.curves.accesses import accesses
-from ftlkit.engine import watched
-from ftlkit.outputs import write
-from ftlkit.progress import Silent, Watcher
-from ftlkit.signatures import takes
-from ftlkit.sweep import values
+from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ftlkit._native import Control
     from ftlkit.curves.accesses import Accesses
     from ftlkit.curves.cache import Curve
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 _SMALLEST = 1 << 10
 """The smallest default size: no controller has fewer than 128 entries."""

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
-from ftlkit.drawing import sized
+from ftlkit.report.drawing import sized
 from ftlkit.report.facts import study_toml
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.report.palette import styles
-from ftlkit.sweep.charts import chart
+from ftlkit.sweeps.charts import chart
 
 if TYPE_CHECKING:
-    from ftlkit.document import Json
-    from ftlkit.metrics import Metric
+    from ftlkit.results.document import Json
+    from ftlkit.results.metrics import Metric
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.models.uniform import greedy
-from ftlkit.sweep.summary import groups
+from ftlkit.sweeps.summary import groups
 
 if TYPE_CHECKING:
-    from ftlkit.document import Json
-    from ftlkit.noise import Estimate
-    from ftlkit.sweep.run import Sweep
+    from ftlkit.results.document import Json
+    from ftlkit.results.noise import Estimate
+    from ftlkit.sweeps.run import Sweep
 
 KEY = "device.spare"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit import units
+from ftlkit._util import units
 from ftlkit.report.load import fifths, is_overloaded
 from ftlkit.report.work import COPYING
 
 if TYPE_CHECKING:
-    from ftlkit.document import Run
-    from ftlkit.outcome import Outcome
+    from ftlkit.results.document import Run
+    from ftlkit.results.outcome import Outcome
 
 FEW_REQUESTS = 10_000
 """Below this, fewer than a hundred requests lie beyond the 99th percentile."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ftlkit import _native, units
-from ftlkit.metrics.derived import flash_time_per_request_ns, levelling_time_share
+from ftlkit import _native
+from ftlkit._util import units
+from ftlkit.results.derived import flash_time_per_request_ns, levelling_time_share
 
 if TYPE_CHECKING:
-    from ftlkit.document import Run
+    from ftlkit.results.document import Run
 
 CLOSE = 1.05
 """Spreads within five per cent are said to be level, as response times are."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ftlkit import units
+from ftlkit._util import units
 
 if TYPE_CHECKING:
-    from ftlkit.document import Document, Json
-    from ftlkit.outcome import Outcome
+    from ftlkit.results.document import Document, Json
+    from ftlkit.results.outcome import Outcome
 
 
 def asked(results: Outcome) -> list[tuple[str, list[str]]]:

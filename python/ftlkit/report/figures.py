@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import vl_convert
 from markupsafe import Markup
 
-from ftlkit import charts, units, wear_charts
+from ftlkit._util import units
+from ftlkit.report import charts, wear_charts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ftlkit.document import Json
-    from ftlkit.drawing import AnyChart
-    from ftlkit.outcome import Outcome
+    from ftlkit.report.drawing import AnyChart
+    from ftlkit.results.document import Json
+    from ftlkit.results.outcome import Outcome
 
 STILL_WIDTH = 560
 """Width of the still pictures, in pixels: about what a figure gets on a wide page."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ftlkit import units
+from ftlkit._util import units
 
 if TYPE_CHECKING:
-    from ftlkit.document import Endurance, Json, Lifetime
-    from ftlkit.outcome import Outcome
+    from ftlkit.results.document import Endurance, Json, Lifetime
+    from ftlkit.results.outcome import Outcome
 
 COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload's rate")
 """Headings of the cells of `rows`: bytes written until then, and the final estimate."""

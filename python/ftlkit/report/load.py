@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ftlkit.document import Document, Run
+    from ftlkit.results.document import Document, Run
 
 GROWTH = 3.0
 """A mean response of the last fifth this many times the first fifth's is growth, not noise."""

@@ -15,15 +15,15 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from ftlkit import units, wear_charts
-from ftlkit.causes import cause_name
-from ftlkit.metrics import METRICS
-from ftlkit.report import facts, figures, life, tables
+from ftlkit._util import units
+from ftlkit.report import facts, figures, life, tables, wear_charts
+from ftlkit.report.causes import cause_name
 from ftlkit.report.palette import CAUSE_COLOURS, styles
 from ftlkit.report.verdict import verdict
+from ftlkit.results.metrics import METRICS
 
 if TYPE_CHECKING:
-    from ftlkit.outcome import Outcome
+    from ftlkit.results.outcome import Outcome
 
 
 def page(results: Outcome) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit.causes import CAUSES
+from ftlkit.report.causes import CAUSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

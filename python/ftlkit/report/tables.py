@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ftlkit import units
-from ftlkit.causes import cause_name
-from ftlkit.metrics import COLUMNS, HIGHER, METRICS, TAIL, Metric
-from ftlkit.metrics.derived import CLASSES, waiting
+from ftlkit._util import units
+from ftlkit.report.causes import cause_name
+from ftlkit.results.derived import CLASSES, waiting
+from ftlkit.results.metrics import COLUMNS, HIGHER, METRICS, TAIL, Metric
 
 if TYPE_CHECKING:
-    from ftlkit.document import Json, Run
-    from ftlkit.outcome import Outcome
+    from ftlkit.results.document import Json, Run
+    from ftlkit.results.outcome import Outcome
 
 
 def columns(found: list[Run]) -> list[Metric]:

@@ -15,17 +15,17 @@ import altair as alt
 import polars as pl
 from markupsafe import Markup
 
-from ftlkit import units
 from ftlkit._native import UserError
-from ftlkit.causes import cause_name
-from ftlkit.drawing import DURATION, AnyChart, sized
+from ftlkit._util import units
+from ftlkit.report.causes import cause_name
+from ftlkit.report.drawing import DURATION, AnyChart, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.report.palette import CAUSE_COLOURS
 
 if TYPE_CHECKING:
-    from ftlkit.document import Document, Json, Run, Timeline
-    from ftlkit.outcome import Outcome
+    from ftlkit.results.document import Document, Json, Run, Timeline
+    from ftlkit.results.outcome import Outcome
 
 LANE = 22
 """Height of a lane in pixels."""

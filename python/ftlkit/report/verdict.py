@@ -10,18 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ftlkit import units
-from ftlkit.metrics import METRICS
+from ftlkit._util import units
 from ftlkit.report.cautions import cautions, cheap, names
 from ftlkit.report.evenness import evenness
 from ftlkit.report.life import lives
 from ftlkit.report.load import is_overloaded, offered
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
+from ftlkit.results.metrics import METRICS
 
 if TYPE_CHECKING:
-    from ftlkit.document import Run
-    from ftlkit.outcome import Outcome
+    from ftlkit.results.document import Run
+    from ftlkit.results.outcome import Outcome
 
 CLOSE = 1.05
 """Runs within five per cent count as level: a trace's accidents move a mean by as much."""

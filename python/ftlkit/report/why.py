@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ftlkit import units
-from ftlkit.causes import cause_name
-from ftlkit.metrics.derived import waiting
+from ftlkit._util import units
+from ftlkit.report.causes import cause_name
+from ftlkit.results.derived import waiting
 
 if TYPE_CHECKING:
-    from ftlkit.document import Run
+    from ftlkit.results.document import Run
 
 LARGE = 0.1
 """A part below this share of a difference is left out of the sentence."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ftlkit import units
-from ftlkit.causes import cause_name
-from ftlkit.metrics.derived import merges, time_by_cause
+from ftlkit._util import units
+from ftlkit.report.causes import cause_name
+from ftlkit.results.derived import merges, time_by_cause
 
 if TYPE_CHECKING:
-    from ftlkit.document import Run
+    from ftlkit.results.document import Run
 
 SMALL = 0.01
 """A cause below this share of the flash time is not worth a sentence."""

@@ -10,20 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit.outputs import write
-from ftlkit.progress import Silent, Watcher
+from ftlkit._util.outputs import write
+from ftlkit._util.progress import Silent, Watcher
 from ftlkit.reproduce.judge import Judgement, counted, judge
 from ftlkit.reproduce.plan import Plan, find, load
 from ftlkit.reproduce.points import Point
 from ftlkit.reproduce.runs import absent_traces, run_sweeps
-from ftlkit.sweep.local import Local
+from ftlkit.sweeps.local import Local
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ftlkit.store import Store
-    from ftlkit.sweep.work import Executor
+    from ftlkit.results.store import Store
+    from ftlkit.sweeps.work import Executor
 
 __all__ = ["Judgement", "Plan", "Point", "Reproduction", "counted", "find", "judge", "load", "reproduce"]
 

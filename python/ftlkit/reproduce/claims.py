@@ -9,8 +9,8 @@ from ftlkit._native import UserError
 from ftlkit.reproduce.measures import MEASURES
 
 if TYPE_CHECKING:
-    from ftlkit.document import Json
     from ftlkit.reproduce.points import Point
+    from ftlkit.results.document import Json
 
 KINDS = {
     "measured": "a run decides it, and it can fail",

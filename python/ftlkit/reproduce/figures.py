@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from ftlkit import units
 from ftlkit._native import UserError
+from ftlkit._util import units
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
 from ftlkit.reproduce.points import column, distribution, over_time
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from ftlkit.document import Json
     from ftlkit.reproduce.plan import FigurePlan
     from ftlkit.reproduce.points import Point
+    from ftlkit.results.document import Json
 
 WIDTH, HEIGHT = 300, 190
 

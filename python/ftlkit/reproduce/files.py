@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ftlkit import api
 from ftlkit._native import UserError
-from ftlkit.progress import Silent, Watcher
+from ftlkit._util.progress import Silent, Watcher
+from ftlkit.api import traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 
 SCALED = ("operations", "files", "volume_bytes", "interval")
@@ -60,7 +60,7 @@ class Recordings:
         key = json.dumps([spec, seed], sort_keys=True)
         if key not in self._done:
             path = self._folder / f"{len(self._done)}.parquet"
-            done = api.generate_files(spec, path, seed=seed, watcher=self._watch())
+            done = traces.generate_files(spec, path, seed=seed, watcher=self._watch())
             self._done[key] = path, done["intervals"]
         return self._done[key]
 

@@ -13,8 +13,8 @@ from ftlkit.reproduce.points import column, distribution, over_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ftlkit.document import Json
     from ftlkit.reproduce.points import Point
+    from ftlkit.results.document import Json
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ftlkit import units
 from ftlkit._native import __version__
+from ftlkit._util import units
 from ftlkit.report.facts import study_toml
 from ftlkit.report.page import style, template
 from ftlkit.reproduce.claims import KINDS

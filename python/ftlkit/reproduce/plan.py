@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ftlkit._native import UserError
 from ftlkit.reproduce.claims import Claim
 from ftlkit.study import tomllib
-from ftlkit.sweep.expand import combinations
+from ftlkit.sweeps.expand import combinations
 
 if TYPE_CHECKING:
-    from ftlkit.document import Json
+    from ftlkit.results.document import Json
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
-from ftlkit.metrics import METRICS
-from ftlkit.metrics.derived import latencies
+from ftlkit.results.derived import latencies
+from ftlkit.results.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ftlkit.document import Json, Run
+    from ftlkit.results.document import Json, Run
 
 
 @dataclass(frozen=True)

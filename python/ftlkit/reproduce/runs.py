@@ -8,29 +8,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ftlkit import api, models
-from ftlkit import store as stores
+from ftlkit import models
 from ftlkit._native import UserError
-from ftlkit.point_state import DONE
-from ftlkit.progress import Silent, Watcher
+from ftlkit._util.progress import Silent, Watcher
+from ftlkit.api.traces import trace_info
 from ftlkit.reproduce.files import Recordings, later_half
 from ftlkit.reproduce.points import Point, statistics
-from ftlkit.seeds import check_seed
-from ftlkit.sweep import plan as plans
-from ftlkit.sweep import run as runs
-from ftlkit.sweep.expand import of_study, placed, taken
-from ftlkit.sweep.scratch import scratch
-from ftlkit.sweep.traces import Traces
+from ftlkit.results import store as stores
+from ftlkit.results.point_state import DONE
+from ftlkit.study.seeds import check_seed
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps.expand import of_study, placed, taken
+from ftlkit.sweeps.scratch import scratch
+from ftlkit.sweeps.traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ftlkit.document import Json, Run
     from ftlkit.reproduce.claims import Claim
     from ftlkit.reproduce.plan import Plan, Sweep
-    from ftlkit.store import Store
-    from ftlkit.sweep.prepare import Prepared
-    from ftlkit.sweep.work import Executor
+    from ftlkit.results.document import Json, Run
+    from ftlkit.results.store import Store
+    from ftlkit.sweeps.prepare import Prepared
+    from ftlkit.sweeps.work import Executor
 
 
 def run_sweeps(
@@ -150,7 +151,7 @@ def _described(sweep: Sweep, asked: Sequence[Point], study: Json) -> list[Point]
     """What the workload's requests are, for a sweep's variants that ask for it: shares by size."""
     wanted = [variant.label for variant in sweep.variants if variant.statistics]
     return [
-        replace(point, model=statistics(api.trace_info(study["workload"], seed=study["seed"])))
+        replace(point, model=statistics(trace_info(study["workload"], seed=study["seed"])))
         for point in asked
         if point.variant in wanted
     ]

@@ -1,0 +1,39 @@
+"""What there is to choose from: translation layers and their parts, devices, workloads."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from ftlkit import _native, sources
+
+if TYPE_CHECKING:
+    from ftlkit.results.document import Json
+
+
+def schemes() -> list[Json]:
+    """All translation layers: name, family, idea, source, parameters, and their stories.
+
+    `sources` are the full titles of what the source and the story cite by letter or by name and
+    year.
+    """
+    found: list[Json] = json.loads(_native.schemes())
+    return [scheme | sources.described(scheme) for scheme in found]
+
+
+def parts() -> list[Json]:
+    """All parts of stacks: `schemes`, then wear policies and buffers; `kind` says which."""
+    found: list[Json] = json.loads(_native.parts())
+    return [part | sources.described(part) for part in found]
+
+
+def devices() -> list[Json]:
+    """All device presets, with every key of a `[device]` table."""
+    found: list[Json] = json.loads(_native.devices())
+    return found
+
+
+def workloads() -> list[Json]:
+    """All workload presets: statistical look-alikes of published traces."""
+    found: list[Json] = json.loads(_native.workload_presets())
+    return found

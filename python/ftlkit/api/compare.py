@@ -1,0 +1,102 @@
+"""Run translation layers over a workload and compare them.
+
+Thin over the simulator: each function builds or reads JSON and hands the work to a thread, so that
+Ctrl-C works in a notebook as well. After Ctrl-C, `Interrupted.finished` holds the results of the
+runs that were done.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typing_extensions import Unpack
+
+from ftlkit import _native, study
+from ftlkit._util.native_call import Interrupted, watched
+from ftlkit._util.outputs import check_writable
+from ftlkit._util.progress import Silent, Watcher
+from ftlkit._util.typed_kwargs import takes
+from ftlkit.results.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ftlkit.results.document import Json
+
+
+@takes(study.Options)
+def run(
+    *,
+    workload: study.WorkloadChoice,
+    ftl: study.FtlChoice = "page",
+    device: study.DeviceChoice | None = None,
+    watcher: Watcher | None = None,
+    **options: Unpack[study.Options],
+) -> Results:
+    """Run one translation layer over a workload.
+
+    `workload` is a preset's name, a trace's path, or a `[workload]` table; `device` a preset's name
+    or a `[device]` table; `ftl` a name, `"dftl:cmt=64KiB"`, or an `[[ftl]]` table. The options are
+    those of `study.Options`. Raises `UserError` with advice when the input is at fault.
+    """
+    return compare(workload, [ftl], device=device, watcher=watcher, **options)
+
+
+@takes(study.Options)
+def compare(
+    workload: study.WorkloadChoice,
+    ftls: study.FtlChoice | Iterable[study.FtlChoice] = "page,block,fast,dftl",
+    *,
+    device: study.DeviceChoice | None = None,
+    threads: int | None = None,
+    requests_out: str | Path | None = None,
+    watcher: Watcher | None = None,
+    **options: Unpack[study.Options],
+) -> Results:
+    """Run translation layers over one workload, `threads` at once (by default one a core).
+
+    `requests_out` is the path of a Parquet file that gets a row for every request of every run. The
+    other arguments are those of `run`. Results do not depend on `threads`.
+    """
+    document = study.build(workload, ftls, device, options)
+    return run_study(document, threads=threads, requests_out=requests_out, watcher=watcher)
+
+
+def run_study(
+    source: str | Path | Mapping[str, object],
+    *,
+    threads: int | None = None,
+    requests_out: str | Path | None = None,
+    watcher: Watcher | None = None,
+) -> Results:
+    """Run a study: a TOML file's path, or the same as a dict.
+
+    `requests_out` is the path of a Parquet file that gets a row for every request of every run.
+    """
+    document = _document(source)
+    if requests_out is not None:
+        check_writable([Path(requests_out)], [document.get("workload", {}).get("trace")])
+    text = json.dumps(document)
+    try:
+        return Results(
+            json.loads(
+                watched(lambda control: _native.run_study(text, control, threads, requests_out), watcher or Silent())
+            )
+        )
+    except Interrupted as stop:
+        raise Interrupted(Results(json.loads(stop.finished)) if stop.finished else None) from None
+
+
+def check_study(source: str | Path | Mapping[str, object], *, watcher: Watcher | None = None) -> Json:
+    """Check a study and its workload without running it; returns it with every key filled in."""
+    text = json.dumps(_document(source))
+    found: Json = json.loads(watched(lambda control: _native.check_study(text, control), watcher or Silent()))
+    return found
+
+
+def _document(source: str | Path | Mapping[str, object]) -> Json:
+    found = study.load(Path(source)) if isinstance(source, (str, Path)) else dict(source)
+    study.refuse_unreadable(found)
+    return found

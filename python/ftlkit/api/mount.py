@@ -1,0 +1,72 @@
+"""A flash image mounted: a FAT file system on a live device, whose files programs use.
+
+>>> import ftlkit as fk
+>>> fk.create_image("disk.img", "page+saw", device={"capacity": "64MiB"})  # doctest: +SKIP
+>>> with fk.mount("disk.img", "folder", format=True) as mounted:  # doctest: +SKIP
+...     Path("folder/notes.txt").write_text("hot")
+...     print(fk.stat("disk.img")["files"])
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ftlkit import _native
+from ftlkit._util.outputs import check_writable
+from ftlkit.api.native_handle import Running
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Mounted(Running):
+    """An image that is mounted; a context manager that unmounts it in good order."""
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self._mounted = _native.Mounted(json.dumps(options))
+        super().__init__(self._mounted)
+
+    def notice(self) -> str | None:
+        """News for the user since the last call, such as that the flash is worn out."""
+        return self._mounted.notice()
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return Path(self.ready["folder"])
+
+
+def mount(  # noqa: PLR0913 - as many as there are options
+    path: str | Path,
+    folder: str | Path,
+    *,
+    format: bool = False,  # noqa: A002 - as the option is called
+    record: str | Path | None = None,
+    interval: int | None = None,
+    streams: int | None = None,
+    code_page: int | None = None,
+    latency: str = "none",
+    fault: str | Path | None = None,
+    metrics: str | None = None,
+    accept_damage: bool = False,
+    read_only: bool = False,
+) -> Mounted:
+    """Mount an image at an empty folder, as a FAT file system, in threads of its own.
+
+    `format` makes the file system first, on a new image. `record` is a Parquet or CSV file that
+    keeps the requests with their hints. `interval` is how many write requests there are until types
+    of files are rated anew (10 000 without it), `streams` how many streams their degrees are shared
+    out among (3). `code_page` says which letters the bytes above 127 of short names are (437
+    without it, or 850). The others are those of `serve`. Worn-out flash is mounted for reading
+    alone. Raises `UserError` when the input is at fault, or there is no FUSE; stopping raises it
+    when the flash has worn out meanwhile and something that programs wrote is lost.
+    """
+    given: dict[str, Any] = {"latency": latency, "metrics": metrics, "interval": interval, "streams": streams}
+    given["code_page"] = code_page
+    given |= {key: None if value is None else str(value) for key, value in {"fault": fault, "record": record}.items()}
+    check_writable([None if record is None else Path(record)], [path, fault])
+    options = {key: value for key, value in given.items() if value is not None}
+    flags = {"format": format, "accept_damage": accept_damage, "read_only": read_only}
+    return Mounted({"image": str(path), "folder": str(folder), **flags, **options})

@@ -1,0 +1,153 @@
+"""`fk.sweep` and `ftlkit sweep`: every combination of devices, workloads, layers, values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from typing_extensions import Unpack
+
+from ftlkit import study
+from ftlkit._native import UserError
+from ftlkit._util.native_call import Interrupted
+from ftlkit._util.outputs import check_writable, write
+from ftlkit._util.progress import Silent, Watcher
+from ftlkit._util.typed_kwargs import takes
+from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.store import Store, files, varied
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps import values
+from ftlkit.sweeps.executors import LOCAL, executor
+from ftlkit.sweeps.scratch import scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ftlkit.results.document import Json
+    from ftlkit.sweeps.plan import Plan
+    from ftlkit.sweeps.run import Sweep
+
+FTLS = "page,block,fast,dftl"
+"""The translation layers where none are named."""
+
+_PLACE = ("device", "workload", "seed", "state", "error")
+
+
+@dataclass(frozen=True)
+class Swept:
+    """Points of a sweep with their results."""
+
+    plan: Plan
+    done: Sweep
+
+    @property
+    def rows(self) -> list[Json]:
+        """A row a point, with the columns of a store (docs/sweep.md), in the order asked."""
+        return self.done.rows
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """A row a point: its names, a column a varied key, its state, and `RUN_COLUMNS`."""
+        settings = [varied(row) for row in self.rows]
+        keys = list(dict.fromkeys(key for each in settings for key in each))
+        columns: dict[str, Any] = {name: [row[name] for row in self.rows] for name in _PLACE}
+        columns |= {key: [each.get(key) for each in settings] for key in keys}
+        kinds = {name: metric.type for name, metric in COLUMNS.items() if name not in columns}
+        return pl.DataFrame(
+            columns | {name: [row.get(name) for row in self.rows] for name in kinds},
+            schema_overrides={"error": pl.String(), **dict.fromkeys(keys, pl.String()), **kinds},
+        )
+
+    @property
+    def failed(self) -> list[Json]:
+        """Points that have an error in place of results."""
+        return self.done.failed
+
+    def report(self, path: str | Path) -> None:
+        """Write one self-contained HTML file with table, charts, and how to repeat the sweep."""
+        from ftlkit.sweeps.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
+
+        write(Path(path), page(self.plan, self.done).encode(), self.plan.traces())
+
+    def __repr__(self) -> str:
+        return f"<ftlkit.Swept of {len(self.rows)} points, {len(self.failed)} failed>"
+
+
+@takes(study.Options)
+def sweep(  # noqa: PLR0913 - as many as there are options
+    workloads: str | Path | Sequence[str | Path],
+    ftls: str | None = None,
+    *,
+    device: str | None = None,
+    vary: str | Sequence[str] = (),
+    seeds: int | None = None,
+    store: str | Path | None = None,
+    on: str = LOCAL,
+    threads: int | None = None,
+    watcher: Watcher | None = None,
+    **options: Unpack[study.Options],
+) -> Swept:
+    """Run every combination of devices, workloads, translation layers and values of keys.
+
+    `workloads` are presets' names and traces' paths, or one study file (`.toml`), which then says
+    all but `vary` and `seeds`. `ftls` and `device` are names by commas, `vary` values of keys as
+    after `--vary`, `seeds` how many seeds each point is run with. `store` is a folder where points
+    are kept and found again; without it nothing is kept. `on` says where points run. The options
+    are those of `study.Options`. A point that cannot be run does not end the sweep: it is in
+    `failed`. Ctrl-C raises `Interrupted`, whose `finished` holds the points that were done.
+    """
+    named = [workloads] if isinstance(workloads, (str, Path)) else list(workloads)
+    axes = [vary] if isinstance(vary, str) else list(vary)
+    plan = planned([str(each) for each in named], ftls, device, options, axes, seeds)
+    watch = lambda: watcher or Silent()  # noqa: E731 - one for each part of the work
+    if store is None:
+        with scratch() as folder:
+            return swept(plan, folder / "store", on, threads, watch)
+    check_writable([], [*plan.traces(), *files(Path(store))])
+    return swept(plan, Path(store), on, threads, watch)
+
+
+def planned(
+    workloads: list[str],
+    ftls: str | None,
+    device: str | None,
+    options: Any,  # noqa: ANN401 - the options that were given
+    vary: Sequence[str],
+    seeds: int | None,
+) -> Plan:
+    """The plan of a sweep, checked."""
+    plan = plans.with_more(_plan(workloads, ftls, device, options), [values.parse(each) for each in vary], seeds)
+    plan.check()
+    return plan
+
+
+def _plan(workloads: list[str], ftls: str | None, device: str | None, options: Any) -> Plan:  # noqa: ANN401 - as above
+    studies = [name for name in workloads if name.endswith(".toml")]
+    if not studies:
+        return plans.from_options(workloads, ftls or FTLS, device, options)
+    given = [*(["--ftl"] if ftls else []), *(["--device"] if device else []), *(f"--{key}" for key in options)]
+    if len(workloads) > 1:
+        raise UserError(f"{studies[0]} is a study, which names its own workloads: give it alone, or workloads alone.")
+    if given:
+        raise UserError(
+            f"{given[0].replace('_', '-')} was given beside the study {studies[0]}, which says that itself: change it "
+            "there, or add values with --vary."
+        )
+    return plans.load(Path(studies[0]))
+
+
+def swept(
+    plan: Plan, store: Path, on: str = LOCAL, threads: int | None = None, watch: Callable[[], Watcher] = Silent
+) -> Swept:
+    """Run the points of a plan that a store has not, and keep them there."""
+    where = executor(on, threads)
+    kept = Store(store, create=True, lazily=True)
+    kept.tidy()
+    try:
+        return Swept(plan, runs.run(plan, kept, where, watch))
+    except Interrupted as stop:
+        finished = stop.finished
+        raise Interrupted(Swept(plan, finished) if finished is not None else None) from None

@@ -1,0 +1,104 @@
+"""Look into traces, convert and generate them; Ctrl-C stops each of it and leaves no file behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typing_extensions import Unpack
+
+from ftlkit import _native, study
+from ftlkit._native import UserError
+from ftlkit._util.native_call import watched
+from ftlkit._util.outputs import replacing
+from ftlkit._util.progress import Silent, Watcher
+from ftlkit._util.typed_kwargs import takes
+from ftlkit.study.seeds import check_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ftlkit.results.document import Json
+
+
+@takes(study.TraceOptions)
+def trace_info(
+    workload: study.WorkloadChoice, *, watcher: Watcher | None = None, **options: Unpack[study.TraceOptions]
+) -> Json:
+    """Statistics of a workload: a preset's name, a trace's path, or a `[workload]` table."""
+    text, seed = json.dumps(study.workload(workload, options)), options.get("seed", 1)
+    check_seed(seed)
+    found: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent()))
+    return found
+
+
+@takes(study.ReadingOptions)
+def trace_convert(
+    source: str | Path, target: str | Path, *, watcher: Watcher | None = None, **options: Unpack[study.ReadingOptions]
+) -> Json:
+    """Convert a trace to Parquet, which reads fastest, or CSV, by `target`'s suffix."""
+    _check_suffix(target, ".parquet", ".csv")
+    text = json.dumps(options)
+    with replacing(Path(target), [source]) as whole:
+        done: Json = json.loads(
+            watched(lambda control: _native.trace_convert(str(source), str(whole), text, control), watcher or Silent())
+        )
+    return done
+
+
+def trace_generate(
+    spec: str | Path | Mapping[str, object],
+    target: str | Path,
+    *,
+    requests: int | None = None,
+    seed: int | None = None,
+    watcher: Watcher | None = None,
+) -> Json:
+    """Write a generated workload as Parquet, as a study of the same seed would generate it.
+
+    `spec` is a workload preset's name, a study file, or a `generator` table; `requests` and `seed`
+    override its own.
+    """
+    _check_suffix(target, ".parquet")
+    table, own_seed = study.generator(spec)
+    text = json.dumps(table if requests is None else table | {"requests": requests})
+    chosen = next((each for each in (seed, own_seed) if each is not None), 1)
+    check_seed(chosen)
+    with replacing(Path(target), [spec] if isinstance(spec, (str, Path)) else []) as whole:
+        done: Json = json.loads(
+            watched(lambda control: _native.trace_generate(text, chosen, str(whole), control), watcher or Silent())
+        )
+    return done
+
+
+def generate_files(
+    spec: str | Mapping[str, object],
+    target: str | Path,
+    *,
+    operations: int | None = None,
+    seed: int = 1,
+    watcher: Watcher | None = None,
+) -> Json:
+    """Write a file workload as a Parquet trace: reads, writes with hints, trims and flushes.
+
+    `spec` is a personality, `postmark`, `fileserver`, `varmail` or `webserver`, or a table with
+    `personality` and what differs from its defaults (docs/workloads.md lists the keys);
+    `operations` is how many transactions or rounds there are. Returns `requests`, `operations`, and
+    `intervals`, each with `types`: the counts of a type of file, `phi`, `f`, `s` (None where it is
+    infinite, for a type that is new) and `degree`.
+    """
+    _check_suffix(target, ".parquet")
+    table = {"personality": spec} if isinstance(spec, str) else dict(spec)
+    text = json.dumps(table if operations is None else table | {"operations": operations})
+    check_seed(seed)
+    with replacing(Path(target), []) as whole:
+        done: Json = json.loads(
+            watched(lambda control: _native.generate_files(text, seed, str(whole), control), watcher or Silent())
+        )
+    return done
+
+
+def _check_suffix(target: str | Path, *suffixes: str) -> None:
+    if Path(target).suffix.lower() not in suffixes:
+        raise UserError(f"cannot tell what to write: {target} must end in {' or '.join(suffixes)}.")

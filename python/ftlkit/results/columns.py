@@ -1,0 +1,484 @@
+"""The columns of `Results.runs`, a metric each."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from ftlkit.results import derived
+from ftlkit.results.metric import HIGHER, LOWER, Metric
+
+_TEXT, _WHOLE, _REAL, _SWITCH = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
+
+TAIL = (
+    ("p50", "median", "median"),
+    ("p90", "90th percentile", "p90"),
+    ("p99", "99th percentile", "p99"),
+    ("p99_9", "99.9th percentile", "p99.9"),
+    ("p99_99", "99.99th percentile", "p99.99"),
+    ("max", "longest", "longest"),
+)
+"""Figures of response times beside their mean: key, meaning, heading."""
+
+
+def _responses(kind: str, of: str) -> list[Metric]:
+    """The response times of reads or of writes."""
+    null = f"null without {of}"
+    source = f"response_ns.{kind}"
+    mean = Metric(
+        f"{kind}_mean_ns",
+        f"mean response time of {of}; {null}",
+        "ns",
+        _REAL,
+        f"{source}.mean",
+        LOWER,
+        compute=derived.percentile(kind, "mean"),
+    )
+    rest = [
+        Metric(
+            f"{kind}_{key}_ns",
+            f"{meaning} of the response time of {of}; {null}",
+            "ns",
+            _WHOLE,
+            f"{source}.{key}",
+            LOWER,
+            compute=derived.percentile(kind, key),
+        )
+        for key, meaning, _ in TAIL
+    ]
+    return [mean, *rest]
+
+
+_WHO = (
+    Metric("label", "what the run is called in tables and charts", "", _TEXT, "label"),
+    Metric("ftl", "translation layer: the names of its parts", "", _TEXT, "ftl"),
+    Metric("stack", "the translation layer with what was set, as on the command line", "", _TEXT, "stack"),
+    Metric("family", "how it maps: page, block, log-buffer, demand-paged", "", _TEXT, "family"),
+    Metric(
+        "parameters",
+        "every parameter, as key=value; of parts behind the mapping as part.key=value",
+        "",
+        _TEXT,
+        "parameters",
+        compute=derived.parameters,
+    ),
+)
+_TIMES = (
+    Metric("requests", "requests served, of any kind", "requests", _WHOLE, "requests", compute=derived.requests),
+    Metric("simulated_ns", "from the first arrival to the last completion", "ns", _WHOLE, "simulated_ns"),
+    Metric(
+        "response_mean_ns",
+        "mean response time of all reads and writes",
+        "ns",
+        _REAL,
+        "response_ns.all.mean",
+        LOWER,
+        "mean response",
+        "mean",
+    ),
+    *(
+        Metric(
+            f"response_{key}_ns",
+            f"{meaning} of the response time of all reads and writes",
+            "ns",
+            _WHOLE,
+            f"response_ns.all.{key}",
+            LOWER,
+            "p99 response" if key == "p99" else "",
+            heading if key == "p99" else "",
+        )
+        for key, meaning, heading in TAIL
+    ),
+    *_responses("read", "reads"),
+    *_responses("write", "writes"),
+    Metric("iops", "reads and writes served a second of simulated time", "1/s", _REAL, "iops", HIGHER, "IOPS"),
+    Metric(
+        "throughput_bytes_per_s",
+        "bytes read and written a second of simulated time",
+        "B/s",
+        _REAL,
+        "throughput_bytes_per_s",
+        HIGHER,
+    ),
+    Metric(
+        "offered_iops",
+        "reads and writes that arrive a second; null for a closed loop",
+        "1/s",
+        _REAL,
+        "load.offered_iops",
+    ),
+    Metric(
+        "bottleneck_iops",
+        "reads and writes a second for which the busiest die or channel would be held all the time: an upper bound, "
+        "of which far less may be reached",
+        "1/s",
+        _REAL,
+        "load.bottleneck_iops",
+        HIGHER,
+        "IOPS at most",
+        "at most",
+        when="is_overloaded",
+    ),
+    Metric(
+        "utilisation_max",
+        "busy share of the busiest die or channel",
+        "share",
+        _REAL,
+        "load.utilisation_max",
+    ),
+    Metric(
+        "outlasts_arrivals_ns",
+        "from the last arrival until the last request is done; null for a closed loop",
+        "ns",
+        _WHOLE,
+        "load.outlasts_arrivals_ns",
+        LOWER,
+    ),
+    Metric("is_overloaded", "whether more was asked than the device can do", "", _SWITCH, "load.is_overloaded"),
+    Metric(
+        "flash_time_per_request_ns",
+        "time of all flash operations, those that prepared the device left out, for each read or "
+        "write served; does not depend on queues",
+        "ns",
+        _REAL,
+        "operations, requests",
+        LOWER,
+        compute=derived.flash_time_per_request_ns,
+    ),
+)
+_WORK = (
+    Metric("host_pages_read", "pages that the host read", "pages", _WHOLE, "host_pages_read"),
+    Metric(
+        "reads_without_flash",
+        "share of page reads whose page held no data, never written or trimmed, so that none was read in flash; null "
+        "without page reads",
+        "share",
+        _REAL,
+        "reads_without_flash",
+        heading="reads without flash",
+        short="no flash",
+        when="reads_without_flash",
+    ),
+    Metric(
+        "host_pages_written",
+        "pages that the host wrote, until the device wore out where it did",
+        "pages",
+        _WHOLE,
+        "host_pages_written",
+        HIGHER,
+        "pages written",
+        when="grown_bad_blocks",
+    ),
+    Metric("host_written_bytes", "bytes that the host wrote", "B", _WHOLE, "host_written_bytes", HIGHER),
+    Metric(
+        "write_amplification",
+        "bytes programmed to flash for each byte that the host wrote, as SMART counts; null without writes",
+        "",
+        _REAL,
+        "write_amplification",
+        LOWER,
+        "write amp.",
+        "WA",
+    ),
+    Metric(
+        "page_write_amplification",
+        "flash pages programmed for each page that host writes touch, as theory and papers count: below "
+        "`write_amplification` where writes cover pages in part; null without writes",
+        "",
+        _REAL,
+        "page_write_amplification",
+        LOWER,
+        "page write amp.",
+        "page WA",
+    ),
+    Metric(
+        "pages_read",
+        "flash pages read, for any cause",
+        "pages",
+        _WHOLE,
+        "operations",
+        LOWER,
+        compute=derived.operations("read"),
+    ),
+    Metric(
+        "pages_programmed",
+        "flash pages programmed, for any cause",
+        "pages",
+        _WHOLE,
+        "operations",
+        LOWER,
+        compute=derived.operations("program"),
+    ),
+    Metric(
+        "controller_ns", "time of requests on the controller's RAM and registers, summed", "ns", _WHOLE, "controller_ns"
+    ),
+)
+_WEAR = (
+    Metric(
+        "erases",
+        "blocks erased; one that could not be is none of these, but counts among the operations",
+        "erases",
+        _WHOLE,
+        "erases.total",
+        LOWER,
+        "erases",
+    ),
+    Metric("erases_mean", "mean erase count of a block", "", _REAL, "erases.mean", LOWER),
+    Metric(
+        "erases_std",
+        "standard deviation of the blocks' erase counts",
+        "",
+        _REAL,
+        "erases.std",
+        LOWER,
+        "σ of erases",
+        "σ erases",
+    ),
+    Metric(
+        "erases_cv",
+        "coefficient of variation of the blocks' erase counts: their standard deviation over their mean, "
+        "which a longer run need not raise; null without erases",
+        "",
+        _REAL,
+        "erases.std, erases.mean",
+        LOWER,
+        compute=derived.erases_cv,
+    ),
+    Metric(
+        "erases_gini",
+        "Gini coefficient of the blocks' erase counts: 0 where all were erased alike, near 1 where one took all; "
+        "null without erases",
+        "",
+        _REAL,
+        "erases.gini",
+        LOWER,
+    ),
+    Metric("erases_min", "lowest erase count of a block", "erases", _WHOLE, "erases.min"),
+    Metric("erases_max", "highest erase count of a block", "erases", _WHOLE, "erases.max", LOWER),
+    *(
+        Metric(
+            f"levelling_{what}",
+            f"{words} for wear levelling's sake",
+            unit,
+            _WHOLE,
+            "operations",
+            LOWER,
+            compute=derived.levelling(op),
+        )
+        for what, op, words, unit in (
+            ("programs", "program", "pages programmed", "pages"),
+            ("erases", "erase", "blocks erased", "erases"),
+        )
+    ),
+    Metric(
+        "levelling_time_ns",
+        "flash time of all operations for wear levelling's sake",
+        "ns",
+        _WHOLE,
+        "operations",
+        LOWER,
+        compute=derived.levelling_time_ns,
+    ),
+    Metric(
+        "levelling_time_share",
+        "share of the flash time that wear levelling took, preparation left out; null without flash time",
+        "share",
+        _REAL,
+        "operations",
+        LOWER,
+        compute=derived.levelling_time_share,
+    ),
+    Metric("spare_blocks", "blocks that could fail when the device was new", "blocks", _WHOLE, "spares.total"),
+    Metric(
+        "spare_blocks_left",
+        "blocks that may still fail before writes are refused",
+        "blocks",
+        _WHOLE,
+        "spares.left",
+        HIGHER,
+        "spares left",
+        when="grown_bad_blocks",
+    ),
+    Metric(
+        "grown_bad_blocks",
+        "blocks that failed and were marked bad",
+        "blocks",
+        _WHOLE,
+        "spares.grown_bad_blocks",
+        LOWER,
+    ),
+    Metric(
+        "end_of_life_request",
+        "the request that was refused because the device had worn out; null where it lasted",
+        "requests",
+        _WHOLE,
+        "end_of_life.request",
+        HIGHER,
+        "worn out at",
+        when="end_of_life_request",
+    ),
+    Metric(
+        "end_of_life_bytes",
+        "bytes that the host had written until then; null where the device lasted",
+        "B",
+        _WHOLE,
+        "end_of_life.host_written_bytes",
+        HIGHER,
+        "written until then",
+        when="end_of_life_request",
+    ),
+)
+
+
+def _lifetime(name: str, source: str, until: str) -> list[Metric]:
+    """The bytes until something wears out, with the ends of their range, and what they come to."""
+    source = f"endurance.{source}"
+    ends = (("", "written_bytes", "expected"), ("_low", "low_bytes", "low end"), ("_high", "high_bytes", "high end"))
+    return [
+        *(
+            Metric(
+                f"{name}{end}_bytes",
+                f"bytes that the host writes until {until}, from the begin of the measurement: {words}; null where "
+                "nothing is forecast",
+                "B",
+                _WHOLE,
+                f"{source}.{key}",
+                HIGHER,
+            )
+            for end, key, words in ends
+        ),
+        Metric(
+            f"{name}_dwpd",
+            f"the expected bytes until {until} in drive writes a day over `run.warranty_years`",
+            "",
+            _REAL,
+            f"{source}.drive_writes_per_day",
+            HIGHER,
+        ),
+        Metric(
+            f"{name}_years",
+            f"years until {until} at the workload's own arrivals; null where all arrive at once",
+            "",
+            _REAL,
+            f"{source}.years",
+            HIGHER,
+        ),
+    ]
+
+
+_LIFE = (
+    *_lifetime("first_block", "first_block", "the first block fails"),
+    *_lifetime("life", "spares_gone", "the spares are gone and the device is read-only"),
+    Metric(
+        "is_life_measured",
+        "whether the device wore out in the run; else its life is forecast",
+        "",
+        _SWITCH,
+        "endurance.spares_gone.is_measured",
+    ),
+    Metric(
+        "is_first_block_measured",
+        "whether the first block failed in the run",
+        "",
+        _SWITCH,
+        "endurance.first_block.is_measured",
+    ),
+    Metric(
+        "wear_drift",
+        "power of the mean erase count with which blocks' counts drift apart: 1 where each keeps a rate of its own, "
+        "0 where levelling holds them together; null without a forecast",
+        "",
+        _REAL,
+        "endurance.drift",
+        LOWER,
+    ),
+    Metric("endurance", "erases that a block survives", "erases", _WHOLE, "endurance.limit"),
+)
+_MAPPING = (
+    Metric("ram_bytes", "RAM that the mapping takes", "B", _WHOLE, "footprint.ram_bytes", LOWER, "RAM"),
+    Metric("flash_bytes", "flash that the mapping takes", "B", _WHOLE, "footprint.flash_bytes", LOWER),
+    Metric(
+        "mapping_hit_ratio",
+        "share of mapping lookups answered from RAM; null where the whole map is in RAM",
+        "share",
+        _REAL,
+        "mapping_hit_ratio",
+        HIGHER,
+        "hit ratio",
+        "hits",
+    ),
+    Metric(
+        "buffer_hit_ratio",
+        "share of pages written of which a version was in RAM: in a write buffer one that waited, so that one of the "
+        "two is never programmed; in treeftl, aps and jtl a clean one, too, and pages of requests that go around RAM "
+        "do not count; null without either",
+        "share",
+        _REAL,
+        "buffer_hit_ratio",
+        HIGHER,
+        "buffer hits",
+        "buffered",
+        when="buffer_hit_ratio",
+    ),
+    *(
+        Metric(
+            f"padding_{what}",
+            f"pages {words} to complete logical blocks that a write buffer writes whole",
+            "pages",
+            _WHOLE,
+            "operations",
+            LOWER,
+            compute=derived.padding(op),
+        )
+        for what, op, words in (("reads", "read", "read"), ("programs", "program", "programmed"))
+    ),
+    Metric(
+        "merges",
+        "merges of log with data blocks: switch, partial and full; null where all were others, as waftl's of its zone",
+        "merges",
+        _WHOLE,
+        "merges",
+        heading="merges",
+        compute=derived.merges,
+    ),
+    Metric("merges_switch", "switch merges", "merges", _WHOLE, "merges.switch"),
+    Metric("merges_partial", "partial merges", "merges", _WHOLE, "merges.partial"),
+    Metric("merges_full", "full merges", "merges", _WHOLE, "merges.full", LOWER),
+)
+_RUN = (
+    Metric(
+        "dies_busy",
+        "mean share of time that a die was busy; with serial pricing, that the device was",
+        "share",
+        _REAL,
+        "utilisation.dies",
+    ),
+    Metric(
+        "channels_busy",
+        "mean share of time that a channel was busy; null with serial pricing",
+        "share",
+        _REAL,
+        "utilisation.channels",
+    ),
+    Metric(
+        "verified",
+        "true when an oracle checked every read; null when it was not asked to",
+        "",
+        _SWITCH,
+        "verified",
+    ),
+    Metric(
+        "mount_reads",
+        "pages read to mount the device after a power cut; null for runs that were not verified",
+        "pages",
+        _WHOLE,
+        "mount.reads",
+        LOWER,
+    ),
+    Metric("mount_time_ns", "how long that took, in simulated time", "ns", _WHOLE, "mount.time_ns", LOWER),
+    Metric("event_hash", "hash of all flash operations: the same run gives the same hash", "", _TEXT, "event_hash"),
+    Metric("wall_s", "seconds that the run took here", "s", _REAL, "wall_s"),
+    Metric("measured_wall_s", "of these, seconds that the measured part took", "s", _REAL, "measured_wall_s"),
+)
+
+ROWS = (*_WHO, *_TIMES, *_WORK, *_WEAR, *_LIFE, *_MAPPING, *_RUN)
+"""The columns in their order."""

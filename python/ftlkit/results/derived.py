@@ -1,0 +1,197 @@
+"""Numbers of a run that its saved results do not hold as they stand, but from which they follow.
+
+Each function takes the run as saved and returns a number, or null where there is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ftlkit.results.document import ClassLatency, Run
+
+CLASSES: dict[str, str] = {
+    "host_read": "host read",
+    "host_write": "host write",
+    "mapping_read": "mapping read",
+    "mapping_write": "mapping write",
+    "collection": "collection",
+    "other": "other",
+}
+"""Classes of flash operations, in the order in which they are shown, with their names in words."""
+
+
+def parameters(run: Run) -> str:
+    """The translation layer's parameters as `key=value`, by spaces."""
+    return " ".join(f"{key}={value}" for key, value in run["parameters"].items())
+
+
+def requests(run: Run) -> int:
+    """Requests of all kinds."""
+    return sum(run["requests"].values())
+
+
+def percentile(kind: str, name: str) -> Callable[[Run], float | None]:
+    """A figure of the response times of reads or writes; null where there are none."""
+
+    def found(run: Run) -> float | None:
+        served = run["response_ns"].get(kind)
+        value: float | None = served.get(name) if served and served["count"] else None  # type: ignore[assignment] # a key by name
+        return value
+
+    return found
+
+
+def operations(op: str) -> Callable[[Run], int]:
+    """Flash operations of a kind, whatever their cause."""
+    return lambda run: sum(each["count"] for each in run["operations"] if each["op"] == op)
+
+
+def caused(run: Run, cause: str, op: str) -> int:
+    """Flash operations of a kind that were done for a cause."""
+    return sum(each["count"] for each in run["operations"] if (each["cause"], each["op"]) == (cause, op))
+
+
+def page_operations(run: Run) -> float:
+    """Pages read and programmed in flash, without those of preparing the device."""
+    return float(
+        sum(each["count"] for each in run["operations"] if each["op"] != "erase" and each["cause"] != "precondition")
+    )
+
+
+MAPS = ("page map", "block map", "log map", "global mapping table", "translation pages")
+"""Structures of a footprint that say where data lie; all others find or cache these."""
+
+
+def mapping_table_bytes(run: Run) -> float:
+    """The whole mapping table; one by page and by block in proportion to its logical blocks."""
+    found = {each["name"]: each["ram_bytes"] + each["flash_bytes"] for each in run["footprint"]["structures"]}
+    by_page = float(run["gauges"].get("pmb_share", 1.0))
+    return sum(found.get(name, 0) * (by_page if name == "translation pages" else 1.0) for name in MAPS)
+
+
+def time_by_cause(run: Run) -> dict[str, int]:
+    """Flash time by cause, in nanoseconds, without that of preparing the device."""
+    times: dict[str, int] = {}
+    for each in run["operations"]:
+        if each["cause"] != "precondition":
+            times[each["cause"]] = times.get(each["cause"], 0) + each["time_ns"]
+    return times
+
+
+def flash_time_ns(run: Run) -> int:
+    """Flash time of all causes but preparation."""
+    return sum(time_by_cause(run).values())
+
+
+def flash_time_per_request_ns(run: Run) -> float | None:
+    """Flash time of all causes, a read or write that was served."""
+    served = run["requests"]["read"] + run["requests"]["write"]
+    return flash_time_ns(run) / served if served else None
+
+
+def waiting(run: Run) -> dict[tuple[str, str], float]:
+    """Mean nanoseconds a request by part of its response time; empty where that was not measured.
+
+    Parts are (`waiting`, the cause of what was waited for) and (`service`, the cause of the
+    request's own operations).
+    """
+    parts = (("waiting", run.get("waiting_ns")), ("service", run.get("service_ns")))
+    return {(kind, cause): time for kind, times in parts for cause, time in (times or {}).items()}
+
+
+_LEVELLING = "wear_leveling"
+
+
+def levelling(op: str) -> Callable[[Run], int]:
+    """Flash operations of a kind that wear levelling asked for."""
+    return lambda run: caused(run, _LEVELLING, op)
+
+
+def padding(op: str) -> Callable[[Run], int]:
+    """Flash operations of a kind that completed blocks for a write buffer."""
+    return lambda run: caused(run, "padding", op)
+
+
+def levelling_time_ns(run: Run) -> int:
+    """Flash time of what wear levelling asked for."""
+    return time_by_cause(run).get(_LEVELLING, 0)
+
+
+def levelling_time_share(run: Run) -> float | None:
+    """The same, of all flash time but that of preparation."""
+    whole = flash_time_ns(run)
+    return levelling_time_ns(run) / whole if whole else None
+
+
+def merges(run: Run) -> int | None:
+    """Merges of all kinds; null for a scheme that merges without a log over data blocks."""
+    found = run["merges"]
+    done = found["switch"] + found["partial"] + found["full"]
+    return None if not done and time_by_cause(run).get("merge") else done
+
+
+def merge_cost_ms(run: Run) -> float:
+    """Flash time of merges for each log block that left the log, in milliseconds."""
+    return time_by_cause(run).get("merge", 0) / 1e6 / max(run["notes"]["log_victims"], 1)
+
+
+def merge_allocation_share(run: Run) -> float:
+    """Share of full merges in the blocks taken for merges or new logical blocks."""
+    merges, new = (run["notes"][each] for each in ("full_merges", "new_data_blocks"))
+    return merges / max(merges + new, 1)
+
+
+def sequential_share(run: Run) -> float:
+    """Of the pages that a detector sorted, those that it found sequential."""
+    sequential, random = (run["notes"][f"{each}_pages"] for each in ("sequential", "random"))
+    return sequential / max(sequential + random, 1.0)
+
+
+def prediction_hit_ratio(run: Run) -> float:
+    """Of the pages that adapt moved on and whose fate is known, those written; 0 without any."""
+    hits, misses = (run["gauges"].get(f"prediction_{each}", 0.0) for each in ("hits", "misses"))
+    return hits / max(hits + misses, 1.0)
+
+
+def latencies(run: Run, name: str) -> ClassLatency:
+    """Latencies of a class of flash operations."""
+    found = [each for each in run["classes"] or [] if each["name"] == name]
+    if not found:
+        raise UserError(f"{run['label']}: there are no latencies of {name}; set run.classes = true in the study.")
+    return found[0]
+
+
+def latency_us(run: Run, name: str) -> float:
+    """Mean time of a class's flash operation from ready to done, in microseconds."""
+    found = latencies(run, name)
+    return ((found["waiting_ns"]["mean"] or 0.0) + (found["service_ns"]["mean"] or 0.0)) / 1e3
+
+
+def lookup_us(run: Run) -> float:
+    """Mean time of a map look-up in microseconds; copies written side by side count as one."""
+    reads, writes = caused(run, "mapping", "read"), caused(run, "mapping", "program")
+    copies = int(run["parameters"].get("replicas", 0)) + 1
+    time = reads * latency_us(run, "mapping_read") + writes / copies * latency_us(run, "mapping_write")
+    return time / max(run["notes"]["mapping_hits"] + run["notes"]["mapping_misses"], 1)
+
+
+def collection_operations(run: Run) -> int:
+    """Pages read and programmed by collections, those of the map included."""
+    causes = ("collection", "mapping_collection")
+    return sum(caused(run, cause, op) for cause in causes for op in ("read", "program"))
+
+
+def microseconds(kind: str) -> Callable[[Run], float]:
+    """Mean response of a kind of requests in microseconds; 0 without any."""
+    return lambda run: (run["response_ns"][kind]["mean"] or 0.0) / 1e3
+
+
+def erases_cv(run: Run) -> float | None:
+    """Coefficient of variation of the blocks' erase counts; null without erases."""
+    wear = run["erases"]
+    return wear["std"] / wear["mean"] if wear["mean"] else None

@@ -1,0 +1,226 @@
+"""The frames of results besides one row a run: contents, columns, and how they are made.
+
+A column is described once, here, with its type; docs/columns.md is made from it. Times are
+nanoseconds, shares 0..1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ftlkit.results.derived import waiting
+from ftlkit.results.metrics import COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ftlkit.results.document import ClassLatency, Document, Response, Run
+
+Row = tuple[Any, ...]
+
+_TEXT, _WHOLE, _REAL = pl.String(), pl.Int64(), pl.Float64()
+
+Columns = dict[str, tuple[pl.DataType, str]]
+"""Type and meaning by name."""
+
+_LABEL: Columns = {"label": (_TEXT, "the run")}
+_PERCENTILES = ("p50", "p90", "p99", "p99_9", "p99_99", "max")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame: what a row is, its columns, and how it is made from saved results."""
+
+    row: str
+    columns: Columns
+    make: Callable[[Document], pl.DataFrame]
+
+
+def _rows(columns: Columns, rows: Callable[[Run], Iterable[Row]]) -> Callable[[Document], pl.DataFrame]:
+    """A maker that puts each run's rows after its label."""
+    schema = {name: kind for name, (kind, _) in columns.items()}
+
+    def make(document: Document) -> pl.DataFrame:
+        found = [(run["label"], *row) for run in document["runs"] for row in rows(run)]
+        return pl.DataFrame(found, schema=schema, orient="row")
+
+    return make
+
+
+def _frame(row: str, columns: Columns, rows: Callable[[Run], Iterable[Row]]) -> Frame:
+    return Frame(row, _LABEL | columns, _rows(_LABEL | columns, rows))
+
+
+def _runs(document: Document) -> pl.DataFrame:
+    rows = [{name: metric.value(run) for name, metric in COLUMNS.items()} for run in document["runs"]]
+    return pl.DataFrame(rows, schema={name: metric.type for name, metric in COLUMNS.items()})
+
+
+def _operations(run: Run) -> Iterator[Row]:
+    for each in run["operations"]:
+        yield each["cause"], each["op"], each["count"], each["time_ns"]
+
+
+def _cdf(run: Run) -> Iterator[Row]:
+    for kind, points in run["cdf"].items():
+        for time, share in points:
+            yield kind, float(time), float(share)
+
+
+def _parts(run: Run) -> Iterator[tuple[ClassLatency, str, Response, list[tuple[int, float]]]]:
+    for latency in run.get("classes") or []:
+        yield latency, "waiting", latency["waiting_ns"], latency["waiting_cdf"]
+        yield latency, "service", latency["service_ns"], latency["service_cdf"]
+
+
+def _classes(run: Run) -> Iterator[Row]:
+    for latency, part, response, _ in _parts(run):
+        times: Any = response
+        yield latency["name"], part, times["count"], times["mean"], *(times[name] for name in _PERCENTILES)
+
+
+def _class_cdf(run: Run) -> Iterator[Row]:
+    for latency, part, _, points in _parts(run):
+        for time, share in points:
+            yield latency["name"], part, float(time), float(share)
+
+
+def _waiting(run: Run) -> Iterator[Row]:
+    for (part, cause), time in waiting(run).items():
+        yield part, cause, time
+
+
+_TIMELINE: Columns = {
+    "die": (_WHOLE, "the die that was held; 0 with serial pricing"),
+    "op": (_TEXT, "`read`, `program` or `erase`"),
+    "cause": (_TEXT, "why it was done"),
+    "ready_ns": (_WHOLE, "when it could have begun"),
+    "start_ns": (_WHOLE, "from when on the die was held"),
+    "transfer_ns": (_WHOLE, "from when on the channel moved the page; null for an erase, and with serial pricing"),
+    "end_ns": (_WHOLE, "when the die was free again"),
+}
+
+
+def _timeline(run: Run) -> Iterator[Row]:
+    timeline: Any = run.get("timeline")
+    if timeline:
+        yield from zip(*(timeline[name] for name in _TIMELINE), strict=True)
+
+
+def _wear_map(run: Run) -> Iterator[Row]:
+    found = run.get("wear_map")
+    if found:
+        for cell, row in enumerate(zip(found["mean"], found["max"], found["failed"], strict=True)):
+            yield cell, found["blocks_per_cell"] * found["planes_per_cell"], *row
+
+
+def _series(document: Document) -> pl.DataFrame:
+    known = {name: kind for name, (kind, _) in SERIES.items()}
+    frames = [pl.DataFrame(schema=known)]
+    for run in document["runs"]:
+        points = {name: values for name, values in run["series"].items() if name != "gauges"}
+        columns: dict[str, Any] = {"label": [run["label"]] * len(run["series"]["request"])} | points
+        frames.append(pl.DataFrame(columns | run["series"]["gauges"], strict=False, schema_overrides=known))
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+SERIES: Columns = _LABEL | {
+    "request": (_WHOLE, "requests done so far"),
+    "time_ns": (_WHOLE, "completion of the last of them"),
+    "mean_response_ns": (_REAL, "mean response time of the stretch's reads and writes; null without any"),
+    "write_amplification": (_REAL, "write amplification of the stretch; null without writes"),
+    "erases": (_WHOLE, "blocks erased so far"),
+    "erases_std": (_REAL, "standard deviation over blocks of the erases so far"),
+    "erases_max": (_WHOLE, "erases so far of the block that has most"),
+    "host_written_bytes": (_WHOLE, "bytes that the host wrote so far"),
+    "mapping_hit_ratio": (_REAL, "hit ratio of the mapping cache in the stretch; null where there is none"),
+    "buffer_hit_ratio": (_REAL, "hit ratio of the write buffer in the stretch; null where there is none"),
+}
+"""Columns of the time series that every run has; one more follows for each gauge of a scheme."""
+
+FRAMES: dict[str, Frame] = {
+    "runs": Frame("a run", {name: (metric.type, metric.meaning) for name, metric in COLUMNS.items()}, _runs),
+    "series": Frame(
+        "a run and point in time, each about the stretch that the point ends; a column more for each gauge of a scheme",
+        SERIES,
+        _series,
+    ),
+    "operations": _frame(
+        "a run, cause and kind of flash operation",
+        {
+            "cause": (_TEXT, "why they were done; `precondition` is the preparation of the device"),
+            "op": (_TEXT, "`read`, `program` or `erase`"),
+            "count": (_WHOLE, "how many"),
+            "time_ns": (_WHOLE, "their service times, summed"),
+        },
+        _operations,
+    ),
+    "waiting": _frame(
+        "a run, part of the response time and cause; the times of a run add up to its mean response; empty without "
+        "`run.waiting`",
+        {
+            "part": (_TEXT, "`waiting` for what held its die or channel, or `service`, the request's own operations"),
+            "cause": (_TEXT, "of what was waited for, or of the own operation; `controller`: between operations"),
+            "mean_ns": (_REAL, "mean over all reads and writes"),
+        },
+        _waiting,
+    ),
+    "cdf": _frame(
+        "a run, kind of requests and point of the distribution of response times",
+        {
+            "requests": (_TEXT, "`all`, `read` or `write`"),
+            "response_ns": (_REAL, "response time"),
+            "share": (_REAL, "share of these requests that took so long or less"),
+        },
+        _cdf,
+    ),
+    "erases": _frame(
+        "a run and range of erase counts",
+        {
+            "low": (_WHOLE, "lowest count of the range"),
+            "high": (_WHOLE, "highest count of the range"),
+            "blocks": (_WHOLE, "blocks that were erased so often"),
+        },
+        lambda run: run["erases"]["histogram"],
+    ),
+    "wear_map": _frame(
+        "a run and cell of the map of wear: a stretch of neighbouring blocks of one plane, in the order channel, die, "
+        "plane, block; at most 1024 cells",
+        {
+            "cell": (_WHOLE, "the cell's place in that order, from 0"),
+            "blocks": (_WHOLE, "blocks of a cell; the last cell of a plane may have fewer"),
+            "erases_mean": (_REAL, "mean erases of the cell's blocks; null where all were bad when the device was new"),
+            "erases_max": (_WHOLE, "most erases of one of them"),
+            "failed": (_WHOLE, "those that failed and were marked bad"),
+        },
+        _wear_map,
+    ),
+    "classes": _frame(
+        "a run, class of flash operations and part of their latency; empty without `run.classes`",
+        {
+            "class": (_TEXT, "`host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` or `other`"),
+            "part": (_TEXT, "`waiting` or `service`"),
+            "count": (_WHOLE, "operations"),
+            "mean_ns": (_REAL, "mean of the part"),
+            **{f"{name}_ns": (_WHOLE, "percentile of the part, or longest") for name in _PERCENTILES},
+        },
+        _classes,
+    ),
+    "class_cdf": _frame(
+        "a run, class of flash operations, part and point of its distribution; empty without `run.classes`",
+        {
+            "class": (_TEXT, "as in `classes`"),
+            "part": (_TEXT, "`waiting` or `service`"),
+            "time_ns": (_REAL, "waiting or service time"),
+            "share": (_REAL, "share of the class's operations for which the part took so long or less"),
+        },
+        _class_cdf,
+    ),
+    "timeline": _frame(
+        "a run and flash operation of the window that was asked for; empty without `run.timeline`", _TIMELINE, _timeline
+    ),
+}
+"""All frames by the name of the property of `Results` that holds them."""

@@ -1,0 +1,99 @@
+"""A study's results, as a JSON document and as Polars frames.
+
+`ftlkit.results.results` adds what is made of it. That is apart, so that what draws knows only what is
+drawn.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ftlkit._util.lookup import known
+from ftlkit.results.frames import FRAMES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from ftlkit.results.document import Document
+
+
+class Outcome:
+    """The runs of one study that finished, and what was asked."""
+
+    def __init__(self, document: Document, source: Path | None = None) -> None:
+        self.document = document
+        """The whole document, as saved."""
+        self.source = source
+        """The file that it was loaded from, if it was."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the study was stopped before all runs had finished."""
+        return self.document["cancelled"]
+
+    @property
+    def labels(self) -> list[str]:
+        """The runs' labels, in the order asked for."""
+        return [run["label"] for run in self.document["runs"]]
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """One row a run; the columns are described in `RUN_COLUMNS`."""
+        return self.frame("runs")
+
+    @cached_property
+    def operations(self) -> pl.DataFrame:
+        """Flash operations: one row a run, cause and kind, with `count` and `time_ns`."""
+        return self.frame("operations")
+
+    @cached_property
+    def waiting(self) -> pl.DataFrame:
+        """What response times consist of: one row a run, part and cause, with `mean_ns`."""
+        return self.frame("waiting")
+
+    @cached_property
+    def cdf(self) -> pl.DataFrame:
+        """Response times: `share` of a run's `requests` took `response_ns` or less."""
+        return self.frame("cdf")
+
+    @cached_property
+    def classes(self) -> pl.DataFrame:
+        """Latency of flash operations: one row a run, class and part; empty if not asked for.
+
+        Classes are `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` and
+        `other`; columns are `count`, `mean_ns`, `p50_ns`, `p90_ns`, `p99_ns`, `p99_9_ns`,
+        `p99_99_ns` and `max_ns`.
+        """
+        return self.frame("classes")
+
+    @cached_property
+    def class_cdf(self) -> pl.DataFrame:
+        """Latency of flash operations: `share` of a class had a `part` of `time_ns` or less."""
+        return self.frame("class_cdf")
+
+    @cached_property
+    def timeline(self) -> pl.DataFrame:
+        """Flash operations of the study's window: one row a run and operation; else empty."""
+        return self.frame("timeline")
+
+    @cached_property
+    def series(self) -> pl.DataFrame:
+        """Time series: one row a run and point, about the stretch it ends; a column a gauge."""
+        return self.frame("series")
+
+    @cached_property
+    def erases(self) -> pl.DataFrame:
+        """Erase counts: `blocks` of a run that were erased `low` to `high` times."""
+        return self.frame("erases")
+
+    @cached_property
+    def wear_map(self) -> pl.DataFrame:
+        """Where blocks were erased: one row a run and cell of blocks, at most 1024 cells a run."""
+        return self.frame("wear_map")
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """The frame of a name: one of `ftlkit.results.frames.FRAMES`, which describes the columns."""
+        return known(name, FRAMES, "frame").make(self.document)

@@ -1,0 +1,146 @@
+"""Metrics that reproductions of papers measure besides the columns of `Results.runs`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ftlkit.results import derived
+from ftlkit.results.metric import LOWER, Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ftlkit.results.document import Run
+
+
+def _of_reproductions(
+    name: str, meaning: str, unit: str, source: str, compute: Callable[[Run], float], better: str = LOWER
+) -> Metric:
+    return Metric(name, meaning, unit, pl.Float64(), source, better, compute=compute, is_column=False)
+
+
+ROWS = (
+    _of_reproductions(
+        "flash_time_s",
+        "time of all flash operations, those that prepared the device left out",
+        "s",
+        "operations",
+        lambda run: derived.flash_time_ns(run) / 1e9,
+    ),
+    _of_reproductions(
+        "log_victims",
+        "log blocks that left the log",
+        "blocks",
+        "notes",
+        lambda run: run["notes"]["log_victims"],
+    ),
+    _of_reproductions(
+        "merge_allocation_share",
+        "of the blocks that a log-buffer scheme takes for data, those for full merges; "
+        "the others are for logical blocks without one",
+        "share",
+        "notes",
+        derived.merge_allocation_share,
+        "",
+    ),
+    _of_reproductions(
+        "merge_cost_ms",
+        "flash time of merges for each log block that left",
+        "ms",
+        "operations, notes",
+        derived.merge_cost_ms,
+    ),
+    *(
+        _of_reproductions(
+            f"mean_{word}response_us",
+            f"mean response time of {of}; 0 without any",
+            "µs",
+            f"response_ns.{kind}.mean",
+            derived.microseconds(kind),
+        )
+        for word, kind, of in (
+            ("", "all", "reads and writes"),
+            ("read_", "read", "reads"),
+            ("write_", "write", "writes"),
+        )
+    ),
+    _of_reproductions(
+        "moved_pages",
+        "pages programmed by collections of data",
+        "pages",
+        "operations",
+        lambda run: derived.caused(run, "collection", "program"),
+    ),
+    _of_reproductions(
+        "collection_operations",
+        "pages read and programmed by collections, those of the map included",
+        "pages",
+        "operations",
+        derived.collection_operations,
+    ),
+    _of_reproductions(
+        "page_operations",
+        "pages read and programmed in flash, for any cause but preparation",
+        "pages",
+        "operations",
+        derived.page_operations,
+    ),
+    _of_reproductions(
+        "mapping_table_bytes",
+        "the whole mapping table wherever it lies, caches and directories left out; with blocks mapped in two ways, as "
+        "large as it is if all logical blocks are mapped by page as often as those that are mapped",
+        "B",
+        "footprint.structures, gauges",
+        derived.mapping_table_bytes,
+    ),
+    _of_reproductions(
+        "sequential_share",
+        "of the pages that the detector of bdb sorted, those that it found sequential",
+        "share",
+        "notes",
+        derived.sequential_share,
+        "",
+    ),
+    _of_reproductions(
+        "prediction_hit_ratio",
+        "of the pages that adapt moved on because of a recent request, those that the host wrote before they came "
+        "around again or were merged; 0 without any",
+        "share",
+        "gauges",
+        derived.prediction_hit_ratio,
+        "",
+    ),
+    _of_reproductions(
+        "mapping_miss_ratio",
+        "share of mapping lookups that were not answered from RAM",
+        "share",
+        "mapping_hit_ratio",
+        lambda run: 1.0 - (run["mapping_hit_ratio"] or 0.0),
+    ),
+    *(
+        _of_reproductions(
+            f"mapping_{op}_us",
+            f"mean time of a flash {op} of the map, waiting included; needs `run.classes`",
+            "µs",
+            "classes",
+            lambda run, op=op: derived.latency_us(run, f"mapping_{op}"),  # type: ignore[misc] # the loop's op
+        )
+        for op in ("read", "write")
+    ),
+    _of_reproductions(
+        "mapping_writes",
+        "translation pages programmed for the host",
+        "pages",
+        "operations",
+        lambda run: derived.caused(run, "mapping", "program"),
+    ),
+    _of_reproductions(
+        "lookup_us",
+        "mean time of a lookup in the map, where copies written side by side count as one; needs `run.classes`",
+        "µs",
+        "operations, classes, notes",
+        derived.lookup_us,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Sweeps: points combine devices, workloads, translation layers and values of keys."""

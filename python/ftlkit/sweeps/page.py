@@ -1,0 +1,56 @@
+"""The page of a sweep: one HTML file with table, charts, failures, and how to repeat it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit._native import __version__
+from ftlkit.report.facts import study_toml
+from ftlkit.report.page import drawing_script, own_script, style, template
+from ftlkit.results.store import named
+from ftlkit.sweeps.charts import panels
+from ftlkit.sweeps.statements import statements
+from ftlkit.sweeps.summary import groups, shown, text
+
+if TYPE_CHECKING:
+    from ftlkit.results.document import Json
+    from ftlkit.results.metrics import Metric
+    from ftlkit.results.noise import Estimate
+    from ftlkit.sweeps.plan import Plan
+    from ftlkit.sweeps.run import Sweep
+
+
+def page(plan: Plan, done: Sweep) -> str:
+    """The page's HTML."""
+    found = groups(done.rows)
+    metrics = shown(done.rows)
+    keys = [axis.key for axis in plan.axes]
+    rows = [
+        {
+            "place": [group.workload, group.device, group.label, *(group.varied.get(key, "") for key in keys)],
+            "cells": [_cell(group.estimate(metric.name), metric) for metric in metrics],
+        }
+        for group in found
+    ]
+    longest = max(plan.axes, key=lambda axis: axis.size, default=None)
+    return template("sweep.html.j2").render(
+        title=plan.title,
+        version=__version__,
+        done=done,
+        said=statements(done.rows),
+        seeds=plan.seeds,
+        keys=keys,
+        metrics=metrics,
+        rows=rows,
+        figures=panels(found, longest.key if longest is not None and longest.size > 1 else ""),
+        failed=[{"name": named(row), "state": row["state"], "error": row["error"]} for row in done.failed],
+        axes={axis.key: ", ".join(axis.values()) for axis in plan.axes},
+        study=study_toml(plan.study),
+        css=style(),
+        script=own_script(),
+        vega=drawing_script(),
+    )
+
+
+def _cell(found: Estimate | None, metric: Metric) -> Json:
+    return {"text": text(metric, found), "sort": "" if found is None else repr(found.mean)}

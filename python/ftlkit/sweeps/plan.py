@@ -1,0 +1,270 @@
+"""Plans of sweeps: from a study with several devices, workloads and values to points.
+
+A point is a study of one translation layer. Keys of sections hold for every layer; a key of a
+scheme (`dftl.cmt`) makes points only of the layers that have this scheme and do not set the key
+themselves, so a page mapping beside a varied DFTL is run once and not once a value.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ftlkit import study
+from ftlkit._native import UserError
+from ftlkit._util.lookup import refuse_unknown
+from ftlkit.study.seeds import check_seed
+from ftlkit.sweeps import values
+from ftlkit.sweeps.expand import combinations, placed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ftlkit.results.document import Json
+    from ftlkit.sweeps.values import Axis
+
+MOST_POINTS = 100_000
+"""More would take days on one machine; a slip of the pen asks for billions."""
+
+KEYS = ("devices", "workloads", "seeds", "vary")
+"""Keys of the table `[sweep]`."""
+
+UNNAMED = {"device": "default device", "workload": "generated"}
+"""What tables without a label, a preset and a trace are called."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run: its study, and where it stands in the sweep."""
+
+    study: Json
+    """A study of one translation layer."""
+    device: str
+    workload: str
+    ftl: str
+    """The translation layer with the settings of the whole sweep, or its label."""
+    varied: dict[str, str]
+    """The values of the varied keys that it takes."""
+    seed: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The points of a sweep: every device, workload, translation layer and value."""
+
+    study: Json
+    """What all points share, and the translation layers."""
+    devices: list[tuple[str, Json]]
+    """Name and `[device]` table of each."""
+    workloads: list[tuple[str, Json]]
+    """Name and `[workload]` table of each."""
+    axes: list[Axis]
+    seeds: int = 1
+    """Each point is run with so many seeds, from the study's on."""
+
+    @property
+    def title(self) -> str:
+        """What the sweep is called."""
+        return str(self.study.get("name") or f"Sweep over {', '.join(name for name, _ in self.workloads)}")
+
+    def size(self) -> int:
+        """How many points there are; none of them is made for it."""
+        taken = sum(math.prod(axis.size for axis in self._axes_of(entry)) for entry in self.study["ftl"])
+        return taken * len(self.devices) * len(self.workloads) * self.seeds
+
+    def check(self) -> None:
+        """Refuse keys that nothing takes, and more points than anyone waits for."""
+        if self.seeds < 1:
+            raise UserError(f"--seeds {self.seeds}: must be 1 or more.")
+        keys = [axis.key for axis in self.axes]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise UserError(f"--vary {key} was given twice: give all its values once, by commas.")
+        for axis in self.axes:
+            self._check_owner(axis)
+        if self.size() > MOST_POINTS:
+            counts = ", ".join(f"{axis.key} has {axis.size:,}" for axis in self.axes) or "no key is varied"
+            raise UserError(
+                f"the sweep has {self.size():,} points; at most {MOST_POINTS:,} are run. Take fewer values or larger "
+                f"steps ({counts}), fewer seeds ({self.seeds}), or several sweeps into one store."
+            )
+        check_seed(self.study.get("seed", 1), self.seeds)
+
+    def points(self) -> list[Point]:
+        """All points, those that differ in their seed alone next to each other."""
+        self.check()
+        found = product(self.devices, self.workloads, self.study["ftl"])
+        return [point for device, workload, entry in found for point in self._points(device, workload, entry)]
+
+    def traces(self) -> list[str]:
+        """The trace files that it reads, also those that a varied key names."""
+        named = [table["trace"] for _, table in self.workloads if "trace" in table]
+        return named + [value for axis in self.axes if axis.key == "workload.trace" for value in axis.values()]
+
+    def _points(self, device: tuple[str, Json], workload: tuple[str, Json], entry: Json) -> Iterator[Point]:
+        shared = {key: value for key, value in self.study.items() if key != "ftl"}
+        shared |= {"device": device[1], "workload": workload[1]}
+        axes = {axis.key: axis.values() for axis in self._axes_of(entry)}
+        for varied, seed in product(combinations([axes]), range(self.seeds)):
+            sections = {key: study.number(value) for key, value in varied.items() if _is_of_section(key)}
+            made = placed(shared, sections, seed)
+            made["ftl"] = [_layer(entry, {key: value for key, value in varied.items() if key not in sections})]
+            yield Point(made, device[0], workload[0], _name_of(entry), varied, made["seed"])
+
+    def _axes_of(self, entry: Json) -> list[Axis]:
+        return [axis for axis in self.axes if _is_of_section(axis.key) or _takes(entry, axis.key)]
+
+    def _check_owner(self, axis: Axis) -> None:
+        owner, key = study.placed(axis.key)
+        if owner in study.SECTIONS:
+            return
+        if key in ("name", "label"):
+            raise UserError(f"--vary {axis.key}: {key} is what a layer is called. Give several layers (--ftl) instead.")
+        layers = [entry for entry in self.study["ftl"] if study.is_of(owner, entry)]
+        if not layers:
+            names = ", ".join(dict.fromkeys(name for entry in self.study["ftl"] for name in study.parts(entry["name"])))
+            raise UserError(
+                f"--vary {axis.key}: {owner} is neither one of the translation layers compared ({names}) "
+                f"nor one of the sections {', '.join(study.SECTIONS)}."
+            )
+        if not any(_takes(entry, axis.key) for entry in layers):
+            raise UserError(f"--vary {axis.key}: every {owner} here sets {key} itself. Leave it out there, or here.")
+
+
+def from_study(document: Json, path: Path | None = None) -> Plan:
+    """The plan of a study, maybe with `[sweep]`; relative traces are relative to `path`."""
+    shared = {key: value for key, value in document.items() if key != "sweep"}
+    sweep = document.get("sweep", {})
+    if not isinstance(sweep, dict):
+        raise UserError(f"sweep = {sweep!r}: must be a table with the keys {', '.join(KEYS)}.")
+    refuse_unknown(sweep, KEYS, "key of the table sweep")
+    workloads = _several(sweep, "workloads", [shared.get("workload", {})])
+    devices = _several(sweep, "devices", [shared.get("device", {})])
+    vary, seeds = sweep.get("vary", {}), sweep.get("seeds", 1)
+    if not isinstance(vary, dict):
+        raise UserError(f'sweep.vary = {vary!r}: must be a table of keys, for example "dftl.cmt" = "16KiB..4MiB:x2".')
+    if not isinstance(seeds, int) or isinstance(seeds, bool):
+        raise UserError(f"sweep.seeds = {seeds!r}: must be a whole number, 1 or more.")
+    layers = study.named(shared.get("ftl", []))
+    for entry in layers:
+        if "name" not in entry:
+            raise UserError(f'[[ftl]] {entry}: it has no name; give one of `ftlkit schemes`, such as name = "dftl".')
+    return Plan(
+        shared | {"ftl": layers},
+        _named([_device(each, shared.get("device", {})) for each in devices], "device"),
+        _named([_workload(each, shared.get("workload", {}), path) for each in workloads], "workload"),
+        values.axes(vary),
+        seeds,
+    )
+
+
+def load(path: Path) -> Plan:
+    """The plan of a TOML file: a study, and a table `[sweep]` beside it."""
+    try:
+        document = study.tomllib.loads(study.text(path, "study"))
+    except study.tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: {error}.") from None
+    if "sweeps" in document:
+        raise UserError(
+            f"{path} is a paper's study, with claims and sweeps of its own: ftlkit reproduce {path} runs it."
+        )
+    return from_study(document, path)
+
+
+def from_options(
+    workloads: Sequence[study.WorkloadChoice],
+    ftls: study.FtlChoice | Iterable[study.FtlChoice],
+    devices: str | None,
+    options: study.Options,
+) -> Plan:
+    """The plan over workloads on device presets by commas, with `ftlkit.compare`'s options."""
+    if not workloads:
+        raise UserError("no workload was named: give at least one, for example fin1.")
+    documents = [study.build(each, ftls, None, options) for each in workloads]
+    shared = documents[0]
+    presets = [name.strip() for name in devices.split(",") if name.strip()] if devices else []
+    own = shared.get("device", {})
+    return Plan(
+        shared,
+        _named([own | {"preset": name} for name in presets] or [own], "device"),
+        _named([each["workload"] for each in documents], "workload"),
+        [],
+    )
+
+
+def with_more(plan: Plan, axes: list[Axis], seeds: int | None) -> Plan:
+    """The plan with more keys varied, and another number of seeds if one is given."""
+    return replace(plan, axes=[*plan.axes, *axes], seeds=plan.seeds if seeds is None else seeds)
+
+
+def _several(sweep: Json, key: str, otherwise: list[Any]) -> list[Any]:
+    given = sweep.get(key, otherwise)
+    if not isinstance(given, list) or not given:
+        raise UserError(f"sweep.{key} = {given!r}: must be a list of names or tables with at least one.")
+    return given
+
+
+def _device(given: object, shared: Json) -> Json:
+    return shared | (given if isinstance(given, dict) else {"preset": given})
+
+
+def _workload(given: Any, shared: Json, path: Path | None) -> Json:  # noqa: ANN401 - a name or a table, as TOML has it
+    sources = ("trace", "preset", "generator")
+    own = given if isinstance(given, dict) else study.source(_beside(str(given), path))
+    others = {
+        key: value for key, value in shared.items() if key not in sources or not any(key in own for key in sources)
+    }
+    table = others | own
+    if path is not None and "trace" in table and isinstance(given, dict):
+        table["trace"] = str(path.parent / table["trace"])
+    return table
+
+
+def _beside(name: str, path: Path | None) -> str:
+    """The path of a trace in the study's folder; a name that is no file stays as it is."""
+    place = path.parent / name if path is not None else Path(name)
+    return str(place) if place.is_file() else name
+
+
+def _named(tables: list[Json], what: str) -> list[tuple[str, Json]]:
+    """Tables by label, preset or trace; equal names are numbered, equal tables refused."""
+    names = [
+        str(table.get("label") or table.get("preset") or Path(str(table.get("trace", ""))).name or UNNAMED[what])
+        for table in tables
+    ]
+    for place, (name, table) in enumerate(zip(names, tables, strict=True)):
+        if table in tables[:place]:
+            raise UserError(f"the {what} {name} is there twice. Name each once; --seeds runs it with several seeds.")
+    return [
+        (
+            name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}",
+            {key: value for key, value in table.items() if key != "label"},
+        )
+        for place, (name, table) in enumerate(zip(names, tables, strict=True))
+    ]
+
+
+def _is_of_section(key: str) -> bool:
+    return study.placed(key)[0] in study.SECTIONS
+
+
+def _takes(entry: Json, place: str) -> bool:
+    """Whether a translation layer has the scheme of a key, and no value of its own for it."""
+    owner, key = study.placed(place)
+    own = entry if owner not in study.parts(entry["name"])[1:] else entry.get(owner, {})
+    return study.is_of(owner, entry) and key not in own
+
+
+def _layer(entry: Json, varied: dict[str, str]) -> Json:
+    made = {key: dict(value) if isinstance(value, dict) else value for key, value in entry.items()}
+    for place, value in varied.items():
+        owner, key = study.placed(place)
+        study.parameters(owner, made)[key] = value
+    return made | {"label": _name_of(entry)}
+
+
+def _name_of(entry: Json) -> str:
+    return str(entry.get("label") or entry["name"])

@@ -1,0 +1,160 @@
+"""Running a sweep: take points from a store, run the others, and store them at once."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
+from ftlkit._util.progress import Silent, State, Watcher
+from ftlkit.results import store as stores
+from ftlkit.results.point_state import DONE, LOST, REFUSED
+from ftlkit.sweeps import key
+from ftlkit.sweeps.plan import UNNAMED
+from ftlkit.sweeps.prepare import Prepared, prepare, refuse_hopeless
+from ftlkit.sweeps.scratch import scratch
+from ftlkit.sweeps.traces import Traces, as_given
+from ftlkit.sweeps.work import Answer, Executor, Job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ftlkit.results.document import Json
+    from ftlkit.results.store import Store
+    from ftlkit.sweeps.plan import Plan, Point
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Points that were run, or what was finished of them."""
+
+    rows: list[Json]
+    """Points with `ftlkit.results.store.SCHEMA`'s columns, in order; unfinished ones are missing."""
+    points: int
+    """How many there are altogether."""
+    reused: int
+    """How many were in the store."""
+    damaged: list[str]
+    """Keys of points whose files in the store could not be read, and that were run again."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was stopped before all points were finished."""
+        return len(self.rows) < self.points
+
+    @property
+    def failed(self) -> list[Json]:
+        """Points that have an error in place of results."""
+        return [row for row in self.rows if row["state"] != DONE]
+
+
+def run(plan: Plan, store: Store, executor: Executor, watch: Callable[[], Watcher] = Silent) -> Sweep:
+    """Run the points of a plan that a store has not.
+
+    Ctrl-C ends it with `Interrupted`, whose `finished` is the sweep with the points that are
+    finished; they are stored.
+    """
+    with scratch() as folder:
+        traces = Traces(folder)
+        return run_points(
+            plan.points(), store, executor, traces, watch, check=lambda prepared: refuse_hopeless(plan, prepared)
+        )
+
+
+def run_points(
+    points: Sequence[Point],
+    store: Store,
+    executor: Executor,
+    traces: Traces,
+    watch: Callable[[], Watcher] = Silent,
+    *,
+    check: Callable[[list[Prepared]], None] = lambda _: None,
+) -> Sweep:
+    """Run points that a store lacks, over traces laid out once for the same `traces`.
+
+    A point that is refused is no error, unless `check` makes it one, which is given the points
+    before they are run. Ctrl-C ends it as it ends `run`; where the executor's time is over, what is
+    finished until then is returned.
+    """
+    try:
+        prepared = watched(
+            lambda control: prepare(points, traces, executor, control), watch(), until_s=executor.until_s
+        )
+    except TimeIsUp:
+        return Sweep([], len(points), 0, [])
+    check(prepared)
+    there, damaged = store.sound(sorted({each.key for each in prepared} & store.keys()))
+    rows = {row["key"]: row for row in there if row["state"] != LOST}
+    reused = sum(each.key in rows for each in prepared)
+    missing = list({each.key: each for each in prepared if each.key not in rows}.values())
+    runnable = [each for each in missing if not each.refusal]
+    for each in missing:
+        if each.refusal:
+            rows[each.key] = _kept(store, each, Answer(0, REFUSED, each.refusal))
+    try:
+        _run_missing(runnable, rows, store, executor, traces, watch())
+    except KeyboardInterrupt:
+        # It may have come between storing a point and taking note of it.
+        rows |= {row["key"]: row for row in store.sound({each.key for each in missing} & store.keys())[0]}
+        raise Interrupted(_sweep(prepared, rows, reused, damaged)) from None
+    return _sweep(prepared, rows, reused, damaged)
+
+
+def _sweep(prepared: list[Prepared], rows: dict[str, Json], reused: int, damaged: list[str]) -> Sweep:
+    """The finished points, each called as it was asked here: a store may have it from elsewhere."""
+    found = [rows[each.key] | _place(each) for each in prepared if each.key in rows]
+    return Sweep(found, len(prepared), reused, damaged)
+
+
+def _run_missing(
+    missing: list[Prepared], rows: dict[str, Json], store: Store, executor: Executor, traces: Traces, watcher: Watcher
+) -> None:
+    jobs = [Job(place, each.study, traces.laid_out(each.study["workload"])) for place, each in enumerate(missing)]
+    with watcher, closing(executor.run(jobs)) as answers:
+        for number, answer in enumerate(answers, 1):
+            each = missing[answer.index]
+            rows[each.key] = _kept(store, each, _as_given(answer, jobs[answer.index]))
+            watcher.show(_progress(number, len(jobs)))
+
+
+def _progress(done: int, points: int) -> State:
+    return [("points", done, points)]
+
+
+def _as_given(answer: Answer, job: Job) -> Answer:
+    if answer.state != DONE or job.trace is None:
+        return answer
+    return Answer(answer.index, DONE, json.dumps(as_given(json.loads(answer.text), job.study, job.trace)))
+
+
+def _kept(store: Store, each: Prepared, answer: Answer) -> Json:
+    """The row of a point, stored."""
+    is_done = answer.state == DONE
+    row: Json = {
+        **_place(each),
+        "key": each.key,
+        "engine": key.engine(),
+        "trace": each.trace,
+        "state": answer.state,
+        "error": None if is_done else answer.text,
+        "study": json.dumps(each.study),
+        "document": answer.text if is_done else None,
+    }
+    row |= stores.measured(row)
+    store.add(row)
+    return row
+
+
+def _place(each: Prepared) -> Json:
+    """What a point is called."""
+    point = each.point
+    device = each.study["device"].get("preset", point.device) if point.device == UNNAMED["device"] else point.device
+    return {
+        "device": device,
+        "workload": point.workload,
+        "seed": point.seed,
+        "label": point.ftl,
+        "varied": [{"key": name, "value": value} for name, value in point.varied.items()],
+    }

@@ -1,0 +1,170 @@
+"""The statements of a sweep: the best point of each workload, and each caution once.
+
+The sentences are made from the rows of the table, so that they say what the table shows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ftlkit._util.lookup import several
+from ftlkit.report.cautions import found as cautions_of
+from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.outcome import Outcome
+from ftlkit.sweeps.summary import groups, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ftlkit.results.document import Json
+    from ftlkit.results.noise import Estimate
+    from ftlkit.sweeps.summary import Group
+
+METRIC = COLUMNS["response_mean_ns"]
+"""What points are ranked by."""
+
+NAMED = 3
+"""More points than this are counted instead of named."""
+
+SUMMARIES = {
+    "worn_out": "The device wore out before the workload ended, so figures are of the requests before",
+    "overloaded": "More requests arrive than are served, so response times measure the length of the trace; lower the "
+    "load (speedup below 1), or use a closed loop",
+    "collections_not_reached": "The host wrote less than the device holds, and collecting copied hardly anything: its "
+    "cost in a steady state was not measured; set precondition = steady, or replay more requests",
+    "unwritten": "Reads found pages that had never been written, and cost nothing; set precondition = fill",
+    "rising": "Write amplification rose during the run, so means depend on its length; set precondition = steady, or "
+    "replay more requests",
+    "few_requests": "Few requests were replayed: percentiles beyond the 99th rest on a handful of them",
+    "nothing_erased": "No block was erased, so nothing is said of garbage collection, write amplification and "
+    "endurance; set precondition = steady, or give the device less capacity",
+    "unsettled": "Write amplification had not settled when measuring began: a steady state may differ",
+}
+"""What each kind of caution means for a sweep's points. A stopped sweep says so itself."""
+
+NO_RANKING = ("worn_out", "overloaded")
+"""Cautions that exclude points from the ranking: other requests, or a growing queue."""
+
+
+@dataclass(frozen=True)
+class Statements:
+    """Sentences on a sweep."""
+
+    headline: list[str] = field(default_factory=list)
+    """One for each workload and device."""
+    cautions: list[str] = field(default_factory=list)
+    """What weakens them, each with the points that it concerns."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A group of points that differ in their seeds alone, with what weakens it."""
+
+    group: Group
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        """Kinds of caution, of any of its seeds, the gravest first."""
+        kinds = [caution.kind for row in self.group.rows for caution in cautions_of(_outcome(row))]
+        return [kind for kind in SUMMARIES if kind in kinds]
+
+    @cached_property
+    def response(self) -> Estimate | None:
+        """What it is ranked by; None without reads and writes."""
+        return self.group.estimate(METRIC.name)
+
+    @property
+    def shown(self) -> str:
+        """The response as the table shows it."""
+        return text(METRIC, self.response)
+
+
+def statements(rows: Iterable[Json]) -> Statements:
+    """What the points of a sweep say together."""
+    points = [_Point(group) for group in groups(rows)]
+    places = [list(mine) for _, mine in groupby(sorted(points, key=_place), key=_place)]
+    headline = [sentence for mine in places if len(mine) > 1 for sentence in _headline(mine)]
+    return Statements(headline, _cautions(points))
+
+
+def _place(point: _Point) -> tuple[str, str]:
+    return point.group.workload, point.group.device
+
+
+def _outcome(row: Json) -> Outcome:
+    return Outcome(json.loads(row["document"]))
+
+
+def _headline(points: list[_Point]) -> list[str]:
+    """Who leads on one workload and device."""
+    where = f"On {points[0].group.workload} ({points[0].group.device})"
+    ranked = [point for point in points if point.response and not set(point.kinds) & set(NO_RANKING)]
+    if not any(point.response for point in points):
+        return []
+    if not ranked:
+        return [f"{where} no point can be ranked: each is overloaded or wore out."]
+    left_out = len(points) - len(ranked)
+    aside = f" {several(left_out, 'point')} not ranked: overloaded, worn out or without requests." if left_out else ""
+    return [f"{where} {_ranking(ranked)}{aside}{_reservation(ranked)}"]
+
+
+def _ranking(points: list[_Point]) -> str:
+    """The best point against the next and the worst."""
+    ordered = sorted(points, key=_mean)
+    best, worst = ordered[0], ordered[-1]
+    level = [point for point in ordered if METRIC.text(_mean(point)) == METRIC.text(_mean(best))]
+    if len(level) == len(points):
+        return f"all {len(points)} ranked points have the same mean response, {best.shown}."
+    others = ordered[len(level) :]
+    lead = f"{_names(level)} {'has' if len(level) == 1 else 'have'} the lowest mean response, {best.shown}"
+    tail = f"; the highest is {worst.shown} ({worst.group.name})" if worst is not others[0] else ""
+    return f"{lead}. The next is {others[0].shown} ({others[0].group.name}{_doubt(level, others[0])}){tail}."
+
+
+def _doubt(level: list[_Point], other: _Point) -> str:
+    """Whether the noise of seeds covers the distance."""
+    best, next_ = level[0].response, other.response
+    if best is None or next_ is None or best.half_width is None or next_.half_width is None:
+        return ""
+    return ", within the noise of the seeds" if best.high >= next_.low else ""
+
+
+def _reservation(points: list[_Point]) -> str:
+    """The gravest caution that all ranked points share."""
+    for kind in SUMMARIES:
+        if all(kind in point.kinds for point in points):
+            return " Read the cautions before you choose: they hold for every ranked point."
+    return ""
+
+
+def _mean(point: _Point) -> float:
+    return point.response.mean if point.response else float("inf")
+
+
+def _names(points: list[_Point]) -> str:
+    names = [point.group.name for point in points]
+    if len(names) > NAMED:
+        return f"{len(names)} points, {', '.join(names[:NAMED])} and {len(names) - NAMED} more,"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _cautions(points: list[_Point]) -> list[str]:
+    """Each kind of caution once, with the points that it concerns."""
+    sentences = []
+    for kind, summary in SUMMARIES.items():
+        mine = [point for point in points if kind in point.kinds]
+        if mine:
+            sentences.append(f"{_scope(mine, len(points))}: {summary}.")
+    return sentences
+
+
+def _scope(points: list[_Point], of: int) -> str:
+    if len(points) == of:
+        return f"All {of} points" if of > 1 else "The one point"
+    names = ", ".join(f"{point.group.name} on {point.group.workload}" for point in points[:NAMED])
+    more = f" and {len(points) - NAMED} more" if len(points) > NAMED else ""
+    return f"{len(points)} of {of} points ({names}{more})"

@@ -1,0 +1,76 @@
+"""Points that differ in their seed alone, put together: a mean of each metric with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ftlkit._util import units
+from ftlkit.results.metrics import COLUMNS, Metric
+from ftlkit.results.noise import Estimate, estimate
+from ftlkit.results.store import varied
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ftlkit.results.document import Json
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one device, workload, translation layer and set of values, one a seed."""
+
+    device: str
+    workload: str
+    label: str
+    varied: dict[str, str]
+    rows: list[Json]
+
+    @property
+    def name(self) -> str:
+        """The translation layer with its values."""
+        return ", ".join([self.label, *(f"{key} {value}" for key, value in self.varied.items())])
+
+    def estimate(self, metric: str) -> Estimate | None:
+        """A metric's mean over the seeds; None where a run has none."""
+        values = [row[metric] for row in self.rows]
+        return None if any(value is None for value in values) else estimate([float(value) for value in values])
+
+
+def groups(rows: Iterable[Json]) -> list[Group]:
+    """The points that have results, grouped by all but their seed, in order."""
+    done = [row for row in rows if row["state"] == "done"]
+    places: dict[tuple[str, ...], int] = {}
+    for row in done:
+        places.setdefault(_identity(row), len(places))
+    found = []
+    for _, each in groupby(sorted(done, key=lambda row: places[_identity(row)]), key=_identity):
+        mine = list(each)
+        first = mine[0]
+        found.append(Group(first["device"], first["workload"], first["label"], varied(first), mine))
+    return found
+
+
+def _identity(row: Json) -> tuple[str, ...]:
+    settings = [text for pair in varied(row).items() for text in pair]
+    return row["device"], row["workload"], row["label"], *settings
+
+
+def shown(rows: Iterable[Json]) -> list[Metric]:
+    """The metrics of the results table that say something about these points."""
+    there = list(rows)
+    return [
+        metric for metric in COLUMNS.values() if metric.heading and (not metric.when or _occurs(metric.when, there))
+    ]
+
+
+def _occurs(name: str, rows: list[Json]) -> bool:
+    return any(float(row.get(name) or 0) > 0 for row in rows)
+
+
+def text(metric: Metric, found: Estimate | None) -> str:
+    """A mean as people read it, with what it may be off by where several seeds tell."""
+    if found is None:
+        return metric.text(None)
+    return units.with_interval(metric.text, found.mean, found.half_width)

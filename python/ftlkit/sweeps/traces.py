@@ -1,0 +1,104 @@
+"""Traces of a sweep: each is read once on a machine, and laid out for every point.
+
+A trace in text is parsed, checked and put in order once, and written as Parquet, which reads
+fastest and holds what was read, to the byte: runs over the one and the other give the same event
+hash. What the results say of the workload is that of the trace as it was given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ftlkit import _native
+from ftlkit.study import ReadingOptions
+from ftlkit.sweeps import key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ftlkit._native import Control
+    from ftlkit.results.document import Json
+
+_READING = tuple(ReadingOptions.__annotations__)
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """A trace that was laid out."""
+
+    digest: str
+    """Of the file as it was given, and of how it is read: the name of what was laid out."""
+    path: Path
+    facts: Json
+    """How it was read: its format, and how many records were skipped, clamped or sorted."""
+
+
+class Traces:
+    """The traces of a sweep by their `[workload]` tables."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._digests: dict[str, str] = {}
+        self._laid_out: dict[str, LaidOut] = {}
+        self.resolved: dict[str, Json] = {}
+        """The filled-in table of each workload with a trace that could be read, by its text."""
+
+    def digest(self, workload: Json) -> str | None:
+        """The digest of a workload's trace; None for a generated one."""
+        path = workload.get("trace")
+        if path is None:
+            return None
+        if path not in self._digests:
+            self._digests[path] = key.digest(Path(path))
+        return self._digests[path]
+
+    def lay_out(self, workloads: Iterable[Json], least: int, control: Control) -> None:
+        """Lay out the traces that are read by so many of the workloads, or more."""
+        tables = [each for each in workloads if "trace" in each]
+        names = [_name(self.digest(each), each) for each in tables]
+        readers = Counter(names)
+        for name, table in zip(names, tables, strict=True):
+            if name in self._laid_out or readers[name] < least:
+                continue
+            path = self._folder / f"{name}.parquet"
+            options = json.dumps({key: table[key] for key in _READING if key in table})
+            facts = json.loads(_native.trace_convert(table["trace"], str(path), options, control))
+            self._laid_out[name] = LaidOut(name, path, facts)
+
+    def laid_out(self, workload: Json) -> LaidOut | None:
+        """The laid-out trace of a workload, if it was laid out."""
+        return self._laid_out.get(_name(self.digest(workload), workload)) if "trace" in workload else None
+
+
+def over(workload: Json, path: str) -> Json:
+    """The workload that reads the laid-out trace at a path instead of its own."""
+    kept = {key: value for key, value in workload.items() if key not in _READING}
+    return kept | {"trace": path}
+
+
+def as_given(document: Json, resolved: Json, laid_out: LaidOut) -> Json:
+    """Results over a laid-out trace, with the facts of the trace as it was given."""
+    facts = laid_out.facts
+    counted = [f"{facts[what]} records were {what}" for what in ("skipped", "clamped", "sorted") if facts.get(what)]
+    if facts.get("unmet"):
+        counted.append(f"{facts['unmet']} rows were left out, which do not meet where")
+    counted += [f"{count} records were left out: {kind}" for kind, count in facts.get("left_out", {}).items()]
+    workload = document["workload"]
+    others = [sentence for sentence in workload.get("facts", []) if not sentence.startswith("read as parquet")]
+    said = [f"read as {facts['format']}, laid out once for the sweep", *counted, *others]
+    read_as = dict(workload.get("read_as") or {}) | {"format": facts["format"]}
+    named = {"name": Path(resolved["workload"]["trace"]).name, "format": facts["format"]}
+    return document | {
+        "workload": workload | named | {"facts": said, "read_as": read_as},
+        "study": document["study"] | {"workload": resolved["workload"]},
+    }
+
+
+def _name(digest: str | None, workload: Json) -> str:
+    """A name for a trace that is read so."""
+    text = json.dumps({key: workload.get(key) for key in _READING}, sort_keys=True)
+    return key.text_digest(f"{digest} {text}")

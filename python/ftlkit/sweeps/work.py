@@ -1,0 +1,85 @@
+"""A point as work: what an executor gets, what it answers, what happens in between."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ftlkit import _native
+from ftlkit._native import Control, FtlBug, UserError
+from ftlkit.results.point_state import BUG, DONE, REFUSED
+from ftlkit.sweeps.traces import over
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from ftlkit.results.document import Json
+    from ftlkit.sweeps.traces import LaidOut
+
+TRIES = 3
+"""How often a point whose worker dies is begun: too large a point kills each worker."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A point to be run."""
+
+    index: int
+    study: Json
+    trace: LaidOut | None
+    """The laid-out trace that is read instead of the study's own."""
+
+    def text(self, trace: Path | None = None) -> str:
+        """The study as the engine takes it, over the laid-out trace on this machine."""
+        if self.trace is None:
+            return json.dumps(self.study)
+        return json.dumps(self.study | {"workload": over(self.study["workload"], str(trace or self.trace.path))})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a job."""
+
+    index: int
+    state: str
+    """`done`, `refused`, `bug` or `lost`."""
+    text: str
+    """The results (JSON) where it is done, else the error."""
+
+
+class Executor(Protocol):
+    """Runs jobs somewhere, several at once."""
+
+    checks: int
+    """How many studies are checked at once before, on this machine."""
+    least_readers: int
+    """By how many points a trace must be read to be laid out before."""
+    until_s: float | None
+    """When points that are not finished are given up, on `time.monotonic`'s clock; None: never."""
+
+    def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
+        """Yield answers in any order, until the time is over; closing it ends all running work."""
+
+
+def left_s(until_s: float | None) -> float | None:
+    """The seconds until a time, none below 0; None where there is no such time."""
+    return None if until_s is None else max(0.0, until_s - time.monotonic())
+
+
+def perform(text: str) -> tuple[str, str]:
+    """Run a study (JSON) on one thread: the state and the text of the answer."""
+    try:
+        return DONE, _native.run_study(text, Control(), 1)
+    except UserError as error:
+        return REFUSED, str(error)
+    except FtlBug as error:
+        return BUG, str(error)
+    except BaseException as error:
+        # PyO3 raises Rust panics as a class of its own that derives from BaseException and cannot
+        # be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        return BUG, f"the simulator panicked: {error}"
