@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sim::SimError;
 use trace::TraceError;
-use trace::generate::SpecError;
 
 create_exception!(ftlkit._native, FtlkitError, PyException, "Base of ftlkit's errors.");
 create_exception!(
@@ -47,12 +46,6 @@ impl From<LiveError> for Failure {
 
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
-        Self::User(error.to_string())
-    }
-}
-
-impl From<SpecError> for Failure {
-    fn from(error: SpecError) -> Self {
         Self::User(error.to_string())
     }
 }

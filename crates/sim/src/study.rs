@@ -18,7 +18,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 use trace::generate::GeneratorSpec;
 use trace::units::{Bytes, Nanoseconds};
-use trace::{Columns, Conditions, DeviceChoice, Format, TimeBackwards, TimeUnit};
+use trace::{Columns, Conditions, DeviceChoice, Format, OpenOptions, TimeBackwards, TimeUnit};
 
 use crate::{SimError, Suspend, Window};
 
@@ -138,6 +138,23 @@ pub struct WorkloadText {
     pub speedup: Option<f64>,
     /// Bytes added to every address.
     pub align_offset: Option<Bytes>,
+}
+
+impl WorkloadText {
+    /// How its trace is read.
+    pub fn open_options(&self) -> OpenOptions {
+        let default = OpenOptions::default();
+        OpenOptions {
+            format: self.format,
+            columns: self.columns.clone(),
+            conditions: self.conditions.clone().unwrap_or_default(),
+            skip_bad: self.skip_bad.unwrap_or(default.skip_bad),
+            time_unit: self.time_unit,
+            blkparse_action: self.blkparse_action.unwrap_or(default.blkparse_action),
+            time_backwards: self.time_backwards.unwrap_or(default.time_backwards),
+            shift_bytes: self.align_offset.map_or(default.shift_bytes, |bytes| bytes.0),
+        }
+    }
 }
 
 /// The `[host]` table.

@@ -5,6 +5,7 @@ pub(crate) mod future;
 pub(crate) mod load;
 pub(crate) mod lookahead;
 pub(crate) mod mapped_pages;
+pub mod overview;
 pub(crate) mod paging;
 pub(crate) mod stream;
 pub(crate) mod survey;

@@ -9,16 +9,17 @@
 
 use std::path::PathBuf;
 
-use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern, seed};
+use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern};
 use trace::units::Bytes;
 use trace::{Conditions, DeviceChoice, Facts, FlatRecords, OpenOptions, Record, StackedDevices};
 
 use crate::SimError;
 use crate::host::control::Reporter;
 use crate::observe::memory::Limit;
-use crate::result::{ReadAs, WorkloadFacts};
+use crate::result::{ReadAs, TraceDevice, WorkloadFacts};
 use crate::run_error::Unready;
 use crate::study::{Addresses, WorkloadText};
+use crate::workload::overview::workload_seed;
 use crate::workload::paging::{PageRequest, Pager};
 use crate::workload::survey::{Survey, Surveyor};
 
@@ -59,7 +60,7 @@ impl Workload {
             return Err(Unready::Input(SimError::study(zero)));
         }
         Ok(Self {
-            source: Source::of(text, seed::derive(master_seed, "workload"), reporter)?,
+            source: Source::of(text, workload_seed(master_seed), reporter)?,
             limit: text.requests,
             span: text.span,
             addresses: text.addresses.unwrap_or_default(),
@@ -191,7 +192,7 @@ impl Source {
         let shift_bytes = text.align_offset.map_or(0, |bytes| bytes.0);
         match (&text.trace, &text.preset, &text.generator) {
             (Some(path), None, None) => {
-                let (path, options) = (PathBuf::from(path), Box::new(options_of(text, shift_bytes)));
+                let (path, options) = (PathBuf::from(path), Box::new(text.open_options()));
                 let device = text.trace_device.clone().unwrap_or_default();
                 let watch = |read| reporter.report(read).map_err(Unready::from);
                 let trace = StackedDevices::open_while(&path, &options, &device, watch)?;
@@ -218,20 +219,6 @@ impl Source {
 
 fn limited(spec: GeneratorSpec, requests: Option<u64>) -> Box<GeneratorSpec> {
     Box::new(GeneratorSpec { requests: requests.unwrap_or(spec.requests), ..spec })
-}
-
-fn options_of(text: &WorkloadText, shift_bytes: u64) -> OpenOptions {
-    let default = OpenOptions::default();
-    OpenOptions {
-        format: text.format,
-        columns: text.columns.clone(),
-        conditions: text.conditions.clone().unwrap_or_default(),
-        skip_bad: text.skip_bad.unwrap_or(default.skip_bad),
-        time_unit: text.time_unit,
-        blkparse_action: text.blkparse_action.unwrap_or(default.blkparse_action),
-        time_backwards: text.time_backwards.unwrap_or(default.time_backwards),
-        shift_bytes,
-    }
 }
 
 fn refuse_trace_keys(text: &WorkloadText) -> Result<(), SimError> {
@@ -262,7 +249,7 @@ fn read_as(facts: &Facts) -> ReadAs {
         time_unit: facts.time_unit.name(),
         duration_ns: facts.duration_ns,
         end_byte: facts.end_byte,
-        devices: facts.devices.clone(),
+        devices: facts.devices.iter().map(TraceDevice::from).collect(),
     }
 }
 
